@@ -1,0 +1,73 @@
+# What people type. Each target sets up what it needs in .venv; nothing outside the tree is touched.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# A plain constraints file pins versions: no lock file, no download addresses.
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup dev demo demo-java test interop differential fuzz mutants bench fmt lint types layers check clean
+
+help: ## what there is to type
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "namekeeper needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet --upgrade 'pip>=25.1'
+
+$(VENV)/.setup: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.setup
+	$(PIP) --group test
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	$(PIP) --group dev
+	@touch $@
+
+setup: $(VENV)/.setup ## a virtual environment with namekeeper in it
+dev: $(VENV)/.dev ## the same with every tool for development
+
+demo: $(VENV)/.setup ## two name servers and a small fleet of brokers, in under a minute
+	$(BIN)/namekeeper demo
+
+demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through namekeeper (needs java and mvn)
+	$(BIN)/python -m tests.interop.demo_java
+
+test: $(VENV)/.test ## the tests; those that need Java skip where there is none
+	$(BIN)/python -m pytest -m 'not slow'
+
+interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
+	$(BIN)/python -m pytest -m interop tests/interop
+
+differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
+	$(BIN)/python -m tests.differential
+
+fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
+	$(BIN)/python -m tests.fuzz
+
+mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
+	$(BIN)/python -m tests.mutants
+
+bench: $(VENV)/.test ## side by side with the Java name server and bare responders
+	$(BIN)/python -m benchmarks.load
+
+fmt: $(VENV)/.dev ## format and sort
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+lint: $(VENV)/.dev ## style
+	$(BIN)/ruff format --check . && $(BIN)/ruff check .
+
+types: $(VENV)/.dev ## types
+	$(BIN)/mypy
+
+layers: $(VENV)/.dev ## which package may import which
+	$(BIN)/lint-imports
+
+check: lint types layers test ## all of it but Java
+
+clean: ## what was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,3 @@
+"""Administrative actions on name servers as typed coroutines."""
+
+__all__: list[str] = []

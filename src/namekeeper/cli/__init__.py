@@ -1,0 +1,3 @@
+"""The commands people type."""
+
+__all__: list[str] = []

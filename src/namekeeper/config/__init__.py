@@ -1,0 +1,3 @@
+"""Properties files and the settings of a name server; pure."""
+
+__all__: list[str] = []

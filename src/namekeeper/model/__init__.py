@@ -1,0 +1,3 @@
+"""Values that every layer shares: brokers, topics, routes, versions, time."""
+
+__all__: list[str] = []

@@ -1,0 +1,210 @@
+"""What happened to the tables: each event says what one row *is now*, and a change is a list of them.
+
+Whoever reads events needs none of RocketMQ's rules: `route/replica.py` applies them to a copy of the
+tables, the journal writes them, the log and the metrics are made from them (design.md 6).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from namekeeper.model.broker import BrokerData
+from namekeeper.model.mapping import TopicQueueMappingInfo
+from namekeeper.model.topic import QueueSpec
+from namekeeper.model.version import DataVersion
+
+__all__ = [
+    "BrokerGroupChanged",
+    "BrokerGroupGone",
+    "BrokerHeard",
+    "BrokerLiveChanged",
+    "BrokerLiveGone",
+    "BrokerNameRemoved",
+    "Cause",
+    "Change",
+    "ClusterChanged",
+    "ConfigChanged",
+    "Event",
+    "FilterServersChanged",
+    "KvChanged",
+    "MinBrokerIdChanged",
+    "TopicMappingChanged",
+    "TopicQueuesChanged",
+    "TopicRow",
+]
+
+
+class Cause(StrEnum):
+    """Why a row is what it is now: the request that asked, or the rule that acted."""
+
+    REGISTER = "register_broker"
+    UNREGISTER = "unregister_broker"
+    EXPIRED = "expired"
+    CHANNEL_CLOSED = "channel_closed"
+    REPLACED = "replaced"
+    STALE = "stale_registration"
+    WIPE_WRITE_PERM = "wipe_write_perm"
+    ADD_WRITE_PERM = "add_write_perm"
+    DELETE_TOPIC = "delete_topic"
+    REGISTER_TOPIC = "register_topic"
+    PUT_KV = "put_kv_config"
+    DELETE_KV = "delete_kv_config"
+    UPDATE_CONFIG = "update_namesrv_config"
+
+
+class TopicRow(Struct, frozen=True, gc=False):
+    """One topic of one broker name: what is in effect, and what was last registered (design.md 5).
+
+    They differ after a wiped permission and while a slave acts as master. Rows are interned: a table of a
+    million topics holds a handful of them.
+    """
+
+    effective: QueueSpec
+    registered: QueueSpec
+
+
+class BrokerLiveChanged(Struct, frozen=True, tag=True):
+    """A live registration began a new generation, or its version, HA address or timeout changed."""
+
+    cluster_name: str
+    broker_addr: str
+    broker_name: str
+    broker_id: int
+    ha_server_addr: str
+    heartbeat_timeout_ms: int
+    data_version: DataVersion
+    channel_id: int
+    remote_addr: str
+    gen: int
+    is_new: bool
+    """Whether this begins a generation."""
+
+
+class BrokerLiveGone(Struct, frozen=True, tag=True):
+    """A live registration ended, `idle_ms` after it was last refreshed."""
+
+    cluster_name: str
+    broker_addr: str
+    broker_name: str
+    broker_id: int
+    gen: int
+    reason: Cause
+    idle_ms: int
+    heartbeat_timeout_ms: int
+
+
+class BrokerHeard(Struct, frozen=True, tag=True):
+    """A live registration was refreshed and nothing else changed: activity, not state."""
+
+    cluster_name: str
+    broker_addr: str
+    gen: int
+    gap_ms: int
+    """Milliseconds since it was heard before."""
+
+
+class BrokerGroupChanged(Struct, frozen=True, tag=True):
+    """The whole row of a broker name as it is now."""
+
+    group: BrokerData
+
+
+class BrokerGroupGone(Struct, frozen=True, tag=True):
+    """A broker name has no members left and no row any more."""
+
+    broker_name: str
+
+
+class ClusterChanged(Struct, frozen=True, tag=True):
+    """The broker names of a cluster as they are now; an empty set means the cluster is gone."""
+
+    cluster_name: str
+    broker_names: frozenset[str]
+
+
+class TopicQueuesChanged(Struct, frozen=True, tag=True):
+    """Rows of one broker name that are new, different or gone.
+
+    `before` and `after` are the whole immutable tables; `topics` names the rows that differ. A topic that
+    `after` lacks is gone.
+    """
+
+    broker_name: str
+    before: Mapping[str, TopicRow]
+    after: Mapping[str, TopicRow]
+    topics: tuple[str, ...]
+
+
+class BrokerNameRemoved(Struct, frozen=True, tag=True):
+    """Every topic row of this broker name is gone: the only event in bulk. Mappings have their own."""
+
+    broker_name: str
+    before: Mapping[str, TopicRow]
+
+
+class TopicMappingChanged(Struct, frozen=True, tag=True):
+    """The static-topic mapping of one topic on one broker name; None when it is gone."""
+
+    topic: str
+    broker_name: str
+    mapping: TopicQueueMappingInfo | None
+
+
+class FilterServersChanged(Struct, frozen=True, tag=True):
+    """The filter servers of one live broker; empty when there are none any more."""
+
+    cluster_name: str
+    broker_addr: str
+    filter_servers: tuple[str, ...]
+
+
+class KvChanged(Struct, frozen=True, tag=True):
+    """One entry of the KV configuration; None when it was deleted."""
+
+    namespace: str
+    key: str
+    value: str | None
+
+
+class ConfigChanged(Struct, frozen=True, tag=True):
+    """Properties of the running configuration that have a new value."""
+
+    properties: Mapping[str, str]
+
+
+class MinBrokerIdChanged(Struct, frozen=True, tag=True):
+    """The smallest broker id of a group is another one: to be told to `recipients` (protocol.md 2.15)."""
+
+    broker_name: str
+    min_broker_id: int
+    min_broker_addr: str
+    recipients: tuple[str, ...]
+    offline_broker_addr: str | None = None
+    ha_broker_addr: str | None = None
+
+
+Event = (
+    BrokerLiveChanged
+    | BrokerLiveGone
+    | BrokerHeard
+    | BrokerGroupChanged
+    | BrokerGroupGone
+    | ClusterChanged
+    | TopicQueuesChanged
+    | BrokerNameRemoved
+    | TopicMappingChanged
+    | FilterServersChanged
+    | KvChanged
+    | ConfigChanged
+    | MinBrokerIdChanged
+)
+
+
+class Change(Struct, frozen=True):
+    """Everything that one request or one rule did, in order: whole or not at all."""
+
+    cause: Cause
+    remote_addr: str | None
+    """Who asked: the connection's peer; None when nobody did."""
+    events: tuple[Event, ...]

@@ -1,0 +1,3 @@
+"""Bytes to remoting commands and back; no sockets."""
+
+__all__: list[str] = []
