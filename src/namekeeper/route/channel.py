@@ -15,7 +15,7 @@ class Channel:
     each registration that came over it.
     """
 
-    __slots__ = ("carried", "claimed_addr", "channel_id", "is_open", "is_paused", "remote_addr")
+    __slots__ = ("carried", "channel_id", "claimed_addr", "is_open", "is_paused", "remote_addr")
 
     def __init__(self, channel_id: int, remote_addr: str) -> None:
         self.channel_id = channel_id
@@ -27,7 +27,7 @@ class Channel:
         self.is_paused = False
         """Whether *we* stopped reading from it: its brokers can't be heard, so they don't expire."""
         self.carried: dict[BrokerKey, int] = {}
-        """Broker -> the newest generation at the time this connection first carried a 103, 322 or 904 of it."""
+        """Broker -> the newest generation when this connection first carried a 103, 322 or 904 of it."""
 
     def __repr__(self) -> str:
         return f"Channel({self.channel_id}, {self.remote_addr})"

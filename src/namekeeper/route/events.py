@@ -1,7 +1,7 @@
 """What happened to the tables: each event says what one row *is now*, and a change is a list of them.
 
-Whoever reads events needs none of RocketMQ's rules: `route/replica.py` applies them to a copy of the
-tables, the journal writes them, the log and the metrics are made from them (design.md 6).
+Whoever reads events needs none of RocketMQ's rules: `RouteTables.apply` makes tables of them, the journal
+writes them, the log and the metrics are made from them (design.md 6).
 """
 
 from collections.abc import Mapping
@@ -40,6 +40,7 @@ class Cause(StrEnum):
 
     REGISTER = "register_broker"
     UNREGISTER = "unregister_broker"
+    HEARTBEAT = "heartbeat"
     EXPIRED = "expired"
     CHANNEL_CLOSED = "channel_closed"
     REPLACED = "replaced"

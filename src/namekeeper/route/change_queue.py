@@ -1,0 +1,110 @@
+"""In which order changes happen: one lane for each broker name, builds one at a time (design.md 5).
+
+A change that takes one turn and finds the lanes of its broker names free happens at once. One that needs
+more turns is a *build*: builds advance one at a time, first come first served, and while a build of a broker
+name runs or waits, every later change that touches this name waits behind it and is judged when its turn
+comes. Readers never wait. Who owns the queue calls `turn` as often as `has_work` says, serving others in
+between.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Generator
+from typing import Any, cast
+
+from namekeeper.model.now import Now
+from namekeeper.route.change import Applied, TableChange, Turn
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["ChangeQueue", "Done"]
+
+Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
+"""Told when a change is over: what it came to, or why it failed."""
+
+
+class _Job:
+    __slots__ = ("change", "done", "names", "turns")
+
+    def __init__(self, change: TableChange[Any], done: Done, names: Collection[str]) -> None:
+        self.change = change
+        self.done = done
+        self.names = names
+        self.turns: Generator[None, None, Applied[Any]] | None = None
+
+
+class ChangeQueue:
+    """Runs changes of the tables in an order that nobody can tell from one at a time."""
+
+    def __init__(self, tables: RouteTables, now: Now) -> None:
+        self._tables = tables
+        self._turn = Turn(now)
+        self._builds: deque[_Job] = deque()
+        self._waiting: deque[_Job] = deque()
+        self._held: set[str] = set()
+        """Broker names of builds under way and of changes that wait."""
+
+    def __len__(self) -> int:
+        return len(self._builds) + len(self._waiting)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether `turn` must be called."""
+        return bool(self._builds)
+
+    def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> None:
+        """Do the change now, or when its time comes; `done` is called once, perhaps before this returns."""
+        job = _Job(change, done, change.touches(self._tables))
+        if self._held and not self._held.isdisjoint(job.names):
+            self._waiting.append(job)
+            self._held.update(job.names)
+        else:
+            self._start(job, now)
+
+    def turn(self, now: Now) -> None:
+        """One decode or one slice of the oldest build; what waited for it follows when it is over."""
+        if not self._builds:
+            return
+        job = self._builds[0]
+        if self._advance(job, now):
+            self._builds.popleft()
+            self._release(now)
+
+    def _start(self, job: _Job, now: Now) -> None:
+        if not self._advance(job, now):
+            self._builds.append(job)
+            self._held.update(job.names)
+
+    def _advance(self, job: _Job, now: Now) -> bool:
+        """Run one turn; returns whether the change is over."""
+        self._turn.now = now
+        try:
+            applied = self._run_turn(job)
+        except Exception as error:  # noqa: BLE001 - a request's fault or a bug in a rule: who asked is told
+            job.done(job.change, error)
+            return True
+        if applied is not None:
+            job.done(job.change, applied)
+        return applied is not None
+
+    def _run_turn(self, job: _Job) -> Applied[Any] | None:
+        if job.turns is None:
+            begun = job.change.run(self._tables, self._turn)
+            if isinstance(begun, Applied):
+                return begun
+            job.turns = begun
+        try:
+            next(job.turns)
+        except StopIteration as stop:
+            return cast("Applied[Any]", stop.value)
+        return None
+
+    def _release(self, now: Now) -> None:
+        """Start what waited, in order, as far as the lanes are free."""
+        waiting, self._waiting = self._waiting, deque()
+        self._held = {name for build in self._builds for name in build.names}
+        for job in waiting:
+            job.names = job.change.touches(self._tables)
+            if self._held.isdisjoint(job.names):
+                self._start(job, now)
+            else:
+                self._waiting.append(job)
+                self._held.update(job.names)

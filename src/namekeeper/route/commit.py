@@ -1,0 +1,259 @@
+"""The one turn in which a registration becomes visible; the numbers are the steps of protocol.md 4.4."""
+
+from collections.abc import Generator, Mapping
+
+from msgspec import Struct, structs
+
+from namekeeper.model.broker import MASTER_ID, BrokerData
+from namekeeper.model.now import Now
+from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.model.version import DataVersion
+from namekeeper.route.change import Edit
+from namekeeper.route.channel import Channel
+from namekeeper.route.events import (
+    BrokerGroupChanged,
+    BrokerLiveChanged,
+    BrokerNameRemoved,
+    Cause,
+    ClusterChanged,
+    FilterServersChanged,
+    MinBrokerIdChanged,
+    TopicMappingChanged,
+    TopicQueuesChanged,
+    TopicRow,
+)
+from namekeeper.route.removal import end_live, end_orphaned_mappings, leave_group, trim_index
+from namekeeper.route.standing import Standing, addrs_without_other_ids
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["Built", "Commit", "RegisterResult", "master_of", "put_live"]
+
+
+class RegisterResult(Struct, frozen=True):
+    """What the answer says (protocol.md 2.10)."""
+
+    master_addr: str | None = None
+    ha_server_addr: str | None = None
+    is_refused: bool = False
+    """The single-topic guard refused it: code 1."""
+    outcome: str = "unchanged"
+    """For the metrics: new, changed, unchanged, short_cut, stale, refused, closed."""
+
+
+class Built(Struct):
+    """Rows built beside the tables."""
+
+    before: Mapping[str, TopicRow]
+    after: dict[str, TopicRow]
+    changed: list[str]
+    added: list[str]
+    """Topics that the index knows because of this build."""
+
+
+class Commit:
+    """The one turn in which a registration becomes visible."""
+
+    def __init__(
+        self,
+        edit: Edit,
+        header: RegisterBrokerHeader,
+        channel: Channel,
+        *,
+        now: Now,
+        body: RegistrationBody,
+        standing: Standing,
+    ) -> None:
+        self.edit = edit
+        self._tables = edit.tables
+        self._header = header
+        self._key = (header.cluster_name, header.broker_addr)
+        self._channel = channel
+        self._now = now
+        self._body = body
+        self._standing = standing
+        self._removed: list[BrokerNameRemoved] = []
+
+    def make_visible(self, built: Built | None) -> RegisterResult:
+        """Every step of protocol.md 4.4 at once."""
+        tables, header, standing = self._tables, self._header, self._standing
+        self._leave_other_name()
+        self._join_cluster()
+        group_before = tables.broker_addr_table.get(header.broker_name)
+        group = self._group_after(group_before)
+        if group != group_before:
+            self.edit.apply(BrokerGroupChanged(group))
+        if standing.is_stale:
+            self._end_stale_registration()
+            return RegisterResult(outcome="stale")
+        if standing.is_guarded:
+            self._end_registration_without_id(group)
+            return RegisterResult(is_refused=True, outcome="refused")
+        was_live = tables.broker_live_table.get(self._key) is not None
+        self._end_replaced(group_before)
+        put_live(self.edit, header, self._channel, self._body.data_version, self._now)
+        self._show_topics(built)
+        self._put_mappings()
+        self._put_filter_servers()
+        self._notify_min_id(group_before, group)
+        changed = bool(built and built.changed)
+        outcome = "new" if not was_live else ("changed" if changed else "unchanged")
+        return structs.replace(master_of(tables, header), outcome=outcome)
+
+    def clean_up(self, built: Built | None) -> Generator[None, None, None]:
+        """Trim the index after the swap: topics that went, and those of a name that this address left."""
+        if built is not None:
+            gone = [topic for topic in built.changed if topic not in built.after]
+            yield from trim_index(self._tables, self._header.broker_name, gone)
+        for removed in self._removed:
+            yield from trim_index(self._tables, removed.broker_name, list(removed.before))
+
+    def _leave_other_name(self) -> None:
+        """An address has one name: registering under another one removes it from the old group."""
+        live = self._tables.broker_live_table.get(self._key)
+        if live is not None and live.broker_name != self._header.broker_name:
+            self._removed += leave_group(
+                self.edit, live.broker_name, live.broker_addr, Cause.REPLACED, self._now
+            )
+
+    def _join_cluster(self) -> None:
+        """Step 1."""
+        cluster_name, broker_name = self._header.cluster_name, self._header.broker_name
+        names = self._tables.cluster_addr_table.get(cluster_name, frozenset())
+        if broker_name not in names:
+            self.edit.apply(ClusterChanged(cluster_name, names | {broker_name}))
+
+    def _group_after(self, group: BrokerData | None) -> BrokerData:
+        """Steps 2, 3, 5 and, unless refused, 9."""
+        header = self._header
+        addrs = addrs_without_other_ids(group, header)
+        if not self._standing.is_stale and not self._standing.is_guarded:
+            addrs[header.broker_id] = header.broker_addr
+        return BrokerData(
+            cluster=header.cluster_name if group is None else group.cluster,
+            broker_name=header.broker_name,
+            broker_addrs=addrs,
+            enable_acting_master=bool(header.enable_acting_master),
+            zone_name=header.zone_name,
+        )
+
+    def _end_stale_registration(self) -> None:
+        """Step 7: the address is not taken over, and not live any more."""
+        live = self._tables.broker_live_table.get(self._key)
+        if live is not None:
+            end_live(self.edit, live, Cause.STALE, self._now)
+
+    def _end_registration_without_id(self, group: BrokerData) -> None:
+        """A refused address that step 5 took out of the group is not live either."""
+        live = self._tables.broker_live_table.get(self._key)
+        if live is not None and live.broker_addr not in group.broker_addrs.values():
+            end_live(self.edit, live, Cause.REPLACED, self._now)
+
+    def _end_replaced(self, group_before: BrokerData | None) -> None:
+        """End the address that lost its id to this one, and this one's registration in another cluster."""
+        header = self._header
+        held_by = None if group_before is None else group_before.broker_addrs.get(header.broker_id)
+        for live in self._tables.broker_live_table.of_name(header.broker_name):
+            if live.key != self._key and live.broker_addr in (held_by, header.broker_addr):
+                end_live(self.edit, live, Cause.REPLACED, self._now)
+
+    def _show_topics(self, built: Built | None) -> None:
+        if built is not None and built.changed:
+            event = TopicQueuesChanged(
+                self._header.broker_name, built.before, built.after, tuple(built.changed)
+            )
+            self._tables.swap_topics(event)
+            self.edit.events.append(event)
+            if any(topic not in built.after for topic in built.changed):
+                end_orphaned_mappings(self.edit)
+
+    def _put_mappings(self) -> None:
+        """Step 13."""
+        if not (self._standing.contributes and self._standing.upsert_all):
+            return
+        table = self._tables.topic_queue_mapping_info_table
+        for topic, mapping in self._body.mappings.items():
+            if table.get(topic, {}).get(mapping.bname) != mapping:
+                self.edit.apply(TopicMappingChanged(topic, mapping.bname, mapping))
+
+    def _put_filter_servers(self) -> None:
+        """Step 15."""
+        filter_servers = self._body.filter_servers
+        if filter_servers is None:
+            return
+        if self._tables.filter_server_table.get(self._key, ()) != filter_servers:
+            self.edit.apply(FilterServersChanged(*self._key, filter_servers))
+
+    def _notify_min_id(self, before: BrokerData | None, group: BrokerData) -> None:
+        """Steps 4 and 17: the previous minimum of an empty group counts as 0 (protocol.md 2.15)."""
+        previous = min(before.broker_addrs, default=0) if before is not None else 0
+        if not self._tables.rules.notify_min_broker_id_changed or self._header.broker_id >= previous:
+            return
+        smallest = min(group.broker_addrs)
+        others = tuple(addr for broker_id, addr in group.broker_addrs.items() if broker_id != smallest)
+        self.edit.apply(
+            MinBrokerIdChanged(
+                broker_name=group.broker_name,
+                min_broker_id=smallest,
+                min_broker_addr=group.broker_addrs[smallest],
+                recipients=others or tuple(group.broker_addrs.values()),
+                ha_broker_addr=self._header.ha_server_addr,
+            )
+        )
+
+
+def put_live(
+    edit: Edit, header: RegisterBrokerHeader, channel: Channel, data_version: DataVersion, now: Now
+) -> None:
+    """Step 14: a new generation, a changed entry, or a sign of life."""
+    tables, key = edit.tables, (header.cluster_name, header.broker_addr)
+    live = tables.broker_live_table.get(key)
+    is_new = (
+        live is None
+        or live.broker_name != header.broker_name
+        or live.broker_id != header.broker_id
+        or live.channel is not channel
+    )
+    said = (data_version, header.ha_server_addr, header.heartbeat_timeout_ms)
+    if (
+        live is not None
+        and not is_new
+        and said
+        == (
+            live.data_version,
+            live.ha_server_addr,
+            live.heartbeat_timeout_ms,
+        )
+    ):
+        edit.events.append(live.hear(now))
+        return
+    event = BrokerLiveChanged(
+        cluster_name=header.cluster_name,
+        broker_addr=header.broker_addr,
+        broker_name=header.broker_name,
+        broker_id=header.broker_id,
+        ha_server_addr=header.ha_server_addr,
+        heartbeat_timeout_ms=header.heartbeat_timeout_ms,
+        data_version=data_version,
+        channel_id=channel.channel_id,
+        remote_addr=channel.remote_addr,
+        gen=tables.gen + 1 if live is None or is_new else live.gen,
+        is_new=is_new,
+    )
+    edit.apply(event, channel)
+    changed = tables.broker_live_table.get(key)
+    assert changed is not None
+    changed.hear(now)
+
+
+def master_of(tables: RouteTables, header: RegisterBrokerHeader) -> RegisterResult:
+    """Step 16: a slave is told its master, if that is live."""
+    group = tables.broker_addr_table.get(header.broker_name)
+    if header.broker_id == MASTER_ID or group is None:
+        return RegisterResult()
+    master_addr = group.broker_addrs.get(MASTER_ID)
+    if master_addr is None:
+        return RegisterResult()
+    master = tables.broker_live_table.get((header.cluster_name, master_addr))
+    if master is None:
+        return RegisterResult()
+    return RegisterResult(master_addr=master_addr, ha_server_addr=master.ha_server_addr)

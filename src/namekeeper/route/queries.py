@@ -1,0 +1,151 @@
+"""What readers see: routes, cluster information, lists (protocol.md 4.8 to 4.10); nothing is changed here."""
+
+from collections.abc import Callable
+
+from msgspec import structs
+
+from namekeeper.model.broker import MASTER_ID, BrokerData
+from namekeeper.model.perm import Perm
+from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
+from namekeeper.model.topic import QueueData, QueueSpec, TopicSysFlag
+from namekeeper.route.events import TopicRow
+from namekeeper.route.tables import RouteTables
+
+__all__ = [
+    "HAS_UNIT_SUB",
+    "HAS_UNIT_SUB_UNUNIT",
+    "UNIT",
+    "acting_group",
+    "broker_member_group",
+    "cluster_info",
+    "shows_acting_master",
+    "system_topics",
+    "topic_route",
+    "topics_of_cluster",
+    "unit_topics",
+]
+
+SYNC_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
+"""Topics by which brokers learn their group: they must see it as it is (protocol.md 4.8)."""
+
+UnitFilter = Callable[[int], bool]
+
+
+def UNIT(sys_flag: int) -> bool:  # noqa: N802 - one of three named filters
+    """Code 311."""
+    return bool(sys_flag & TopicSysFlag.UNIT)
+
+
+def HAS_UNIT_SUB(sys_flag: int) -> bool:  # noqa: N802 - one of three named filters
+    """Code 312."""
+    return bool(sys_flag & TopicSysFlag.UNIT_SUB)
+
+
+def HAS_UNIT_SUB_UNUNIT(sys_flag: int) -> bool:  # noqa: N802 - one of three named filters
+    """Code 313."""
+    return HAS_UNIT_SUB(sys_flag) and not UNIT(sys_flag)
+
+
+def topic_route(
+    tables: RouteTables, topic: str, *, support_acting_master: bool = False
+) -> TopicRouteData | None:
+    """The route of a topic as code 105 shows it, without order configuration and zone filter.
+
+    Returns:
+        None when no broker name has the topic, or none that does has a row in the broker table.
+    """
+    rows = tables.rows_of(topic)
+    groups = [(tables.broker_addr_table[name], row) for name, row in rows if name in tables.broker_addr_table]
+    if not groups:
+        return None
+    broker_datas = [group for group, _ in groups]
+    if support_acting_master and shows_acting_master(topic, broker_datas):
+        broker_datas = [acting_group(group, row.effective) for group, row in groups]
+    return TopicRouteData(
+        broker_datas=broker_datas,
+        queue_datas=[_queue_data(name, row) for name, row in rows],
+        filter_server_table=_filter_servers(tables, [group for group, _ in groups]),
+        topic_queue_mapping_by_broker=tables.topic_queue_mapping_info_table.get(topic),
+    )
+
+
+def shows_acting_master(topic: str, groups: list[BrokerData]) -> bool:
+    """Whether readers of this topic may see a slave as master (protocol.md 4.8 step 2)."""
+    if topic.startswith(SYNC_MEMBER_GROUP_PREFIX):
+        return False
+    return any(group.broker_addrs and MASTER_ID not in group.broker_addrs for group in groups)
+
+
+def acting_group(group: BrokerData, spec: QueueSpec) -> BrokerData:
+    """The group with its smallest id shown as master, if it has none and may not be written to (step 3)."""
+    addrs = group.broker_addrs
+    if not addrs or MASTER_ID in addrs or not group.enable_acting_master or spec.perm & Perm.WRITE:
+        return group
+    smallest = min(addrs)
+    others = {broker_id: addr for broker_id, addr in addrs.items() if broker_id != smallest}
+    return structs.replace(group, broker_addrs={MASTER_ID: addrs[smallest], **others})
+
+
+def cluster_info(tables: RouteTables) -> ClusterInfo:
+    """Every broker name and the names of each cluster (code 106)."""
+    return ClusterInfo(
+        broker_addr_table=tables.broker_addr_table,
+        cluster_addr_table={
+            cluster_name: sorted(names) for cluster_name, names in tables.cluster_addr_table.items()
+        },
+    )
+
+
+def broker_member_group(tables: RouteTables, cluster_name: str, broker_name: str) -> BrokerMemberGroup:
+    """Members of a broker name (code 901); the cluster is echoed, not checked."""
+    group = tables.broker_addr_table.get(broker_name)
+    return BrokerMemberGroup(cluster_name, broker_name, group.broker_addrs if group else {})
+
+
+def topics_of_cluster(tables: RouteTables, cluster_name: str) -> TopicList:
+    """Topics that any broker name of the cluster has (code 224)."""
+    names = tables.cluster_addr_table.get(cluster_name, frozenset())
+    topics = dict.fromkeys(topic for name in sorted(names) for topic in tables.topics_of(name))
+    return TopicList(list(topics))
+
+
+def system_topics(tables: RouteTables) -> TopicList:
+    """Cluster and broker names, and some broker to ask for its own system topics (code 304)."""
+    names = dict.fromkeys(tables.cluster_addr_table)
+    for broker_names in tables.cluster_addr_table.values():
+        names |= dict.fromkeys(sorted(broker_names))
+    addrs = (addr for group in tables.broker_addr_table.values() for addr in group.broker_addrs.values())
+    return TopicList(list(names), broker_addr=next(addrs, None))
+
+
+def unit_topics(tables: RouteTables, accepts: UnitFilter) -> TopicList:
+    """Topics whose first row's flag is accepted (codes 311 to 313)."""
+    topics = []
+    for topic in tables.topic_index:
+        rows = tables.rows_of(topic)
+        if rows and accepts(rows[0][1].effective.topic_sys_flag):
+            topics.append(topic)
+    return TopicList(topics)
+
+
+def _queue_data(broker_name: str, row: TopicRow) -> QueueData:
+    spec = row.effective
+    return QueueData(
+        broker_name=broker_name,
+        perm=spec.perm,
+        read_queue_nums=spec.read_queue_nums,
+        topic_sys_flag=spec.topic_sys_flag,
+        write_queue_nums=spec.write_queue_nums,
+    )
+
+
+def _filter_servers(tables: RouteTables, groups: list[BrokerData]) -> dict[str, list[str]]:
+    if not tables.filter_server_table:
+        return {}
+    found = {}
+    for group in groups:
+        for addr in group.broker_addrs.values():
+            servers = tables.filter_server_table.get((group.cluster, addr))
+            if servers:
+                found[addr] = list(servers)
+    return found

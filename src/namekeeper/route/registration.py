@@ -1,0 +1,216 @@
+"""REGISTER_BROKER: the rule of protocol.md 4.4 with the decisions of design.md 5.
+
+A registration is decoded and its rows are built beside the tables, a slice in a turn; everything becomes
+visible in one turn at the end (`commit.py`), judged on the state as it is then (`standing.py`).
+"""
+
+from collections.abc import Callable, Collection, Generator
+
+from msgspec import structs
+from xxhash import xxh3_128_digest
+
+from namekeeper.model.broker import MASTER_ID, BrokerKey
+from namekeeper.model.now import Now
+from namekeeper.model.perm import Perm
+from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.model.topic import QueueSpec
+from namekeeper.route.change import Applied, Edit, Turn, Turns
+from namekeeper.route.channel import Channel
+from namekeeper.route.commit import Built, Commit, RegisterResult, master_of, put_live
+from namekeeper.route.events import Cause, TopicRow
+from namekeeper.route.live import AppliedAs, BrokerLiveInfo
+from namekeeper.route.removal import trim_index
+from namekeeper.route.rows import make_row
+from namekeeper.route.standing import Standing, is_prime, standing_of
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["RegisterBroker", "RegisterResult"]
+
+ROW_SLICE = 2_000
+"""Rows built in one turn: about a millisecond."""
+
+SMALL_BODY_BYTES = 16_384
+"""Bodies up to this size are decoded in the turn in which they arrive: well under a millisecond."""
+
+
+class RegisterBroker:
+    """One REGISTER_BROKER request."""
+
+    cause = Cause.REGISTER
+
+    def __init__(
+        self,
+        header: RegisterBrokerHeader,
+        body: bytes,
+        *,
+        version: int,
+        channel: Channel,
+        decode: Callable[[], Generator[None, None, RegistrationBody]],
+    ) -> None:
+        """Prepare it.
+
+        Args:
+            header: the checked header.
+            body: the body's bytes as they came.
+            version: the request's version, which has a say in the body's form.
+            channel: the connection it came over.
+            decode: starts the decoding of the body, CRC first; raises RequestError for a bad one.
+        """
+        self.header = header
+        self.channel = channel
+        self._body = body
+        self._version = version
+        self._decode = decode
+
+    @property
+    def key(self) -> BrokerKey:
+        """What identifies the registration."""
+        return (self.header.cluster_name, self.header.broker_addr)
+
+    @property
+    def remote_addr(self) -> str | None:
+        """Who asked."""
+        return self.channel.remote_addr
+
+    def touches(self, tables: RouteTables) -> Collection[str]:
+        """The broker name, and another one that the address is registered under so far."""
+        live = tables.broker_live_table.get(self.key)
+        return {self.header.broker_name} if live is None else {self.header.broker_name, live.broker_name}
+
+    def arrive(self, tables: RouteTables, now: Now) -> None:
+        """Count as a sign of life when the frame is complete, however long the change waits (design.md 5)."""
+        self.channel.note_carried(self.key, gen=tables.gen)
+        live = tables.broker_live_table.get(self.key)
+        if live is not None:
+            live.hear(now)
+
+    def run(self, tables: RouteTables, turn: Turn) -> Turns[RegisterResult]:
+        """Apply it, or nothing of it if its connection is closed."""
+        if self._is_closed():
+            return Applied(RegisterResult(outcome="closed"))
+        digest = xxh3_128_digest(self._body)
+        live = tables.broker_live_table.get(self.key)
+        if live is not None and self._is_known(tables, live, digest):
+            return self._refresh(tables, live, turn.now)
+        if len(self._body) > SMALL_BODY_BYTES:
+            yield
+        body = yield from self._decode()
+        self._body = b""
+        built: Built | None = None
+        while True:
+            standing = standing_of(tables, self.header, body)
+            built = (yield from self._build(tables, body, standing)) if standing.contributes else None
+            if self._is_closed():
+                yield from self._give_up(tables, built)
+                return Applied(RegisterResult(outcome="closed"))
+            if standing_of(tables, self.header, body) == standing:
+                break
+            yield from self._give_up(tables, built)
+        commit = Commit(Edit(tables), self.header, self.channel, now=turn.now, body=body, standing=standing)
+        result = commit.make_visible(built)
+        if not standing.is_stale and not standing.is_guarded:
+            self._remember(tables, digest, standing, changed=bool(built and built.changed))
+        yield from commit.clean_up(built)
+        return commit.edit.applied(result)
+
+    def _is_closed(self) -> bool:
+        return not self.channel.is_open
+
+    def _build(
+        self, tables: RouteTables, body: RegistrationBody, standing: Standing
+    ) -> Generator[None, None, Built]:
+        """Step 11 and 12, beside the tables; the index is extended as rows are built."""
+        name = self.header.broker_name
+        before = tables.topics_of(name)
+        built = Built(before, dict(before), [], [])
+        if standing.delete_missing:
+            keys = body.topic_keys if body.topic_keys is not None else body.topics.keys()
+            for topic in [topic for topic in before if topic not in keys]:
+                del built.after[topic]
+                built.changed.append(topic)
+        try:
+            yield from self._build_rows(tables, body, standing, built)
+        except BaseException:
+            tables.topic_index.discard(built.added, name)
+            raise
+        return built
+
+    def _build_rows(
+        self, tables: RouteTables, body: RegistrationBody, standing: Standing, built: Built
+    ) -> Generator[None, None, None]:
+        name, before = self.header.broker_name, built.before
+        after, changed, added = built.after, built.changed, built.added
+        row_by_spec: dict[QueueSpec, TopicRow] = {}
+        until_yield = ROW_SLICE
+        for topic, spec in body.topics.items():
+            until_yield -= 1
+            if until_yield == 0:
+                until_yield = ROW_SLICE
+                yield
+            row = after.get(topic)
+            if row is not None and not standing.upsert_all and row.registered == spec:
+                continue
+            new_row = row_by_spec.get(spec)
+            if new_row is None:
+                new_row = row_by_spec[spec] = _row_of(spec, strip_write=standing.strip_write)
+            if new_row == row:
+                continue
+            if topic not in before:
+                topic = tables.topic_index.add(topic, name)  # noqa: PLW2901 - the one shared string of this text
+                added.append(topic)
+            after[topic] = new_row
+            changed.append(topic)
+
+    def _give_up(self, tables: RouteTables, built: Built | None) -> Generator[None, None, None]:
+        """Take back what a build put into the index."""
+        if built is not None:
+            yield from trim_index(tables, self.header.broker_name, built.added)
+
+    def _applied_as(self, *, contributes: bool) -> AppliedAs:
+        header = self.header
+        return AppliedAs(
+            broker_id=header.broker_id,
+            enable_acting_master=header.enable_acting_master,
+            zone_name=header.zone_name,
+            compressed=header.compressed,
+            version=self._version,
+            body_crc32=header.body_crc32,
+            contributes=contributes,
+        )
+
+    def _is_known(self, tables: RouteTables, live: BrokerLiveInfo, digest: bytes) -> bool:
+        """Whether the body can be skipped undecoded: the exact rule is in design.md 5, the short cut."""
+        header = self.header
+        if live.broker_name != header.broker_name or live.broker_id != header.broker_id:
+            return False
+        if live.channel is not self.channel:
+            return False
+        group = tables.broker_addr_table.get(header.broker_name)
+        if group is None or group.broker_addrs.get(header.broker_id) != header.broker_addr:
+            return False
+        if (
+            group.enable_acting_master != bool(header.enable_acting_master)
+            or group.zone_name != header.zone_name
+        ):
+            return False
+        contributes = header.broker_id == MASTER_ID or is_prime(header, group.broker_addrs)
+        return (digest, self._applied_as(contributes=contributes)) in live.applied_bodies
+
+    def _refresh(self, tables: RouteTables, live: BrokerLiveInfo, now: Now) -> Applied[RegisterResult]:
+        edit = Edit(tables)
+        put_live(edit, self.header, self.channel, live.data_version, now)
+        master = master_of(tables, self.header)
+        return edit.applied(structs.replace(master, outcome="short_cut"))
+
+    def _remember(self, tables: RouteTables, digest: bytes, standing: Standing, *, changed: bool) -> None:
+        if changed:
+            for live in tables.broker_live_table.of_name(self.header.broker_name):
+                live.applied_bodies.clear()
+        live_now = tables.broker_live_table.get(self.key)
+        assert live_now is not None
+        live_now.applied_bodies.remember(digest, self._applied_as(contributes=standing.contributes))
+
+
+def _row_of(spec: QueueSpec, *, strip_write: bool) -> TopicRow:
+    effective = structs.replace(spec, perm=spec.perm & ~Perm.WRITE) if strip_write else spec
+    return make_row(effective, spec)

@@ -1,0 +1,37 @@
+"""Rows of the topic tables: made, shared, and with another permission."""
+
+from msgspec import structs
+
+from namekeeper.model.perm import Perm
+from namekeeper.model.topic import QueueSpec
+from namekeeper.route.events import TopicRow
+
+__all__ = ["READ_WRITE", "make_row", "with_perm", "without_write"]
+
+READ_WRITE = Perm.READ | Perm.WRITE
+
+MAX_SHARED_ROWS = 65_536
+"""Distinct rows kept for sharing; real clusters have dozens, so more is someone's flood: start anew."""
+
+_shared_rows: dict[tuple[QueueSpec, QueueSpec], TopicRow] = {}
+
+
+def make_row(effective: QueueSpec, registered: QueueSpec) -> TopicRow:
+    """The one shared row of these values: a table of a million topics holds a handful of objects."""
+    key = (effective, registered)
+    row = _shared_rows.get(key)
+    if row is None:
+        if len(_shared_rows) >= MAX_SHARED_ROWS:
+            _shared_rows.clear()
+        row = _shared_rows[key] = TopicRow(effective, registered)
+    return row
+
+
+def with_perm(row: TopicRow, perm: int) -> TopicRow:
+    """The row with another permission in effect; what was registered stays."""
+    return make_row(structs.replace(row.effective, perm=int(perm)), row.registered)
+
+
+def without_write(row: TopicRow) -> TopicRow:
+    """The row without the write bit in effect."""
+    return with_perm(row, row.effective.perm & ~Perm.WRITE)

@@ -1,0 +1,82 @@
+"""How a registration stands to the tables: the questions of protocol.md 4.4, answered from what is there."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from namekeeper.model.broker import MASTER_ID, BrokerData
+from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["Standing", "addrs_without_other_ids", "is_prime", "standing_of"]
+
+
+class Standing(Struct, frozen=True):
+    """How a registration stands to the tables at one moment; rows built under another one are built again."""
+
+    is_stale: bool
+    """Step 7: a newer state of the same broker id is live under another address."""
+    is_guarded: bool
+    """Step 8: the first registration of an id with a single topic is refused."""
+    contributes: bool
+    """Step 10: its topics count: it is the master, or the prime slave of a 5.x group."""
+    upsert_all: bool
+    """Step 12: every topic is taken over, not only those that are missing or differ."""
+    strip_write: bool
+    """Step 12: a slave that acts as master offers nothing to write to."""
+    delete_missing: bool
+    """Step 11: topics that are not in the body go."""
+
+
+def standing_of(tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody) -> Standing:
+    """Judge a registration on the tables as they are now; nothing is changed."""
+    group = tables.broker_addr_table.get(header.broker_name)
+    addrs = addrs_without_other_ids(group, header)
+    held_by = addrs.get(header.broker_id)
+    is_first = held_by is None
+    live = tables.broker_live_table.get((header.cluster_name, header.broker_addr))
+    version_differs = live is None or live.data_version != body.data_version
+    is_stale = _is_stale(tables, held_by, header, body)
+    is_guarded = not is_stale and is_first and body.topic_count == 1
+    is_refused = is_stale or is_guarded
+    is_prime_slave = is_prime(header, addrs)
+    contributes = not is_refused and (header.broker_id == MASTER_ID or is_prime_slave)
+    return Standing(
+        is_stale=is_stale,
+        is_guarded=is_guarded,
+        contributes=contributes,
+        upsert_all=is_first or version_differs,
+        strip_write=is_prime_slave and header.enable_acting_master is True,
+        delete_missing=contributes
+        and tables.rules.delete_topic_with_broker_registration
+        and not body.mappings,
+    )
+
+
+def is_prime(header: RegisterBrokerHeader, addrs: Mapping[int, str]) -> bool:
+    """Whether this is the prime slave: the smallest id of a 5.x group that has no master (step 10)."""
+    return (
+        header.enable_acting_master is not None
+        and header.broker_id != MASTER_ID
+        and header.broker_id == min([*addrs, header.broker_id])
+    )
+
+
+def addrs_without_other_ids(group: BrokerData | None, header: RegisterBrokerHeader) -> dict[int, str]:
+    """Step 5: an address has one id (slave switched to master, or back)."""
+    if group is None:
+        return {}
+    return {
+        broker_id: addr
+        for broker_id, addr in group.broker_addrs.items()
+        if addr != header.broker_addr or broker_id == header.broker_id
+    }
+
+
+def _is_stale(
+    tables: RouteTables, held_by: str | None, header: RegisterBrokerHeader, body: RegistrationBody
+) -> bool:
+    if held_by is None or held_by == header.broker_addr:
+        return False
+    holder = tables.broker_live_table.get((header.cluster_name, held_by))
+    return holder is not None and holder.data_version.state_version > body.data_version.state_version
