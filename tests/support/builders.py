@@ -1,0 +1,120 @@
+"""Values that tests need often, with everything beside the point filled in."""
+
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
+
+from namekeeper.model.now import Now
+from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.model.topic import QueueSpec
+from namekeeper.model.version import DataVersion
+from namekeeper.route.change import Applied, TableChange
+from namekeeper.route.change_queue import ChangeQueue
+from namekeeper.route.channel import Channel
+from namekeeper.route.commit import RegisterResult
+from namekeeper.route.events import Event
+from namekeeper.route.registration import RegisterBroker
+from namekeeper.route.tables import RouteTables
+
+CLUSTER = "DefaultCluster"
+RW4 = QueueSpec(4, 4, 6, 0)
+
+
+def at(seconds: float) -> Now:
+    """An instant that many seconds after the start of the test's world."""
+    ms = int(seconds * 1000)
+    return Now(1_700_000_000_000 + ms, 1_000_000 + ms)
+
+
+def channel(channel_id: int = 1) -> Channel:
+    return Channel(channel_id, f"10.9.0.{channel_id}:5000")
+
+
+def header(name: str = "broker-a", addr: str = "10.0.0.1:10911", broker_id: int = 0, **more: Any) -> RegisterBrokerHeader:
+    return RegisterBrokerHeader(
+        **{
+            "broker_name": name,
+            "broker_addr": addr,
+            "cluster_name": CLUSTER,
+            "ha_server_addr": addr.replace(":1091", ":1092"),
+            "broker_id": broker_id,
+            "enable_acting_master": False,
+            **more,
+        }
+    )
+
+
+def body(
+    topics: Iterable[str] | dict[str, QueueSpec] = ("T1", "T2"), version: int = 1, **more: Any
+) -> RegistrationBody:
+    specs = topics if isinstance(topics, dict) else dict.fromkeys(topics, RW4)
+    state_version = more.pop("state_version", 0)
+    return RegistrationBody(
+        data_version=DataVersion(counter=version, state_version=state_version, timestamp=1_700_000_000_000 + version),
+        topics=specs,
+        topic_count=len(specs),
+        **more,
+    )
+
+
+def decoding(value: RegistrationBody, turns: int = 0) -> Callable[[], Generator[None, None, RegistrationBody]]:
+    """A decoder that takes that many turns."""
+
+    def decode() -> Generator[None, None, RegistrationBody]:
+        for _ in range(turns):
+            yield
+        return value
+
+    return decode
+
+
+def register(
+    head: RegisterBrokerHeader, content: RegistrationBody, over: Channel, *, decode_turns: int = 0, raw: bytes | None = None
+) -> RegisterBroker:
+    """A registration whose bytes stand for its content, so that equal contents are equal bytes."""
+    data = raw if raw is not None else repr(content).encode()
+    return RegisterBroker(head, data, version=513, channel=over, decode=decoding(content, decode_turns))
+
+
+class World:
+    """Tables with a queue before them, a copy made from events, and the answers in order."""
+
+    def __init__(self, tables: RouteTables | None = None) -> None:
+        self.tables = tables or RouteTables()
+        self.queue = ChangeQueue(self.tables, at(0))
+        self.copy = RouteTables()
+        self.events: list[Event] = []
+        self.answers: list[tuple[TableChange[Any], Any]] = []
+        self.now = at(0)
+
+    def submit(self, change: TableChange[Any]) -> None:
+        if isinstance(change, RegisterBroker):
+            change.arrive(self.tables, self.now)
+        self.queue.submit(change, self._done, now=self.now)
+
+    def _done(self, change: TableChange[Any], outcome: Applied[Any] | Exception) -> None:
+        if isinstance(outcome, Exception):
+            self.answers.append((change, outcome))
+            return
+        self.events += outcome.events
+        self.copy.apply_all(outcome.events)
+        self.answers.append((change, outcome.result))
+
+    def run_turns(self) -> None:
+        while self.queue.has_work:
+            self.queue.turn(self.now)
+
+    def do(self, change: TableChange[Any]) -> Any:
+        """Submit, run every turn, and give the answer."""
+        self.submit(change)
+        self.run_turns()
+        answer = self.answers[-1][1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def register(
+        self, head: RegisterBrokerHeader | None = None, content: RegistrationBody | None = None, over: Channel | None = None
+    ) -> RegisterResult:
+        result = self.do(register(head or header(), content or body(), over or channel()))
+        assert isinstance(result, RegisterResult)
+        return result
