@@ -17,5 +17,6 @@ class Perm(IntFlag):
 def format_perm(perm: int) -> str:
     """Text form as mqadmin prints it: `RW-`, `R--`, `-W-`, `RWX`."""
     return "".join(
-        letter if perm & bit else "-" for letter, bit in (("R", Perm.READ), ("W", Perm.WRITE), ("X", Perm.INHERIT))
+        letter if perm & bit else "-"
+        for letter, bit in (("R", Perm.READ), ("W", Perm.WRITE), ("X", Perm.INHERIT))
     )

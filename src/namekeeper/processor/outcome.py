@@ -1,13 +1,16 @@
-"""What a handler gives back: the answer, what changed, and what must be on disk before the answer goes out."""
+"""What a handler gives back: an answer at once, an answer with consequences, or a change that takes its turn."""
 
+from collections.abc import Callable
 from enum import Enum
+from typing import Any
 
 from msgspec import Struct
 
+from namekeeper.route.change import TableChange
 from namekeeper.route.events import Change
 from namekeeper.wire.command import Response
 
-__all__ = ["Outcome", "Save"]
+__all__ = ["Deferred", "Outcome", "Save"]
 
 
 class Save(Enum):
@@ -18,8 +21,16 @@ class Save(Enum):
 
 
 class Outcome(Struct, frozen=True):
-    """The answer to one request, and its consequences as values."""
+    """The answer to a request, and its consequences as values."""
 
     response: Response
     change: Change | None = None
     save: Save | None = None
+
+
+class Deferred(Struct, frozen=True):
+    """A change of the route tables, to be submitted to the change queue."""
+
+    change: TableChange[Any]
+    answer: Callable[[Any], Response]
+    """From the change's result to the answer."""

@@ -38,8 +38,15 @@ Turns = Generator[None, None, Applied[R]]
 class TableChange(Protocol[R]):
     """Something that changes the tables."""
 
-    cause: Cause
-    remote_addr: str | None
+    @property
+    def cause(self) -> Cause:
+        """Why it is made."""
+        ...
+
+    @property
+    def remote_addr(self) -> str | None:
+        """Who asked; None when nobody did."""
+        ...
 
     def touches(self, tables: RouteTables) -> Collection[str]:
         """Broker names whose rows it reads or writes, judged now."""

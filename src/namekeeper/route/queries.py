@@ -12,12 +12,12 @@ from namekeeper.route.events import TopicRow
 from namekeeper.route.tables import RouteTables
 
 __all__ = [
-    "HAS_UNIT_SUB",
-    "HAS_UNIT_SUB_UNUNIT",
-    "UNIT",
     "acting_group",
     "broker_member_group",
     "cluster_info",
+    "has_unit_sub",
+    "has_unit_sub_ununit",
+    "is_unit",
     "shows_acting_master",
     "system_topics",
     "topic_route",
@@ -31,19 +31,19 @@ SYNC_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 UnitFilter = Callable[[int], bool]
 
 
-def UNIT(sys_flag: int) -> bool:  # noqa: N802 - one of three named filters
+def is_unit(sys_flag: int) -> bool:
     """Code 311."""
     return bool(sys_flag & TopicSysFlag.UNIT)
 
 
-def HAS_UNIT_SUB(sys_flag: int) -> bool:  # noqa: N802 - one of three named filters
+def has_unit_sub(sys_flag: int) -> bool:
     """Code 312."""
     return bool(sys_flag & TopicSysFlag.UNIT_SUB)
 
 
-def HAS_UNIT_SUB_UNUNIT(sys_flag: int) -> bool:  # noqa: N802 - one of three named filters
+def has_unit_sub_ununit(sys_flag: int) -> bool:
     """Code 313."""
-    return HAS_UNIT_SUB(sys_flag) and not UNIT(sys_flag)
+    return has_unit_sub(sys_flag) and not is_unit(sys_flag)
 
 
 def topic_route(

@@ -26,11 +26,11 @@ class ChangeWritePerm(Struct, frozen=True):
     """WIPE_WRITE_PERM or ADD_WRITE_PERM."""
     remote_addr: str | None = None
 
-    def touches(self, tables: RouteTables) -> Collection[str]:  # noqa: ARG002 - known without looking
+    def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker name."""
         return (self.broker_name,)
 
-    def run(self, tables: RouteTables, turn: Turn) -> Applied[int]:  # noqa: ARG002 - time plays no part
+    def run(self, tables: RouteTables, turn: Turn) -> Applied[int]:
         """Replace the table of the name by one with the other permission."""
         edit = Edit(tables)
         before = tables.topics_of(self.broker_name)
@@ -54,7 +54,7 @@ class DeleteTopic(Struct, frozen=True):
             names &= tables.cluster_addr_table.get(self.cluster_name, frozenset())
         return names
 
-    def run(self, tables: RouteTables, turn: Turn) -> Applied[None]:  # noqa: ARG002 - time plays no part
+    def run(self, tables: RouteTables, turn: Turn) -> Applied[None]:
         """Drop the rows."""
         edit = Edit(tables)
         for broker_name in sorted(self.touches(tables)):
@@ -79,11 +79,11 @@ class RegisterTopic(Struct, frozen=True):
     remote_addr: str | None = None
     cause: Cause = Cause.REGISTER_TOPIC
 
-    def touches(self, tables: RouteTables) -> Collection[str]:  # noqa: ARG002 - known without looking
+    def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker names of the request."""
         return {broker_name for broker_name, _ in self.queues}
 
-    def run(self, tables: RouteTables, turn: Turn) -> Applied[None]:  # noqa: ARG002 - time plays no part
+    def run(self, tables: RouteTables, turn: Turn) -> Applied[None]:
         """Set what is registered and what is in effect alike."""
         edit = Edit(tables)
         known = []

@@ -1,8 +1,17 @@
 """Numbers of the remoting protocol by their Java names (protocol.md 1.5, 1.8, 2.0)."""
 
 from enum import IntEnum
+from typing import Literal, get_args
 
-__all__ = ["LanguageCode", "RequestCode", "ResponseCode", "SerializeType", "language_name", "version_ordinal"]
+__all__ = [
+    "LanguageCode",
+    "LanguageName",
+    "RequestCode",
+    "ResponseCode",
+    "SerializeType",
+    "language_name",
+    "version_ordinal",
+]
 
 
 class RequestCode(IntEnum):
@@ -73,10 +82,28 @@ class LanguageCode(IntEnum):
     NODE_JS = 13
 
 
-_LANGUAGE_NAMES = {int(code): code.name for code in LanguageCode}
+LanguageName = Literal[
+    "JAVA",
+    "CPP",
+    "DOTNET",
+    "PYTHON",
+    "DELPHI",
+    "ERLANG",
+    "RUBY",
+    "OTHER",
+    "HTTP",
+    "GO",
+    "PHP",
+    "OMS",
+    "RUST",
+    "NODE_JS",
+]
+"""Names of LanguageCode, in order. Decoding yields no others: a peer can't make up labels for our metrics."""
+
+_LANGUAGE_NAMES: dict[int, LanguageName] = dict(enumerate(get_args(LanguageName)))
 
 
-def language_name(code: int) -> str | None:
+def language_name(code: int) -> LanguageName | None:
     """Name of a language byte; None for an unknown one, which is harmless."""
     return _LANGUAGE_NAMES.get(code)
 

@@ -1,10 +1,21 @@
 """The one message of the remoting protocol, request and response alike (protocol.md 1.3)."""
 
-from msgspec import Struct
+from typing import Annotated
 
-from namekeeper.wire.codes import ResponseCode
+from msgspec import Meta, Struct
 
-__all__ = ["ONEWAY_FLAG", "OUR_LANGUAGE", "OUR_VERSION", "RESPONSE_FLAG", "RemotingCommand", "Response"]
+from namekeeper.wire.codes import LanguageName, ResponseCode
+
+__all__ = [
+    "ONEWAY_FLAG",
+    "OUR_LANGUAGE",
+    "OUR_VERSION",
+    "RESPONSE_FLAG",
+    "Int32",
+    "RemotingCommand",
+    "Response",
+    "request",
+]
 
 RESPONSE_FLAG = 1
 ONEWAY_FLAG = 2
@@ -12,25 +23,28 @@ ONEWAY_FLAG = 2
 OUR_VERSION = 513
 """What we say we are: 5.5.0 (protocol.md 1.9)."""
 
-OUR_LANGUAGE = "JAVA"
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+
+OUR_LANGUAGE: LanguageName = "JAVA"
 """The conservative value: every client accepts it (trap T49)."""
 
 
 class RemotingCommand(Struct, gc=False, rename={"ext_fields": "extFields", "body": "body, from the frame"}):
-    """A decoded frame, or one to encode.
+    """A decoded frame, or one to encode: exactly what the peer said, or is to be told.
 
-    `ext_fields` values are always strings. `body` is never part of the JSON header: its wire name is one
-    that no peer writes, and decoding sets it from the frame in any case.
+    The defaults are those of a header that lacks the member (protocol.md 1.3); `request` makes commands of
+    our own. `ext_fields` values are always strings. `body` is never part of the JSON header: its name there
+    is one that no peer writes, its value there can only be empty, and it is set from the frame.
     """
 
-    code: int = 0
-    language: str | None = OUR_LANGUAGE
-    version: int = OUR_VERSION
-    opaque: int = 0
-    flag: int = 0
+    code: Int32 = 0
+    language: LanguageName | None = None
+    version: Int32 = 0
+    opaque: Int32 = 0
+    flag: Int32 = 0
     remark: str | None = None
     ext_fields: dict[str, str] | None = None
-    body: bytes = b""
+    body: Annotated[bytes, Meta(max_length=0)] = b""
 
     @property
     def is_response(self) -> bool:
@@ -41,6 +55,19 @@ class RemotingCommand(Struct, gc=False, rename={"ext_fields": "extFields", "body
     def is_oneway(self) -> bool:
         """Whether the sender wants no answer of any kind."""
         return bool(self.flag & ONEWAY_FLAG)
+
+
+def request(
+    code: int,
+    ext_fields: dict[str, str] | None = None,
+    body: bytes = b"",
+    *,
+    opaque: int = 0,
+    oneway: bool = False,
+) -> RemotingCommand:
+    """Make a request of our own: our language and version, and what is asked for."""
+    flag = ONEWAY_FLAG if oneway else 0
+    return RemotingCommand(code, OUR_LANGUAGE, OUR_VERSION, opaque, flag, None, ext_fields, body)
 
 
 class Response(Struct, frozen=True, gc=False):

@@ -1,0 +1,78 @@
+"""The requests that a broker sends to name servers, as values: for registrars of any kind of I/O.
+
+Build one, give it an `opaque`, encode it with `wire` and send it; the answers are in protocol.md 2.8 to 2.11.
+Two rules of real name servers are the caller's to keep: a 5.x one refuses the first registration of a broker
+id that carries exactly one topic (trap T10), and it takes the connection that carried the latest registration
+for the broker's life (trap T23).
+"""
+
+from msgspec import structs
+
+from namekeeper.messages.bodies import encode_data_version
+from namekeeper.messages.fields import encode_header
+from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
+from namekeeper.messages.registration import (
+    BrokerHeartbeatRequestHeader,
+    QueryDataVersionRequestHeader,
+    UnRegisterBrokerRequestHeader,
+    encode_register_broker_header,
+)
+from namekeeper.messages.registration_body import masked_crc32
+from namekeeper.model.registration import RegisterBrokerHeader
+from namekeeper.model.version import DataVersion
+from namekeeper.wire.codes import RequestCode
+from namekeeper.wire.command import ONEWAY_FLAG, OUR_VERSION, RemotingCommand
+
+__all__ = [
+    "broker_heartbeat_request",
+    "query_data_version_request",
+    "register_broker_request",
+    "unregister_broker_request",
+]
+
+
+def register_broker_request(
+    header: RegisterBrokerHeader,
+    body: RegisterBrokerBody,
+    *,
+    compressed: bool = False,
+    version: int = OUR_VERSION,
+) -> RemotingCommand:
+    """Build REGISTER_BROKER (103) as a broker of this version sends it (protocol.md 2.10, 3).
+
+    The header's `compressed` and `body_crc32` are set from the body. A real 5.x broker says
+    `compressed=false` even where its body is compressed, and Java name servers then fail; this one
+    doesn't (trap T9). A header without `enable_acting_master` makes this a 4.x broker (trap T36).
+    """
+    encoded = encode_registration_body(body, compressed=compressed, version=version)
+    complete = structs.replace(header, compressed=compressed, body_crc32=masked_crc32(encoded))
+    return RemotingCommand(
+        code=RequestCode.REGISTER_BROKER,
+        version=version,
+        ext_fields=encode_register_broker_header(complete),
+        body=encoded,
+    )
+
+
+def unregister_broker_request(header: UnRegisterBrokerRequestHeader) -> RemotingCommand:
+    """Build UNREGISTER_BROKER (104; protocol.md 2.11)."""
+    return RemotingCommand(code=RequestCode.UNREGISTER_BROKER, ext_fields=encode_header(header))
+
+
+def query_data_version_request(
+    header: QueryDataVersionRequestHeader, data_version: DataVersion, *, oneway: bool = False
+) -> RemotingCommand:
+    """Build QUERY_DATA_VERSION (322): whether to register again, and a heartbeat (protocol.md 2.8, 6.7)."""
+    return RemotingCommand(
+        code=RequestCode.QUERY_DATA_VERSION,
+        flag=ONEWAY_FLAG if oneway else 0,
+        ext_fields=encode_header(header),
+        body=encode_data_version(data_version),
+    )
+
+
+def broker_heartbeat_request(header: BrokerHeartbeatRequestHeader) -> RemotingCommand:
+    """Build BROKER_HEARTBEAT (904), one-way as brokers send it (protocol.md 2.9)."""
+    return RemotingCommand(
+        code=RequestCode.BROKER_HEARTBEAT, flag=ONEWAY_FLAG, ext_fields=encode_header(header)
+    )

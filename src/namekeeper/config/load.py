@@ -1,0 +1,152 @@
+"""Properties, flags and environment -> NamesrvSettings, with the checks that need more than one property."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from namekeeper.config.property import Spec, Value, convert
+from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
+from namekeeper.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
+__all__ = [
+    "environment_properties",
+    "flag_properties",
+    "settings_from",
+    "trusted_networks",
+    "unknown_properties",
+]
+
+_SPEC_OF_NAME: Mapping[str, Spec] = {**SPECS, **{alias: SPECS[name] for alias, name in ALIASES.items()}}
+_NAME_OF_FOLDED: Mapping[str, str] = {name.casefold(): name for name in SPECS}
+_ENVIRONMENT_ALIASES = {"ROCKETMQ_SERIALIZE_TYPE": "serializeType"}
+
+
+def settings_from(
+    properties: Mapping[str, str],
+    *,
+    base: NamesrvSettings | None = None,
+    home: str = "~",
+    strict: bool = False,
+) -> tuple[NamesrvSettings, list[str]]:
+    """Make settings of properties by Java's rules; names nobody knows are passed over.
+
+    Args:
+        properties: Texts by the names they have in files.
+        base: What holds where `properties` says nothing; the defaults if omitted.
+        home: What `~` at the beginning of a path stands for.
+        strict: Whether a value that Java would silently take for another is an error.
+
+    Returns:
+        The settings, and a line for each value that was not taken as it was perhaps meant.
+
+    Raises:
+        ConfigError: A value that can't be used; the message holds name, value and what is allowed.
+    """
+    old = base or NamesrvSettings()
+    values: dict[str, Value] = {}
+    warnings: list[str] = []
+    for name, text in properties.items():
+        spec = _SPEC_OF_NAME.get(name)
+        if spec is None:
+            warnings += _near_miss(name)
+            continue
+        values[spec.field], warning = convert(spec, text, getattr(old, spec.field), strict=strict)
+        warnings += [warning] if warning else []
+    settings = _at_home(msgspec.structs.replace(old, **values), home)
+    _check(settings)
+    return settings, warnings
+
+
+def unknown_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Properties that mean nothing here; they are kept and shown, as in Java."""
+    return {name: text for name, text in properties.items() if name not in _SPEC_OF_NAME}
+
+
+def environment_properties(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Pick our properties out of the environment, with warnings; an empty variable counts as none."""
+    properties = {
+        name: environment[key] for key, name in _ENVIRONMENT_ALIASES.items() if environment.get(key)
+    }
+    warnings = []
+    for name, spec in SPECS.items():
+        text = environment.get(spec.variable)
+        if text and "://" in text and isinstance(spec.default, int):
+            # Kubernetes sets such a variable in every pod beside a service called e.g. namekeeper-http.
+            warnings.append(
+                f"{spec.variable}={text} is Kubernetes' address of a service, not ours: passed over"
+            )
+        elif text:
+            properties[name] = text
+    return properties, warnings
+
+
+def flag_properties(fields: Mapping[str, str | None]) -> dict[str, str]:
+    """Properties given as flags, from texts by field name; None is a flag that wasn't given."""
+    return {spec.name: text for spec in SPECS.values() if (text := fields.get(spec.field)) is not None}
+
+
+def trusted_networks(text: str) -> tuple["IPv4Network | IPv6Network", ...]:
+    """Read a list of networks separated by commas, semicolons or blanks; a single address is one too.
+
+    Raises:
+        ConfigError: Something that isn't a network.
+    """
+    parts = text.replace(",", " ").replace(";", " ").split()
+    if not parts:
+        return ()
+    from ipaddress import ip_network
+
+    try:
+        return tuple(ip_network(part) for part in parts)
+    except ValueError as error:
+        raise ConfigError(
+            f"proxyProtocolTrustedNetworks={text}: {error}; write e.g. 10.0.0.0/8,fd00::/8"
+        ) from None
+
+
+def _near_miss(name: str) -> list[str]:
+    known = _NAME_OF_FOLDED.get(name.strip().casefold())
+    return [f"{name} is not a property: did you mean {known}?"] if known else []
+
+
+def _at_home(settings: NamesrvSettings, home: str) -> NamesrvSettings:
+    changed: dict[str, str] = {}
+    for spec in SPECS.values():
+        value = getattr(settings, spec.field) if spec.facts.path else None
+        if isinstance(value, str) and value.startswith("~/"):
+            changed[spec.field] = home.rstrip("/") + value[1:]
+    return msgspec.structs.replace(settings, **changed) if changed else settings
+
+
+def _check(settings: NamesrvSettings) -> None:
+    """Refuse what can't work together."""
+    if settings.enable_controller_in_namesrv:
+        raise ConfigError(
+            "enableControllerInNamesrv=true: namekeeper has no controller; run RocketMQ's own by itself"
+            " (mqcontroller), point the brokers' controllerAddr at it, and set this property to false"
+        )
+    if settings.body_bytes_in_flight_limit < settings.remoting_frame_max_length:
+        raise ConfigError(
+            f"bodyBytesInFlightLimit={settings.body_bytes_in_flight_limit}: must be at least"
+            f" remotingFrameMaxLength ({settings.remoting_frame_max_length}), or long frames are never read"
+        )
+    low, high = settings.write_buffer_low_water_mark, settings.write_buffer_high_water_mark
+    if low and high and low > high:
+        raise ConfigError(
+            f"writeBufferLowWaterMark={low}: must not be above writeBufferHighWaterMark ({high})"
+        )
+    trusted_networks(settings.proxy_protocol_trusted_networks)
+    _check_tls(settings)
+
+
+def _check_tls(settings: NamesrvSettings) -> None:
+    required = settings.tls_server_need_client_auth == "require" and not settings.tls_test_mode_enable
+    if required and settings.tls_server_mode != "disabled" and not settings.tls_server_trust_cert_path:
+        raise ConfigError(
+            "tls.server.need.client.auth=require: needs tls.server.trustCertPath, the authorities to accept;"
+            " accepting any certificate, as Java does, is not possible here"
+        )

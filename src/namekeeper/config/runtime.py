@@ -1,0 +1,139 @@
+"""The configuration that requests 318 and 319 change and show (protocol.md 2.13, 2.14, 5.5)."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from namekeeper.config.load import settings_from
+from namekeeper.config.properties import format_properties, parse_properties
+from namekeeper.config.property import format_value
+from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
+from namekeeper.errors import ConfigError, RequestError
+
+__all__ = ["RuntimeConfig"]
+
+_SYSTEM_ERROR = 1
+_NO_PERMISSION = 16
+
+_BODY_LIMIT = 64 * 1024
+"""Longest text that 318 may carry: many times all properties there are, parsed in a few milliseconds."""
+
+_ALWAYS_REFUSED = frozenset(
+    name.casefold()
+    for spec in SPECS.values()
+    if spec.facts.path or not spec.facts.remote
+    for name in (spec.name, *spec.facts.aliases)
+)
+_PATH_ENDINGS = ("path", "pathname", "file", "filename", "dir", "directory", "folder", "root", "home")
+_SECRET_PARTS = ("password", "secret")
+
+
+class RuntimeConfig(Struct, frozen=True, kw_only=True):
+    """The properties of a running server; changing them makes a new value."""
+
+    settings: NamesrvSettings
+    """What is in effect, but for properties that count from the next start only."""
+    unknown: Mapping[str, str]
+    """Properties of the file that mean nothing here: shown, and changed by 318 like the others."""
+    stored: Mapping[str, str]
+    """What the file holds: what it held at the start, and what 318 changed since."""
+    black_list: frozenset[str]
+    """Names refused besides those that always are, folded: `configBlackList` as it was at the start."""
+
+    @classmethod
+    def start(cls, settings: NamesrvSettings, stored: Mapping[str, str]) -> "RuntimeConfig":
+        """Begin with the settings and with what the properties file held."""
+        named = {ALIASES.get(name, name): text for name, text in stored.items()}
+        return cls(
+            settings=settings,
+            unknown={name: text for name, text in named.items() if name not in SPECS},
+            stored=named,
+            black_list=frozenset(
+                name for part in settings.config_black_list.split(";") if (name := part.strip().casefold())
+            ),
+        )
+
+    def text(self) -> str:
+        """All properties as 319 answers them: sorted `key=value` lines, not escaped, without secrets."""
+        shown = {**self.unknown, **_values(self.settings)}
+        lines = (f"{key}={_on_one_line(shown[key])}\n" for key in sorted(shown) if not _is_secret(key))
+        return "".join(lines)
+
+    def file_text(self) -> str:
+        """What to write to `configStorePath`: what was there at the start and what was changed, escaped."""
+        return format_properties(dict(sorted(self.stored.items())))
+
+    def update(self, body: bytes) -> tuple["RuntimeConfig", Mapping[str, str]]:
+        """Apply the text of a request 318.
+
+        Returns:
+            The new configuration, and the properties whose value is another now.
+
+        Raises:
+            RequestError: Text that can't be used, a property on the black list, or updates not allowed.
+        """
+        if not body:
+            return self, {}
+        wanted = _parsed(body)
+        self._refuse(wanted)
+        known = {ALIASES.get(name, name): text for name, text in wanted.items()}
+        try:
+            settings, _ = settings_from({n: t for n, t in known.items() if n in SPECS}, base=self.settings)
+        except ConfigError as error:
+            raise RequestError(_SYSTEM_ERROR, str(error)) from None
+        unknown = {name: known.get(name, text) for name, text in self.unknown.items()}
+        return self._changed_to(settings, unknown)
+
+    def _refuse(self, wanted: Mapping[str, str]) -> None:
+        names = [name.strip().casefold() for name in wanted]
+        if any(_is_always_refused(name) or name in self.black_list for name in names):
+            raise RequestError(_NO_PERMISSION, "Can not update config in black list.")
+        if not self.settings.allow_config_update:
+            raise RequestError(
+                _NO_PERMISSION,
+                "Can not update config: this name server was started with allowConfigUpdate=false.",
+            )
+
+    def _changed_to(
+        self, settings: NamesrvSettings, unknown: Mapping[str, str]
+    ) -> tuple["RuntimeConfig", Mapping[str, str]]:
+        before = {**self.unknown, **_values(self.settings)}
+        after = {**unknown, **_values(settings)}
+        changed = {name: text for name, text in after.items() if before.get(name) != text}
+        updated = RuntimeConfig(
+            settings=settings, unknown=unknown, stored={**self.stored, **changed}, black_list=self.black_list
+        )
+        return updated, changed
+
+
+def _parsed(body: bytes) -> dict[str, str]:
+    if len(body) > _BODY_LIMIT:
+        raise RequestError(_SYSTEM_ERROR, f"the text is longer than {_BODY_LIMIT} bytes")
+    try:
+        wanted = parse_properties(body.decode(errors="replace"))
+    except ConfigError:
+        raise RequestError(_SYSTEM_ERROR, "string2Properties error") from None
+    for name, text in wanted.items():
+        if any(ord(character) < 0x20 and character != "\t" for character in text):
+            # Java writes such a value as lines of their own, which set other properties at the next start.
+            raise RequestError(_SYSTEM_ERROR, f"the value of {_on_one_line(name)} holds control characters")
+    return wanted
+
+
+def _values(settings: NamesrvSettings) -> dict[str, str]:
+    """Texts of all properties that have a value."""
+    values = ((spec.name, getattr(settings, spec.field)) for spec in SPECS.values())
+    return {name: format_value(value) for name, value in values if value is not None}
+
+
+def _is_always_refused(folded: str) -> bool:
+    return folded in _ALWAYS_REFUSED or folded.startswith("tls.") or folded.endswith(_PATH_ENDINGS)
+
+
+def _is_secret(name: str) -> bool:
+    spec = SPECS.get(name)
+    return spec.facts.secret if spec else any(part in name.lower() for part in _SECRET_PARTS)
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\r", "\\r").replace("\n", "\\n")

@@ -1,0 +1,104 @@
+"""Everything a name server is started with, put together from where people write it."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from namekeeper.config.load import environment_properties, flag_properties, settings_from
+from namekeeper.config.properties import parse_properties
+from namekeeper.config.property import format_value
+from namekeeper.config.runtime import RuntimeConfig
+from namekeeper.config.settings import SPECS, NamesrvSettings
+from namekeeper.errors import ConfigError
+
+__all__ = ["Startup", "boot_line", "make_startup", "with_tls_file"]
+
+
+class Startup(Struct, frozen=True, kw_only=True):
+    """What the app is handed; made by `make_startup`."""
+
+    settings: NamesrvSettings
+    runtime_config: RuntimeConfig
+    config_file: str | None = None
+    """The file of `-c`, which a request 318 rewrites."""
+    warnings: tuple[str, ...] = ()
+    """Lines for the log, once it is open."""
+
+
+def make_startup(
+    *,
+    file_data: bytes | None = None,
+    config_file: str | None = None,
+    tls_file_data: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, str | None] | None = None,
+    home: str = "~",
+) -> Startup:
+    """Put the sources together: flag over environment over TLS file over file over default.
+
+    Args:
+        file_data: Content of the properties file.
+        config_file: Its path; request 318 writes there.
+        tls_file_data: Content of the file of `tls.config.file`; None if there is none to read.
+        environment: Environment variables, ours and others.
+        flags: Texts of flags by field name; None for those not given.
+        home: The user's home.
+
+    Raises:
+        ConfigError: One line that says what can't be used.
+    """
+    environment = environment or {}
+    stored = parse_properties(file_data, source=config_file or "properties") if file_data is not None else {}
+    from_environment, warnings = environment_properties(environment)
+    base = NamesrvSettings(rocketmq_home=environment.get("ROCKETMQ_HOME"))
+    settings, notes = _from_file(stored, base, config_file, home)
+    warnings += notes
+    if tls_file_data is not None:
+        settings, notes = with_tls_file(settings, tls_file_data)
+        warnings += notes
+    over = {**from_environment, **flag_properties(flags or {})}
+    settings, notes = settings_from(over, base=settings, home=home, strict=True)
+    warnings += [*notes, *_without_effect(settings)]
+    return Startup(
+        settings=settings,
+        runtime_config=RuntimeConfig.start(settings, stored),
+        config_file=config_file,
+        warnings=tuple(warnings),
+    )
+
+
+def with_tls_file(settings: NamesrvSettings, data: bytes) -> tuple[NamesrvSettings, list[str]]:
+    """Lay the keys of a TLS file over settings, as Java does at start and at each reload of certificates."""
+    fixed = {"tls.server.mode", "tls.enable", "tls.config.file"}
+    entries = parse_properties(data, source=settings.tls_config_file)
+    return settings_from(
+        {name: text for name, text in entries.items() if name.startswith("tls.") and name not in fixed},
+        base=settings,
+    )
+
+
+def boot_line(settings: NamesrvSettings, port: int) -> str:
+    """The line on stdout that scripts and container images wait for."""
+    host = settings.bind_address
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"The Name Server boot success. serializeType={settings.serialize_type}, address {address}"
+
+
+def _from_file(
+    stored: Mapping[str, str], base: NamesrvSettings, config_file: str | None, home: str
+) -> tuple[NamesrvSettings, list[str]]:
+    try:
+        # Java: the file of -c is where 318 writes, whatever the file itself says.
+        there = {"configStorePath": config_file} if config_file else {}
+        return settings_from({**stored, **there}, base=base, home=home)
+    except ConfigError as error:
+        raise ConfigError(f"{config_file}: {error}") if config_file else error from None
+
+
+def _without_effect(settings: NamesrvSettings) -> list[str]:
+    names = [
+        spec.name
+        for spec in SPECS.values()
+        if spec.facts.inert and format_value(getattr(settings, spec.field)) != format_value(spec.default)
+    ]
+    return [f"accepted, but without effect here: {', '.join(names)}"] if names else []

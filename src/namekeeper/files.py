@@ -1,0 +1,141 @@
+"""Replacing a file so that, whenever the machine dies, the old or the new content is there, whole."""
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import Protocol
+
+__all__ = ["Os", "atomic_replace", "read_if_exists"]
+
+_NEW_FILE_MODE = 0o644
+_NEW_FOLDER_MODE = 0o755
+_READ_SIZE = 1 << 20
+
+
+class Os(Protocol):
+    """The calls of the module `os` that are needed; tests give a model that loses what was not synced."""
+
+    def open(self, path: str, flags: int, mode: int = ...) -> int:
+        """As os.open."""
+
+    def read(self, fd: int, length: int, /) -> bytes:
+        """As os.read."""
+
+    def write(self, fd: int, data: bytes, /) -> int:
+        """As os.write; may write less than all."""
+
+    def fchmod(self, fd: int, mode: int) -> None:
+        """As os.fchmod."""
+
+    def fstat(self, fd: int) -> os.stat_result:
+        """As os.fstat."""
+
+    def fsync(self, fd: int) -> None:
+        """As os.fsync."""
+
+    def close(self, fd: int) -> None:
+        """As os.close."""
+
+    def replace(self, src: str, dst: str) -> None:
+        """As os.replace."""
+
+    def unlink(self, path: str) -> None:
+        """As os.unlink."""
+
+    def mkdir(self, path: str, mode: int = ...) -> None:
+        """As os.mkdir."""
+
+
+def atomic_replace(path: str, data: bytes, *, backup: bool = True, system: Os = os) -> None:
+    """Give the file at `path` new content; blocks on the disk, so never call it on the event loop.
+
+    After the return the new content is on disk. If the machine dies meanwhile the old or the new content
+    is. A symbolic link stays one, the file keeps its permissions, parents are created.
+
+    Args:
+        path: The file.
+        data: Its new content.
+        backup: Whether the old content is kept beside it, with `.bak` added to the name.
+        system: Where it is done.
+
+    Raises:
+        OSError: It could not be done; the old content is still there.
+    """
+    target = os.path.realpath(path)
+    folder = str(Path(target).parent)
+    _make_folder(folder, system)
+    old = _read(target, system)
+    mode = _NEW_FILE_MODE if old is None else old[1]
+    if backup and old is not None:
+        _write_and_rename(f"{target}.bak", old[0], mode, system)
+    _write_and_rename(target, data, mode, system)
+    _sync_folder(folder, system)
+
+
+def read_if_exists(path: str, *, system: Os = os) -> bytes | None:
+    """Content of a file, None if there is none."""
+    found = _read(path, system)
+    return None if found is None else found[0]
+
+
+def _write_and_rename(path: str, data: bytes, mode: int, system: Os) -> None:
+    # The process id is in the name because two servers may share a file by mistake; each must write its own.
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with contextlib.suppress(FileNotFoundError):
+        system.unlink(temporary)
+    try:
+        fd = system.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            system.fchmod(fd, mode)
+            _write_all(fd, data, system)
+            system.fsync(fd)
+        finally:
+            system.close(fd)
+        system.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            system.unlink(temporary)
+        raise
+
+
+def _write_all(fd: int, data: bytes, system: Os) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[system.write(fd, bytes(rest[:_READ_SIZE])) :]
+
+
+def _read(path: str, system: Os) -> tuple[bytes, int] | None:
+    """Content and permissions of a file."""
+    try:
+        fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        parts = []
+        while part := system.read(fd, _READ_SIZE):
+            parts.append(part)
+        return b"".join(parts), stat.S_IMODE(system.fstat(fd).st_mode)
+    finally:
+        system.close(fd)
+
+
+def _make_folder(folder: str, system: Os) -> None:
+    """Create a folder with its parents; each new name is synced in the folder that holds it."""
+    try:
+        system.mkdir(folder, _NEW_FOLDER_MODE)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        _make_folder(str(Path(folder).parent), system)
+        _make_folder(folder, system)
+        return
+    _sync_folder(str(Path(folder).parent), system)
+
+
+def _sync_folder(folder: str, system: Os) -> None:
+    fd = system.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        system.fsync(fd)
+    finally:
+        system.close(fd)

@@ -1,0 +1,148 @@
+"""The KV configuration: namespace -> key -> value, and the text of its file (protocol.md 2.3, 5.1)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from namekeeper.errors import ConfigError, RequestError
+from namekeeper.route.events import KvChanged
+from namekeeper.wire.codes import ResponseCode
+
+__all__ = ["KV_CHARACTERS_LIMIT", "KvConfigFile", "KvConfigStore"]
+
+KV_CHARACTERS_LIMIT = 16 * 1024 * 1024
+"""How many characters all entries may have: each change writes the whole file, and any peer may send one."""
+
+
+class KvConfigFile(msgspec.Struct):
+    """The file as JSON, spelled as Java 5.4 and later demand."""
+
+    config_table: dict[str, dict[str, str | None] | None] = msgspec.field(name="configTable")
+
+
+class KvConfigStore:
+    """The KV table; each change of an entry gives an event, what changes nothing gives none."""
+
+    def __init__(self, table: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> None:
+        self._table = {namespace: dict(entries) for namespace, entries in table.items()}
+        self._characters = sum(
+            len(namespace) + sum(len(key) + len(value) for key, value in entries.items())
+            for namespace, entries in self._table.items()
+        )
+
+    def put(self, namespace: str, key: str, value: str | None) -> tuple[KvChanged, ...]:
+        """Set an entry; without a value it reads back as not found, as in Java.
+
+        Raises:
+            RequestError: The store is full.
+        """
+        if value is None:
+            self._entries_of(namespace)
+            return self.delete(namespace, key)
+        old = self._table.get(namespace, {}).get(key)
+        if old == value:
+            return ()
+        self._check_room(namespace, key, value)
+        entries = self._entries_of(namespace)
+        entries[key] = value
+        self._characters += len(value) - len(old) if old is not None else len(key) + len(value)
+        return (KvChanged(namespace, key, value),)
+
+    def get(self, namespace: str, key: str) -> str:
+        """Value of an entry.
+
+        Raises:
+            RequestError: There is no such entry.
+        """
+        value = self._table.get(namespace, {}).get(key)
+        if value is None:
+            raise RequestError(
+                ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {namespace} Key: {key}"
+            )
+        return value
+
+    def find(self, namespace: str, key: str) -> str | None:
+        """Value of an entry, None if there is none."""
+        return self._table.get(namespace, {}).get(key)
+
+    def delete(self, namespace: str, key: str) -> tuple[KvChanged, ...]:
+        """Remove an entry whether or not it is there; an emptied namespace stays."""
+        value = self._table.get(namespace, {}).pop(key, None)
+        if value is None:
+            return ()
+        self._characters -= len(key) + len(value)
+        return (KvChanged(namespace, key, None),)
+
+    def list_by_namespace(self, namespace: str) -> Mapping[str, str]:
+        """All entries of a namespace, which may be none; a view, to be used at once.
+
+        Raises:
+            RequestError: There is no such namespace.
+        """
+        entries = self._table.get(namespace)
+        if entries is None:
+            raise RequestError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {namespace}")
+        return MappingProxyType(entries)
+
+    def entries(self) -> Iterator[KvChanged]:
+        """Every entry as the event that would have made it."""
+        for namespace, entries in self._table.items():
+            for key, value in entries.items():
+                yield KvChanged(namespace, key, value)
+
+    def to_text(self) -> bytes:
+        """Content of the file: one line of JSON in UTF-8."""
+        return msgspec.json.encode({"configTable": self._table})
+
+    @classmethod
+    def from_text(
+        cls, data: bytes, *, lenient: Callable[[bytes, type[KvConfigFile]], KvConfigFile] | None = None
+    ) -> "KvConfigStore":
+        """Read the content of the file; an empty one is an empty store.
+
+        Args:
+            data: The content.
+            lenient: Reader of the dialects that older Java releases wrote, tried when the text isn't strict
+                JSON: `namekeeper.wire.fastjson.decode`.
+
+        Raises:
+            ConfigError: It is neither; the message names the place.
+        """
+        if not data.strip():
+            return cls()
+        try:
+            file = msgspec.json.decode(data, type=KvConfigFile)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            file = _read_leniently(data, lenient, error)
+        return cls({
+            namespace: {key: value for key, value in (entries or {}).items() if value is not None}
+            for namespace, entries in file.config_table.items()
+        })  # fmt: skip
+
+    def _entries_of(self, namespace: str) -> dict[str, str]:
+        if namespace not in self._table:
+            self._check_room(namespace, "", "")
+            self._table[namespace] = {}
+            self._characters += len(namespace)
+        return self._table[namespace]
+
+    def _check_room(self, *texts: str) -> None:
+        if self._characters + sum(map(len, texts)) > KV_CHARACTERS_LIMIT:
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR, f"the KV configuration is full: {KV_CHARACTERS_LIMIT} characters"
+            )
+
+
+def _read_leniently(
+    data: bytes,
+    lenient: Callable[[bytes, type[KvConfigFile]], KvConfigFile] | None,
+    error: Exception,
+) -> KvConfigFile:
+    if lenient is not None:
+        try:
+            data.decode()  # a reader of bodies puts U+FFFD for other bytes; a file must not lose them
+            return lenient(data, KvConfigFile)
+        except ValueError:
+            pass  # what strict JSON has against the text names the place
+    raise ConfigError(f"the KV configuration can't be read: {error}") from None

@@ -1,0 +1,238 @@
+"""JSON bodies: values to bytes as name servers send them, and back (protocol.md 2.1 to 2.8).
+
+Two forms: *standard* quotes the numeric keys of maps, *legacy* writes them bare, as Java does for clients
+before 4.9.4. Both are compact (trap T5), have members in alphabetical order and leave out what is absent.
+In the legacy form queue data carries `topicSynFlag` as well as `topicSysFlag` (trap T15).
+
+A route is also built from fragments, so that a server can keep encoded brokers and queues.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import json
+
+from namekeeper.messages.body_types import (
+    RawBrokerMemberGroupBody,
+    RawClusterInfo,
+    RawDataVersion,
+    RawKVTable,
+    RawTopicList,
+    RawTopicRouteData,
+    decode_body,
+)
+from namekeeper.model.broker import BrokerData
+from namekeeper.model.mapping import TopicQueueMappingInfo
+from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
+from namekeeper.model.topic import QueueData, QueueSpec
+from namekeeper.model.version import DataVersion
+
+__all__ = [
+    "EMPTY_FILTER_SERVER_TABLE",
+    "assemble_topic_route",
+    "decode_broker_member_group",
+    "decode_cluster_info",
+    "decode_data_version",
+    "decode_kv_table",
+    "decode_topic_list",
+    "decode_topic_route",
+    "encode_broker_data",
+    "encode_broker_member_group",
+    "encode_cluster_info",
+    "encode_data_version",
+    "encode_filter_server_table",
+    "encode_kv_table",
+    "encode_mapping",
+    "encode_mappings_by_broker",
+    "encode_queue_data",
+    "encode_queue_spec",
+    "encode_topic_list",
+    "encode_topic_route",
+]
+
+EMPTY_FILTER_SERVER_TABLE = b"{}"
+"""What `filterServerTable` nearly always is."""
+
+_MAX_SAFE_INTEGER = 2**53 - 1
+"""Above it, JavaScript rounds, and Java's standard form writes a string instead (protocol.md 1.11)."""
+
+_encode = json.Encoder().encode
+_BOOLS = {False: b"false", True: b"true"}
+
+
+def encode_topic_route(route: TopicRouteData, *, standard: bool) -> bytes:
+    """Write the answer to 105 (protocol.md 2.1)."""
+    mappings = route.topic_queue_mapping_by_broker
+    return assemble_topic_route(
+        [encode_broker_data(broker, standard=standard) for broker in route.broker_datas],
+        [encode_queue_data(queues, standard=standard) for queues in route.queue_datas],
+        encode_filter_server_table(route.filter_server_table),
+        route.order_topic_conf,
+        None if mappings is None else encode_mappings_by_broker(mappings, standard=standard),
+    )
+
+
+def assemble_topic_route(
+    broker_fragments: Iterable[bytes],
+    queue_fragments: Iterable[bytes],
+    filter_server_table: bytes = EMPTY_FILTER_SERVER_TABLE,
+    order_topic_conf: str | None = None,
+    mappings: bytes | None = None,
+) -> bytes:
+    """Join encoded brokers, queues, filter servers and mapping table into the answer to 105.
+
+    All fragments must be of one form; the result then is that of `encode_topic_route`.
+    """
+    order = b"" if order_topic_conf is None else b',"orderTopicConf":' + _encode(order_topic_conf)
+    tail = b"" if mappings is None else b',"topicQueueMappingByBroker":' + mappings
+    return b'{"brokerDatas":[%b],"filterServerTable":%b%b,"queueDatas":[%b]%b}' % (
+        b",".join(broker_fragments),
+        filter_server_table,
+        order,
+        b",".join(queue_fragments),
+        tail,
+    )
+
+
+def encode_broker_data(broker: BrokerData, *, standard: bool) -> bytes:
+    """Write one broker name as routes and cluster information show it; an absent zone is left out."""
+    zone = b"" if broker.zone_name is None else b',"zoneName":' + _encode(broker.zone_name)
+    return b'{"brokerAddrs":%b,"brokerName":%b,"cluster":%b,"enableActingMaster":%b%b}' % (
+        _encode_addrs(broker.broker_addrs, standard=standard),
+        _encode(broker.broker_name),
+        _encode(broker.cluster),
+        _BOOLS[broker.enable_acting_master],
+        zone,
+    )
+
+
+def encode_queue_data(queues: QueueData, *, standard: bool) -> bytes:
+    """Write the queues of one topic on one broker name."""
+    return _QUEUE_DATA[standard] % {
+        b"name": _encode(queues.broker_name),
+        b"perm": queues.perm,
+        b"read": queues.read_queue_nums,
+        b"flag": queues.topic_sys_flag,
+        b"write": queues.write_queue_nums,
+    }
+
+
+def encode_queue_spec(broker_name: str, spec: QueueSpec, *, standard: bool) -> bytes:
+    """Write the queue data of a broker name that offers `spec`; as `encode_queue_data`."""
+    return _QUEUE_DATA[standard] % {
+        b"name": _encode(broker_name),
+        b"perm": spec.perm,
+        b"read": spec.read_queue_nums,
+        b"flag": spec.topic_sys_flag,
+        b"write": spec.write_queue_nums,
+    }
+
+
+_QUEUE_DATA = {
+    False: b'{"brokerName":%(name)b,"perm":%(perm)d,"readQueueNums":%(read)d,"topicSynFlag":%(flag)d,'
+    b'"topicSysFlag":%(flag)d,"writeQueueNums":%(write)d}',
+    True: b'{"brokerName":%(name)b,"perm":%(perm)d,"readQueueNums":%(read)d,"topicSysFlag":%(flag)d,'
+    b'"writeQueueNums":%(write)d}',
+}
+
+
+def encode_filter_server_table(filter_servers: Mapping[str, Iterable[str]]) -> bytes:
+    """Write broker address -> filter servers."""
+    if not filter_servers:
+        return EMPTY_FILTER_SERVER_TABLE
+    return _encode({addr: list(filter_servers[addr]) for addr in sorted(filter_servers)})
+
+
+def encode_mappings_by_broker(mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool) -> bytes:
+    """Write `topicQueueMappingByBroker`: broker name -> mapping."""
+    members = (
+        b"%b:%b" % (_encode(key), encode_mapping(mappings[key], standard=standard))
+        for key in sorted(mappings)
+    )
+    return b"{%b}" % b",".join(members)
+
+
+def encode_mapping(mapping: TopicQueueMappingInfo, *, standard: bool) -> bytes:
+    """Write one static-topic mapping (protocol.md 3.5)."""
+    is_text = standard and not -_MAX_SAFE_INTEGER <= mapping.epoch <= _MAX_SAFE_INTEGER
+    ids = mapping.curr_id_map
+    key = b'"%d":%d' if standard else b"%d:%d"
+    return b'{"bname":%b,"currIdMap":{%b},"dirty":%b,"epoch":%b,"scope":%b,"topic":%b,"totalQueues":%d}' % (
+        _encode(mapping.bname),
+        b",".join(key % (logical, ids[logical]) for logical in sorted(ids)),
+        _BOOLS[mapping.dirty],
+        (b'"%d"' if is_text else b"%d") % mapping.epoch,
+        _encode(mapping.scope),
+        _encode(mapping.topic),
+        mapping.total_queues,
+    )
+
+
+def encode_cluster_info(info: ClusterInfo, *, standard: bool) -> bytes:
+    """Write the answer to 106 (protocol.md 2.2)."""
+    brokers = info.broker_addr_table
+    members = (
+        b"%b:%b" % (_encode(name), encode_broker_data(brokers[name], standard=standard))
+        for name in sorted(brokers)
+    )
+    clusters = {name: sorted(info.cluster_addr_table[name]) for name in sorted(info.cluster_addr_table)}
+    return b'{"brokerAddrTable":{%b},"clusterAddrTable":%b}' % (b",".join(members), _encode(clusters))
+
+
+def encode_broker_member_group(group: BrokerMemberGroup, *, standard: bool) -> bytes:
+    """Write the answer to 901 (protocol.md 2.7)."""
+    return b'{"brokerMemberGroup":{"brokerAddrs":%b,"brokerName":%b,"cluster":%b}}' % (
+        _encode_addrs(group.broker_addrs, standard=standard),
+        _encode(group.broker_name),
+        _encode(group.cluster),
+    )
+
+
+def encode_topic_list(topics: TopicList) -> bytes:
+    """Write the answer to 206, 224, 304, 311, 312 and 313 (protocol.md 2.5)."""
+    addr = b"" if topics.broker_addr is None else b'"brokerAddr":%b,' % _encode(topics.broker_addr)
+    return b'{%b"topicList":%b}' % (addr, _encode(topics.topic_list))
+
+
+def encode_kv_table(table: Mapping[str, str]) -> bytes:
+    """Write the answer to 219, which is also a registration's order-topic table (protocol.md 2.3, 3.8)."""
+    return _encode({"table": dict(table)})
+
+
+def encode_data_version(version: DataVersion) -> bytes:
+    """Write the body of 322, request and answer alike (protocol.md 2.8)."""
+    return _encode(version)
+
+
+def decode_topic_route(body: bytes) -> TopicRouteData:
+    """Read a route in either form, missing members included; RequestError when it is none."""
+    return decode_body(body, RawTopicRouteData, "TopicRouteData").to_model()
+
+
+def decode_cluster_info(body: bytes) -> ClusterInfo:
+    """Read the answer to 106 in either form; RequestError when it is none."""
+    return decode_body(body, RawClusterInfo, "ClusterInfo").to_model()
+
+
+def decode_broker_member_group(body: bytes) -> BrokerMemberGroup:
+    """Read the answer to 901 in either form; RequestError when it is none."""
+    return decode_body(body, RawBrokerMemberGroupBody, "BrokerMemberGroup").to_model()
+
+
+def decode_topic_list(body: bytes) -> TopicList:
+    """Read a list of topics; RequestError when it is none."""
+    return decode_body(body, RawTopicList, "TopicList").to_model()
+
+
+def decode_kv_table(body: bytes) -> dict[str, str]:
+    """Read a table of keys and values; RequestError when it is none."""
+    return decode_body(body, RawKVTable, "KVTable").to_model()
+
+
+def decode_data_version(body: bytes) -> DataVersion:
+    """Read a version, missing members as 0 (trap T17); RequestError when it is none."""
+    return decode_body(body, RawDataVersion, "DataVersion").to_model()
+
+
+def _encode_addrs(addrs: Mapping[int, str], *, standard: bool) -> bytes:
+    member = b'"%d":%b' if standard else b"%d:%b"
+    return b"{%b}" % b",".join(member % (broker_id, _encode(addrs[broker_id])) for broker_id in sorted(addrs))

@@ -1,0 +1,254 @@
+"""The body of REGISTER_BROKER in all its forms (protocol.md 3).
+
+JSON, a zlib stream of sections, or before 3.0.11 a bare topic-config wrapper: which one it is, the request's
+header and version say, with two exceptions.
+
+* A body that starts as a zlib stream is one, whatever the header says: 5.x brokers lie (trap T9).
+* Below version 37, which is what a missing version is, the members tell a wrapper from a register body
+  (trap T14).
+
+What Java does not refuse but can't use either is read like this: a table, wrapper or version that is
+`null` is empty or 0; a topic configuration that is `null` is left out; one without a name is refused,
+whatever its key (trap T54). A mapping section is read where it may be; only a request from 5.0 on must have
+one (trap T13).
+"""
+
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping
+from itertools import islice
+from operator import attrgetter
+from struct import Struct as BinaryStruct
+
+from msgspec import Struct
+
+from namekeeper.errors import RequestError
+from namekeeper.messages.body_types import RawDataVersion, RawMapping, RawTopicConfig
+from namekeeper.messages.inflating import InflateReader
+from namekeeper.messages.queue_specs import QueueNumbers, specs_by_numbers, specs_by_text
+from namekeeper.model.mapping import TopicQueueMappingInfo
+from namekeeper.model.registration import RegistrationBody
+from namekeeper.model.topic import QueueSpec
+from namekeeper.wire import fastjson
+from namekeeper.wire.codes import ResponseCode
+
+__all__ = [
+    "MAPPING_SECTION_VERSION",
+    "REGISTER_BODY_VERSION",
+    "check_crc32",
+    "decode_registration_body",
+    "masked_crc32",
+]
+
+REGISTER_BODY_VERSION = 37
+"""3.0.11: the first release that sends a register body rather than a bare wrapper."""
+
+MAPPING_SECTION_VERSION = 413
+"""5.0.0: the first release whose compressed bodies have a section of static-topic mappings."""
+
+_ZLIB_FIRST_BYTE = 0x78
+_MAX_QUOTED = 128
+_FAILED = (
+    "org.apache.rocketmq.remoting.exception.RemotingCommandException: Failed to decode RegisterBrokerBody"
+)
+"""How Java's remark begins (protocol.md 2.10)."""
+
+_int32_at: Callable[[bytes, int], tuple[int]] = BinaryStruct(">i").unpack_from
+_name_of: Callable[[RawTopicConfig], str] = attrgetter("topic_name")  # or None, which is refused
+_numbers_of: Callable[[RawTopicConfig], QueueNumbers] = attrgetter(
+    "read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag"
+)
+
+
+def masked_crc32(body: bytes) -> int:
+    """Return the checksum that `bodyCrc32` carries: CRC-32 without its top bit (protocol.md 3.7)."""
+    return zlib.crc32(body) & 0x7FFFFFFF
+
+
+def check_crc32(body_crc32: int, body: bytes) -> None:
+    """Compare a header's checksum with the body; 0 means unchecked (protocol.md 3.7, trap T8).
+
+    Raises:
+        RequestError: they differ (code 1).
+
+    """
+    if body_crc32 not in (0, masked_crc32(body)):
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
+
+
+def decode_registration_body(
+    body: bytes, *, version: int, compressed: bool, slice_topics: int = 2_000
+) -> Generator[None, None, RegistrationBody]:
+    """Decode a body, yielding wherever a turn of the event loop may end.
+
+    One turn is the reading of a JSON text, or a chunk of inflating, or at most `slice_topics` topics.
+
+    Raises:
+        RequestError: the body can't be read (code 1, as Java's remark with the reason).
+
+    """
+    if not body:
+        return _nothing(version)
+    is_zlib = compressed or body[0] == _ZLIB_FIRST_BYTE
+    try:
+        if is_zlib:
+            return (yield from _decode_sections(body, version, slice_topics))
+        return (yield from _decode_json(body, version, slice_topics))
+    except ValueError as error:  # InflateError and DialectError among them
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"{_FAILED}, {error}") from None
+
+
+class _Wrapper(Struct, rename="camel"):
+    data_version: RawDataVersion | None = None
+    topic_config_table: dict[str, RawTopicConfig] | None = None
+    topic_queue_mapping_info_map: dict[str, RawMapping] | None = None
+
+
+class _RegisterBody(Struct, rename="camel"):
+    filter_server_list: list[str] | None = None
+    topic_config_serialize_wrapper: _Wrapper | None = None
+
+
+class _BodyOrWrapper(_Wrapper, rename="camel"):
+    """Either form, so that one decoding tells which it is."""
+
+    filter_server_list: list[str] | None = None
+    topic_config_serialize_wrapper: _Wrapper | None = None
+
+    @property
+    def is_register_body(self) -> bool:
+        return self.topic_config_serialize_wrapper is not None or self.filter_server_list is not None
+
+
+def _nothing(version: int) -> RegistrationBody:
+    is_old = 0 < version < REGISTER_BODY_VERSION
+    return RegistrationBody(filter_servers=None if is_old else ())
+
+
+def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None, None, RegistrationBody]:
+    filter_servers, wrapper = _read_json(body, version)
+    yield
+    table = wrapper.topic_config_table or {}
+    topics: dict[str, QueueSpec] = {}
+    is_keyed_by_name = True
+    for keys, configs in _slices(table, slice_topics):
+        names = list(map(_name_of, configs))
+        is_keyed_by_name = is_keyed_by_name and names == keys
+        if not all(names):
+            raise ValueError(
+                f"the topic configuration under {_first_unnamed(keys, names)!r} has no topicName"
+            )
+        topics.update(zip(names, map(specs_by_numbers.__getitem__, map(_numbers_of, configs)), strict=True))
+        yield
+    version_of_data = wrapper.data_version or RawDataVersion()
+    return RegistrationBody(
+        data_version=version_of_data.to_model(),
+        topics=topics,
+        topic_keys=None if is_keyed_by_name else frozenset(table),
+        topic_count=len(table),
+        filter_servers=filter_servers,
+        mappings={key: raw.to_model() for key, raw in (wrapper.topic_queue_mapping_info_map or {}).items()},
+    )
+
+
+def _read_json(body: bytes, version: int) -> tuple[tuple[str, ...] | None, _Wrapper]:
+    """Return filter servers, None where the form has none, and the wrapper with everything else."""
+    if version < REGISTER_BODY_VERSION:
+        either = fastjson.decode(body, _BodyOrWrapper)
+        if not either.is_register_body:
+            return None, either
+        return tuple(either.filter_server_list or ()), either.topic_config_serialize_wrapper or _Wrapper()
+    whole = fastjson.decode(body, _RegisterBody)
+    return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or _Wrapper()
+
+
+def _slices(
+    table: Mapping[str, RawTopicConfig], size: int
+) -> Iterator[tuple[list[str], list[RawTopicConfig]]]:
+    keys, configs = iter(table), iter(table.values())
+    while some := list(islice(keys, size)):
+        yield some, list(islice(configs, size))
+
+
+def _first_unnamed(keys: list[str], names: list[str]) -> str:
+    return next(key for key, name in zip(keys, names, strict=True) if not name)[:_MAX_QUOTED]
+
+
+def _decode_sections(body: bytes, version: int, slice_topics: int) -> Generator[None, None, RegistrationBody]:
+    reader = InflateReader(body)
+    data_version = fastjson.decode((yield from reader.take_item()), RawDataVersion).to_model()
+    topics = yield from _read_topics(reader, slice_topics)
+    filter_servers = _read_filter_servers((yield from reader.take_item()))
+    try:
+        mappings = yield from _read_mappings(reader)
+    except ValueError:
+        if version >= MAPPING_SECTION_VERSION:
+            raise
+        mappings = {}
+    return RegistrationBody(
+        data_version=data_version,
+        topics=topics,
+        topic_count=len(topics),
+        filter_servers=filter_servers,
+        mappings=mappings,
+    )
+
+
+def _read_topics(reader: InflateReader, slice_topics: int) -> Generator[None, None, dict[str, QueueSpec]]:
+    left = yield from reader.take_count()
+    topics: dict[str, QueueSpec] = {}
+    while left:
+        read = _read_topics_at_hand(reader, topics, min(left, slice_topics))
+        left -= read
+        yield
+        if not read:
+            yield from reader.load_item()
+    return topics
+
+
+def _read_topics_at_hand(reader: InflateReader, topics: dict[str, QueueSpec], limit: int) -> int:
+    """Read topic strings that are inflated as a whole; return how many. The hot loop of compressed bodies."""
+    buffer, position = reader.buffer, reader.position
+    stop = len(buffer)
+    read = 0
+    while read < limit and position + 4 <= stop:
+        start = position + 4
+        end = start + _int32_at(buffer, position)[0]
+        if not start <= end <= stop:
+            break
+        name, _, rest = buffer[start:end].partition(b" ")
+        try:
+            topics[name.decode()] = specs_by_text[rest]
+        except ValueError:
+            _read_odd_topic(topics, name, rest)
+        position = end
+        read += 1
+    reader.position = position
+    if "" in topics:
+        raise ValueError("a topic string has no name")
+    return read
+
+
+def _read_odd_topic(topics: dict[str, QueueSpec], name: bytes, rest: bytes) -> None:
+    """Read a topic whose name isn't UTF-8, as Java does, or say what is wrong with it."""
+    try:
+        topics[name.decode("utf-8", "replace")] = specs_by_text[rest]
+    except ValueError as error:
+        raise ValueError(f"the topic string of {name[:_MAX_QUOTED]!r} {error}") from None
+
+
+def _read_filter_servers(text: bytes) -> tuple[str, ...]:
+    """Read section 3; Java logs an error in it and goes on without filter servers."""
+    try:
+        return tuple(fastjson.decode(text, list[str]))
+    except fastjson.DialectError:
+        return ()
+
+
+def _read_mappings(reader: InflateReader) -> Generator[None, None, dict[str, TopicQueueMappingInfo]]:
+    mappings = {}
+    for _ in range((yield from reader.take_count())):
+        mapping = fastjson.decode((yield from reader.take_item()), RawMapping).to_model()
+        if not mapping.topic:
+            raise ValueError("a static-topic mapping has no topic")
+        mappings[mapping.topic] = mapping
+    return mappings

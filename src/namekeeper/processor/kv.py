@@ -1,0 +1,52 @@
+"""Requests about the KV configuration: put, get, delete, list (protocol.md 2.3)."""
+
+from namekeeper.errors import RequestError
+from namekeeper.messages.bodies import encode_kv_table
+from namekeeper.messages.fields import decode_header, encode_header
+from namekeeper.messages.kv import (
+    DeleteKVConfigRequestHeader,
+    GetKVConfigRequestHeader,
+    GetKVConfigResponseHeader,
+    GetKVListByNamespaceRequestHeader,
+    PutKVConfigRequestHeader,
+)
+from namekeeper.model.now import Now
+from namekeeper.processor.outcome import Outcome, Save
+from namekeeper.processor.state import NameServerState
+from namekeeper.route.channel import Channel
+from namekeeper.route.events import Cause, Change
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["delete_kv_config", "get_kv_config", "get_kv_list_by_namespace", "put_kv_config"]
+
+
+def put_kv_config(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
+    """PUT_KV_CONFIG (100): stored, written to disk, then answered."""
+    header = decode_header(PutKVConfigRequestHeader, request.ext_fields)
+    events = state.kv_config.put(header.namespace, header.key, header.value)
+    state.route_answers.invalidate()
+    return Outcome(Response(), Change(Cause.PUT_KV, channel.remote_addr, events), Save.KV_CONFIG)
+
+
+def delete_kv_config(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
+    """DELETE_KV_CONFIG (102): no error when there is nothing to delete."""
+    header = decode_header(DeleteKVConfigRequestHeader, request.ext_fields)
+    events = state.kv_config.delete(header.namespace, header.key)
+    state.route_answers.invalidate()
+    return Outcome(Response(), Change(Cause.DELETE_KV, channel.remote_addr, events), Save.KV_CONFIG)
+
+
+def get_kv_config(state: NameServerState, request: RemotingCommand) -> Response:
+    """GET_KV_CONFIG (101)."""
+    header = decode_header(GetKVConfigRequestHeader, request.ext_fields)
+    try:
+        value = state.kv_config.get(header.namespace, header.key)
+    except RequestError as error:
+        return Response(error.code, error.remark, ext_fields={})
+    return Response(ext_fields=encode_header(GetKVConfigResponseHeader(value)))
+
+
+def get_kv_list_by_namespace(state: NameServerState, request: RemotingCommand) -> Response:
+    """GET_KVLIST_BY_NAMESPACE (219)."""
+    header = decode_header(GetKVListByNamespaceRequestHeader, request.ext_fields)
+    return Response(body=encode_kv_table(state.kv_config.list_by_namespace(header.namespace)))

@@ -1,0 +1,102 @@
+"""Requests of brokers: register, unregister, query the data version, heartbeat (protocol.md 2.8 to 2.11)."""
+
+from collections.abc import Generator
+
+from namekeeper.errors import RequestError
+from namekeeper.messages.bodies import decode_data_version, encode_data_version, encode_kv_table
+from namekeeper.messages.fields import decode_header, encode_header
+from namekeeper.messages.registration import (
+    BrokerHeartbeatRequestHeader,
+    QueryDataVersionRequestHeader,
+    QueryDataVersionResponseHeader,
+    RegisterBrokerResponseHeader,
+    UnRegisterBrokerRequestHeader,
+    decode_register_broker_header,
+)
+from namekeeper.messages.registration_body import check_crc32, decode_registration_body
+from namekeeper.model.broker import BrokerKey
+from namekeeper.model.now import Now
+from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.processor.outcome import Deferred, Outcome
+from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.processor.state import NameServerState
+from namekeeper.route.channel import Channel
+from namekeeper.route.commit import RegisterResult
+from namekeeper.route.events import Cause, Change
+from namekeeper.route.registration import RegisterBroker
+from namekeeper.route.removal import UnregisterBroker
+from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["broker_heartbeat", "query_data_version", "register_broker", "unregister_broker"]
+
+
+def register_broker(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Deferred:
+    """REGISTER_BROKER (103)."""
+    header = decode_register_broker_header(request.ext_fields)
+    body, version = request.body, request.version
+
+    def decode() -> Generator[None, None, RegistrationBody]:
+        check_crc32(header.body_crc32, body)
+        return decode_registration_body(body, version=version, compressed=header.compressed)
+
+    change = RegisterBroker(header, body, version=version, channel=channel, decode=decode)
+    change.arrive(state.tables, now)
+    return Deferred(change, lambda result: _register_response(state, header, result))
+
+
+def unregister_broker(
+    state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
+) -> Deferred:
+    """UNREGISTER_BROKER (104): answered when it is done, unlike 5.x Java (trap T22)."""
+    header = decode_header(UnRegisterBrokerRequestHeader, request.ext_fields)
+    change = UnregisterBroker(header.cluster_name, header.broker_addr, header.broker_name, channel)
+    return Deferred(change, lambda _: Response())
+
+
+def query_data_version(
+    state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
+) -> Outcome:
+    """QUERY_DATA_VERSION (322): also a sign of life."""
+    header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
+    key = (header.cluster_name, header.broker_addr)
+    theirs = decode_data_version(request.body) if request.body else None
+    change = _hear(state, key, channel, now)
+    live = state.tables.broker_live_table.get(key)
+    ours = live.data_version if live is not None else None
+    answer = QueryDataVersionResponseHeader(changed=ours is None or ours != theirs)
+    body = encode_data_version(ours) if ours is not None else b""
+    return Outcome(Response(ext_fields=encode_header(answer), body=body), change)
+
+
+def broker_heartbeat(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
+    """BROKER_HEARTBEAT (904): a sign of life over any connection; an unknown broker is no error."""
+    header = decode_header(BrokerHeartbeatRequestHeader, request.ext_fields)
+    return Outcome(Response(), _hear(state, (header.cluster_name, header.broker_addr), channel, now))
+
+
+def _hear(state: NameServerState, key: BrokerKey, channel: Channel, now: Now) -> Change | None:
+    channel.note_carried(key, gen=state.tables.gen)
+    live = state.tables.broker_live_table.get(key)
+    return None if live is None else Change(Cause.HEARTBEAT, channel.remote_addr, (live.hear(now),))
+
+
+def _register_response(
+    state: NameServerState, header: RegisterBrokerHeader, result: RegisterResult
+) -> Response:
+    if result.is_refused:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "register broker failed")
+    fields = RegisterBrokerResponseHeader(
+        ha_server_addr=result.ha_server_addr, master_addr=result.master_addr
+    )
+    return Response(ext_fields=encode_header(fields), body=_order_topic_config(state))
+
+
+def _order_topic_config(state: NameServerState) -> bytes:
+    """Every order configuration, for the broker to mark its topics; nothing if there never was one."""
+    if not state.settings.return_order_topic_config_to_broker:
+        return b""
+    try:
+        return encode_kv_table(state.kv_config.list_by_namespace(ORDER_TOPIC_CONFIG))
+    except RequestError:
+        return b""

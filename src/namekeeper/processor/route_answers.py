@@ -1,0 +1,136 @@
+"""Encoded routes, kept while nothing changes that they show (design.md 8).
+
+A look-up of a topic that was asked for since the last change costs one dictionary access. After a change
+the answers are made anew on demand, from fragments: the encoded broker of each group and the encoded
+queues of each row, of which there are few.
+"""
+
+from msgspec import structs
+
+from namekeeper.config.settings import NamesrvSettings
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.messages.bodies import (
+    assemble_topic_route,
+    encode_broker_data,
+    encode_filter_server_table,
+    encode_mappings_by_broker,
+    encode_queue_data,
+)
+from namekeeper.model.broker import BrokerData
+from namekeeper.model.route import TopicRouteData
+from namekeeper.model.topic import QueueData
+from namekeeper.route.queries import topic_route
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["ORDER_TOPIC_CONFIG", "RouteAnswers"]
+
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+"""The only KV namespace with a meaning of its own: topic -> order configuration (protocol.md 2.3)."""
+
+MAX_FRAGMENTS = 20_000
+"""Fragments kept: thousands of broker names with a few kinds of topics each."""
+
+
+class RouteAnswers:
+    """Topic -> body of the answer to 105, in the standard and in the legacy form."""
+
+    def __init__(self, tables: RouteTables, kv_config: KvConfigStore, settings: NamesrvSettings) -> None:
+        self._tables = tables
+        self._kv_config = kv_config
+        self._settings = settings
+        self._revision = -1
+        self._bytes = 0
+        self._standard: dict[str, bytes] = {}
+        self._legacy: dict[str, bytes] = {}
+        self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
+        self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
+
+    def reconfigure(self, settings: NamesrvSettings) -> None:
+        """Answer by other settings from now on."""
+        self._settings = settings
+        self.invalidate()
+
+    def invalidate(self) -> None:
+        """Make every answer anew: something other than the tables changed that routes show."""
+        self._revision = -1
+
+    def get(self, topic: str, *, standard: bool) -> bytes | None:
+        """The encoded route of a topic; None when it has none."""
+        if self._tables.revision != self._revision:
+            self._forget()
+        answers = self._standard if standard else self._legacy
+        body = answers.get(topic)
+        if body is None:
+            body = self._encode(topic, standard=standard)
+            if body is not None:
+                self._keep(answers, topic, body)
+        return body
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """The route of a topic with its order configuration, as a value; None when it has none."""
+        settings = self._settings
+        route = topic_route(self._tables, topic, support_acting_master=settings.support_acting_master)
+        if route is None or not settings.order_message_enable:
+            return route
+        order = self._kv_config.find(ORDER_TOPIC_CONFIG, topic)
+        return structs.replace(route, order_topic_conf=order)
+
+    def _encode(self, topic: str, *, standard: bool) -> bytes | None:
+        route = self.route(topic)
+        if route is None:
+            return None
+        broker, queue = self._brokers[standard], self._queues[standard]
+        mappings = route.topic_queue_mapping_by_broker
+        return assemble_topic_route(
+            [broker(data) for data in route.broker_datas],
+            [queue(data) for data in route.queue_datas],
+            encode_filter_server_table(route.filter_server_table),
+            route.order_topic_conf,
+            encode_mappings_by_broker(mappings, standard=standard) if mappings else None,
+        )
+
+    def _keep(self, answers: dict[str, bytes], topic: str, body: bytes) -> None:
+        if self._bytes + len(body) > self._settings.route_cache_bytes:
+            self._forget()
+        answers[topic] = body
+        self._bytes += len(body)
+
+    def _forget(self) -> None:
+        self._revision = self._tables.revision
+        self._bytes = 0
+        self._standard.clear()
+        self._legacy.clear()
+
+
+class _BrokerFragments:
+    """Encoded brokers by name, each made from the very value that is asked for."""
+
+    def __init__(self, *, standard: bool) -> None:
+        self._is_standard = standard
+        self._kept: dict[str, tuple[BrokerData, bytes]] = {}
+
+    def __call__(self, data: BrokerData) -> bytes:
+        kept = self._kept.get(data.broker_name)
+        if kept is not None and kept[0] is data:
+            return kept[1]
+        if len(self._kept) >= MAX_FRAGMENTS:
+            self._kept.clear()
+        fragment = encode_broker_data(data, standard=self._is_standard)
+        self._kept[data.broker_name] = (data, fragment)
+        return fragment
+
+
+class _QueueFragments:
+    """Encoded queues, by value."""
+
+    def __init__(self, *, standard: bool) -> None:
+        self._is_standard = standard
+        self._kept: dict[QueueData, bytes] = {}
+
+    def __call__(self, data: QueueData) -> bytes:
+        fragment = self._kept.get(data)
+        if fragment is None:
+            if len(self._kept) >= MAX_FRAGMENTS:
+                self._kept.clear()
+            fragment = self._kept[data] = encode_queue_data(data, standard=self._is_standard)
+        return fragment

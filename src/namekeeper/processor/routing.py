@@ -1,0 +1,71 @@
+"""Requests of clients: routes, cluster information, member groups (protocol.md 2.1, 2.2, 2.7)."""
+
+from namekeeper.errors import RequestError
+from namekeeper.messages.bodies import encode_broker_member_group, encode_cluster_info, encode_topic_route
+from namekeeper.messages.fields import decode_header
+from namekeeper.messages.routing import GetBrokerMemberGroupRequestHeader, wants_standard_json
+from namekeeper.processor.state import NameServerState
+from namekeeper.route import queries
+from namekeeper.route.zones import in_zone
+from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["get_broker_cluster_info", "get_broker_member_group", "get_route_info_by_topic"]
+
+ROUTE_HELP = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
+MEMBER_GROUP_REMARK = "not set any response code"
+"""What Java leaves in the answer to 901, success or not (trap T20)."""
+
+
+def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) -> Response:
+    """GET_ROUTEINFO_BY_TOPIC (105): the hot path; what is rare is asked last."""
+    fields = request.ext_fields or {}
+    topic = fields.get("topic")
+    if state.is_waiting_for_service:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "name server not ready")
+    if "__ZONE_MODE" in fields and topic is not None:
+        zone_name = _zone_of(fields)
+        if zone_name is not None:
+            return _zone_route(state, topic, zone_name)
+    standard = request.version >= 401 or fields.get("acceptStandardJsonOnly", "").lower() == "true"
+    body = state.route_answers.get(topic, standard=standard) if topic is not None else None
+    return Response(body=body) if body is not None else no_route(topic)
+
+
+def no_route(topic: str | None) -> Response:
+    """The answer for a topic without route; Java prints a missing topic as null."""
+    name = "null" if topic is None else topic
+    remark = (
+        f"No topic route info in name server for the topic: {name}\nSee {ROUTE_HELP} for further details."
+    )
+    return Response(ResponseCode.TOPIC_NOT_EXIST, remark)
+
+
+def get_broker_cluster_info(state: NameServerState, request: RemotingCommand) -> Response:
+    """GET_BROKER_CLUSTER_INFO (106)."""
+    standard = wants_standard_json(request.version)
+    return Response(body=encode_cluster_info(queries.cluster_info(state.tables), standard=standard))
+
+
+def get_broker_member_group(state: NameServerState, request: RemotingCommand) -> Response:
+    """GET_BROKER_MEMBER_GROUP (901)."""
+    header = decode_header(GetBrokerMemberGroupRequestHeader, request.ext_fields)
+    group = queries.broker_member_group(state.tables, header.cluster_name, header.broker_name)
+    standard = wants_standard_json(request.version)
+    return Response(remark=MEMBER_GROUP_REMARK, body=encode_broker_member_group(group, standard=standard))
+
+
+def _zone_of(fields: dict[str, str]) -> str | None:
+    """The zone that an answer is to be narrowed to, if any (protocol.md 2.1.1)."""
+    zone_name = fields.get("__ZONE_NAME", "")
+    if fields.get("__ZONE_MODE", "").lower() != "true" or not zone_name.strip():
+        return None
+    return zone_name
+
+
+def _zone_route(state: NameServerState, topic: str, zone_name: str) -> Response:
+    """Encoded anew, in the legacy form for every client, as Java does (trap T4)."""
+    route = state.route_answers.route(topic)
+    if route is None:
+        return no_route(topic)
+    return Response(body=encode_topic_route(in_zone(route, zone_name), standard=False))

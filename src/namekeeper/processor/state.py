@@ -1,0 +1,43 @@
+"""Everything that a name server knows and serves from."""
+
+from namekeeper.config.runtime import RuntimeConfig
+from namekeeper.config.settings import NamesrvSettings
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.processor.route_answers import RouteAnswers
+from namekeeper.route.tables import RouteRules, RouteTables
+
+__all__ = ["NameServerState", "rules_of"]
+
+
+class NameServerState:
+    """Route tables, KV configuration and settings; touched from one event loop only, so there are no locks."""
+
+    def __init__(self, config: RuntimeConfig, kv_config: KvConfigStore) -> None:
+        self.tables = RouteTables(rules_of(config.settings))
+        self.kv_config = kv_config
+        self.is_waiting_for_service = config.settings.need_wait_for_service
+        """Whether 105 is refused because brokers may not be back yet (needWaitForService)."""
+        self.is_draining = False
+        """Whether the server is about to stop: requests are told to go away, if the operator wants that."""
+        self.config = config
+        self.route_answers = RouteAnswers(self.tables, kv_config, config.settings)
+
+    @property
+    def settings(self) -> NamesrvSettings:
+        """The settings in effect."""
+        return self.config.settings
+
+    def reconfigure(self, config: RuntimeConfig) -> None:
+        """Let other settings take effect, as far as they are read while running."""
+        self.config = config
+        settings = config.settings
+        self.tables.rules = rules_of(settings)
+        self.route_answers.reconfigure(settings)
+
+
+def rules_of(settings: NamesrvSettings) -> RouteRules:
+    """The switches of the route rules among the settings."""
+    return RouteRules(
+        delete_topic_with_broker_registration=settings.delete_topic_with_broker_registration,
+        notify_min_broker_id_changed=settings.notify_min_broker_id_changed,
+    )

@@ -1,0 +1,68 @@
+"""Commands to frames: the one place that picks the form of a header (protocol.md 1.1, 1.6)."""
+
+from struct import Struct
+
+from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.command import OUR_LANGUAGE, OUR_VERSION, RESPONSE_FLAG, RemotingCommand, Response
+from namekeeper.wire.json_header import encode_json_header
+from namekeeper.wire.rocketmq_header import encode_rocketmq_header
+
+__all__ = ["MAX_HEADER_BYTES", "encode_command", "encode_response"]
+
+MAX_HEADER_BYTES = 0xFF_FFFF
+"""The header word has 24 bits for it."""
+
+_PREFIX = Struct(">II").pack
+_JSON = SerializeType.JSON
+
+_BARE_SUCCESS = (
+    b'{"code":0,"flag":%d,"language":"%b","opaque":%%d,"serializeTypeCurrentRPC":"JSON","version":%d}'
+) % (
+    RESPONSE_FLAG,
+    OUR_LANGUAGE.encode(),
+    OUR_VERSION,
+)
+"""Header of an answer with neither remark nor ext fields, which is what route look-ups get."""
+
+
+def encode_command(command: RemotingCommand, serialize_type: SerializeType = SerializeType.JSON) -> bytes:
+    """Make a whole frame, exactly as the command says; raise ValueError if its header can't be written."""
+    if serialize_type is _JSON:
+        return _frame(encode_json_header(command), command.body, 0)
+    return _frame(encode_rocketmq_header(command), command.body, serialize_type << 24)
+
+
+def encode_response(
+    response: Response, *, opaque: int, serialize_type: SerializeType = SerializeType.JSON
+) -> bytes:
+    """Put our envelope around an answer: flag 1, our language and version, the request's `opaque`."""
+    if (
+        response.code == 0
+        and response.remark is None
+        and response.ext_fields is None
+        and serialize_type is _JSON
+    ):
+        header = _BARE_SUCCESS % opaque
+        body = response.body
+        size = len(header)
+        return _PREFIX(4 + size + len(body), size) + header + body
+    return encode_command(
+        RemotingCommand(
+            response.code,
+            OUR_LANGUAGE,
+            OUR_VERSION,
+            opaque,
+            RESPONSE_FLAG,
+            response.remark,
+            response.ext_fields,
+            response.body,
+        ),
+        serialize_type,
+    )
+
+
+def _frame(header: bytes, body: bytes, type_bits: int) -> bytes:
+    size = len(header)
+    if size > MAX_HEADER_BYTES:
+        raise ValueError(f"a header of {size} bytes is longer than {MAX_HEADER_BYTES}")
+    return _PREFIX(4 + size + len(body), type_bits | size) + header + body

@@ -1,0 +1,218 @@
+"""JSON as Java's peers write and read it: fastjson's dialects (protocol.md 1.11).
+
+What is standard JSON goes through msgspec alone. Bare numeric keys, which 4.x and 5.x peers write for maps
+with numbers as keys (trap T3), are quoted first. Only the rest meets the slow reader in `lenient_json`.
+"""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from namekeeper.wire.fitting import fit
+from namekeeper.wire.lenient_json import MAX_DEPTH, DialectError, parse
+
+__all__ = [
+    "MAX_BARE_KEYS",
+    "MAX_LENIENT_BYTES",
+    "DialectError",
+    "decode",
+    "dumps_legacy",
+    "loads",
+    "quote_bare_keys",
+    "resolve_refs",
+]
+
+MAX_LENIENT_BYTES = 262_144
+"""Largest text for the slow reader, which holds up the event loop for a microsecond a byte.
+
+Large bodies come from brokers, whose dialect (bare numeric keys) doesn't need it.
+"""
+
+MAX_BARE_KEYS = 262_144
+"""Bare numeric keys in one body, at a microsecond or two each on the event loop.
+
+They are the queues of static topics, of which a broker has hundreds, not hundreds of thousands.
+"""
+
+T = TypeVar("T")
+
+_STRICT_ERRORS = (ValueError, RecursionError)
+"""What msgspec raises: its own errors and UnicodeDecodeError are ValueErrors."""
+
+_BARE_KEY = re.compile(rb"[{,]\s*+(-?[0-9]++)\s*+:")
+_PATH_STEP = re.compile(r"\.((?:[^.\\\[]|\\.)+)|\[([0-9]{1,9})\]", re.DOTALL)
+
+_decode_any = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+_decoders: dict[object, msgspec.json.Decoder[Any]] = {}
+
+
+def decode(data: bytes, as_type: type[T], /) -> T:
+    """Read a body of any accepted dialect as `as_type`; raise DialectError when it isn't one.
+
+    As in Java, numbers may come as strings and the other way round, unknown members are ignored, missing ones
+    and those that are `null` without allowing it get their default.
+    """
+    decoder = _decoder(as_type)
+    value: T
+    try:
+        value = decoder.decode(data)
+    except msgspec.ValidationError:
+        value = _decode_fitted(data, as_type)  # standard JSON so far, with values of other types
+    except _STRICT_ERRORS:
+        try:
+            value = decoder.decode(_mend(data))
+        except DialectError:
+            raise
+        except _STRICT_ERRORS:
+            value = _decode_fitted(data, as_type)
+    return value
+
+
+def loads(data: bytes, *, lenient: bool = True) -> object:
+    """Read a body of any accepted dialect as plain values; raise DialectError for anything else.
+
+    Without `lenient`, standard JSON and bare numeric keys alone. Keys are always strings, `$ref` objects stay
+    as they are (see `resolve_refs`), bytes that aren't UTF-8 become U+FFFD as in Java.
+    """
+    try:
+        return _decode_any(data)
+    except _STRICT_ERRORS:
+        mended = _mend(data)
+    try:
+        return _decode_any(mended)
+    except _STRICT_ERRORS as error:
+        if not lenient:
+            raise DialectError(f"not JSON: {error}") from None
+        if len(data) > MAX_LENIENT_BYTES:
+            raise DialectError(f"not JSON: {error}; too large to read leniently") from None
+    return parse(data.decode("utf-8", "replace"))
+
+
+def quote_bare_keys(data: bytes) -> bytes:
+    """Put quotes around bare numeric keys, `{0:1}` to `{"0":1}`; what stands in strings stays as it is.
+
+    Raises DialectError for more than MAX_BARE_KEYS of them.
+    """
+    pieces: list[bytes] = []
+    copied = seen = 0
+    in_string = False
+    for count, match in enumerate(_BARE_KEY.finditer(data)):
+        if count == MAX_BARE_KEYS:
+            raise DialectError(f"not JSON: more than {MAX_BARE_KEYS} bare numeric keys")
+        if _count_quotes(data, seen, match.start()) & 1:
+            in_string = not in_string
+        seen = match.start()
+        if not in_string:
+            start, end = match.span(1)
+            pieces += (data[copied:start], b'"', data[start:end], b'"')
+            copied = end
+    return b"".join((*pieces, data[copied:])) if pieces else data
+
+
+def dumps_legacy(value: object) -> bytes:
+    """Write compact JSON as fastjson does by default: bare numbers as keys of int-keyed maps, no nulls.
+
+    Structs keep the order of their fields. Only what a peer that can't read standard JSON asks for needs this
+    (protocol.md 2.1); `msgspec.json.encode` writes the standard form.
+    """
+    return _legacy(msgspec.to_builtins(value, str_keys=False))
+
+
+def resolve_refs(document: object) -> object:
+    """Replace `{"$ref":"$.path"}` by the flat object it points to, else by `{}` (trap T16).
+
+    Flat means without objects or arrays inside, as a topic's `attributes`: brokers up to 5.3.x share nothing
+    else. Anything more could be made to grow without bounds or to contain itself.
+    """
+    return _resolve(document, document, 0)
+
+
+def _decoder(as_type: type) -> msgspec.json.Decoder[Any]:
+    decoder = _decoders.get(as_type)
+    if decoder is None:
+        decoder = _decoders[as_type] = msgspec.json.Decoder(as_type, strict=False)
+    return decoder
+
+
+def _decode_fitted(data: bytes, as_type: type[T]) -> T:
+    try:
+        return msgspec.convert(fit(loads(data), as_type), as_type, strict=False)
+    except DialectError:
+        raise
+    except _STRICT_ERRORS as error:
+        raise DialectError(str(error)) from None
+
+
+def _mend(data: bytes) -> bytes:
+    """Make standard JSON of the deviations that real peers' large bodies have."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        data = data.decode("utf-8", "replace").encode()
+    return quote_bare_keys(data)
+
+
+def _count_quotes(data: bytes, start: int, end: int) -> int:
+    """Count the quotes that open or close a string between two places."""
+    if data.find(b"\\", start, end) < 0:
+        return data.count(b'"', start, end)
+    part = data[start:end].replace(b"\\\\", b"")
+    return part.count(b'"') - part.count(b'\\"')
+
+
+def _legacy(value: object) -> bytes:
+    if isinstance(value, dict):
+        items = [(key, item) for key, item in value.items() if item is not None]
+        return b"{%b}" % b",".join(b"%b:%b" % (_legacy_key(key), _legacy(item)) for key, item in items)
+    if isinstance(value, (list, tuple)):
+        return b"[%b]" % b",".join(map(_legacy, value))
+    return _encode(value)
+
+
+def _legacy_key(key: str | int) -> bytes:
+    return b"%d" % key if isinstance(key, int) else _encode(key)
+
+
+def _resolve(value: object, root: object, depth: int) -> object:
+    if depth > MAX_DEPTH:
+        raise DialectError(f"nested more than {MAX_DEPTH} deep")
+    if isinstance(value, list):
+        return [_resolve(item, root, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    path = value.get("$ref")
+    if len(value) == 1 and isinstance(path, str):
+        return _flat_target(path, root)
+    return {key: _resolve(item, root, depth + 1) for key, item in value.items()}
+
+
+def _flat_target(path: str, root: object) -> object:
+    target = _follow(path, root)
+    if not isinstance(target, dict) or any(isinstance(item, (dict, list)) for item in target.values()):
+        return {}
+    return {} if "$ref" in target else target
+
+
+def _follow(path: str, root: object) -> object:
+    """Walk an absolute path such as `$.a.b[0]`; fastjson puts a backslash before special characters."""
+    if not path.startswith("$"):
+        return None
+    at, target = 1, root
+    while at < len(path):
+        step = _PATH_STEP.match(path, at)
+        if step is None:
+            return None
+        at = step.end()
+        target = _child(target, step)
+    return target
+
+
+def _child(parent: object, step: re.Match[str]) -> object:
+    name, index = step.groups()
+    if isinstance(parent, dict) and name is not None:
+        return parent.get(re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL))
+    if isinstance(parent, list) and index is not None and int(index) < len(parent):
+        return parent[int(index)]
+    return None

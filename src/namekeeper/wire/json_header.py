@@ -1,0 +1,134 @@
+"""The header of a frame as JSON, and what peers get wrong about it (protocol.md 1.3, 1.5, 1.11)."""
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from namekeeper.errors import ProtocolError
+from namekeeper.wire.codes import LanguageCode, LanguageName, language_name
+from namekeeper.wire.command import RemotingCommand
+from namekeeper.wire.fastjson import DialectError, loads
+from namekeeper.wire.fitting import scalar_text
+
+__all__ = ["STRICT_ERRORS", "decode_json_header", "decode_leniently", "decode_strictly", "encode_json_header"]
+
+STRICT_ERRORS = (ValueError, RecursionError)
+"""What `decode_strictly` raises; msgspec's errors and UnicodeDecodeError are ValueErrors."""
+
+_INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+
+decode_strictly = msgspec.json.Decoder(RemotingCommand).decode
+"""Decode a header as well-behaved peers write it; `body` is not set."""
+
+
+class _JsonHeader(Struct, gc=False, rename="camel"):
+    """A header in Java's order of keys."""
+
+    code: int
+    ext_fields: dict[str, str] | UnsetType
+    flag: int
+    language: str | UnsetType
+    opaque: int
+    remark: str | UnsetType
+    serialize_type: str = msgspec.field(name="serializeTypeCurrentRPC")
+    version: int
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_json_header(command: RemotingCommand) -> bytes:
+    """Write a header as Java does: keys in order, no blanks, no members that are None (protocol.md 1.3)."""
+    return _encode(
+        _JsonHeader(
+            command.code,
+            UNSET if command.ext_fields is None else command.ext_fields,
+            command.flag,
+            UNSET if command.language is None else command.language,
+            command.opaque,
+            UNSET if command.remark is None else command.remark,
+            "JSON",
+            command.version,
+        )
+    )
+
+
+def decode_json_header(header: bytes) -> RemotingCommand:
+    """Read a header, strictly if that will do; raise ProtocolError for what no Java server accepts."""
+    try:
+        return decode_strictly(header)
+    except STRICT_ERRORS:
+        return decode_leniently(header)
+
+
+def decode_leniently(header: bytes) -> RemotingCommand:
+    """Read a header as patiently as the most patient Java server (protocol.md 1.11).
+
+    Values are bent as fastjson does: numbers and strings into each other, `null` to what a missing member
+    gives, `null` ext fields left out, languages by ordinal, unknown languages to None.
+    """
+    try:
+        members = loads(header)
+    except DialectError as error:
+        raise ProtocolError(f"bad header: {error}") from None
+    if not isinstance(members, dict):
+        raise ProtocolError("bad header: not a JSON object")
+    return RemotingCommand(
+        code=_int32(members, "code"),
+        language=_language(members.get("language")),
+        version=_int32(members, "version"),
+        opaque=_int32(members, "opaque"),
+        flag=_int32(members, "flag"),
+        remark=_text(members.get("remark"), "remark"),
+        ext_fields=_ext_fields(members.get("extFields")),
+    )
+
+
+def _int32(members: dict[str, object], name: str) -> int:
+    value = members.get(name)
+    if value is None or value == "":
+        return 0
+    number = _integer(value)
+    if number is None or not _INT32_MIN <= number <= _INT32_MAX:
+        raise ProtocolError(f"bad header: {name} is not an int32")
+    return number
+
+
+def _integer(value: object) -> int | None:
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and len(value) <= 11 and value.lstrip("+-").isdecimal():
+        try:
+            return int(value)
+        except ValueError:  # more than one sign
+            return None
+    return None
+
+
+def _language(value: object) -> LanguageName | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        code = LanguageCode.__members__.get(value)
+        return None if code is None else language_name(code)
+    name = language_name(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    if name is None:
+        raise ProtocolError("bad header: language is neither a name nor an ordinal")
+    return name
+
+
+def _text(value: object, name: str) -> str | None:
+    text = scalar_text(value)
+    if text is None or isinstance(text, str):
+        return text
+    raise ProtocolError(f"bad header: {name} is not a string")
+
+
+def _ext_fields(value: object) -> dict[str, str] | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ProtocolError("bad header: extFields is not an object")
+    fields = {key: _text(item, "an ext field") for key, item in value.items()}
+    return {key: text for key, text in fields.items() if text is not None}
