@@ -1,0 +1,76 @@
+"""What a name server does by the clock: expire silent brokers, print the KV table, watch its own pace."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from namekeeper.app.requests import Requests
+from namekeeper.clock import Clock
+from namekeeper.processor.state import NameServerState
+from namekeeper.route.channel import Channel
+from namekeeper.route.removal import overdue
+
+__all__ = ["Housekeeping"]
+
+log = logging.getLogger("namekeeper.namesrv")
+
+FIRST_KV_PRINT_S = 60.0
+KV_PRINT_S = 600.0
+"""Every 10 minutes, first after one (protocol.md 5.1)."""
+
+
+class Housekeeping:
+    """The periodic work of one server."""
+
+    def __init__(
+        self,
+        state: NameServerState,
+        requests: Requests,
+        *,
+        clock: Clock,
+        close_channel: Callable[[Channel], None],
+    ) -> None:
+        self._state = state
+        self._requests = requests
+        self._clock = clock
+        self._close_channel = close_channel
+        self.lag_ms = 0
+        """How late the last scan was: how long the loop was busy with something else."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._scan())
+            tasks.create_task(self._print_kv_config())
+            tasks.create_task(self._wait_for_service())
+
+    async def _scan(self) -> None:
+        """Look for expired brokers; after a stall one scan is left out, so that what piled up is read first."""
+        while True:
+            interval_ms = self._state.settings.scan_not_active_broker_interval
+            due_ms = self._clock.now().mono_ms + interval_ms
+            await asyncio.sleep(interval_ms / 1000)
+            self.lag_ms = self._clock.now().mono_ms - due_ms
+            if self.lag_ms <= interval_ms:
+                self.expire()
+
+    def expire(self) -> None:
+        """Submit the end of every registration that is overdue now; it is judged again when it is made."""
+        for end in overdue(self._state.tables, self._clock.now()):
+            self._requests.submit(end, self._expired)
+
+    def _expired(self, channel: Channel | None) -> None:
+        if channel is not None:
+            self._close_channel(channel)
+
+    async def _print_kv_config(self) -> None:
+        await asyncio.sleep(FIRST_KV_PRINT_S)
+        while True:
+            for entry in self._state.kv_config.entries():
+                log.info("configTable NS: %s Key: %s Value: %s", entry.namespace, entry.key, entry.value)
+            await asyncio.sleep(KV_PRINT_S)
+
+    async def _wait_for_service(self) -> None:
+        """Answer look-ups from a while after the start on, if they are refused so far (needWaitForService)."""
+        await asyncio.sleep(self._state.settings.wait_seconds_for_service)
+        self._state.is_waiting_for_service = False

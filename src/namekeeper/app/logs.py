@@ -1,0 +1,215 @@
+"""Logging as Java's: the same files, form and words; the event loop does no more of it than a put into a queue.
+
+`namekeeper` and what is below it goes to namesrv.log, `namekeeper.traffic` to namesrv_traffic.log, all else
+(asyncio, aiohttp) to namesrv_default.log.
+"""
+
+import logging
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TextIO
+
+from namekeeper.app.log_files import ROTATE_BYTES, LogFile
+from namekeeper.app.log_lines import ChangeMessage, lines_of
+
+__all__ = ["QUEUE_LIMIT", "Logs", "format_line", "start_logs"]
+
+QUEUE_LIMIT = 10_000
+"""Entries that may wait for the disk; more are dropped and counted, for routing never waits for a log."""
+
+_STOP_SECONDS = 10
+_LINE_LIMIT = 16 * 1024
+_GMT_PLUS_8 = 8 * 3600
+_MAIN, _TRAFFIC, _DEFAULT = "namesrv", "namesrv_traffic", "namesrv_default"
+_KEEP = {_MAIN: 5, _TRAFFIC: 10, _DEFAULT: 5}
+_FILE_OF_LOGGER = {"namekeeper": _MAIN, "namekeeper.traffic": _TRAFFIC, "": _DEFAULT}
+_LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
+_LEVEL_NAMES = {logging.WARNING: "WARN", logging.CRITICAL: "ERROR"}
+
+_Entry = tuple[str, logging.LogRecord]
+_Write = Callable[[str, bytes], None]
+
+
+class Logs:
+    """The running log: handlers on the loggers, a bounded queue, a thread that writes."""
+
+    def __init__(
+        self, write: _Write, close: Callable[[], None], level: str, limit: int, stderr: TextIO
+    ) -> None:
+        self._refused = 0
+        self._lost = 0
+        self._told = 0
+        self._write = write
+        self._close = close
+        self._stderr = stderr
+        self._queue: queue.Queue[_Entry | None] = queue.Queue(limit)
+        self._level = _LEVELS[level]
+        self._before: dict[str, tuple[list[logging.Handler], int, bool]] = {}
+        self._attach()
+        self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """Entries lost so far: the queue was full, or the disk refused them."""
+        return self._refused + self._lost
+
+    def set_level(self, level: str) -> None:
+        """Log from another level on: DEBUG, INFO, WARN or ERROR."""
+        self._level = _LEVELS[level]
+        for name in _FILE_OF_LOGGER:
+            logging.getLogger(name).setLevel(self._level)
+
+    def stop(self) -> None:
+        """Write what is waiting, give the loggers back, close; may be called twice."""
+        if not self._before:
+            return
+        for name, (handlers, level, propagate) in self._before.items():
+            logger = logging.getLogger(name)
+            logger.handlers[:], logger.propagate = handlers, propagate
+            logger.setLevel(level)
+        self._before = {}
+        try:
+            self._queue.put(None, timeout=_STOP_SECONDS)
+        except queue.Full:
+            return  # the disk hangs; the thread ends with the process
+        self._thread.join(_STOP_SECONDS)
+        if not self._thread.is_alive():
+            self._close()
+
+    def _attach(self) -> None:
+        for name, file in _FILE_OF_LOGGER.items():
+            logger = logging.getLogger(name)
+            self._before[name] = (list(logger.handlers), logger.level, logger.propagate)
+            logger.handlers[:], logger.propagate = [_ToQueue(self._put, file)], False
+            logger.setLevel(self._level)
+
+    def _put(self, entry: _Entry) -> None:
+        try:
+            self._queue.put_nowait(entry)
+        except queue.Full:
+            self._refused += 1
+
+    def _run(self) -> None:
+        while (entry := self._queue.get()) is not None:
+            self._write_entry(entry)
+            if self.dropped > self._told and self._queue.empty():
+                self._tell()
+        if self.dropped > self._told:
+            self._tell()
+
+    def _write_entry(self, entry: _Entry) -> None:
+        file, record = entry
+        try:
+            for level, text in _lines(record):
+                if level >= self._level:
+                    self._write(file, format_line(record.created, level, _thread(record), text))
+        except OSError as error:
+            if self.dropped == self._told:
+                self._say(f"the log can't be written: {error}")
+            self._lost += 1
+        except Exception as error:  # noqa: BLE001 -- a line that can't be made must not end the log
+            self._write(
+                file,
+                format_line(
+                    record.created, logging.ERROR, "log-writer", f"a line could not be made: {error!r}"
+                ),
+            )
+
+    def _tell(self) -> None:
+        dropped = self.dropped
+        text = (
+            f"{dropped - self._told} log entries were dropped: the queue was full, or the disk refused them"
+        )
+        self._told = dropped
+        try:
+            self._write(_MAIN, format_line(time.time(), logging.WARNING, "log-writer", text))
+        except OSError:
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        print(f"namekeeper: {text}", file=self._stderr, flush=True)
+
+
+class _ToQueue(logging.Handler):
+    """Hand records over as they are; only a traceback becomes text at once, for it holds frames alive."""
+
+    def __init__(self, put: Callable[[_Entry], None], file: str) -> None:
+        super().__init__()
+        self._put_entry = put
+        self._file = file
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue a record."""
+        if record.exc_info:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+            record.exc_info = None
+        self._put_entry((self._file, record))
+
+
+def start_logs(
+    root: str,
+    level: str = "INFO",
+    *,
+    stderr: TextIO | None = None,
+    queue_limit: int = QUEUE_LIMIT,
+    rotate_bytes: int = ROTATE_BYTES,
+) -> Logs:
+    """Begin to log below `root`; where that can't be written, say so once and log to stderr."""
+    errors = stderr or sys.stderr
+    files: dict[str, LogFile] = {}
+    try:
+        for name, keep in _KEEP.items():
+            files[name] = LogFile(Path(root), name, keep=keep, rotate_bytes=rotate_bytes)
+    except OSError as error:
+        _close_all(files)
+        print(
+            f"namekeeper: can't log to {root} ({error.strerror}): logging to stderr", file=errors, flush=True
+        )
+        return Logs(lambda _, data: _to_stream(errors, data), lambda: None, level, queue_limit, errors)
+    return Logs(
+        lambda name, data: files[name].write(data), lambda: _close_all(files), level, queue_limit, errors
+    )
+
+
+def format_line(at: float, level: int, thread: str, text: str) -> bytes:
+    """One line as logback's `%d{yyyy-MM-dd HH:mm:ss,GMT+8} %p %t - %m%n` writes it."""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at + _GMT_PLUS_8))
+    name = _LEVEL_NAMES.get(level) or logging.getLevelName(level)
+    return f"{stamp} {name} {thread} - {text}\n".encode(errors="replace")
+
+
+def _lines(record: logging.LogRecord) -> Iterator[tuple[int, str]]:
+    if isinstance(record.msg, ChangeMessage):
+        for level, text in lines_of(record.msg.change):
+            yield level, _one_line(text)
+        return
+    trace = f"\n{record.exc_text}" if record.exc_text else ""
+    yield record.levelno, _one_line(record.getMessage()) + trace
+
+
+def _thread(record: logging.LogRecord) -> str:
+    return "main" if record.threadName == "MainThread" else record.threadName or "?"
+
+
+def _one_line(text: str) -> str:
+    """Make it impossible for a peer's topic or key to look like a line of its own."""
+    if not text.isprintable():
+        text = "".join(
+            part if part.isprintable() else part.encode("unicode_escape").decode() for part in text
+        )
+    return text if len(text) <= _LINE_LIMIT else text[:_LINE_LIMIT] + "..."
+
+
+def _close_all(files: Mapping[str, LogFile]) -> None:
+    for file in files.values():
+        file.close()
+
+
+def _to_stream(stream: TextIO, data: bytes) -> None:
+    stream.write(data.decode())
+    stream.flush()

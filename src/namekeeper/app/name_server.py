@@ -1,0 +1,218 @@
+"""A running name server: builds the object graph, starts it in order and stops it in order.
+
+Everything that touches the state runs on one event loop, so there are no locks. Files are written by one
+thread, log lines by another.
+"""
+
+import asyncio
+import gc
+import logging
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from namekeeper.app.effects import Effects
+from namekeeper.app.housekeeping import Housekeeping
+from namekeeper.app.logs import start_logs
+from namekeeper.app.notifier import Notifier
+from namekeeper.app.requests import Requests
+from namekeeper.app.saver import SavedFile, Saver
+from namekeeper.app.tls_files import read_tls_settings
+from namekeeper.clock import Clock, SystemClock
+from namekeeper.config.load import trusted_networks
+from namekeeper.config.startup import Startup, boot_line
+from namekeeper.errors import ConfigError
+from namekeeper.files import read_if_exists
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.processor.outcome import Save
+from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.server import RemotingServer
+from namekeeper.remoting.tls import TlsContexts
+from namekeeper.route.channel import Channel
+from namekeeper.route.events import Cause
+from namekeeper.route.removal import EndOfRegistration
+from namekeeper.wire import fastjson
+from namekeeper.wire.codes import SerializeType
+
+__all__ = ["NameServer", "run"]
+
+log = logging.getLogger("namekeeper.namesrv")
+
+FINISH_SECONDS = 5.0
+"""How long answers that are owed may take when the server stops; a build of 100,000 topics takes a tenth."""
+
+LOOK_SECONDS = 0.05
+
+
+class NameServer:
+    """One name server in the running event loop; an async context manager that listens while it is entered.
+
+    Args:
+        startup: settings and where they came from.
+        clock: the time; tests bring their own.
+
+    Raises:
+        ConfigError: on entering: the KV file, the address or the certificates can't be used; one line that
+            says what to do.
+    """
+
+    def __init__(self, startup: Startup, *, clock: Clock | None = None) -> None:
+        self._startup = startup
+        self._clock = clock or SystemClock()
+        settings = startup.settings
+        self.state = NameServerState(startup.runtime_config, _load_kv_config(settings.kv_config_path))
+        self._loop = asyncio.get_running_loop()
+        self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
+        self._notifier = Notifier(self._send_oneway)
+        self.effects = Effects(self._notifier)
+        self.requests = Requests(
+            self.state, self.effects, self._saver(), clock=self._clock, call_soon=self._loop.call_soon
+        )
+        self.server = RemotingServer(
+            self.requests,
+            host=settings.bind_address,
+            port=settings.listen_port,
+            max_frame_bytes=settings.remoting_frame_max_length,
+            backlog=settings.server_socket_backlog,
+            max_connections=settings.max_connections,
+            idle_seconds=settings.server_channel_max_idle_time_seconds,
+            serialize_type=SerializeType[settings.serialize_type],
+            body_budget_bytes=settings.body_bytes_in_flight_limit,
+            tls=TlsContexts(lambda: read_tls_settings(settings)),
+            proxy_trusted_networks=[
+                str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
+            ],
+            on_close=self._channel_closed,
+        )
+        self.housekeeping = Housekeeping(
+            self.state, self.requests, clock=self._clock, close_channel=self._close_channel
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_stopping = False
+
+    @property
+    def port(self) -> int:
+        """The port that it listens at."""
+        return self.server.addresses[0].port
+
+    async def __aenter__(self) -> "NameServer":
+        """Listen first, so that brokers need not wait for the rest."""
+        await self.server.start()
+        self._tasks.append(asyncio.create_task(self.housekeeping.run()))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Stop in order; may be called twice."""
+        if self._is_stopping:
+            return
+        # Nobody new, so that what is there can end.
+        self.server.stop_accepting()
+        if self.state.settings.enable_shutdown_gracefully:
+            # Clients that understand it are told to go, and have until the deadline to do so.
+            self.state.is_draining = True
+            await self._wait_until_gone(self.state.settings.shutdown_wait_time_seconds)
+        # Whoever is being answered is answered.
+        await self.server.drain(FINISH_SECONDS)
+        # From here a closed connection is our doing and removes nobody.
+        self._is_stopping = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._notifier.close()
+        # Answers under way go out before the connections close.
+        await self.server.close()
+        # What was stored is on disk before the process ends.
+        await self._loop.run_in_executor(None, self._files.shutdown)
+
+    async def _wait_until_gone(self, seconds: float) -> None:
+        """Wait until every client has left, at most so long."""
+        deadline = self._loop.time() + seconds
+        while self.server.connections and self._loop.time() < deadline:
+            await asyncio.sleep(LOOK_SECONDS)  # once in the life of a server
+
+    def _close_channel(self, channel: Channel) -> None:
+        for connection in self.server.connections:
+            if connection.channel is channel:
+                connection.close()
+
+    def _saver(self) -> Saver:
+        settings, state = self._startup.settings, self.state
+
+        def saved(path: str, text: Callable[[], bytes]) -> SavedFile:
+            return SavedFile(
+                path, text, executor=self._files, call_soon_threadsafe=self._loop.call_soon_threadsafe
+            )
+
+        return Saver(
+            {
+                Save.KV_CONFIG: saved(settings.kv_config_path, state.kv_config.to_text),
+                Save.CONFIG: saved(settings.config_store_path, lambda: state.config.file_text().encode()),
+            }
+        )
+
+    def _channel_closed(self, channel: Channel) -> None:
+        """Every broker that registered over a connection goes with it (protocol.md 4.7, trap T26)."""
+        if self._is_stopping:
+            return
+        for live in self.state.tables.broker_live_table.over_channel(channel.channel_id):
+            self.requests.submit(
+                EndOfRegistration(live.key, live.gen, Cause.CHANNEL_CLOSED, channel.remote_addr)
+            )
+
+    async def _send_oneway(self, addr: str, code: int, fields: dict[str, str], timeout_ms: int) -> None:
+        raise NotImplementedError
+
+
+def run(startup: Startup) -> int:
+    """Run a name server until SIGTERM or SIGINT; returns the exit status.
+
+    Raises:
+        ConfigError: it can't start; one line that says what to do.
+    """
+    logs = start_logs(startup.settings.log_root, startup.settings.log_level)
+    try:
+        for warning in startup.warnings:
+            log.warning("%s", warning)
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(_serve(startup))
+    finally:
+        logs.stop()
+
+
+async def _serve(startup: Startup) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, stop.set)
+    async with NameServer(startup) as server:
+        print(boot_line(startup.settings, server.port), flush=True)  # noqa: T201 - scripts wait for this line
+        gc.freeze()
+        await stop.wait()
+        log.info("the name server stops")
+    return 0
+
+
+def _loop_factory() -> Callable[[], Any] | None:
+    """uvloop where it installs, asyncio's own loop elsewhere."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _load_kv_config(path: str) -> KvConfigStore:
+    try:
+        data = read_if_exists(path)
+    except OSError as error:
+        raise ConfigError(f"can't read the KV file {path}: {error.strerror}") from None
+    if not data:
+        return KvConfigStore()
+    try:
+        return KvConfigStore.from_text(data, lenient=fastjson.decode)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}; mend the file, or move it away to start empty") from None

@@ -1,0 +1,62 @@
+"""NOTIFY_MIN_BROKER_ID_CHANGE (905): the name server's only requests of its own (protocol.md 2.15)."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from namekeeper.errors import RemotingError
+from namekeeper.messages.fields import encode_header
+from namekeeper.messages.registration import NotifyMinBrokerIdChangeRequestHeader
+from namekeeper.route.events import MinBrokerIdChanged
+from namekeeper.wire.codes import RequestCode
+
+__all__ = ["Notifier", "SendOneway"]
+
+log = logging.getLogger("namekeeper.namesrv")
+
+SEND_TIMEOUT_MS = 300
+"""Java's; a broker that can't be reached learns it from its next look at its group."""
+
+MAX_UNDER_WAY = 1_024
+"""Notifications being sent at once: a cluster's worth of role switches; beyond it they are dropped, and logged."""
+
+SendOneway = Callable[[str, int, dict[str, str], int], Awaitable[None]]
+"""(address, request code, ext fields, timeout in ms)."""
+
+
+class Notifier:
+    """Tells brokers of a group that its smallest id is another one."""
+
+    def __init__(self, send_oneway: SendOneway) -> None:
+        self._send_oneway = send_oneway
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    def __call__(self, event: MinBrokerIdChanged) -> None:
+        """Send to every recipient; nobody waits for it."""
+        fields = encode_header(
+            NotifyMinBrokerIdChangeRequestHeader(
+                min_broker_id=event.min_broker_id,
+                min_broker_addr=event.min_broker_addr,
+                offline_broker_addr=event.offline_broker_addr,
+                ha_broker_addr=event.ha_broker_addr,
+            )
+        )
+        for addr in event.recipients:
+            if len(self._under_way) >= MAX_UNDER_WAY:
+                log.warning("notify min broker id changed of %s: too many under way", event.broker_name)
+                return
+            task = asyncio.get_running_loop().create_task(self._send(addr, fields))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+
+    async def close(self) -> None:
+        """Give up on what is under way."""
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+
+    async def _send(self, addr: str, fields: dict[str, str]) -> None:
+        try:
+            await self._send_oneway(addr, RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, fields, SEND_TIMEOUT_MS)
+        except RemotingError as error:
+            log.warning("notify min broker id changed to %s failed: %s", addr, error)

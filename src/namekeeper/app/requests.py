@@ -1,0 +1,131 @@
+"""From a request to its answer on a running server: handlers, the change queue and its turns, files."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from namekeeper.app.effects import Effects
+from namekeeper.app.saver import Saver
+from namekeeper.clock import Clock
+from namekeeper.processor.dispatch import CHANGERS, READERS, go_away, not_supported
+from namekeeper.processor.outcome import Deferred, Outcome
+from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.route.change import Applied, TableChange
+from namekeeper.route.change_queue import ChangeQueue
+from namekeeper.route.events import Change
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["Requests"]
+
+log = logging.getLogger("namekeeper.namesrv")
+
+
+class Requests:
+    """Handles every request of every connection."""
+
+    def __init__(
+        self,
+        state: NameServerState,
+        effects: Effects,
+        saver: Saver,
+        *,
+        clock: Clock,
+        call_soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        self._state = state
+        self._effects = effects
+        self._saver = saver
+        self._clock = clock
+        self._call_soon = call_soon
+        self._queue = ChangeQueue(state.tables, clock.now())
+        self._has_turn = False
+        self.counts: dict[int, int] = dict.fromkeys([*READERS, *CHANGERS], 0)
+        """Requests by code; unknown codes are counted together under -1."""
+        self.counts[-1] = 0
+
+    @property
+    def waiting(self) -> int:
+        """Changes under way or waiting."""
+        return len(self._queue)
+
+    def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
+        """Answer at once, or return None and answer later through the connection.
+
+        Raises:
+            RequestError: the answer is another code.
+        """
+        state, code = self._state, request.code
+        if state.is_draining:
+            goodbye = go_away(state, request)
+            if goodbye is not None:
+                return goodbye
+        reader = READERS.get(code)
+        if reader is not None:
+            self.counts[code] += 1
+            return reader(state, request)
+        changer = CHANGERS.get(code)
+        if changer is None:
+            self.counts[-1] += 1
+            return not_supported(request)
+        self.counts[code] += 1
+        outcome = changer(state, request, connection.channel, self._clock.now())
+        if isinstance(outcome, Deferred):
+            self._submit(outcome, request, connection)
+            return None
+        return self._conclude(outcome, request, connection)
+
+    def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:
+        """Have a change made that no request asked for; `done` is told its result."""
+
+        def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
+            if isinstance(applied, Exception):
+                log.error("a change of the tables failed: %r", change, exc_info=applied)
+                return
+            self._effects.apply(Change(change.cause, change.remote_addr, applied.events))
+            if done is not None:
+                done(applied.result)
+
+        self._queue.submit(change, finish, now=self._clock.now())
+        self._take_turns()
+
+    def _submit(self, deferred: Deferred, request: RemotingCommand, connection: ServerConnection) -> None:
+        def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
+            if isinstance(applied, Exception):
+                connection.respond_failure(request, applied)
+                return
+            self._effects.apply(Change(change.cause, change.remote_addr, applied.events))
+            try:
+                response = deferred.answer(applied.result)
+            except Exception as error:  # noqa: BLE001 - whatever it is, who asked is answered and it is logged
+                connection.respond_failure(request, error)
+            else:
+                connection.respond(request, response)
+
+        self._queue.submit(deferred.change, finish, now=self._clock.now())
+        self._take_turns()
+
+    def _conclude(
+        self, outcome: Outcome, request: RemotingCommand, connection: ServerConnection
+    ) -> Response | None:
+        if outcome.change is not None:
+            self._effects.apply(outcome.change)
+        if outcome.save is None:
+            return outcome.response
+        response = outcome.response
+        self._saver.save(
+            outcome.save,
+            lambda failure: connection.respond(request, failure if failure is not None else response),
+        )
+        return None
+
+    def _take_turns(self) -> None:
+        if self._queue.has_work and not self._has_turn:
+            self._has_turn = True
+            self._call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """One slice of the oldest build; everybody else is served before the next."""
+        self._has_turn = False
+        self._queue.turn(self._clock.now())
+        self._take_turns()

@@ -1,0 +1,427 @@
+"""One connection of a server: bytes to requests, requests to the handler, answers back, all within limits.
+
+Rules that every path below keeps:
+
+* Requests are handed over in the order of their frames; answers go out as they are ready.
+* Reading stops whenever what was read is not served yet: the peer is slow to read its answers, too many
+  requests wait to be answered later, a large frame waits for the budget, or a turn was long enough.
+  So a connection holds at most one read of the transport beside the frame that is arriving.
+* A lease on the body budget is asked in the order of frames and only when nothing before it waits, so
+  waiting connections can't lock each other up.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+from namekeeper.errors import RequestError
+from namekeeper.remoting.budget import BodyBudget, Lease
+from namekeeper.remoting.counters import RemotingCounters
+from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.route.channel import Channel
+from namekeeper.wire.codec import encode_response
+from namekeeper.wire.codes import ResponseCode, SerializeType
+from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
+from namekeeper.wire.frames import FrameDecoder
+
+__all__ = ["LARGE_FRAME_BYTES", "ConnectionContext", "Handler", "ServerConnection"]
+
+LARGE_FRAME_BYTES = 64 * 1024
+"""Frames up to this size need no place in the budget: a transport reads as much at once anyway."""
+REQUESTS_PER_TURN = 256
+"""Then other connections have their turn: some 2 ms."""
+ANSWER_BYTES_PER_TURN = 256 * 1024
+"""The same for large answers: a few of them must not be made for a peer that may not read them."""
+WRITE_BUFFER_BYTES = 256 * 1024
+"""Answers that wait for the peer to read, beyond the kernel's buffers, before we stop reading from it."""
+MAX_DEFERRED = 64
+"""Requests of one connection that wait to be answered later; a real broker has a handful."""
+FLUSH_SECONDS = 5.0
+"""How long a closed connection may take to send what was written before."""
+
+_log = logging.getLogger("namekeeper.remoting")
+
+Handler = Callable[[RemotingCommand, "ServerConnection"], Response | None]
+"""Answers a request. None says that `ServerConnection.respond` will be called once for this very object,
+also if it is one-way."""
+
+
+def _nobody(_channel: Channel) -> None:
+    """Do nothing: the default of a callback."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ConnectionContext:
+    """What all connections of a server share."""
+
+    handler: Handler
+    max_frame_bytes: int
+    budget: BodyBudget
+    counters: RemotingCounters = field(default_factory=RemotingCounters)
+    serialize_type: SerializeType = SerializeType.JSON
+    """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
+    large_frame_seconds: float = 30.0
+    """How long an admitted large frame may take to arrive."""
+    on_connect: Callable[[Channel], None] = _nobody
+    on_close: Callable[[Channel], None] = _nobody
+    connections: set["ServerConnection"] = field(default_factory=set)
+    log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
+
+
+class ServerConnection(asyncio.Protocol):
+    """Reads requests, hands them to `context.handler`, writes what it answers."""
+
+    __slots__ = (
+        "_close_announced",
+        "_context",
+        "_deadline",
+        "_decoder",
+        "_deferred",
+        "_feed",
+        "_is_careful",
+        "_is_json",
+        "_leases",
+        "_loop",
+        "_partial_lease",
+        "_queue",
+        "_serving",
+        "_transport",
+        "_turn_is_due",
+        "_write_is_blocked",
+        "bytes_in",
+        "bytes_out",
+        "channel",
+        "seen_by_sweep",
+    )
+
+    def __init__(self, channel: Channel, context: ConnectionContext) -> None:
+        self.channel = channel
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.seen_by_sweep = (0, 0)
+        """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
+        self._context = context
+        self._decoder = FrameDecoder(context.max_frame_bytes)
+        self._feed = self._decoder.feed
+        self._is_json = context.serialize_type is SerializeType.JSON
+        self._loop: asyncio.AbstractEventLoop
+        self._transport: asyncio.Transport
+        self._queue: list[RemotingCommand] = []
+        """Decoded and not handed over yet."""
+        self._deferred: set[int] = set()
+        """Requests that will be answered later, by identity."""
+        self._serving: RemotingCommand | None = None
+        """The request whose handler runs; None as soon as `respond` has answered it."""
+        self._leases: dict[int, Lease] = {}
+        """What the budget holds for whole large requests, by identity."""
+        self._partial_lease: Lease | None = None
+        """What it holds, or is asked to, for the frame that is arriving."""
+        self._deadline: asyncio.TimerHandle | None = None
+        """For that frame; once closed, for the rest of the output."""
+        self._is_careful = False
+        """Whether something stands in the way of serving requests as they come."""
+        self._turn_is_due = False
+        self._write_is_blocked = False
+        self._close_announced = False
+
+    def __repr__(self) -> str:
+        return f"ServerConnection({self.channel!r})"
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether its requests wait for us, so that its silence is not its own."""
+        return self.channel.is_paused and not self._write_is_blocked
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is owed to the peer: all requests answered, all answers handed to the kernel."""
+        return not (self._queue or self._deferred or self._transport.get_write_buffer_size())
+
+    def respond(self, request: RemotingCommand, response: Response) -> None:
+        """Answer a request for which the handler returned None, or is about to.
+
+        Nothing happens if the connection is closed or the request was answered before; one-way requests
+        are settled without an answer.
+        """
+        if not self.channel.is_open:
+            return
+        identity = id(request)
+        if identity in self._deferred:
+            self._deferred.discard(identity)
+            self._schedule_turn()
+            lease = self._leases.pop(identity, None)
+            if lease is not None:
+                lease.release()
+        elif request is self._serving:
+            self._serving = None
+        else:
+            return
+        self._write(self._encode(request, response))
+
+    def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
+        """Answer a request whose later work failed, as if its handler had raised `error`."""
+        self.respond(request, self._failure_response(request, error))
+
+    def close(self) -> None:
+        """Close after what was written before has gone out; may be called twice."""
+        if self.channel.is_open:
+            self._forget_everything()
+            self._transport.close()
+            # A peer that doesn't read must not keep the socket.
+            self._deadline = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)
+            self._loop.call_soon(self._announce_close)
+
+    def abort(self) -> None:
+        """Close at once; what was written may be lost."""
+        self.close()
+        self._transport.abort()
+
+    # What the transport tells us.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; the channel is known to the application from here on."""
+        self._loop = asyncio.get_running_loop()
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(WRITE_BUFFER_BYTES)
+        self._context.connections.add(self)
+        self._context.counters.connections_total += 1
+        self._context.on_connect(self.channel)
+
+    def data_received(self, data: bytes) -> None:
+        """Serve what is complete; the hot path."""
+        self.bytes_in += len(data)
+        decoder = self._decoder
+        requests = decoder.feed(data)
+        if (
+            self._is_careful
+            or len(data) > SIMPLE_READ_BYTES
+            or decoder.announced > LARGE_FRAME_BYTES
+            or decoder.failure is not None
+        ):
+            self._receive_carefully(requests)
+        elif requests:
+            served = self._serve(requests)
+            if served < len(requests):
+                self._queue += requests[served:]
+                self._settle()
+
+    def eof_received(self) -> None:
+        """Close: as in Java, half a connection is none (trap T39)."""
+        self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why it was lost changes nothing
+        """Forget the connection and tell the application, once."""
+        self._forget_everything()
+        context = self._context
+        context.connections.discard(self)
+        context.counters.bytes_in += self.bytes_in
+        context.counters.bytes_out += self.bytes_out
+        self._announce_close()
+
+    def pause_writing(self) -> None:
+        """Stop reading and serving: the peer doesn't read its answers."""
+        self._write_is_blocked = True
+        self._set_reading(wanted=False)
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._write_is_blocked = False
+        self._schedule_turn()
+
+    # Serving.
+
+    def _serve(self, requests: list[RemotingCommand]) -> int:
+        """Hand requests over until one of the limits of a turn; return how many were."""
+        handler, is_json = self._context.handler, self._is_json
+        answers = []
+        served = size = 0
+        for request in requests:
+            served += 1
+            flag = request.flag
+            if flag & RESPONSE_FLAG:  # nobody waits for it: ignored
+                continue
+            self._serving = request
+            try:
+                response = handler(request, self)
+                if response is None:
+                    answer = self._defer(request)
+                elif is_json and not flag:  # `_encode` without the call
+                    answer = encode_response(response, opaque=request.opaque)
+                else:
+                    answer = self._encode(request, response)
+            except Exception as error:  # noqa: BLE001 - a bug in a handler must not end the connection
+                answer = self._encode_failure(request, error)
+            answers.append(answer)
+            size += len(answer)
+            if size > ANSWER_BYTES_PER_TURN or self._is_careful:
+                break
+        self._serving = None
+        if size and self.channel.is_open:
+            self.bytes_out += size
+            self._transport.write(b"".join(answers))
+        return served
+
+    def _encode(self, request: RemotingCommand, response: Response) -> bytes:
+        """Encode an answer; the one place that knows that one-way requests get none (trap T19)."""
+        if request.flag & ONEWAY_FLAG:
+            return b""
+        if self._is_json or request.language == "CPP":
+            return encode_response(response, opaque=request.opaque)
+        return encode_response(response, opaque=request.opaque, serialize_type=SerializeType.ROCKETMQ)
+
+    def _defer(self, request: RemotingCommand) -> bytes:
+        if self._serving is not None:
+            self._deferred.add(id(request))
+        return b""
+
+    def _encode_failure(self, request: RemotingCommand, error: Exception) -> bytes:
+        if self._serving is None:  # answered before it failed
+            return b""
+        return self._encode(request, self._failure_response(request, error))
+
+    def _failure_response(self, request: RemotingCommand, error: Exception) -> Response:
+        """A request's own fault is its answer; a bug is logged with its connection and answered with code 1."""
+        if isinstance(error, RequestError):
+            return Response(error.code, error.remark)
+        self._context.counters.handler_errors += 1
+        self._context.log_limit.log(
+            logging.ERROR, "request code %d of %r failed", request.code, self.channel, error=error
+        )
+        return Response(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")
+
+    def _write(self, data: bytes) -> None:
+        if data and self.channel.is_open:
+            self.bytes_out += len(data)
+            self._transport.write(data)
+
+    # When something stands in the way.
+
+    def _receive_carefully(self, requests: list[RemotingCommand]) -> None:
+        if requests and self._partial_lease is not None:  # the frame that was arriving is the first one
+            self._leases[id(requests[0])] = self._partial_lease
+            self._partial_lease = None
+            self._cancel_deadline()
+        self._queue += requests
+        self._turn()
+
+    def _schedule_turn(self) -> None:
+        """Look again soon: never from inside a handler, and once for any number of reasons."""
+        if self._is_careful and not self._turn_is_due:
+            self._turn_is_due = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._turn_is_due = False
+        if not self.channel.is_open:
+            return
+        batch = self._servable()
+        if batch:
+            served = self._serve(batch)
+            del self._queue[:served]
+            for request in batch[:served]:
+                self._release_if_answered(request)
+        if self.channel.is_open:
+            self._settle()
+
+    def _servable(self) -> list[RemotingCommand]:
+        """Requests at the front of the queue that nothing holds up."""
+        if self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED:
+            return []
+        batch = self._queue[:REQUESTS_PER_TURN]
+        for index, request in enumerate(batch):
+            if len(request.body) > LARGE_FRAME_BYTES and not self._is_admitted(request):
+                return batch[:index]
+        return batch
+
+    def _is_admitted(self, request: RemotingCommand) -> bool:
+        lease = self._leases.get(id(request))
+        if lease is None:
+            lease = self._context.budget.ask(len(request.body), self._schedule_turn)
+            self._leases[id(request)] = lease
+        return lease.is_granted
+
+    def _release_if_answered(self, request: RemotingCommand) -> None:
+        identity = id(request)
+        if self._leases and identity not in self._deferred:
+            lease = self._leases.pop(identity, None)
+            if lease is not None:
+                lease.release()
+
+    def _settle(self) -> None:
+        """Decide how to go on: end, read on, come back soon, or wait to be called."""
+        is_full = self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED
+        if self._queue or is_full:
+            self._set_reading(wanted=False)
+            if not is_full and not self._waits_for_budget():
+                self._schedule_turn()
+        elif self._decoder.failure is not None:
+            self._fail(self._decoder.failure)
+        else:
+            self._await_next_frame()
+
+    def _waits_for_budget(self) -> bool:
+        lease = self._leases.get(id(self._queue[0]))
+        return lease is not None and not lease.is_granted
+
+    def _await_next_frame(self) -> None:
+        announced = self._decoder.announced
+        if announced > LARGE_FRAME_BYTES and self._partial_lease is None:
+            self._partial_lease = self._context.budget.ask(announced, self._schedule_turn)
+        lease = self._partial_lease
+        if lease is not None and lease.is_granted and self._deadline is None:
+            self._deadline = self._loop.call_later(self._context.large_frame_seconds, self._close_overdue)
+        self._set_reading(wanted=lease is None or lease.is_granted)
+        self._is_careful = lease is not None
+
+    def _set_reading(self, *, wanted: bool) -> None:
+        """Read or don't; a channel that we don't read from can't be blamed for silence."""
+        self._is_careful = self._is_careful or not wanted
+        if wanted != self.channel.is_paused or not self.channel.is_open:
+            return
+        self.channel.is_paused = not wanted
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._context.counters.reading_pauses += 1
+            self._transport.pause_reading()
+
+    # Endings.
+
+    def _fail(self, failure: Exception) -> None:
+        self._context.counters.protocol_errors += 1
+        self._context.log_limit.log(logging.WARNING, "closing %r: %s", self.channel, failure)
+        self.close()
+
+    def _close_overdue(self) -> None:
+        self._deadline = None
+        self._context.counters.overdue_closes += 1
+        self._context.log_limit.log(
+            logging.WARNING, "closing %r: a frame of %d bytes did not arrive in %g s", self.channel,
+            self._decoder.announced, self._context.large_frame_seconds,
+        )  # fmt: skip
+        self.close()
+
+    def _forget_everything(self) -> None:
+        """Give back what this connection holds; nothing of it is served any more."""
+        self.channel.is_open = False
+        self._cancel_deadline()
+        self._queue.clear()
+        self._deferred.clear()
+        for lease in self._leases.values():
+            lease.release()
+        self._leases.clear()
+        if self._partial_lease is not None:
+            self._partial_lease.release()
+            self._partial_lease = None
+
+    def _cancel_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _announce_close(self) -> None:
+        if not self._close_announced:
+            self._close_announced = True
+            self._context.on_close(self.channel)

@@ -1,0 +1,47 @@
+"""What the remoting layer counts: plain integers that `/metrics` reads."""
+
+from dataclasses import dataclass
+
+__all__ = ["RemotingCounters"]
+
+
+@dataclass(slots=True)
+class RemotingCounters:
+    """Totals since the start of one server, and what is true of it now.
+
+    The hot path touches none of these: connections count their own bytes and the server adds them up when
+    it is asked.
+    """
+
+    connections_open: int = 0
+    """Connections that can carry requests now."""
+    connections_greeting: int = 0
+    """Accepted sockets whose first bytes were not seen yet, or whose TLS handshake is under way."""
+    connections_total: int = 0
+    """Connections that got as far as carrying requests."""
+    connections_refused: int = 0
+    """Sockets closed on arrival: too many connections, no descriptors left."""
+    connections_rejected: int = 0
+    """Sockets closed by their first bytes: TLS or plain where it is not wanted, a broken PROXY header."""
+    bytes_in: int = 0
+    """Bytes of frames read, after TLS."""
+    bytes_out: int = 0
+    """Bytes of answers written, before TLS."""
+    protocol_errors: int = 0
+    """Connections closed because their bytes were no frame."""
+    handler_errors: int = 0
+    """Requests answered with code 1 because of a bug."""
+    idle_closes: int = 0
+    """Connections closed because nothing was read or written for too long."""
+    overdue_closes: int = 0
+    """Connections closed because an admitted large frame did not arrive in time."""
+    reading_pauses: int = 0
+    """How often reading from a connection was paused by us."""
+    tls_failures: int = 0
+    """TLS handshakes that failed."""
+    proxy_claims: int = 0
+    """PROXY headers from networks that are not trusted."""
+    large_bytes_in_flight: int = 0
+    """Bytes of admitted large frames that are arriving or not answered yet."""
+    large_frames_waiting: int = 0
+    """Large frames that wait for admission."""

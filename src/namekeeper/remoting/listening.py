@@ -1,0 +1,187 @@
+"""Listening sockets and the loop that accepts from them: in batches, bounded, never spinning."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from namekeeper.errors import ConfigError
+from namekeeper.remoting.address import Address, bare_host, format_address
+
+__all__ = ["Acceptor", "bind"]
+
+ACCEPTS_PER_TURN = 64
+"""Then the connections that are there already have their turn."""
+RETRY_SECONDS = 0.5
+"""How long accepting rests when the system has no descriptors or memory for more."""
+
+_OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE}
+_ANY_IPV6 = "::"
+_MAPPED_IPV4 = "::ffff:"
+
+
+async def bind(host: str, port: int, *, backlog: int) -> list[socket.socket]:
+    """Listen on every address that `host` stands for; with port 0 all of them get the same free port.
+
+    Raises ConfigError in one line that says what to do.
+    """
+    name = bare_host(host)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        return _listen_on_all([(family, where) for family, _, _, _, where in dict.fromkeys(found)], backlog)
+    except OSError as error:
+        raise ConfigError(_advice(format_address(name, port), error)) from None
+
+
+class Acceptor:
+    """Accepts from listening sockets and hands each newcomer on, until it is closed."""
+
+    def __init__(
+        self,
+        sockets: list[socket.socket],
+        *,
+        has_room: Callable[[], bool],
+        on_accept: Callable[[socket.socket, Address], None],
+        on_refuse: Callable[[str], None],
+    ) -> None:
+        """Begin to accept.
+
+        Args:
+            sockets: listening ones; they belong to the acceptor from now on.
+            has_room: whether one more connection may be had.
+            on_accept: gets the non-blocking socket and the peer's address.
+            on_refuse: told why a newcomer was closed.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._sockets = sockets
+        self._has_room = has_room
+        self._on_accept = on_accept
+        self._on_refuse = on_refuse
+        self._rests: asyncio.TimerHandle | None = None
+        self._spare = -1
+        """A descriptor to give up, so that a newcomer can be closed when there is no other."""
+        self._watch()
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Where it listens."""
+        return [Address(*sock.getsockname()[:2]) for sock in self._sockets]
+
+    def close(self) -> None:
+        """Stop listening; what waits in the kernel's queue is reset. May be called twice."""
+        if self._rests is not None:
+            self._rests.cancel()
+        for sock in self._sockets:
+            self._loop.remove_reader(sock.fileno())
+            sock.close()
+        self._sockets = []
+        self._give_up_spare()
+
+    def _watch(self) -> None:
+        self._rests = None
+        self._keep_spare()
+        for sock in self._sockets:
+            self._loop.add_reader(sock.fileno(), self._accept_some, sock)
+
+    def _accept_some(self, listener: socket.socket) -> None:
+        for _ in range(ACCEPTS_PER_TURN):
+            try:
+                sock, where = listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._recover(listener, error)
+                return
+            if self._has_room():
+                sock.setblocking(False)  # noqa: FBT003 - its name says it
+                self._on_accept(sock, _peer(where))
+            else:
+                sock.close()
+                self._on_refuse("too many connections")
+
+    def _recover(self, listener: socket.socket, error: OSError) -> None:
+        """Close the newcomer that there is no descriptor for; if that fails too, rest: never spin."""
+        if error.errno in _OUT_OF_DESCRIPTORS and self._close_newcomer(listener):
+            self._on_refuse(f"no file descriptors left ({error.strerror}): raise the limit, ulimit -n")
+            return
+        self._on_refuse(f"can't accept: {error.strerror}")
+        for sock in self._sockets:
+            self._loop.remove_reader(sock.fileno())
+        self._rests = self._loop.call_later(RETRY_SECONDS, self._watch)
+
+    def _close_newcomer(self, listener: socket.socket) -> bool:
+        self._give_up_spare()
+        try:
+            listener.accept()[0].close()
+        except OSError:
+            return False
+        return self._keep_spare()
+
+    def _keep_spare(self) -> bool:
+        if self._spare < 0:
+            with contextlib.suppress(OSError):
+                self._spare = os.open(os.devnull, os.O_RDONLY)
+        return self._spare >= 0
+
+    def _give_up_spare(self) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+
+
+def _listen_on_all(places: Iterable[tuple[int, tuple[Any, ...]]], backlog: int) -> list[socket.socket]:
+    """Listen on each place; one that this machine lacks is left out, as ::1 of a name often is."""
+    sockets: list[socket.socket] = []
+    missing: OSError | None = None
+    try:
+        for family, (host, port, *rest) in places:
+            same_port = sockets[0].getsockname()[1] if sockets else port
+            try:
+                sockets.append(_listen(family, (host, same_port, *rest), backlog))
+            except OSError as error:
+                if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                    raise
+                missing = error
+        if missing is not None and not sockets:
+            raise missing
+    except OSError:
+        for sock in sockets:
+            sock.close()
+        raise
+    return sockets
+
+
+def _listen(family: int, where: tuple[Any, ...], backlog: int) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)  # noqa: FBT003 - its name says it
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
+        if family == socket.AF_INET6:
+            # The wildcard serves IPv4 too, as in Java.
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, where[0] != _ANY_IPV6)
+        sock.bind(where)
+        sock.listen(backlog)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _peer(where: tuple[Any, ...]) -> Address:
+    host, port = where[:2]
+    return Address(host.removeprefix(_MAPPED_IPV4) if "." in host else host, port)
+
+
+def _advice(where: str, error: OSError) -> str:
+    advice = {
+        errno.EADDRINUSE: "another process listens there: stop it, or set another listenPort",
+        errno.EACCES: "ports below 1024 need a privilege: set another listenPort",
+        errno.EADDRNOTAVAIL: "this machine has no such address: correct bindAddress",
+    }.get(error.errno or 0, "correct bindAddress or listenPort")
+    return f"can't listen on {where}: {error.strerror}; {advice}"

@@ -1,0 +1,231 @@
+"""The server: listens, finds out what each newcomer is, keeps the connections, shuts down in order."""
+
+import asyncio
+import dataclasses
+import logging
+import resource
+import sys
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self
+
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.budget import BodyBudget
+from namekeeper.remoting.connection import ConnectionContext, Handler, ServerConnection
+from namekeeper.remoting.counters import RemotingCounters
+from namekeeper.remoting.listening import Acceptor, bind
+from namekeeper.remoting.reception import Reception, parse_networks
+from namekeeper.remoting.tls import TlsContexts
+from namekeeper.route.channel import Channel
+from namekeeper.wire.codes import ResponseCode, SerializeType
+from namekeeper.wire.command import RemotingCommand, Response
+from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
+
+__all__ = ["RemotingServer"]
+
+DEFAULT_BODY_BUDGET_BYTES = 256 * 1024 * 1024
+"""Sixteen frames of the largest size, or a storm of 300 brokers with 10,000 topics each, compressed."""
+DESCRIPTORS_KEPT_BACK = 64
+"""For the journal, the KV file, the operators' port and our own connections to brokers."""
+SWEEPS_PER_IDLE_TIME = 24
+"""An idle connection is closed after its time and at most a twenty-fourth of it."""
+DRAIN_LOOK_SECONDS = 0.01
+GO_AWAY_ABOVE_VERSION = 475
+"""Clients up to this one don't know what to do with code 1500 (protocol.md 1.8)."""
+
+
+def _nobody(_channel: Channel) -> None:
+    """Do nothing: the default of a callback."""
+
+
+class RemotingServer:
+    """An async context manager that listens while it is entered.
+
+    Everything happens on the loop that entered it. `on_connect` and `on_close` are called once for each
+    connection that got as far as carrying requests.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a setting of its own, by name
+        self,
+        handler: Handler,
+        *,
+        host: str = "0.0.0.0",  # noqa: S104 - Java's default: a name server is there to be reached
+        port: int = 9876,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        backlog: int = 1024,
+        max_connections: int | None = None,
+        idle_seconds: float = 120.0,
+        large_frame_seconds: float = 30.0,
+        serialize_type: SerializeType = SerializeType.JSON,
+        tls: TlsContexts | None = None,
+        proxy_trusted_networks: Iterable[str] = (),
+        body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES,
+        on_connect: Callable[[Channel], None] = _nobody,
+        on_close: Callable[[Channel], None] = _nobody,
+    ) -> None:
+        """Take the settings; nothing is opened yet.
+
+        Args:
+            handler: answers requests, see `Handler`.
+            host: an address or a name of this machine, IPv6 with or without brackets.
+            port: 0 picks a free one.
+            max_frame_bytes: bounds a frame with its length field.
+            backlog: connections that the kernel keeps until they are accepted.
+            max_connections: None: what the limit of descriptors leaves.
+            idle_seconds: a connection with neither read nor write for so long is closed.
+            large_frame_seconds: an admitted large frame must have arrived after that.
+            serialize_type: header form of answers.
+            tls: None turns TLS connections away.
+            proxy_trusted_networks: from there a PROXY header counts as the peer's address.
+            body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
+            on_connect: a connection can carry requests now.
+            on_close: a connection was closed, by whomever; its channel is not open any more.
+        """
+        self._host = host
+        self._port = port
+        self._backlog = backlog
+        self._max_connections = max_connections if max_connections is not None else _what_descriptors_allow()
+        self._idle_seconds = idle_seconds
+        self._tls = tls
+        self._context = ConnectionContext(
+            handler=handler,
+            max_frame_bytes=max_frame_bytes,
+            budget=BodyBudget(body_budget_bytes),
+            serialize_type=serialize_type,
+            large_frame_seconds=large_frame_seconds,
+            on_connect=on_connect,
+            on_close=on_close,
+        )
+        self._reception = Reception(self._context, tls, parse_networks(proxy_trusted_networks))
+        self._acceptor: Acceptor | None = None
+        self._sweep_timer: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Where it listens; empty when it doesn't."""
+        return self._acceptor.addresses if self._acceptor is not None else []
+
+    @property
+    def connections(self) -> frozenset[ServerConnection]:
+        """Those that can carry requests now."""
+        return frozenset(self._context.connections)
+
+    def read_counters(self) -> RemotingCounters:
+        """Add up what is counted; costs a microsecond for ten connections, so ask now and then."""
+        context = self._context
+        counters = dataclasses.replace(context.counters)
+        counters.connections_open = len(context.connections)
+        counters.connections_greeting = len(self._reception)
+        counters.large_bytes_in_flight = context.budget.in_flight
+        counters.large_frames_waiting = context.budget.waiting
+        for connection in context.connections:
+            counters.bytes_in += connection.bytes_in
+            counters.bytes_out += connection.bytes_out
+        return counters
+
+    async def start(self) -> None:
+        """Listen; connections are served from now on. Raises ConfigError if the address can't be had."""
+        sockets = await bind(self._host, self._port, backlog=self._backlog)
+        self._acceptor = Acceptor(
+            sockets, has_room=self._has_room, on_accept=self._reception.greet, on_refuse=self._refuse
+        )
+        self._sweep_later()
+        if self._tls is not None:
+            self._tls.start()
+
+    # Shutdown: `close` does all of it; the first two steps can be taken before, each for its own reason.
+
+    def stop_accepting(self) -> None:
+        """Listen no more. First, so that nobody comes whom the later steps would have to begin again for."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+
+    async def drain(self, deadline_seconds: float, *, go_away: bool = False) -> bool:
+        """Wait until nothing is owed to any peer, at most so long; return whether that came true.
+
+        Requests are still served meanwhile; with `go_away` newer clients are sent elsewhere instead.
+        """
+        if go_away:
+            self._context.handler = _going_away(self._context.handler)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + deadline_seconds
+        while not all(connection.is_settled for connection in self._context.connections):
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(DRAIN_LOOK_SECONDS)  # once in the life of a server; no request pays for it
+        return True
+
+    async def close(self) -> None:
+        """Close everything; returns when all sockets are closed. May be called twice."""
+        # Nobody new, so that nothing below has to be done again.
+        self.stop_accepting()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+            self._sweep_timer = None
+        # Newcomers next: one of them might become a connection while we look at those.
+        await self._reception.close()
+        # The others get what was written for them, if they read it soon.
+        for connection in tuple(self._context.connections):
+            connection.close()
+        await self._wait_until_gone()
+        # Last: nobody is left who could ask for a context.
+        if self._tls is not None:
+            await self._tls.close()
+
+    async def _wait_until_gone(self) -> None:
+        """Wait for the transports; each has a timer that ends it, see `ServerConnection.close`."""
+        while self._context.connections:  # noqa: ASYNC110 - once in the life of a server
+            await asyncio.sleep(DRAIN_LOOK_SECONDS)
+
+    def _has_room(self) -> bool:
+        return len(self._context.connections) + len(self._reception) < self._max_connections
+
+    def _refuse(self, reason: str) -> None:
+        self._context.counters.connections_refused += 1
+        self._context.log_limit.log(logging.WARNING, "closing a newcomer: %s", reason)
+
+    # Idleness is counted in sweeps, not read off a clock: after a stall of the loop (or of the machine) the
+    # peers' bytes are still in the kernel, and one late sweep must not take their silence for granted.
+
+    def _sweep_later(self) -> None:
+        seconds = self._idle_seconds / SWEEPS_PER_IDLE_TIME
+        self._sweep_timer = asyncio.get_running_loop().call_later(seconds, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweep_later()
+        self._reception.sweep(SWEEPS_PER_IDLE_TIME)
+        for connection in tuple(self._context.connections):
+            moved = connection.bytes_in + connection.bytes_out
+            seen, quiet_sweeps = connection.seen_by_sweep
+            if moved != seen or connection.is_held_up:
+                connection.seen_by_sweep = (moved, 0)
+            elif quiet_sweeps + 1 < SWEEPS_PER_IDLE_TIME:
+                connection.seen_by_sweep = (moved, quiet_sweeps + 1)
+            elif connection.channel.is_open:
+                self._context.counters.idle_closes += 1
+                connection.close()
+
+
+def _what_descriptors_allow() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft - DESCRIPTORS_KEPT_BACK if soft != resource.RLIM_INFINITY else sys.maxsize
+
+
+def _going_away(handler: Handler) -> Handler:
+    """Send clients that understand it to another name server; serve the others as before."""
+
+    def answer(request: RemotingCommand, connection: ServerConnection) -> Response | None:
+        if request.version > GO_AWAY_ABOVE_VERSION:
+            return Response(ResponseCode.GO_AWAY, "please go away")
+        return handler(request, connection)
+
+    return answer
