@@ -1,4 +1,4 @@
-"""Logging as Java's: the same files, form and words; the event loop does no more of it than a put into a queue.
+"""Logging as Java's: the same files, form and words; the event loop only puts records into a queue.
 
 `namekeeper` and what is below it goes to namesrv.log, `namekeeper.traffic` to namesrv_traffic.log, all else
 (asyncio, aiohttp) to namesrv_default.log.

@@ -113,7 +113,7 @@ class NameServer:
         self.server.stop_accepting()
         if self.state.settings.enable_shutdown_gracefully:
             # Clients that understand it are told to go, and have until the deadline to do so.
-            self.state.is_draining = True
+            self.requests.drain()
             await self._wait_until_gone(self.state.settings.shutdown_wait_time_seconds)
         # Whoever is being answered is answered.
         await self.server.drain(FINISH_SECONDS)

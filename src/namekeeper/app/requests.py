@@ -40,6 +40,8 @@ class Requests:
         self._call_soon = call_soon
         self._queue = ChangeQueue(state.tables, clock.now())
         self._has_turn = False
+        self._readers = READERS
+        """Emptied while draining: a look-up then takes the long way, and asks nothing before."""
         self.counts: dict[int, int] = dict.fromkeys([*READERS, *CHANGERS], 0)
         """Requests by code; unknown codes are counted together under -1."""
         self.counts[-1] = 0
@@ -55,21 +57,37 @@ class Requests:
         Raises:
             RequestError: the answer is another code.
         """
-        state, code = self._state, request.code
-        if state.is_draining:
-            goodbye = go_away(state, request)
-            if goodbye is not None:
-                return goodbye
-        reader = READERS.get(code)
+        code = request.code
+        reader = self._readers.get(code)
         if reader is not None:
             self.counts[code] += 1
-            return reader(state, request)
+            return reader(self._state, request)
+        if self._state.is_draining:
+            return self._answer_while_draining(request, connection)
+        return self._change(request, connection)
+
+    def drain(self) -> None:
+        """Tell requesters to go away from now on, if they understand it."""
+        self._state.is_draining = True
+        self._readers = {}
+
+    def _answer_while_draining(
+        self, request: RemotingCommand, connection: ServerConnection
+    ) -> Response | None:
+        goodbye = go_away(self._state, request)
+        if goodbye is not None:
+            return goodbye
+        reader = READERS.get(request.code)
+        return reader(self._state, request) if reader is not None else self._change(request, connection)
+
+    def _change(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
+        code = request.code
         changer = CHANGERS.get(code)
         if changer is None:
             self.counts[-1] += 1
             return not_supported(request)
         self.counts[code] += 1
-        outcome = changer(state, request, connection.channel, self._clock.now())
+        outcome = changer(self._state, request, connection.channel, self._clock.now())
         if isinstance(outcome, Deferred):
             self._submit(outcome, request, connection)
             return None

@@ -209,15 +209,16 @@ def _read_topics_at_hand(reader: InflateReader, topics: dict[str, QueueSpec], li
     """Read topic strings that are inflated as a whole; return how many. The hot loop of compressed bodies."""
     buffer, position = reader.buffer, reader.position
     stop = len(buffer)
+    specs, int32_at = specs_by_text, _int32_at
     read = 0
-    while read < limit and position + 4 <= stop:
-        start = position + 4
-        end = start + _int32_at(buffer, position)[0]
-        if not start <= end <= stop:
+    while read < limit and (start := position + 4) <= stop:
+        (size,) = int32_at(buffer, position)
+        end = start + size
+        if end > stop or size < 0:
             break
         name, _, rest = buffer[start:end].partition(b" ")
         try:
-            topics[name.decode()] = specs_by_text[rest]
+            topics[name.decode()] = specs[rest]
         except ValueError:
             _read_odd_topic(topics, name, rest)
         position = end

@@ -21,6 +21,7 @@ from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteTables
+from namekeeper.wire.command import Response
 
 __all__ = ["ORDER_TOPIC_CONFIG", "RouteAnswers"]
 
@@ -32,7 +33,7 @@ MAX_FRAGMENTS = 20_000
 
 
 class RouteAnswers:
-    """Topic -> body of the answer to 105, in the standard and in the legacy form."""
+    """Topic -> answer to 105, in the standard and in the legacy form."""
 
     def __init__(self, tables: RouteTables, kv_config: KvConfigStore, settings: NamesrvSettings) -> None:
         self._tables = tables
@@ -40,8 +41,8 @@ class RouteAnswers:
         self._settings = settings
         self._revision = -1
         self._bytes = 0
-        self._standard: dict[str, bytes] = {}
-        self._legacy: dict[str, bytes] = {}
+        self._standard: dict[str | None, Response] = {}
+        self._legacy: dict[str | None, Response] = {}
         self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
         self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
 
@@ -54,17 +55,12 @@ class RouteAnswers:
         """Make every answer anew: something other than the tables changed that routes show."""
         self._revision = -1
 
-    def get(self, topic: str, *, standard: bool) -> bytes | None:
-        """The encoded route of a topic; None when it has none."""
+    def get(self, topic: str | None, standard: bool) -> Response | None:  # noqa: FBT001 - the hot path
+        """The answer with the encoded route of a topic; None when it has none."""
         if self._tables.revision != self._revision:
             self._forget()
         answers = self._standard if standard else self._legacy
-        body = answers.get(topic)
-        if body is None:
-            body = self._encode(topic, standard=standard)
-            if body is not None:
-                self._keep(answers, topic, body)
-        return body
+        return answers.get(topic) or (self._answer(topic, standard=standard) if topic is not None else None)
 
     def route(self, topic: str) -> TopicRouteData | None:
         """The route of a topic with its order configuration, as a value; None when it has none."""
@@ -75,10 +71,15 @@ class RouteAnswers:
         order = self._kv_config.find(ORDER_TOPIC_CONFIG, topic)
         return structs.replace(route, order_topic_conf=order)
 
-    def _encode(self, topic: str, *, standard: bool) -> bytes | None:
+    def _answer(self, topic: str, *, standard: bool) -> Response | None:
         route = self.route(topic)
         if route is None:
             return None
+        answer = Response(body=self._encode(route, standard=standard))
+        self._keep(self._standard if standard else self._legacy, topic, answer)
+        return answer
+
+    def _encode(self, route: TopicRouteData, *, standard: bool) -> bytes:
         broker, queue = self._brokers[standard], self._queues[standard]
         mappings = route.topic_queue_mapping_by_broker
         return assemble_topic_route(
@@ -89,11 +90,12 @@ class RouteAnswers:
             encode_mappings_by_broker(mappings, standard=standard) if mappings else None,
         )
 
-    def _keep(self, answers: dict[str, bytes], topic: str, body: bytes) -> None:
-        if self._bytes + len(body) > self._settings.route_cache_bytes:
+    def _keep(self, answers: dict[str | None, Response], topic: str, answer: Response) -> None:
+        size = len(answer.body)
+        if self._bytes + size > self._settings.route_cache_bytes:
             self._forget()
-        answers[topic] = body
-        self._bytes += len(body)
+        answers[topic] = answer
+        self._bytes += size
 
     def _forget(self) -> None:
         self._revision = self._tables.revision

@@ -3,7 +3,11 @@
 from namekeeper.errors import RequestError
 from namekeeper.messages.bodies import encode_broker_member_group, encode_cluster_info, encode_topic_route
 from namekeeper.messages.fields import decode_header
-from namekeeper.messages.routing import GetBrokerMemberGroupRequestHeader, wants_standard_json
+from namekeeper.messages.routing import (
+    STANDARD_JSON_VERSION,
+    GetBrokerMemberGroupRequestHeader,
+    wants_standard_json,
+)
 from namekeeper.processor.state import NameServerState
 from namekeeper.route import queries
 from namekeeper.route.zones import in_zone
@@ -18,18 +22,29 @@ MEMBER_GROUP_REMARK = "not set any response code"
 
 
 def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) -> Response:
-    """GET_ROUTEINFO_BY_TOPIC (105): the hot path; what is rare is asked last."""
-    fields = request.ext_fields or {}
-    topic = fields.get("topic")
+    """GET_ROUTEINFO_BY_TOPIC (105): the hot path; what is rare is looked at when that gives nothing."""
+    fields = request.ext_fields
+    if fields is not None and "__ZONE_MODE" not in fields and not state.is_waiting_for_service:
+        standard = request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)
+        answer = state.route_answers.get(fields.get("topic"), standard)
+        if answer is not None:
+            return answer
+    return _rare_answer(state, fields or {}, request.version)
+
+
+def _rare_answer(state: NameServerState, fields: dict[str, str], version: int) -> Response:
     if state.is_waiting_for_service:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "name server not ready")
-    if "__ZONE_MODE" in fields and topic is not None:
-        zone_name = _zone_of(fields)
-        if zone_name is not None:
-            return _zone_route(state, topic, zone_name)
-    standard = request.version >= 401 or fields.get("acceptStandardJsonOnly", "").lower() == "true"
-    body = state.route_answers.get(topic, standard=standard) if topic is not None else None
-    return Response(body=body) if body is not None else no_route(topic)
+    topic = fields.get("topic")
+    zone_name = _zone_of(fields)
+    if topic is not None and zone_name is not None:
+        return _zone_route(state, topic, zone_name)
+    standard = version >= STANDARD_JSON_VERSION or _wants_standard(fields)
+    return state.route_answers.get(topic, standard) or no_route(topic)
+
+
+def _wants_standard(fields: dict[str, str]) -> bool:
+    return fields.get("acceptStandardJsonOnly", "").lower() == "true"
 
 
 def no_route(topic: str | None) -> Response:

@@ -30,6 +30,8 @@ __all__ = ["LARGE_FRAME_BYTES", "ConnectionContext", "Handler", "ServerConnectio
 
 LARGE_FRAME_BYTES = 64 * 1024
 """Frames up to this size need no place in the budget: a transport reads as much at once anyway."""
+SIMPLE_READ_BYTES = 16 * 1024
+"""What is read at once up to this size is neither a large frame nor more requests than a turn should have."""
 REQUESTS_PER_TURN = 256
 """Then other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
@@ -203,7 +205,7 @@ class ServerConnection(asyncio.Protocol):
             self._receive_carefully(requests)
         elif requests:
             served = self._serve(requests)
-            if served < len(requests):
+            if served < len(requests) or self._deferred:
                 self._queue += requests[served:]
                 self._settle()
 
@@ -237,6 +239,7 @@ class ServerConnection(asyncio.Protocol):
         handler, is_json = self._context.handler, self._is_json
         answers = []
         served = size = 0
+        enough = ANSWER_BYTES_PER_TURN
         for request in requests:
             served += 1
             flag = request.flag
@@ -246,7 +249,8 @@ class ServerConnection(asyncio.Protocol):
             try:
                 response = handler(request, self)
                 if response is None:
-                    answer = self._defer(request)
+                    answer = b""
+                    enough = self._defer(request)
                 elif is_json and not flag:  # `_encode` without the call
                     answer = encode_response(response, opaque=request.opaque)
                 else:
@@ -255,7 +259,7 @@ class ServerConnection(asyncio.Protocol):
                 answer = self._encode_failure(request, error)
             answers.append(answer)
             size += len(answer)
-            if size > ANSWER_BYTES_PER_TURN or self._is_careful:
+            if size > enough:
                 break
         self._serving = None
         if size and self.channel.is_open:
@@ -271,10 +275,11 @@ class ServerConnection(asyncio.Protocol):
             return encode_response(response, opaque=request.opaque)
         return encode_response(response, opaque=request.opaque, serialize_type=SerializeType.ROCKETMQ)
 
-    def _defer(self, request: RemotingCommand) -> bytes:
+    def _defer(self, request: RemotingCommand) -> int:
+        """Remember that an answer is owed, unless `respond` was faster; return the turn's limit."""
         if self._serving is not None:
             self._deferred.add(id(request))
-        return b""
+        return ANSWER_BYTES_PER_TURN if len(self._deferred) < MAX_DEFERRED else -1
 
     def _encode_failure(self, request: RemotingCommand, error: Exception) -> bytes:
         if self._serving is None:  # answered before it failed
@@ -282,7 +287,7 @@ class ServerConnection(asyncio.Protocol):
         return self._encode(request, self._failure_response(request, error))
 
     def _failure_response(self, request: RemotingCommand, error: Exception) -> Response:
-        """A request's own fault is its answer; a bug is logged with its connection and answered with code 1."""
+        """Turn a request's own fault into its answer; a bug is logged and answered with code 1."""
         if isinstance(error, RequestError):
             return Response(error.code, error.remark)
         self._context.counters.handler_errors += 1

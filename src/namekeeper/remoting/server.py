@@ -17,8 +17,7 @@ from namekeeper.remoting.listening import Acceptor, bind
 from namekeeper.remoting.reception import Reception, parse_networks
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.route.channel import Channel
-from namekeeper.wire.codes import ResponseCode, SerializeType
-from namekeeper.wire.command import RemotingCommand, Response
+from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
 
 __all__ = ["RemotingServer"]
@@ -30,8 +29,6 @@ DESCRIPTORS_KEPT_BACK = 64
 SWEEPS_PER_IDLE_TIME = 24
 """An idle connection is closed after its time and at most a twenty-fourth of it."""
 DRAIN_LOOK_SECONDS = 0.01
-GO_AWAY_ABOVE_VERSION = 475
-"""Clients up to this one don't know what to do with code 1500 (protocol.md 1.8)."""
 
 
 def _nobody(_channel: Channel) -> None:
@@ -149,13 +146,11 @@ class RemotingServer:
         if self._acceptor is not None:
             self._acceptor.close()
 
-    async def drain(self, deadline_seconds: float, *, go_away: bool = False) -> bool:
+    async def drain(self, deadline_seconds: float) -> bool:
         """Wait until nothing is owed to any peer, at most so long; return whether that came true.
 
-        Requests are still served meanwhile; with `go_away` newer clients are sent elsewhere instead.
+        Requests are still handed to the handler meanwhile, which may answer GO_AWAY.
         """
-        if go_away:
-            self._context.handler = _going_away(self._context.handler)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + deadline_seconds
         while not all(connection.is_settled for connection in self._context.connections):
@@ -218,14 +213,3 @@ class RemotingServer:
 def _what_descriptors_allow() -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft - DESCRIPTORS_KEPT_BACK if soft != resource.RLIM_INFINITY else sys.maxsize
-
-
-def _going_away(handler: Handler) -> Handler:
-    """Send clients that understand it to another name server; serve the others as before."""
-
-    def answer(request: RemotingCommand, connection: ServerConnection) -> Response | None:
-        if request.version > GO_AWAY_ABOVE_VERSION:
-            return Response(ResponseCode.GO_AWAY, "please go away")
-        return handler(request, connection)
-
-    return answer

@@ -141,6 +141,7 @@ class RegisterBroker:
         name, before = self.header.broker_name, built.before
         after, changed, added = built.after, built.changed, built.added
         row_by_spec: dict[QueueSpec, TopicRow] = {}
+        last_spec = new_row = None
         until_yield = ROW_SLICE
         for topic, spec in body.topics.items():
             until_yield -= 1
@@ -150,14 +151,15 @@ class RegisterBroker:
             row = after.get(topic)
             if row is not None and not standing.upsert_all and row.registered == spec:
                 continue
-            new_row = row_by_spec.get(spec)
-            if new_row is None:
-                new_row = row_by_spec[spec] = _row_of(spec, strip_write=standing.strip_write)
-            if new_row == row:
-                continue
+            if spec is not last_spec or new_row is None:
+                last_spec, new_row = spec, row_by_spec.get(spec)
+                if new_row is None:
+                    new_row = row_by_spec[spec] = _row_of(spec, strip_write=standing.strip_write)
             if topic not in before:
                 topic = tables.topic_index.add(topic, name)  # noqa: PLW2901 - the one shared string of this text
                 added.append(topic)
+            elif row == new_row:
+                continue
             after[topic] = new_row
             changed.append(topic)
 

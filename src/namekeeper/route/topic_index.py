@@ -13,10 +13,12 @@ __all__ = ["TopicIndex"]
 class TopicIndex:
     """Topic -> broker names that may have it, in the order in which they came."""
 
-    __slots__ = ("_names_by_topic",)
+    __slots__ = ("_extended", "_names_by_topic")
 
     def __init__(self) -> None:
         self._names_by_topic: dict[str, tuple[str, ...]] = {}
+        self._extended: tuple[tuple[str, ...], str, tuple[str, ...]] = ((), "", ())
+        """The last extension: neighbours mostly have the same names, and share one tuple of them."""
 
     def __len__(self) -> int:
         return len(self._names_by_topic)
@@ -29,13 +31,18 @@ class TopicIndex:
         return self._names_by_topic.get(topic, ())
 
     def add(self, topic: str, broker_name: str) -> str:
-        """Say that `broker_name` may have `topic`; returns the one shared string of that text."""
+        """Say that `broker_name`, which could not so far, may have `topic`.
+
+        Returns:
+            The one shared string of the topic's text.
+        """
         topic = intern(topic)
-        names = self._names_by_topic.get(topic)
-        if names is None:
-            self._names_by_topic[topic] = (broker_name,)
-        elif broker_name not in names:
-            self._names_by_topic[topic] = (*names, broker_name)
+        names = self._names_by_topic.get(topic, ())
+        before, name, after = self._extended
+        if names is not before or broker_name is not name:
+            after = (*names, broker_name)
+            self._extended = (names, broker_name, after)
+        self._names_by_topic[topic] = after
         return topic
 
     def discard(self, topics: Iterable[str], broker_name: str) -> None:

@@ -64,10 +64,11 @@ def request(
     *,
     opaque: int = 0,
     oneway: bool = False,
+    version: int = OUR_VERSION,
 ) -> RemotingCommand:
     """Make a request of our own: our language and version, and what is asked for."""
     flag = ONEWAY_FLAG if oneway else 0
-    return RemotingCommand(code, OUR_LANGUAGE, OUR_VERSION, opaque, flag, None, ext_fields, body)
+    return RemotingCommand(code, OUR_LANGUAGE, version, opaque, flag, None, ext_fields, body)
 
 
 class Response(Struct, frozen=True, gc=False):

@@ -163,8 +163,8 @@ class _Reader:
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
         match = pattern.match(self._text, self._at)
-        if match is not None:
-            self._at = match.end()
+        assert match is not None  # both patterns are content with nothing
+        self._at = match.end()
 
     def _error(self, problem: str) -> DialectError:
         return DialectError(f"not JSON: {problem} at character {self._at}")

@@ -1,0 +1,162 @@
+"""What differs between two name servers: a pure function of two snapshots.
+
+A snapshot is flattened to facts, `(part, name, detail) -> text`; the difference is that of two dictionaries.
+A fact with an empty detail says that the thing exists: where only one side has it, nothing more is said of
+it. Facts that follow from others are left out where those already differ.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from namekeeper.admin.snapshot import NamesrvSnapshot, Part
+from namekeeper.model.broker import BrokerData
+from namekeeper.model.perm import format_perm
+from namekeeper.model.route import TopicRouteData
+from namekeeper.model.topic import QueueData
+
+__all__ = ["Comparison", "Difference", "compare_snapshots"]
+
+Fact = tuple[Part, str, str]
+Facts = dict[Fact, str]
+
+_EXISTS = "yes"
+
+
+class Difference(Struct, frozen=True):
+    """One fact that two name servers don't agree on."""
+
+    part: Part
+    name: str
+    """Cluster, broker name, topic, namespace, ... by part."""
+    detail: str
+    """What of it; empty when it is the existence itself."""
+    a: str | None
+    """What the first name server says; None when it has no such thing."""
+    b: str | None
+    """What the second one says."""
+
+
+class Comparison(Struct, frozen=True):
+    """Two name servers side by side."""
+
+    a: str
+    b: str
+    differences: list[Difference]
+    compared: dict[Part, int]
+    """How many facts of each part were compared."""
+    not_compared: dict[Part, str]
+    """Parts that one of them would not tell, and why."""
+
+
+def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
+    """Return every difference, sorted; what either side would not tell is not compared."""
+    not_compared = {**_reasons(b), **_reasons(a)}
+    facts_a, facts_b = (dict(_told(_facts(snapshot), not_compared)) for snapshot in (a, b))
+    facts = sorted(facts_a.keys() | facts_b.keys())
+    differing = {fact for fact in facts if facts_a.get(fact) != facts_b.get(fact)}
+    compared: dict[Part, int] = {}
+    for part, _, _ in facts:
+        compared[part] = compared.get(part, 0) + 1
+    differences = [
+        Difference(*fact, facts_a.get(fact), facts_b.get(fact))
+        for fact in facts
+        if fact in differing and not _is_explained(fact, differing)
+    ]
+    return Comparison(a.addr, b.addr, differences, compared, not_compared)
+
+
+def _reasons(snapshot: NamesrvSnapshot) -> dict[Part, str]:
+    return {part: f"{snapshot.addr}: {why}" for part, why in snapshot.missing.items()}
+
+
+def _told(facts: Iterator[tuple[Fact, str]], left_out: Mapping[Part, str]) -> Iterator[tuple[Fact, str]]:
+    return ((fact, text) for fact, text in facts if fact[0] not in left_out)
+
+
+def _is_explained(fact: Fact, differing: set[Fact]) -> bool:
+    """Say whether this difference only follows from another one."""
+    part, name, detail = fact
+    if detail and (part, name, "") in differing:
+        return True
+    if part is Part.CLUSTER:
+        return (Part.BROKER, detail, "") in differing
+    if part is Part.CLUSTER_TOPICS:
+        return (Part.CLUSTER, name, "") in differing or (Part.TOPIC, detail, "") in differing
+    if part is Part.MEMBER_GROUP or detail.startswith(_ROUTE_ADDRESS):
+        broker = detail.rsplit(" ", 1)[-1] if part is Part.TOPIC else name.rsplit("/", 1)[-1]
+        return any(other[0] is Part.BROKER and other[1] == broker for other in differing)
+    return False
+
+
+def _facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, str]]:
+    for cluster, names in snapshot.clusters.items():
+        yield (Part.CLUSTER, cluster, ""), _EXISTS
+        for name in names:
+            yield (Part.CLUSTER, cluster, name), _EXISTS
+    for name, broker in snapshot.brokers.items():
+        yield from _under((Part.BROKER, name), _broker_facts(broker))
+    for topic, route in snapshot.routes.items():
+        yield from _under((Part.TOPIC, topic), _route_facts(route))
+    for cluster, topics in snapshot.cluster_topics.items():
+        for topic in topics:
+            yield (Part.CLUSTER_TOPICS, cluster, topic), _EXISTS
+    yield from _more_facts(snapshot)
+
+
+def _more_facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, str]]:
+    for (cluster, name), members in snapshot.member_groups.items():
+        for broker_id, addr in members.items():
+            yield (Part.MEMBER_GROUP, f"{cluster}/{name}", f"address of id {broker_id}"), addr
+    for namespace, table in snapshot.kv.items():
+        if table is not None:
+            yield from _under((Part.KV, namespace), {"": _EXISTS, **table})
+    for (cluster, addr), version in snapshot.data_versions.items():
+        text = msgspec.json.encode(version).decode() if version else "not registered"
+        yield (Part.DATA_VERSION, f"{cluster}/{addr}", ""), text
+    for key, value in snapshot.config.items():
+        yield (Part.CONFIG, key, ""), value
+
+
+def _under(of: tuple[Part, str], details: Mapping[str, str]) -> Iterator[tuple[Fact, str]]:
+    return (((*of, detail), text) for detail, text in details.items())
+
+
+def _broker_facts(broker: BrokerData) -> dict[str, str]:
+    facts = {
+        "": _EXISTS,
+        "cluster": broker.cluster,
+        "enableActingMaster": str(broker.enable_acting_master).lower(),
+    }
+    if broker.zone_name is not None:
+        facts["zoneName"] = broker.zone_name
+    return facts | {f"address of id {broker_id}": addr for broker_id, addr in broker.broker_addrs.items()}
+
+
+_ROUTE_ADDRESS = "addresses of "
+
+
+def _route_facts(route: TopicRouteData | None) -> dict[str, str]:
+    if route is None:
+        return {"": "listed, without a route"}
+    facts = {"": _EXISTS}
+    if route.order_topic_conf is not None:
+        facts["orderTopicConf"] = route.order_topic_conf
+    facts |= {f"queues of {row.broker_name}": _queue_text(row) for row in route.queue_datas}
+    facts |= {f"{_ROUTE_ADDRESS}{row.broker_name}": _addrs_text(row) for row in route.broker_datas}
+    facts |= {
+        f"filter servers of {addr}": ", ".join(found) for addr, found in route.filter_server_table.items()
+    }
+    for name, mapping in (route.topic_queue_mapping_by_broker or {}).items():
+        facts[f"static mapping of {name}"] = msgspec.json.encode(mapping, order="deterministic").decode()
+    return facts
+
+
+def _queue_text(row: QueueData) -> str:
+    flag = f", sysFlag {row.topic_sys_flag}" if row.topic_sys_flag else ""
+    return f"read {row.read_queue_nums}, write {row.write_queue_nums}, perm {row.perm} {format_perm(row.perm)}{flag}"
+
+
+def _addrs_text(broker: BrokerData) -> str:
+    return ", ".join(f"{broker_id}={addr}" for broker_id, addr in sorted(broker.broker_addrs.items()))

@@ -1,0 +1,289 @@
+"""One coroutine for each thing that can be asked of a name server from outside.
+
+Each takes the name server to ask first and returns a typed value.
+An answer other than SUCCESS is raised as `ResponseError` with the server's address and remark, one that can't
+be read as `RemotingError`; a server that can't be reached raises what the `Invoker` raises.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from namekeeper.admin.views import DataVersionAnswer, UnitTopics
+from namekeeper.config.properties import format_properties
+from namekeeper.errors import RemotingError, RequestError, ResponseError
+from namekeeper.messages.bodies import (
+    decode_broker_member_group,
+    decode_cluster_info,
+    decode_data_version,
+    decode_kv_table,
+    decode_topic_list,
+    decode_topic_route,
+    encode_data_version,
+)
+from namekeeper.messages.fields import decode_header, encode_header
+from namekeeper.messages.kv import (
+    DeleteKVConfigRequestHeader,
+    GetKVConfigRequestHeader,
+    GetKVConfigResponseHeader,
+    GetKVListByNamespaceRequestHeader,
+    PutKVConfigRequestHeader,
+)
+from namekeeper.messages.registration import QueryDataVersionRequestHeader, QueryDataVersionResponseHeader
+from namekeeper.messages.routing import GetBrokerMemberGroupRequestHeader, GetRouteInfoRequestHeader
+from namekeeper.messages.topics import (
+    AddWritePermOfBrokerRequestHeader,
+    AddWritePermOfBrokerResponseHeader,
+    DeleteTopicFromNamesrvRequestHeader,
+    GetTopicsByClusterRequestHeader,
+    WipeWritePermOfBrokerRequestHeader,
+    WipeWritePermOfBrokerResponseHeader,
+)
+from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
+from namekeeper.model.version import DataVersion
+from namekeeper.wire.codes import RequestCode, ResponseCode
+from namekeeper.wire.command import RemotingCommand
+
+__all__ = [
+    "DEFAULT_TIMEOUT_MS",
+    "ORDER_TOPIC_CONFIG",
+    "Invoker",
+    "Namesrv",
+    "add_write_perm",
+    "all_topics",
+    "broker_member_group",
+    "cluster_info",
+    "delete_kv_config",
+    "delete_order_conf",
+    "delete_topic",
+    "get_kv_config",
+    "get_namesrv_config",
+    "get_order_conf",
+    "kv_list",
+    "put_kv_config",
+    "put_order_conf",
+    "query_data_version",
+    "system_topics",
+    "topic_route",
+    "topics_by_cluster",
+    "unit_topics",
+    "update_namesrv_config",
+    "wipe_write_perm",
+]
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+DEFAULT_TIMEOUT_MS = 5_000
+"""As Java's admin client has it: a full topic list of a large cluster takes its time."""
+
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+"""The KV namespace with the order configuration of topics (protocol.md 2.3)."""
+
+_UNIT_CODES = {
+    UnitTopics.UNIT: RequestCode.GET_UNIT_TOPIC_LIST,
+    UnitTopics.HAS_UNIT_SUB: RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
+    UnitTopics.HAS_UNIT_SUB_UNUNIT: RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
+}
+
+
+class Invoker(Protocol):
+    """Something that sends a request to an address and gives back the answer, whatever its code."""
+
+    async def invoke(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = 3000,
+    ) -> RemotingCommand:
+        """Send one request and wait for its answer; a RemotingError when there is none."""
+        ...
+
+
+class Namesrv(Struct, frozen=True):
+    """A name server to ask, and the way to ask it."""
+
+    addr: str
+    invoker: Invoker
+    timeout_ms: int = DEFAULT_TIMEOUT_MS
+
+
+async def topic_route(namesrv: Namesrv, topic: str) -> TopicRouteData:
+    """Return the route of a topic; an unknown one is a ResponseError with TOPIC_NOT_EXIST."""
+    header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+    return _read(
+        namesrv, decode_topic_route, (await _send(namesrv, RequestCode.GET_ROUTEINFO_BY_TOPIC, header)).body
+    )
+
+
+async def cluster_info(namesrv: Namesrv) -> ClusterInfo:
+    """Return every broker name with its addresses, and the broker names of each cluster."""
+    return _read(
+        namesrv, decode_cluster_info, (await _send(namesrv, RequestCode.GET_BROKER_CLUSTER_INFO)).body
+    )
+
+
+async def broker_member_group(namesrv: Namesrv, cluster_name: str, broker_name: str) -> BrokerMemberGroup:
+    """Return the members of one broker name; none when it is unknown."""
+    header = GetBrokerMemberGroupRequestHeader(cluster_name=cluster_name, broker_name=broker_name)
+    return _read(
+        namesrv,
+        decode_broker_member_group,
+        (await _send(namesrv, RequestCode.GET_BROKER_MEMBER_GROUP, header)).body,
+    )
+
+
+async def all_topics(namesrv: Namesrv) -> TopicList:
+    """Return every topic."""
+    return _read(
+        namesrv,
+        decode_topic_list,
+        (await _send(namesrv, RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)).body,
+    )
+
+
+async def topics_by_cluster(namesrv: Namesrv, cluster_name: str) -> TopicList:
+    """Return the topics that brokers of this cluster have."""
+    header = GetTopicsByClusterRequestHeader(cluster=cluster_name)
+    return _read(
+        namesrv, decode_topic_list, (await _send(namesrv, RequestCode.GET_TOPICS_BY_CLUSTER, header)).body
+    )
+
+
+async def system_topics(namesrv: Namesrv) -> TopicList:
+    """Return the names of clusters and brokers, which are topics too, and some broker to ask for more."""
+    return _read(
+        namesrv, decode_topic_list, (await _send(namesrv, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)).body
+    )
+
+
+async def unit_topics(namesrv: Namesrv, which: UnitTopics) -> TopicList:
+    """Return the topics whose flags say that they belong to a unit, or have subscriptions of one."""
+    return _read(namesrv, decode_topic_list, (await _send(namesrv, _UNIT_CODES[which])).body)
+
+
+async def delete_topic(namesrv: Namesrv, topic: str, cluster_name: str | None = None) -> None:
+    """Remove a topic from this name server only; brokers that still have it bring it back."""
+    header = DeleteTopicFromNamesrvRequestHeader(topic=topic, cluster_name=cluster_name)
+    await _send(namesrv, RequestCode.DELETE_TOPIC_IN_NAMESRV, header)
+
+
+async def wipe_write_perm(namesrv: Namesrv, broker_name: str) -> int:
+    """Take the write permission from every topic of a broker name; return how many topics it has."""
+    header = WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
+    answer = await _send(namesrv, RequestCode.WIPE_WRITE_PERM_OF_BROKER, header)
+    return _read(
+        namesrv, partial(decode_header, WipeWritePermOfBrokerResponseHeader), answer.ext_fields
+    ).wipe_topic_count
+
+
+async def add_write_perm(namesrv: Namesrv, broker_name: str) -> int:
+    """Give every topic of a broker name read and write permission; return how many topics it has."""
+    header = AddWritePermOfBrokerRequestHeader(broker_name=broker_name)
+    answer = await _send(namesrv, RequestCode.ADD_WRITE_PERM_OF_BROKER, header)
+    return _read(
+        namesrv, partial(decode_header, AddWritePermOfBrokerResponseHeader), answer.ext_fields
+    ).add_topic_count
+
+
+async def get_kv_config(namesrv: Namesrv, namespace: str, key: str) -> str | None:
+    """Return one value of the KV configuration, or None if there is none."""
+    header = GetKVConfigRequestHeader(namespace=namespace, key=key)
+    answer = await _send(namesrv, RequestCode.GET_KV_CONFIG, header, absent=ResponseCode.QUERY_NOT_FOUND)
+    return _read(namesrv, partial(decode_header, GetKVConfigResponseHeader), answer.ext_fields).value
+
+
+async def put_kv_config(namesrv: Namesrv, namespace: str, key: str, value: str) -> None:
+    """Store one value of the KV configuration; the namespace comes into being with it."""
+    header = PutKVConfigRequestHeader(namespace=namespace, key=key, value=value)
+    await _send(namesrv, RequestCode.PUT_KV_CONFIG, header)
+
+
+async def delete_kv_config(namesrv: Namesrv, namespace: str, key: str) -> None:
+    """Remove one value of the KV configuration, whether or not it exists."""
+    header = DeleteKVConfigRequestHeader(namespace=namespace, key=key)
+    await _send(namesrv, RequestCode.DELETE_KV_CONFIG, header)
+
+
+async def kv_list(namesrv: Namesrv, namespace: str) -> dict[str, str] | None:
+    """Return everything in a namespace of the KV configuration, or None if there is no such namespace."""
+    header = GetKVListByNamespaceRequestHeader(namespace=namespace)
+    answer = await _send(
+        namesrv, RequestCode.GET_KVLIST_BY_NAMESPACE, header, absent=ResponseCode.QUERY_NOT_FOUND
+    )
+    return None if answer.code else _read(namesrv, decode_kv_table, answer.body)
+
+
+async def get_order_conf(namesrv: Namesrv, topic: str) -> str | None:
+    """Return the order configuration of a topic, `broker-a:4;broker-b:4`, or None if it has none."""
+    return await get_kv_config(namesrv, ORDER_TOPIC_CONFIG, topic)
+
+
+async def put_order_conf(namesrv: Namesrv, topic: str, order_conf: str) -> None:
+    """Store the order configuration of a topic."""
+    await put_kv_config(namesrv, ORDER_TOPIC_CONFIG, topic, order_conf)
+
+
+async def delete_order_conf(namesrv: Namesrv, topic: str) -> None:
+    """Remove the order configuration of a topic."""
+    await delete_kv_config(namesrv, ORDER_TOPIC_CONFIG, topic)
+
+
+async def get_namesrv_config(namesrv: Namesrv) -> dict[str, str]:
+    """Return the properties that are in effect; they come unescaped, a line each (protocol.md 2.14)."""
+    body = (await _send(namesrv, RequestCode.GET_NAMESRV_CONFIG)).body
+    pairs = (line.partition("=") for line in body.decode(errors="replace").split("\n") if line)
+    return {key: value for key, _, value in pairs}
+
+
+async def update_namesrv_config(namesrv: Namesrv, properties: dict[str, str]) -> None:
+    """Set properties of the running name server; unknown ones are ignored by it in silence."""
+    await _send(namesrv, RequestCode.UPDATE_NAMESRV_CONFIG, body=format_properties(properties).encode())
+
+
+async def query_data_version(
+    namesrv: Namesrv,
+    broker: QueryDataVersionRequestHeader,
+    known: DataVersion = DataVersion(),  # noqa: B008 - a frozen value
+) -> DataVersionAnswer:
+    """Compare a data version with the stored one of a broker.
+
+    A name server takes the question as a sign of life of this broker: one that is dead stays listed for
+    another expiry time (protocol.md 2.8).
+    """
+    answer = await _send(namesrv, RequestCode.QUERY_DATA_VERSION, broker, encode_data_version(known))
+    changed = _read(
+        namesrv, partial(decode_header, QueryDataVersionResponseHeader), answer.ext_fields
+    ).changed
+    return DataVersionAnswer(
+        changed, _read(namesrv, decode_data_version, answer.body) if answer.body else None
+    )
+
+
+async def _send(
+    namesrv: Namesrv,
+    code: RequestCode,
+    header: Struct | None = None,
+    body: bytes = b"",
+    *,
+    absent: ResponseCode = ResponseCode.SUCCESS,
+) -> RemotingCommand:
+    """Send one request; raise on any answer but SUCCESS and the code that stands for "there is none"."""
+    ext_fields = None if header is None else encode_header(header)
+    answer = await namesrv.invoker.invoke(namesrv.addr, code, ext_fields, body, timeout_ms=namesrv.timeout_ms)
+    if answer.code not in (ResponseCode.SUCCESS, absent):
+        raise ResponseError(namesrv.addr, answer.code, answer.remark)
+    return answer
+
+
+def _read(namesrv: Namesrv, decode: Callable[[D], T], data: D) -> T:
+    """Decode a part of an answer; what can't be read is the server's fault, not that of a request."""
+    try:
+        return decode(data)
+    except RequestError as error:
+        raise RemotingError(namesrv.addr, f"its answer can't be read: {error.remark}") from None

@@ -1,0 +1,179 @@
+"""Everything of a name server that the wire shows, taken by asking: what `compare` puts side by side."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from msgspec import Struct, field
+
+from namekeeper.admin import operations
+from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
+from namekeeper.errors import RemotingTimeoutError, ResponseError
+from namekeeper.messages.registration import QueryDataVersionRequestHeader
+from namekeeper.model.broker import BrokerData
+from namekeeper.model.route import ClusterInfo, TopicRouteData
+from namekeeper.model.version import DataVersion
+from namekeeper.wire.codes import ResponseCode
+
+__all__ = ["NamesrvSnapshot", "Part", "Progress", "SnapshotScope", "take_snapshot"]
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being asked for, how much of it is there, and how much there is."""
+
+
+class Part(StrEnum):
+    """What a snapshot consists of; a part that a server refuses is left out of a comparison."""
+
+    CLUSTER = "cluster"
+    BROKER = "broker"
+    TOPIC = "topic"
+    CLUSTER_TOPICS = "topics of cluster"
+    MEMBER_GROUP = "member group"
+    KV = "kv config"
+    DATA_VERSION = "data version"
+    CONFIG = "configuration"
+
+
+class SnapshotScope(Struct, frozen=True):
+    """What to ask for, and how much of it at the same time."""
+
+    namespaces: tuple[str, ...] = (ORDER_TOPIC_CONFIG,)
+    """KV namespaces; a name server can't list them."""
+    with_config: bool = False
+    with_data_versions: bool = False
+    """Off because a name server takes the question for a sign of life of the broker (protocol.md 2.8)."""
+    at_once: int = 32
+    """Requests under way: enough to hide the round trip, few enough not to crowd out clients."""
+
+
+class NamesrvSnapshot(Struct, frozen=True):
+    """What one name server answered."""
+
+    addr: str
+    clusters: dict[str, frozenset[str]] = field(default_factory=dict)
+    brokers: dict[str, BrokerData] = field(default_factory=dict)
+    routes: dict[str, TopicRouteData | None] = field(default_factory=dict)
+    """Topic -> its route; None when it is listed and has none."""
+    cluster_topics: dict[str, frozenset[str]] = field(default_factory=dict)
+    member_groups: dict[tuple[str, str], dict[int, str]] = field(default_factory=dict)
+    """(cluster, broker name) -> broker id -> address."""
+    kv: dict[str, dict[str, str] | None] = field(default_factory=dict)
+    data_versions: dict[tuple[str, str], DataVersion | None] = field(default_factory=dict)
+    """(cluster, broker address) -> version."""
+    config: dict[str, str] = field(default_factory=dict)
+    missing: dict[Part, str] = field(default_factory=dict)
+    """Parts that it would not tell, and why."""
+
+
+async def take_snapshot(namesrv: Namesrv, scope: SnapshotScope, progress: Progress) -> NamesrvSnapshot:
+    """Ask a name server for everything in `scope`; only the cluster information must not be refused."""
+    info = await operations.cluster_info(namesrv)
+    asking = _Asking(namesrv, scope, progress)
+    routes = await asking.part(Part.TOPIC, asking.routes())
+    return NamesrvSnapshot(
+        addr=namesrv.addr,
+        clusters={name: frozenset(members) for name, members in info.cluster_addr_table.items()},
+        brokers=dict(info.broker_addr_table),
+        routes=routes or {},
+        cluster_topics=await asking.part(Part.CLUSTER_TOPICS, asking.cluster_topics(info)) or {},
+        member_groups=await asking.part(Part.MEMBER_GROUP, asking.member_groups(info)) or {},
+        kv=await asking.part(Part.KV, asking.kv()) or {},
+        data_versions=await asking.part(Part.DATA_VERSION, asking.data_versions(info)) or {},
+        config=await asking.part(Part.CONFIG, asking.config()) or {},
+        missing=asking.missing,
+    )
+
+
+class _Asking:
+    """The questions to one name server, and the parts it refused."""
+
+    def __init__(self, namesrv: Namesrv, scope: SnapshotScope, progress: Progress) -> None:
+        self.namesrv = namesrv
+        self.scope = scope
+        self.progress = progress
+        self.missing: dict[Part, str] = {}
+
+    async def part(self, part: Part, answer: Awaitable[T]) -> T | None:
+        try:
+            return await answer
+        except ResponseError as error:
+            self.missing[part] = (error.remark or f"code {error.code}").strip().splitlines()[0]
+        return None
+
+    async def routes(self) -> dict[str, TopicRouteData | None]:
+        topics = (await operations.all_topics(self.namesrv)).topic_list
+        return await self._each(Part.TOPIC, sorted(topics), self._route)
+
+    async def cluster_topics(self, info: ClusterInfo) -> dict[str, frozenset[str]]:
+        async def topics(cluster: str) -> frozenset[str]:
+            return frozenset((await operations.topics_by_cluster(self.namesrv, cluster)).topic_list)
+
+        return await self._each(Part.CLUSTER_TOPICS, sorted(info.cluster_addr_table), topics)
+
+    async def member_groups(self, info: ClusterInfo) -> dict[tuple[str, str], dict[int, str]]:
+        async def members(key: tuple[str, str]) -> dict[int, str]:
+            return (await operations.broker_member_group(self.namesrv, *key)).broker_addrs
+
+        keys = sorted((broker.cluster, name) for name, broker in info.broker_addr_table.items())
+        try:  # a 4.x name server never answers this request: find that out once
+            first = {key: await members(key) for key in keys[:1]}
+        except RemotingTimeoutError as error:
+            code = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+            raise ResponseError(error.addr, code, "no answer, as of a 4.x name server") from None
+        return first | await self._each(Part.MEMBER_GROUP, keys[1:], members)
+
+    async def kv(self) -> dict[str, dict[str, str] | None]:
+        namespaces = self.scope.namespaces
+        return {namespace: await operations.kv_list(self.namesrv, namespace) for namespace in namespaces}
+
+    async def data_versions(self, info: ClusterInfo) -> dict[tuple[str, str], DataVersion | None]:
+        if not self.scope.with_data_versions:
+            return {}
+        headers = {(header.cluster_name, header.broker_addr): header for header in _live_brokers(info)}
+
+        async def version(key: tuple[str, str]) -> DataVersion | None:
+            return (await operations.query_data_version(self.namesrv, headers[key])).data_version
+
+        return await self._each(Part.DATA_VERSION, sorted(headers), version)
+
+    async def config(self) -> dict[str, str]:
+        return await operations.get_namesrv_config(self.namesrv) if self.scope.with_config else {}
+
+    async def _route(self, topic: str) -> TopicRouteData | None:
+        try:
+            return await operations.topic_route(self.namesrv, topic)
+        except ResponseError as error:
+            if error.code != ResponseCode.TOPIC_NOT_EXIST:
+                raise
+            return None
+
+    async def _each(self, part: Part, keys: Sequence[T], ask: Callable[[T], Awaitable[R]]) -> dict[T, R]:
+        """Ask for each key, a bounded number at the same time."""
+        answers: dict[T, R] = {}
+        left = iter(keys)
+
+        async def work() -> None:
+            for key in left:
+                answers[key] = await ask(key)
+                self.progress(part, len(answers), len(keys))
+
+        workers = [asyncio.create_task(work()) for _ in range(min(self.scope.at_once, len(keys)))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+        return answers
+
+
+def _live_brokers(info: ClusterInfo) -> Iterable[QueryDataVersionRequestHeader]:
+    for name, broker in info.broker_addr_table.items():
+        for broker_id, addr in broker.broker_addrs.items():
+            yield QueryDataVersionRequestHeader(
+                broker_name=name, broker_addr=addr, cluster_name=broker.cluster, broker_id=broker_id
+            )

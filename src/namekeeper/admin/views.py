@@ -1,0 +1,26 @@
+"""What administrative actions return where the model has no value of its own."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from namekeeper.model.version import DataVersion
+
+__all__ = ["DataVersionAnswer", "UnitTopics"]
+
+
+class UnitTopics(StrEnum):
+    """Which of the three unit topic lists is meant (protocol.md 2.5)."""
+
+    UNIT = "unit"
+    HAS_UNIT_SUB = "has-unit-sub"
+    HAS_UNIT_SUB_UNUNIT = "has-unit-sub-ununit"
+
+
+class DataVersionAnswer(Struct, frozen=True, rename="camel"):
+    """What a name server says to a broker's data version (protocol.md 2.8)."""
+
+    changed: bool
+    """Whether the version that was asked about is not the stored one."""
+    data_version: DataVersion | None
+    """The stored version; None when this broker is not registered."""

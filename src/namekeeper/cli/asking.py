@@ -1,0 +1,196 @@
+"""What every mqadmin sub-command shares: options, the connection, answers of one or several name servers."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeVar
+
+import click
+
+from namekeeper.admin.operations import Invoker, Namesrv
+from namekeeper.cli.failure import BadUsage, describe, failure_of, is_unreachable
+from namekeeper.cli.render import render_json
+from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
+from namekeeper.remoting.address import parse_addresses
+
+__all__ = ["Connector", "JavaCommand", "Reply", "Session", "mqadmin_command", "note", "refuse_usage"]
+
+T = TypeVar("T")
+
+Action = Callable[[Namesrv], Awaitable[T]]
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """How commands get an invoker; a test puts its own into the context's `obj`."""
+
+    open: Callable[[], AbstractAsyncContextManager[Invoker]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[T]):
+    """What one of several name servers said: a result, or an error."""
+
+    addr: str
+    result: T | None = None
+    error: RemotingError | None = None
+
+
+class JavaCommand(click.Command):
+    """A command with options as in Java's mqadmin: `-topic` is `--topic`, a bad option ends with 1."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any  # noqa: ANN401
+    ) -> click.Context:  # fmt: skip
+        """Parse the command line."""
+        names = {name for param in self.params for name in param.opts if name.startswith("--")}
+        doubled = [f"-{arg}" if f"-{arg.partition('=')[0]}" in names else arg for arg in args]
+        try:
+            return super().make_context(info_name, doubled, parent, **extra)
+        except click.UsageError as error:
+            raise BadUsage.of(error) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The name servers that a command was given, and the form its output takes."""
+
+    addrs: tuple[str, ...]
+    timeout_ms: int
+    as_json: bool
+    connector: Connector
+
+    def ask_one(self, action: Action[T]) -> T:
+        """Ask the first name server that can be reached; say which ones can't."""
+        return asyncio.run(self._first(action))
+
+    def ask_each(self, action: Action[T]) -> list[Reply[T]]:
+        """Ask every name server at the same time."""
+        return asyncio.run(self._all(action))
+
+    def emit(self, value: object, text: str) -> None:
+        """Print a result, as JSON if that was asked for."""
+        if self.as_json:
+            click.echo(render_json(value))
+        elif text:
+            click.echo(text)
+
+    def emit_each(
+        self, replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]
+    ) -> None:
+        """Print what each name server said and end with the exit code of the worst.
+
+        A plain `text` is printed once, if all went well; a function gives the line of each reply.
+        """
+        failed = [reply.error for reply in replies if reply.error]
+        if self.as_json:
+            click.echo(render_json([_reply_value(reply) for reply in replies]))
+        else:
+            _print_replies(replies, text)
+        for error in failed:
+            note(describe(error))
+        if failed:
+            raise click.exceptions.Exit(max(failure_of(error).exit_code for error in failed))
+
+    async def _first(self, action: Action[T]) -> T:
+        async with self.connector.open() as invoker:
+            for addr in self.addrs[:-1]:
+                try:
+                    return await action(Namesrv(addr, invoker, self.timeout_ms))
+                except RemotingError as error:
+                    if not is_unreachable(error):
+                        raise
+                    note(f"{describe(error)}; asking the next one")
+            return await action(Namesrv(self.addrs[-1], invoker, self.timeout_ms))
+
+    async def _all(self, action: Action[T]) -> list[Reply[T]]:
+        async with self.connector.open() as invoker:
+            return list(await asyncio.gather(*(self._reply(addr, invoker, action) for addr in self.addrs)))
+
+    async def _reply(self, addr: str, invoker: Invoker, action: Action[T]) -> Reply[T]:
+        try:
+            return Reply(addr, result=await action(Namesrv(addr, invoker, self.timeout_ms)))
+        except RemotingError as error:
+            return Reply(addr, error=error)
+
+
+def mqadmin_command(name: str, description: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a sub-command of a function that takes a `Session` first; the options all share come with it."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @functools.wraps(function)
+        def run(*, namesrv_addr: str | None, timeout: float, as_json: bool, **own: Any) -> None:  # noqa: ANN401
+            session = _make_session(namesrv_addr, timeout, as_json=as_json)
+            try:
+                function(session, **own)
+            except NamekeeperError as error:
+                raise failure_of(error) from error
+
+        settings = {"help_option_names": ["-h", "--help"]}
+        return click.command(name, cls=JavaCommand, help=description, context_settings=settings)(_shared(run))
+
+    return decorate
+
+
+def refuse_usage(message: str) -> NoReturn:
+    """End with a usage error, as a bad option does."""
+    raise BadUsage(message, click.get_current_context(silent=True))
+
+
+def note(message: str) -> None:
+    """Tell people something that is not part of the output."""
+    click.echo(message, err=True)
+
+
+def _shared(function: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option(
+            "--timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
+            metavar="SECONDS", help="How long to wait for each answer.",
+        ),
+        click.option(
+            "-n", "--namesrvAddr", "namesrv_addr", envvar="NAMESRV_ADDR", metavar="LIST",
+            help="Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'  [env: NAMESRV_ADDR]",
+        ),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def _make_session(namesrv_addr: str | None, timeout: float, *, as_json: bool) -> Session:
+    if not (namesrv_addr or "").strip():
+        refuse_usage("no name server to ask: give -n host:port;host:port or set NAMESRV_ADDR")
+    try:
+        addrs = tuple(dict.fromkeys(map(str, parse_addresses(namesrv_addr or ""))))
+    except ConfigError as error:
+        refuse_usage(str(error))
+    connector = click.get_current_context().find_object(Connector) or Connector(_open_client)
+    return Session(addrs, int(timeout * 1000), as_json, connector)
+
+
+def _open_client() -> AbstractAsyncContextManager[Invoker]:
+    from namekeeper.remoting.client import RemotingClient
+
+    return RemotingClient()
+
+
+def _print_replies(replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]) -> None:
+    if callable(text):
+        for line in filter(None, map(text, replies)):
+            click.echo(line)
+    elif all(reply.error is None for reply in replies):
+        click.echo(text)
+    else:
+        for reply in replies:
+            if reply.error is None:
+                note(f"name server {reply.addr}: done")
+
+
+def _reply_value(reply: Reply[Any]) -> dict[str, Any]:
+    if reply.error is None:
+        return {"namesrv": reply.addr, "ok": True, "result": reply.result}
+    code = reply.error.code if isinstance(reply.error, ResponseError) else None
+    return {"namesrv": reply.addr, "ok": False, "code": code, "error": describe(reply.error)}

@@ -1,0 +1,78 @@
+"""Sub-commands about one broker name: its write permission, its members, its data version."""
+
+import click
+
+from namekeeper.admin import operations
+from namekeeper.admin.views import DataVersionAnswer
+from namekeeper.cli.asking import Reply, Session, mqadmin_command, note
+from namekeeper.cli.render import UNKNOWN, render_lines
+from namekeeper.messages.registration import QueryDataVersionRequestHeader
+
+__all__ = ["add_write_perm", "broker_member_group", "data_version", "wipe_write_perm"]
+
+
+@mqadmin_command("wipeWritePerm", "Wipe write perm of broker in all name server you defined in the -n param.")
+@click.option("-b", "--brokerName", "broker_name", required=True, help="broker name")
+def wipe_write_perm(session: Session, *, broker_name: str) -> None:
+    """Take the write permission from the topics of a broker name, at every name server."""
+    name = broker_name.strip()
+    replies = session.ask_each(lambda namesrv: operations.wipe_write_perm(namesrv, name))
+    session.emit_each(replies, lambda reply: _perm_line("wipe", name, reply))
+
+
+@mqadmin_command("addWritePerm", "Add write perm of broker in all name server you defined in the -n param.")
+@click.option("-b", "--brokerName", "broker_name", required=True, help="broker name")
+def add_write_perm(session: Session, *, broker_name: str) -> None:
+    """Give the topics of a broker name read and write permission, at every name server."""
+    name = broker_name.strip()
+    replies = session.ask_each(lambda namesrv: operations.add_write_perm(namesrv, name))
+    session.emit_each(replies, lambda reply: _perm_line("add", name, reply))
+
+
+@mqadmin_command("brokerMemberGroup", "Members of one broker name.")
+@click.option("-c", "--clusterName", "cluster_name", required=True, help="which cluster")
+@click.option("-b", "--brokerName", "broker_name", required=True, help="broker name")
+def broker_member_group(session: Session, *, cluster_name: str, broker_name: str) -> None:
+    """Print the ids and addresses behind a broker name."""
+    cluster, name = cluster_name.strip(), broker_name.strip()
+    group = session.ask_one(lambda namesrv: operations.broker_member_group(namesrv, cluster, name))
+    rows = (f"{broker_id:<4}  {addr}" for broker_id, addr in sorted(group.broker_addrs.items()))
+    session.emit(group, render_lines([f"{'#BID':<4}  #Addr", *rows]))
+
+
+@mqadmin_command(
+    "dataVersion",
+    "Data version that name servers hold of a broker. Asking keeps a dead broker listed for longer.",
+)
+@click.option("-c", "--clusterName", "cluster_name", required=True, help="which cluster")
+@click.option("-b", "--brokerName", "broker_name", required=True, help="broker name")
+@click.option("-a", "--brokerAddr", "broker_addr", required=True, help="address under which it registered")
+@click.option("-i", "--brokerId", "broker_id", type=int, default=0, show_default=True, help="0 is the master")
+def data_version(
+    session: Session, *, cluster_name: str, broker_name: str, broker_addr: str, broker_id: int
+) -> None:
+    """Print the data version of a broker at every name server."""
+    header = QueryDataVersionRequestHeader(
+        broker_name=broker_name.strip(),
+        broker_addr=broker_addr.strip(),
+        cluster_name=cluster_name.strip(),
+        broker_id=broker_id,
+    )
+    replies = session.ask_each(lambda namesrv: operations.query_data_version(namesrv, header))
+    note("note: name servers took the question as a sign of life of this broker")
+    session.emit_each(replies, _version_line)
+
+
+def _perm_line(verb: str, broker_name: str, reply: Reply[int]) -> str:
+    outcome = "Failed" if reply.error else f"OK, {reply.result}"
+    return f"{verb} write perm of broker[{broker_name}] in name server[{reply.addr}] {outcome}"
+
+
+def _version_line(reply: Reply[DataVersionAnswer]) -> str | None:
+    if reply.result is None:
+        return None
+    version = reply.result.data_version
+    if version is None:
+        return f"{reply.addr}  {UNKNOWN} (not registered)"
+    numbers = f"stateVersion={version.state_version} timestamp={version.timestamp} counter={version.counter}"
+    return f"{reply.addr}  {numbers}"

@@ -1,0 +1,108 @@
+"""What went wrong while asking a name server, in one line that says what to do, and as an exit code."""
+
+from typing import IO, Any
+
+import click
+
+from namekeeper.errors import (
+    NamekeeperError,
+    RemotingClosedError,
+    RemotingConnectError,
+    RemotingError,
+    RemotingTimeoutError,
+    ResponseError,
+)
+from namekeeper.wire.codes import ResponseCode
+
+__all__ = [
+    "EXIT_REFUSED",
+    "EXIT_UNREACHABLE",
+    "EXIT_USAGE",
+    "BadUsage",
+    "Refused",
+    "Unreachable",
+    "describe",
+    "failure_of",
+    "is_unreachable",
+]
+
+EXIT_USAGE = 1
+"""A bad option, as in Java."""
+EXIT_REFUSED = 2
+"""A name server answered, and the answer was no."""
+EXIT_UNREACHABLE = 3
+"""A name server could not be reached, or did not answer."""
+
+_CODE_NAMES = {int(code): code.name for code in ResponseCode}
+_ADVICE = {
+    RemotingConnectError: "is a name server listening there? see -n and NAMESRV_ADDR",
+    RemotingTimeoutError: "it is overloaded, too old to know this request, or needs a larger --timeout",
+    RemotingClosedError: "is it a name server, does it insist on TLS, or is it stopping?",
+}
+
+
+class BadUsage(click.UsageError):
+    """A command line that can't be used; ends with 1, as Java's mqadmin does."""
+
+    exit_code = EXIT_USAGE
+
+    @classmethod
+    def of(cls, error: click.UsageError) -> "BadUsage":
+        """Return the same complaint with our exit code."""
+        return cls(error.format_message(), error.ctx)
+
+
+class Refused(click.ClickException):
+    """A name server said no: one line on stderr."""
+
+    exit_code = EXIT_REFUSED
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        context = click.get_current_context(silent=True)
+        self.program = (context and context.find_root().info_name) or "namekeeper"
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line."""
+        click.echo(f"{self.program}: {self.format_message()}", file=file, err=file is None)
+
+
+class Unreachable(Refused):
+    """There was no answer: one line on stderr."""
+
+    exit_code = EXIT_UNREACHABLE
+
+
+def failure_of(error: NamekeeperError) -> Refused:
+    """Return the exception that ends a command because of an error."""
+    kind = Unreachable if is_unreachable(error) else Refused
+    return kind(describe(error))
+
+
+def is_unreachable(error: Exception) -> bool:
+    """Say whether there was no answer at all, so that another name server may be asked."""
+    return isinstance(error, RemotingConnectError | RemotingTimeoutError | RemotingClosedError)
+
+
+def describe(error: NamekeeperError) -> str:
+    """Return one line: which name server, why, what to do."""
+    if isinstance(error, ResponseError):
+        return _describe_refusal(error)
+    text = " ".join(str(error).split())
+    advice = _ADVICE.get(type(error)) if isinstance(error, RemotingError) else None
+    return f"name server {text}; {advice}" if advice else text
+
+
+def _describe_refusal(error: ResponseError) -> str:
+    remark = (error.remark or "no remark").strip().splitlines()[0]
+    name = _CODE_NAMES.get(error.code, "unknown code")
+    text = f"name server {error.addr} refused: {remark} ({error.code}, {name})"
+    return f"{text}; {advice}" if (advice := _refusal_advice(error)) else text
+
+
+def _refusal_advice(error: ResponseError) -> str | None:
+    if error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+        return "it is older than this request"
+    if error.remark == "disable":
+        return "enableAllTopicList or enableTopicList is false there"
+    return None

@@ -1,0 +1,84 @@
+"""What `mqnamesrv` and `namekeeper serve` share: read the sources, start the server, say what is wrong."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from namekeeper.config.startup import Startup, make_startup
+from namekeeper.errors import ConfigError
+
+__all__ = ["FAILED", "guarded", "launch", "load_startup", "say"]
+
+FAILED = 255
+"""Java's -1: whatever keeps the server from starting."""
+
+
+def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> Startup:
+    """Read files and environment, put them together with the flags.
+
+    Args:
+        config_file: The file of `-c`.
+        flags: Texts by field name.
+
+    Raises:
+        ConfigError: One line that says what can't be used.
+    """
+    home = str(Path.home())
+    file_data = _read(config_file) if config_file else None
+
+    def make(tls_file_data: bytes | None) -> Startup:
+        return make_startup(
+            file_data=file_data,
+            config_file=config_file,
+            tls_file_data=tls_file_data,
+            environment=os.environ,
+            flags=flags,
+            home=home,
+        )
+
+    startup = make(None)
+    tls_file_data = _read_if_readable(startup.settings.tls_config_file)
+    return startup if tls_file_data is None else make(tls_file_data)
+
+
+def launch(startup: Startup) -> int:
+    """Run the server until it is told to stop; its exit status."""
+    if startup.config_file:
+        say(f"load config properties file OK, {startup.config_file}")
+    from namekeeper.app.name_server import run
+
+    return run(startup)
+
+
+def guarded(start: Callable[[], int]) -> int:
+    """Run a command; what it refuses becomes one line on stderr and status 255."""
+    try:
+        return start()
+    except ConfigError as error:
+        print(f"namekeeper: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        pass  # whoever read our output has seen enough
+    except Exception:  # noqa: BLE001 -- a bug: everything about it is of use, and Java's status too
+        traceback.print_exc()
+    return FAILED
+
+
+def say(text: str) -> None:
+    """Print a line at once; scripts wait for some of them."""
+    print(text, flush=True)
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"can't read the properties file {path}: {error.strerror}") from None
+
+
+def _read_if_readable(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes() if path else None
+    except OSError:
+        return None

@@ -1,0 +1,16 @@
+"""`namekeeper`: one command for everything; each sub-command is imported when it is asked for."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Entry point of the command; the server itself starts without click."""
+    if sys.argv[1:2] == ["serve"]:
+        from namekeeper.cli.serve import main as serve
+
+        sys.exit(serve(sys.argv[2:]))
+    from namekeeper.cli.group import namekeeper
+
+    namekeeper(prog_name="namekeeper")
