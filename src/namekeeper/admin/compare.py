@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from namekeeper.admin.snapshot import NamesrvSnapshot, Part
 from namekeeper.model.broker import BrokerData
+from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.perm import format_perm
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
@@ -22,6 +23,8 @@ Fact = tuple[Part, str, str]
 Facts = dict[Fact, str]
 
 _EXISTS = "yes"
+_QUEUES = "queues of "
+_ADDRESSES = "addresses of "
 
 
 class Difference(Struct, frozen=True):
@@ -56,13 +59,14 @@ def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
     facts_a, facts_b = (dict(_told(_facts(snapshot), not_compared)) for snapshot in (a, b))
     facts = sorted(facts_a.keys() | facts_b.keys())
     differing = {fact for fact in facts if facts_a.get(fact) != facts_b.get(fact)}
+    explanations = _Explanations(differing)
     compared: dict[Part, int] = {}
     for part, _, _ in facts:
         compared[part] = compared.get(part, 0) + 1
     differences = [
         Difference(*fact, facts_a.get(fact), facts_b.get(fact))
         for fact in facts
-        if fact in differing and not _is_explained(fact, differing)
+        if fact in differing and not explanations.explain(fact)
     ]
     return Comparison(a.addr, b.addr, differences, compared, not_compared)
 
@@ -75,19 +79,33 @@ def _told(facts: Iterator[tuple[Fact, str]], left_out: Mapping[Part, str]) -> It
     return ((fact, text) for fact, text in facts if fact[0] not in left_out)
 
 
-def _is_explained(fact: Fact, differing: set[Fact]) -> bool:
-    """Say whether this difference only follows from another one."""
-    part, name, detail = fact
-    if detail and (part, name, "") in differing:
-        return True
-    if part is Part.CLUSTER:
-        return (Part.BROKER, detail, "") in differing
-    if part is Part.CLUSTER_TOPICS:
-        return (Part.CLUSTER, name, "") in differing or (Part.TOPIC, detail, "") in differing
-    if part is Part.MEMBER_GROUP or detail.startswith(_ROUTE_ADDRESS):
-        broker = detail.rsplit(" ", 1)[-1] if part is Part.TOPIC else name.rsplit("/", 1)[-1]
-        return any(other[0] is Part.BROKER and other[1] == broker for other in differing)
-    return False
+class _Explanations:
+    """Which differences only follow from others: of a part and name, its existence or anything about it."""
+
+    def __init__(self, differing: set[Fact]) -> None:
+        self._existence = {(part, name) for part, name, detail in differing if not detail}
+        self._anything = {(part, name) for part, name, _ in differing}
+
+    def explain(self, fact: Fact) -> bool:
+        part, name, detail = fact
+        if detail and (part, name) in self._existence:
+            return True
+        match part:
+            case Part.CLUSTER:
+                return (Part.BROKER, detail) in self._existence
+            case Part.CLUSTER_TOPICS:
+                return (Part.CLUSTER, name) in self._existence or (Part.TOPIC, detail) in self._anything
+            case Part.MEMBER_GROUP:
+                return (Part.BROKER, name.rpartition("/")[2]) in self._anything
+            case Part.TOPIC:
+                return self._explain_route(detail)
+            case _:
+                return False
+
+    def _explain_route(self, detail: str) -> bool:
+        if detail.startswith(_QUEUES):
+            return (Part.BROKER, detail.removeprefix(_QUEUES)) in self._existence
+        return (Part.BROKER, detail.removeprefix(_ADDRESSES)) in self._anything
 
 
 def _facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, str]]:
@@ -134,29 +152,32 @@ def _broker_facts(broker: BrokerData) -> dict[str, str]:
     return facts | {f"address of id {broker_id}": addr for broker_id, addr in broker.broker_addrs.items()}
 
 
-_ROUTE_ADDRESS = "addresses of "
-
-
 def _route_facts(route: TopicRouteData | None) -> dict[str, str]:
     if route is None:
         return {"": "listed, without a route"}
     facts = {"": _EXISTS}
     if route.order_topic_conf is not None:
         facts["orderTopicConf"] = route.order_topic_conf
-    facts |= {f"queues of {row.broker_name}": _queue_text(row) for row in route.queue_datas}
-    facts |= {f"{_ROUTE_ADDRESS}{row.broker_name}": _addrs_text(row) for row in route.broker_datas}
+    facts |= {f"{_QUEUES}{row.broker_name}": _queue_text(row) for row in route.queue_datas}
+    facts |= {f"{_ADDRESSES}{row.broker_name}": _addrs_text(row) for row in route.broker_datas}
     facts |= {
         f"filter servers of {addr}": ", ".join(found) for addr, found in route.filter_server_table.items()
     }
     for name, mapping in (route.topic_queue_mapping_by_broker or {}).items():
-        facts[f"static mapping of {name}"] = msgspec.json.encode(mapping, order="deterministic").decode()
+        facts[f"static mapping of {name}"] = _mapping_text(mapping)
     return facts
 
 
 def _queue_text(row: QueueData) -> str:
     flag = f", sysFlag {row.topic_sys_flag}" if row.topic_sys_flag else ""
-    return f"read {row.read_queue_nums}, write {row.write_queue_nums}, perm {row.perm} {format_perm(row.perm)}{flag}"
+    perm = f"perm {row.perm} {format_perm(row.perm)}"
+    return f"read {row.read_queue_nums}, write {row.write_queue_nums}, {perm}{flag}"
 
 
 def _addrs_text(broker: BrokerData) -> str:
     return ", ".join(f"{broker_id}={addr}" for broker_id, addr in sorted(broker.broker_addrs.items()))
+
+
+def _mapping_text(mapping: TopicQueueMappingInfo) -> str:
+    in_order = msgspec.structs.replace(mapping, curr_id_map=dict(sorted(mapping.curr_id_map.items())))
+    return msgspec.json.encode(in_order).decode()

@@ -27,8 +27,10 @@ from namekeeper.files import read_if_exists
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
+from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
@@ -64,7 +66,8 @@ class NameServer:
         self.state = NameServerState(startup.runtime_config, _load_kv_config(settings.kv_config_path))
         self._loop = asyncio.get_running_loop()
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
-        self._notifier = Notifier(self._send_oneway)
+        self._client = RemotingClient(tls=client_context(read_tls_settings(settings)))
+        self._notifier = Notifier(self._client)
         self.effects = Effects(self._notifier)
         self.requests = Requests(
             self.state, self.effects, self._saver(), clock=self._clock, call_soon=self._loop.call_soon
@@ -123,6 +126,7 @@ class NameServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._notifier.close()
+        await self._client.close()
         # Answers under way go out before the connections close.
         await self.server.close()
         # What was stored is on disk before the process ends.
@@ -162,9 +166,6 @@ class NameServer:
             self.requests.submit(
                 EndOfRegistration(live.key, live.gen, Cause.CHANNEL_CLOSED, channel.remote_addr)
             )
-
-    async def _send_oneway(self, addr: str, code: int, fields: dict[str, str], timeout_ms: int) -> None:
-        raise NotImplementedError
 
 
 def run(startup: Startup) -> int:

@@ -2,15 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-
 from namekeeper.errors import RemotingError
 from namekeeper.messages.fields import encode_header
 from namekeeper.messages.registration import NotifyMinBrokerIdChangeRequestHeader
+from namekeeper.remoting.client import RemotingClient
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codes import RequestCode
 
-__all__ = ["Notifier", "SendOneway"]
+__all__ = ["Notifier"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
@@ -20,15 +19,12 @@ SEND_TIMEOUT_MS = 300
 MAX_UNDER_WAY = 1_024
 """Notifications being sent at once: a cluster's worth of role switches; beyond it they are dropped, and logged."""
 
-SendOneway = Callable[[str, int, dict[str, str], int], Awaitable[None]]
-"""(address, request code, ext fields, timeout in ms)."""
-
 
 class Notifier:
     """Tells brokers of a group that its smallest id is another one."""
 
-    def __init__(self, send_oneway: SendOneway) -> None:
-        self._send_oneway = send_oneway
+    def __init__(self, client: RemotingClient) -> None:
+        self._client = client
         self._under_way: set[asyncio.Task[None]] = set()
 
     def __call__(self, event: MinBrokerIdChanged) -> None:
@@ -57,6 +53,8 @@ class Notifier:
 
     async def _send(self, addr: str, fields: dict[str, str]) -> None:
         try:
-            await self._send_oneway(addr, RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, fields, SEND_TIMEOUT_MS)
+            await self._client.invoke_oneway(
+                addr, RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, fields, timeout_ms=SEND_TIMEOUT_MS
+            )
         except RemotingError as error:
             log.warning("notify min broker id changed to %s failed: %s", addr, error)

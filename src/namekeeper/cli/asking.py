@@ -15,7 +15,16 @@ from namekeeper.cli.render import render_json
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
 from namekeeper.remoting.address import parse_addresses
 
-__all__ = ["Connector", "JavaCommand", "Reply", "Session", "mqadmin_command", "note", "refuse_usage"]
+__all__ = [
+    "Connector",
+    "JavaCommand",
+    "Reply",
+    "Session",
+    "connector_of",
+    "mqadmin_command",
+    "note",
+    "refuse_usage",
+]
 
 T = TypeVar("T")
 
@@ -134,6 +143,11 @@ def mqadmin_command(name: str, description: str) -> Callable[[Callable[..., None
     return decorate
 
 
+def connector_of(context: click.Context) -> Connector:
+    """Return how to reach name servers: what the context was given, else real connections."""
+    return context.find_object(Connector) or Connector(_open_client)
+
+
 def refuse_usage(message: str) -> NoReturn:
     """End with a usage error, as a bad option does."""
     raise BadUsage(message, click.get_current_context(silent=True))
@@ -167,8 +181,7 @@ def _make_session(namesrv_addr: str | None, timeout: float, *, as_json: bool) ->
         addrs = tuple(dict.fromkeys(map(str, parse_addresses(namesrv_addr or ""))))
     except ConfigError as error:
         refuse_usage(str(error))
-    connector = click.get_current_context().find_object(Connector) or Connector(_open_client)
-    return Session(addrs, int(timeout * 1000), as_json, connector)
+    return Session(addrs, int(timeout * 1000), as_json, connector_of(click.get_current_context()))
 
 
 def _open_client() -> AbstractAsyncContextManager[Invoker]:

@@ -2,17 +2,31 @@
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.errors import ConfigError
 
-__all__ = ["FAILED", "guarded", "launch", "load_startup", "say"]
+__all__ = ["BAD_OPTION", "FAILED", "JAVA_SWITCHES", "JAVA_VALUES", "guarded", "launch", "load_startup", "say"]
 
 FAILED = 255
 """Java's -1: whatever keeps the server from starting."""
+
+
+BAD_OPTION = 1
+
+JAVA_VALUES = {
+    **dict.fromkeys(("-c", "-configFile", "--configFile"), "config_file"),
+    **dict.fromkeys(("-n", "-namesrvAddr", "--namesrvAddr"), "namesrv_addr"),
+}
+"""Options of Java's mqnamesrv that have a value."""
+
+JAVA_SWITCHES = {
+    **dict.fromkeys(("-h", "-help", "--help"), "help"),
+    **dict.fromkeys(("-p", "-printConfigItem", "--printConfigItem"), "print"),
+}
+"""Its other options."""
 
 
 def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> Startup:
@@ -61,6 +75,8 @@ def guarded(start: Callable[[], int]) -> int:
     except BrokenPipeError:
         pass  # whoever read our output has seen enough
     except Exception:  # noqa: BLE001 -- a bug: everything about it is of use, and Java's status too
+        import traceback
+
         traceback.print_exc()
     return FAILED
 

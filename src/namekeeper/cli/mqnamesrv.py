@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Sequence
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from namekeeper.cli.launch import guarded, launch, load_startup, say
+from namekeeper.cli.launch import BAD_OPTION, JAVA_SWITCHES, JAVA_VALUES, guarded, launch, load_startup, say
+from namekeeper.cli.options import BadOptionError, parse_options
 
 __all__ = ["main"]
 
@@ -14,26 +15,8 @@ usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]
  -c,--configFile <arg>    Name server config properties file
  -h,--help                Print help
  -n,--namesrvAddr <arg>   Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'
- -p,--printConfigItem     Print all config items
-"""
+ -p,--printConfigItem     Print all config items"""
 
-_BAD_OPTION = 1
-_WITH_VALUE = {
-    "-c": "c",
-    "--configFile": "c",
-    "-configFile": "c",
-    "-n": "n",
-    "--namesrvAddr": "n",
-    "-namesrvAddr": "n",
-}
-_WITHOUT_VALUE = {
-    "-h": "h",
-    "--help": "h",
-    "-help": "h",
-    "-p": "p",
-    "--printConfigItem": "p",
-    "-printConfigItem": "p",
-}
 _NO_HOME = (
     "ROCKETMQ_HOME is not set: RocketMQ's own mqnamesrv would refuse to start, namekeeper doesn't need it"
 )
@@ -44,47 +27,20 @@ def main() -> None:
     sys.exit(guarded(lambda: _main(sys.argv[1:])))
 
 
-class _Options(Struct):
-    config_file: str | None = None
-    help: bool = False
-    print_config: bool = False
-    error: str | None = None
-
-
 def _main(arguments: Sequence[str]) -> int:
-    options = _parse(arguments)
-    if options.error:
-        print(options.error, file=sys.stderr)
-        say(_USAGE.rstrip())
-        return _BAD_OPTION
-    if options.help:
-        say(_USAGE.rstrip())
+    try:
+        options = parse_options(arguments, JAVA_VALUES, JAVA_SWITCHES)
+    except BadOptionError as error:
+        print(error, file=sys.stderr)
+        say(_USAGE)
+        return BAD_OPTION
+    if "help" in options:
+        say(_USAGE)
         return 0
-    startup = load_startup(options.config_file, {})
-    if not startup.settings.rocketmq_home:
-        startup = structs.replace(startup, warnings=(*startup.warnings, _NO_HOME))
-    if options.print_config:
+    startup = load_startup(options.get("config_file"), {})
+    if "print" in options:
         say(startup.runtime_config.text().rstrip("\n"))
         return 0
+    if not startup.settings.rocketmq_home:
+        startup = structs.replace(startup, warnings=(*startup.warnings, _NO_HOME))
     return launch(startup)
-
-
-def _parse(arguments: Sequence[str]) -> _Options:
-    """Read options as commons-cli does: long ones with one dash or two, values apart or after `=`."""
-    options = _Options()
-    rest = list(arguments)
-    while rest:
-        name, equals, value = rest.pop(0).partition("=")
-        if name in _WITHOUT_VALUE and not equals:
-            options.help |= _WITHOUT_VALUE[name] == "h"
-            options.print_config |= _WITHOUT_VALUE[name] == "p"
-        elif name in _WITH_VALUE:
-            if not equals and not rest:
-                options.error = f"Missing argument for option: {_WITH_VALUE[name]}"
-                return options
-            value = value if equals else rest.pop(0)
-            options.config_file = value if _WITH_VALUE[name] == "c" else options.config_file
-        elif name.startswith("-") and name != "-":
-            options.error = f"Unrecognized option: {name}{equals}{value}"
-            return options
-    return options

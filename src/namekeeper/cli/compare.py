@@ -1,0 +1,176 @@
+"""`namekeeper compare A B`: everything that two name servers hold, side by side, differences only."""
+
+import asyncio
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+import click
+
+from namekeeper.admin.compare import Comparison, Difference, compare_snapshots
+from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Invoker, Namesrv
+from namekeeper.admin.snapshot import Progress, SnapshotScope, take_snapshot
+from namekeeper.cli.asking import Connector, connector_of, note
+from namekeeper.cli.failure import failure_of
+from namekeeper.cli.render import UNKNOWN, render_json
+from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.remoting.address import parse_address
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["EXIT_DIFFERENT", "compare"]
+
+EXIT_DIFFERENT = 1
+
+_WIDTH_WITHOUT_TERMINAL = 200
+
+
+def _checked(_context: click.Context, _param: click.Parameter, value: str) -> str:
+    """Take only an address that can be used."""
+    try:
+        return str(parse_address(value))
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command("compare", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("a", callback=_checked)
+@click.argument("b", callback=_checked)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help=f"Also compare this KV namespace ({ORDER_TOPIC_CONFIG} always is); may be repeated.",
+)
+@click.option("--config", "with_config", is_flag=True, help="Also compare the properties in effect.")
+@click.option(
+    "--data-versions",
+    "with_data_versions",
+    is_flag=True,
+    help="Also compare the data version of each broker. Asking keeps a dead broker listed for longer.",
+)
+@click.option(
+    "--confirm",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="If anything differs, look again after this time and report only what differs both times.",
+)
+@click.option(
+    "--at-once", type=click.IntRange(1, 1000), default=32, show_default=True, help="Requests under way."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for each answer.",
+)
+@click.pass_context
+def compare(  # noqa: PLR0913 - one for each option
+    context: click.Context, a: str, b: str, *, as_json: bool, namespaces: tuple[str, ...], with_config: bool,
+    with_data_versions: bool, confirm: float | None, at_once: int, timeout: float,
+) -> None:  # fmt: skip
+    """Compare everything that the name servers A and B hold, each given as host:port.
+
+    Ends with 0 if they agree, 1 if they differ, 2 if one refuses, 3 if one can't be reached.
+    """
+    scope = SnapshotScope(
+        namespaces=tuple(dict.fromkeys((ORDER_TOPIC_CONFIG, *namespaces))),
+        with_config=with_config, with_data_versions=with_data_versions, at_once=at_once,
+    )  # fmt: skip
+    comparing = _Comparing((a, b), scope, int(timeout * 1000), connector_of(context))
+    try:
+        with _progress() as progress:
+            comparison = asyncio.run(comparing.run(confirm, progress))
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    if as_json:
+        click.echo(render_json(comparison))
+    else:
+        _print(comparison)
+    context.exit(EXIT_DIFFERENT if comparison.differences else 0)
+
+
+class _Comparing:
+    """Two name servers, and how to ask them."""
+
+    def __init__(
+        self, addrs: tuple[str, str], scope: SnapshotScope, timeout_ms: int, connector: Connector
+    ) -> None:
+        self._addrs = addrs
+        self._scope = scope
+        self._timeout_ms = timeout_ms
+        self._connector = connector
+
+    async def run(self, confirm: float | None, progress: Progress) -> Comparison:
+        async with self._connector.open() as invoker:
+            first = await self._once(invoker, progress)
+            if confirm is None or not first.differences:
+                return first
+            await asyncio.sleep(confirm)
+            again = await self._once(invoker, progress)
+            return _lasting(first, again)
+
+    async def _once(self, invoker: Invoker, progress: Progress) -> Comparison:
+        asked = (
+            take_snapshot(Namesrv(addr, invoker, self._timeout_ms), self._scope, _of(addr, progress))
+            for addr in self._addrs
+        )
+        a, b = await asyncio.gather(*asked)
+        return compare_snapshots(a, b)
+
+
+def _lasting(first: Comparison, again: Comparison) -> Comparison:
+    """Return the second look without what was not different at the first."""
+    before = {(difference.part, difference.name, difference.detail) for difference in first.differences}
+    lasting = [each for each in again.differences if (each.part, each.name, each.detail) in before]
+    return Comparison(again.a, again.b, lasting, again.compared, again.not_compared)
+
+
+def _of(addr: str, progress: Progress) -> Progress:
+    return lambda what, done, total: progress(f"{what} of {addr}", done, total)
+
+
+def _progress() -> AbstractContextManager[Progress]:
+    """Show what is being asked for, if there is somebody to look at it."""
+    if not sys.stderr.isatty():
+        return nullcontext(lambda _what, _done, _total: None)
+    from namekeeper.cli.progress import shown_progress
+
+    return shown_progress()
+
+
+def _print(comparison: Comparison) -> None:
+    from rich.console import Console
+
+    for part, why in comparison.not_compared.items():
+        note(f"note: {part} not compared: {why}")
+    facts = sum(comparison.compared.values())
+    if not comparison.differences:
+        click.echo(f"{comparison.a} and {comparison.b} agree on {facts} facts.")
+        return
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL, highlight=False)
+    console.print(_table(comparison))
+    click.echo(f"{comparison.a} and {comparison.b} differ in {len(comparison.differences)} of {facts} facts.")
+
+
+def _table(comparison: Comparison) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("what", "name", "detail", comparison.a, comparison.b):
+        table.add_column(head, overflow="fold")
+    for difference in comparison.differences:
+        table.add_row(*map(Text, _cells(difference)))
+    return table
+
+
+def _cells(difference: Difference) -> tuple[str, ...]:
+    a, b = (UNKNOWN if text is None else text for text in (difference.a, difference.b))
+    return difference.part, difference.name, difference.detail, a, b

@@ -1,0 +1,298 @@
+"""Requests of ours to name servers and brokers."""
+
+import asyncio
+import itertools
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from namekeeper.errors import ConfigError, RemotingClosedError, RemotingConnectError, RemotingTimeoutError
+from namekeeper.remoting.address import parse_address
+from namekeeper.remoting.client_connection import ClientConnection, RequestCallback
+from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codes import ResponseCode, SerializeType
+from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand
+from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
+
+__all__ = ["RemotingClient", "RpcHook"]
+
+DEFAULT_TIMEOUT_MS = 3_000
+"""Java's, for requests and for connecting."""
+FIRST_BACKOFF_SECONDS = 0.1
+MAX_BACKOFF_SECONDS = 3.0
+"""A peer that is back is noticed within this time."""
+MAX_CONNECTIONS = 1_024
+"""Beyond it the oldest connection that owes nothing is closed: peers may choose whom we notify."""
+MAX_REMEMBERED_FAILURES = 1_024
+GOODBYE_SECONDS = 2.0
+_CHECK = "check the address and that the server runs"
+_INT32_MASK = 0x7FFF_FFFF
+
+RpcHook = Callable[[str, RemotingCommand], None]
+"""Called with the peer's address and each request before it is encoded; may change its ext fields."""
+
+
+@dataclass(slots=True)
+class _Failures:
+    """Attempts in a row to reach one address that led to nothing."""
+
+    count: int
+    retry_at: float
+    last: str
+
+
+class RemotingClient:
+    """Keeps one connection for each address, shared by all requests; an async context manager.
+
+    Nothing is connected before the first request, and construction needs no loop.
+    Attempts to connect to one address back off: while they do, requests to it fail at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        tls: ssl.SSLContext | None = None,
+        rpc_hook: RpcHook | None = None,
+        on_request: RequestCallback | None = None,
+        connect_timeout_ms: int = DEFAULT_TIMEOUT_MS,
+        serialize_type: SerializeType = SerializeType.JSON,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+    ) -> None:
+        """Take the settings.
+
+        Args:
+            tls: see `tls_contexts.client_context`.
+            rpc_hook: signs requests, for instance.
+            on_request: gets what peers ask us, 905 for instance; without it they are told "not supported".
+            connect_timeout_ms: for one attempt, TLS handshake included.
+            serialize_type: header form of requests.
+            max_frame_bytes: bounds an answer.
+        """
+        self._tls = tls
+        self._rpc_hook = rpc_hook
+        self._on_request = on_request
+        self._connect_timeout_ms = connect_timeout_ms
+        self._serialize_type = serialize_type
+        self._max_frame_bytes = max_frame_bytes
+        self._opaques = itertools.count(1)
+        self._connections: dict[str, ClientConnection] = {}
+        self._open_sockets: set[ClientConnection] = set()
+        """Those, and retired ones that still owe answers."""
+        self._connecting: dict[str, asyncio.Task[ClientConnection]] = {}
+        self._failures: dict[str, _Failures] = {}
+        self._is_closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def pending(self) -> int:
+        """Requests that wait for their answer."""
+        return sum(connection.pending for connection in self._open_sockets)
+
+    async def invoke(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = DEFAULT_TIMEOUT_MS,
+    ) -> RemotingCommand:
+        """Send a request to `host:port` and return the answer, whatever its code.
+
+        A peer that answers GO_AWAY is asked once more, over a new connection.
+
+        Raises:
+            RemotingConnectError: no connection.
+            RemotingTimeoutError: no answer in time; the connection stays.
+            RemotingClosedError: the connection went away meanwhile; the request may have been served.
+        """
+        request = self._request(addr, code, ext_fields, body)
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                connection, answer = await self._exchange(addr, request)
+                if answer.code == ResponseCode.GO_AWAY:
+                    self._retire(connection)
+                    _, answer = await self._exchange(addr, request)
+                return answer
+        except TimeoutError:
+            raise self._timed_out(addr, code, timeout_ms) from None
+
+    async def invoke_oneway(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = DEFAULT_TIMEOUT_MS,
+    ) -> None:
+        """Send a request that is never answered; returns when it is written. Raises like `invoke`."""
+        request = self._request(addr, code, ext_fields, body)
+        request.flag = ONEWAY_FLAG
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                connection = await self._connection(addr)
+                await connection.ready()
+        except TimeoutError:
+            raise self._timed_out(addr, code, timeout_ms) from None
+        request.opaque = self._next_opaque()
+        connection.write(encode_command(request, self._serialize_type))
+
+    async def close(self) -> None:
+        """Close all connections; requests under way fail with RemotingClosedError. May be called twice."""
+        self._is_closed = True
+        attempts = list(self._connecting.values())
+        for task in attempts:
+            task.cancel()
+        await asyncio.gather(*attempts, return_exceptions=True)
+        connections = list(self._open_sockets)
+        for connection in connections:
+            connection.close()
+        try:
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                for connection in connections:
+                    await connection.gone.wait()
+        except TimeoutError:  # a peer that doesn't read
+            for connection in connections:
+                connection.abort()
+
+    # A request.
+
+    def _request(
+        self, addr: str, code: int, ext_fields: Mapping[str, str] | None, body: bytes
+    ) -> RemotingCommand:
+        request = RemotingCommand(code=code, ext_fields=dict(ext_fields) if ext_fields else None, body=body)
+        if self._rpc_hook is not None:
+            self._rpc_hook(addr, request)
+        return request
+
+    async def _exchange(
+        self, addr: str, request: RemotingCommand
+    ) -> tuple[ClientConnection, RemotingCommand]:
+        connection = await self._connection(addr)
+        await connection.ready()
+        request.opaque = self._next_opaque()
+        return connection, await connection.exchange(
+            request.opaque, encode_command(request, self._serialize_type)
+        )
+
+    def _next_opaque(self) -> int:
+        return next(self._opaques) & _INT32_MASK
+
+    def _timed_out(
+        self, addr: str, code: int, timeout_ms: int
+    ) -> RemotingConnectError | RemotingTimeoutError:
+        if addr in self._connecting:
+            return RemotingConnectError(addr, f"no connection within {timeout_ms} ms; {_CHECK}")
+        return RemotingTimeoutError(
+            addr, f"no answer to request code {code} within {timeout_ms} ms; the server is busy or cut off"
+        )
+
+    # Connections.
+
+    async def _connection(self, addr: str) -> ClientConnection:
+        """Return the connection to `addr`; whoever needs one while it is being made waits for the same."""
+        if self._is_closed:
+            raise RemotingClosedError(addr, "this client is closed")
+        connection = self._connections.get(addr)
+        if connection is not None and connection.is_open:
+            return connection
+        attempt = self._connecting.get(addr)
+        if attempt is None:
+            self._check_backoff(addr)
+            attempt = asyncio.create_task(self._connect(addr), name=f"connect to {addr}")
+            self._connecting[addr] = attempt
+            attempt.add_done_callback(lambda task: self._attempt_ended(addr, task))
+        try:
+            # The attempt belongs to the client: one caller that gives up doesn't end it for the others.
+            return await asyncio.shield(attempt)
+        except asyncio.CancelledError:
+            if attempt.cancelled() and self._is_closed:
+                raise RemotingClosedError(addr, "this client was closed while it connected") from None
+            raise
+
+    async def _connect(self, addr: str) -> ClientConnection:
+        try:
+            host, port = parse_address(addr)
+            async with asyncio.timeout(self._connect_timeout_ms / 1000):
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: self._new_connection(addr), host, port, ssl=self._tls
+                )
+        except (OSError, ConfigError) as error:
+            message = self._why_not(error)
+            self._note_failure(addr, message)
+            raise RemotingConnectError(addr, message) from None
+        self._connections[addr] = connection
+        self._open_sockets.add(connection)
+        self._make_room()
+        return connection
+
+    def _new_connection(self, addr: str) -> ClientConnection:
+        return ClientConnection(
+            addr, max_frame_bytes=self._max_frame_bytes, on_request=self._on_request, on_lost=self._lost
+        )
+
+    def _why_not(self, error: OSError | ConfigError) -> str:
+        if isinstance(error, ConfigError):
+            return str(error)
+        if isinstance(error, ssl.SSLError):
+            return f"no TLS connection: {error}; check that the server speaks TLS and the certificates"
+        if isinstance(error, TimeoutError):
+            return f"no connection within {self._connect_timeout_ms} ms; {_CHECK}"
+        return f"can't connect: {error.strerror or error}; {_CHECK}"
+
+    def _attempt_ended(self, addr: str, task: asyncio.Task[ClientConnection]) -> None:
+        self._connecting.pop(addr, None)
+        if not task.cancelled():
+            task.exception()  # all callers may have gone: nobody else looks at it
+
+    def _retire(self, connection: ClientConnection) -> None:
+        """Send nothing more over it; requests under way may still be answered."""
+        if self._connections.get(connection.addr) is connection:
+            del self._connections[connection.addr]
+        connection.retire()
+
+    def _lost(self, connection: ClientConnection) -> None:
+        self._open_sockets.discard(connection)
+        if self._connections.get(connection.addr) is connection:
+            del self._connections[connection.addr]
+        if connection.has_received:
+            self._failures.pop(connection.addr, None)
+        elif not self._is_closed:  # taken in and shown the door: as good as refused
+            self._note_failure(connection.addr, "the peer closed the connection without a word")
+
+    def _make_room(self) -> None:
+        if len(self._connections) > MAX_CONNECTIONS:
+            for connection in self._connections.values():
+                if not connection.pending:
+                    self._retire(connection)
+                    return
+
+    # Failures in a row.
+
+    def _check_backoff(self, addr: str) -> None:
+        failures = self._failures.get(addr)
+        if failures is None:
+            return
+        wait_seconds = failures.retry_at - asyncio.get_running_loop().time()
+        if wait_seconds > 0:
+            raise RemotingConnectError(
+                addr, f"{failures.last} (next attempt in {wait_seconds * 1000:.0f} ms)"
+            )
+
+    def _note_failure(self, addr: str, message: str) -> None:
+        before = self._failures.pop(addr, None)
+        count = before.count + 1 if before is not None else 1
+        wait_seconds = min(FIRST_BACKOFF_SECONDS * 2 ** (count - 1), MAX_BACKOFF_SECONDS)
+        if len(self._failures) >= MAX_REMEMBERED_FAILURES:
+            del self._failures[next(iter(self._failures))]
+        self._failures[addr] = _Failures(count, asyncio.get_running_loop().time() + wait_seconds, message)

@@ -1,0 +1,176 @@
+"""One connection of a client: answers matched to requests by opaque (protocol.md 1.7, traps T40 and T50)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import cast
+
+from namekeeper.errors import RemotingClosedError
+from namekeeper.wire.codec import encode_response
+from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.command import RemotingCommand, Response
+from namekeeper.wire.frames import FrameDecoder
+
+__all__ = ["ClientConnection", "RequestCallback"]
+
+SILENCE_SECONDS = 10.0
+"""A connection that owes answers and brought nothing for so long is given up when a request times out.
+
+Not at the first time-out, as Java does: closing unregisters the broker that registered over it (trap T25).
+"""
+
+_log = logging.getLogger("namekeeper.remoting")
+
+RequestCallback = Callable[[RemotingCommand, str], Response | None]
+"""Gets a request that the peer sent us, and the peer's address; returns the answer."""
+
+
+class ClientConnection(asyncio.Protocol):
+    """Writes requests, gives each answer to whoever waits for it, and fails them all when it is closed."""
+
+    def __init__(
+        self,
+        addr: str,
+        *,
+        max_frame_bytes: int,
+        on_request: RequestCallback | None,
+        on_lost: Callable[["ClientConnection"], None],
+    ) -> None:
+        self.addr = addr
+        self.is_open = False
+        """Whether requests can be sent."""
+        self.has_received = False
+        """Whether the peer ever said anything."""
+        self.gone = asyncio.Event()
+        """Set when the socket is closed."""
+        self._on_request = on_request
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport
+        self._decoder = FrameDecoder(max_frame_bytes)
+        self._pending: dict[int, asyncio.Future[RemotingCommand]] = {}
+        self._unanswered_since: float | None = None
+        self._is_retired = False
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    @property
+    def pending(self) -> int:
+        """Requests that wait for their answer."""
+        return len(self._pending)
+
+    async def ready(self) -> None:
+        """Wait until the peer has read enough of what was written before."""
+        await self._writable.wait()
+        if not self.is_open:
+            raise RemotingClosedError(
+                self.addr, "the connection was closed before the request was sent; try again"
+            )
+
+    def write(self, frame: bytes) -> None:
+        """Send a frame that nobody waits for."""
+        self._transport.write(frame)
+
+    async def exchange(self, opaque: int, frame: bytes) -> RemotingCommand:
+        """Send a request and wait for its answer; raises RemotingClosedError if the connection goes away."""
+        answer: asyncio.Future[RemotingCommand] = self._loop.create_future()
+        self._pending[opaque] = answer
+        if self._unanswered_since is None:
+            self._unanswered_since = self._loop.time()
+        try:
+            self._transport.write(frame)
+            return await answer
+        finally:
+            self._pending.pop(opaque, None)
+            if answer.cancelled():
+                self._give_up_if_silent()
+            self._close_if_retired()
+
+    def retire(self) -> None:
+        """Close as soon as nobody waits any more."""
+        self._is_retired = True
+        self._close_if_retired()
+
+    def close(self) -> None:
+        """Close after what was written has gone out; may be called twice."""
+        self.is_open = False
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self.is_open = False
+        self._transport.abort()
+
+    # What the transport tells us.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.Transport", transport)
+        self.is_open = True
+
+    def data_received(self, data: bytes) -> None:
+        """Hand out what is complete."""
+        self.has_received = True
+        self._unanswered_since = None
+        for command in self._decoder.feed(data):
+            if command.is_response:
+                answer = self._pending.get(command.opaque)
+                if answer is not None and not answer.done():  # otherwise nobody waits for it any more
+                    answer.set_result(command)
+            else:
+                self._serve(command)
+        if self._pending:
+            self._unanswered_since = self._loop.time()
+        if self._decoder.failure is not None:
+            self._fail_pending(
+                f"the peer sent bytes that are no frame ({self._decoder.failure}); is it RocketMQ?"
+            )
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fail everybody who waits."""
+        self.is_open = False
+        self._writable.set()
+        why = f" ({exc})" if exc is not None else ""
+        self._fail_pending(f"the connection was closed{why} before the answer came; try again")
+        self._on_lost(self)
+        self.gone.set()
+
+    def pause_writing(self) -> None:
+        """Let senders wait."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Let them go on."""
+        self._writable.set()
+
+    def _serve(self, request: RemotingCommand) -> None:
+        """Answer a request that the peer sent us."""
+        response: Response | None
+        try:
+            response = (
+                self._on_request(request, self.addr) if self._on_request is not None else _NOT_SUPPORTED
+            )
+        except Exception as error:  # noqa: BLE001 - a bug of the callback must not end the connection
+            _log.error("request code %d from %s failed", request.code, self.addr, exc_info=error)
+            response = Response(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")
+        if response is not None and not request.is_oneway and self.is_open:
+            self.write(encode_response(response, opaque=request.opaque))
+
+    def _fail_pending(self, message: str) -> None:
+        for answer in self._pending.values():
+            if not answer.done():
+                answer.set_exception(RemotingClosedError(self.addr, message))
+
+    def _give_up_if_silent(self) -> None:
+        since = self._unanswered_since
+        if since is not None and self.is_open and self._loop.time() - since >= SILENCE_SECONDS:
+            _log.warning("giving up the connection to %s: it owes answers and says nothing", self.addr)
+            self.abort()
+
+    def _close_if_retired(self) -> None:
+        if self._is_retired and not self._pending and self.is_open:
+            self.close()
+
+
+_NOT_SUPPORTED = Response(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, "this client takes no requests")
