@@ -1,6 +1,6 @@
-"""What follows from a change: log lines, counters, notifications to brokers. The one place that decides it."""
+"""What follows from a change: log lines, counters, notifications. The one place that decides it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from namekeeper.app.log_lines import log_change
 from namekeeper.route.events import (
@@ -9,6 +9,7 @@ from namekeeper.route.events import (
     BrokerLiveGone,
     Cause,
     Change,
+    ConfigChanged,
     KvChanged,
     MinBrokerIdChanged,
     TopicQueuesChanged,
@@ -31,19 +32,29 @@ class EffectCounters:
         """Topic rows that are new, different or gone."""
         self.kv_changes = 0
         self.min_id_changes = 0
-        self.gone: dict[Cause, int] = {
-            cause: 0
-            for cause in (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, Cause.STALE)
-        }
+        self.gone: dict[Cause, int] = dict.fromkeys(
+            (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, Cause.STALE), 0
+        )
         """Live registrations that ended, by the reason."""
 
 
 class Effects:
     """Carries out what follows from changes."""
 
-    def __init__(self, notify: Callable[[MinBrokerIdChanged], None]) -> None:
+    def __init__(
+        self,
+        notify: Callable[[MinBrokerIdChanged], None],
+        reconfigured: Callable[[Mapping[str, str]], None] = lambda _: None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            notify: tells brokers that the smallest id of their group is another one.
+            reconfigured: told which properties have a new value.
+        """
         self.counters = EffectCounters()
         self._notify = notify
+        self._reconfigured = reconfigured
 
     def apply(self, change: Change) -> None:
         """Count, log and tell others."""
@@ -62,6 +73,8 @@ class Effects:
                 case MinBrokerIdChanged():
                     self.counters.min_id_changes += 1
                     self._notify(event)
+                case ConfigChanged():
+                    self._reconfigured(event.properties)
                 case _:
                     pass
         if change.cause is not Cause.HEARTBEAT:

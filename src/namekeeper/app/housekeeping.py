@@ -15,6 +15,8 @@ __all__ = ["Housekeeping"]
 log = logging.getLogger("namekeeper.namesrv")
 
 FIRST_KV_PRINT_S = 60.0
+PACE_MS = 100
+"""How often the loop's delay is looked at."""
 KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 
@@ -29,18 +31,25 @@ class Housekeeping:
         *,
         clock: Clock,
         close_channel: Callable[[Channel], None],
+        dropped_log_lines: Callable[[], int] = lambda: 0,
     ) -> None:
         self._state = state
         self._requests = requests
         self._clock = clock
         self._close_channel = close_channel
-        self.lag_ms = 0
-        """How late the last scan was: how long the loop was busy with something else."""
+        self.dropped_log_lines = dropped_log_lines
+        self._max_lag_ms = 0
+
+    def take_max_lag_ms(self) -> int:
+        """The longest delay of the loop since this was asked last."""
+        lag_ms, self._max_lag_ms = self._max_lag_ms, 0
+        return lag_ms
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._scan())
+            tasks.create_task(self._watch_pace())
             tasks.create_task(self._print_kv_config())
             tasks.create_task(self._wait_for_service())
 
@@ -50,8 +59,8 @@ class Housekeeping:
             interval_ms = self._state.settings.scan_not_active_broker_interval
             due_ms = self._clock.now().mono_ms + interval_ms
             await asyncio.sleep(interval_ms / 1000)
-            self.lag_ms = self._clock.now().mono_ms - due_ms
-            if self.lag_ms <= interval_ms:
+            lag_ms = self._clock.now().mono_ms - due_ms
+            if lag_ms <= interval_ms:
                 self.expire()
 
     def expire(self) -> None:
@@ -63,6 +72,13 @@ class Housekeeping:
         if channel is not None:
             self._close_channel(channel)
 
+    async def _watch_pace(self) -> None:
+        """Note how late a timer comes: how long the loop was busy with something else."""
+        while True:
+            due_ms = self._clock.now().mono_ms + PACE_MS
+            await asyncio.sleep(PACE_MS / 1000)
+            self._max_lag_ms = max(self._max_lag_ms, self._clock.now().mono_ms - due_ms)
+
     async def _print_kv_config(self) -> None:
         await asyncio.sleep(FIRST_KV_PRINT_S)
         while True:
@@ -71,6 +87,6 @@ class Housekeeping:
             await asyncio.sleep(KV_PRINT_S)
 
     async def _wait_for_service(self) -> None:
-        """Answer look-ups from a while after the start on, if they are refused so far (needWaitForService)."""
+        """Say when the first seconds are over (waitSecondsForService)."""
         await asyncio.sleep(self._state.settings.wait_seconds_for_service)
-        self._state.is_waiting_for_service = False
+        self._state.end_wait_for_service()

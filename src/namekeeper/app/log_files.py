@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import threading
 from pathlib import Path
 
@@ -85,6 +84,7 @@ class LogFile:
 
 def _compress(file: Path) -> None:
     import gzip
+    import shutil
 
     packed = file.with_name(file.name + ".gz")
     unfinished = file.with_name(file.name + ".gz.tmp")
@@ -94,4 +94,5 @@ def _compress(file: Path) -> None:
         unfinished.replace(packed)
         file.unlink()
     except OSError:
-        unfinished.unlink(missing_ok=True)  # the text stays as it is
+        with contextlib.suppress(OSError):
+            unfinished.unlink()  # the text stays as it is

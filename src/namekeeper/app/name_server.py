@@ -8,22 +8,26 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from typing import Any
 
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
-from namekeeper.app.logs import start_logs
+from namekeeper.app.logs import Logs, start_logs
 from namekeeper.app.notifier import Notifier
+from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.requests import Requests
 from namekeeper.app.saver import SavedFile, Saver
+from namekeeper.app.stats import Operators
 from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import trusted_networks
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
+from namekeeper.http.loading import load_operator_http_server
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
@@ -53,14 +57,16 @@ class NameServer:
     Args:
         startup: settings and where they came from.
         clock: the time; tests bring their own.
+        logs: the running log, whose level may be changed while running.
 
     Raises:
         ConfigError: on entering: the KV file, the address or the certificates can't be used; one line that
             says what to do.
     """
 
-    def __init__(self, startup: Startup, *, clock: Clock | None = None) -> None:
+    def __init__(self, startup: Startup, *, clock: Clock | None = None, logs: Logs | None = None) -> None:
         self._startup = startup
+        self._logs = logs
         self._clock = clock or SystemClock()
         settings = startup.settings
         self.state = NameServerState(startup.runtime_config, _load_kv_config(settings.kv_config_path))
@@ -68,10 +74,11 @@ class NameServer:
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
         self._client = RemotingClient(tls=client_context(read_tls_settings(settings)))
         self._notifier = Notifier(self._client)
-        self.effects = Effects(self._notifier)
+        self.effects = Effects(self._notifier, self._reconfigured)
         self.requests = Requests(
             self.state, self.effects, self._saver(), clock=self._clock, call_soon=self._loop.call_soon
         )
+
         self.server = RemotingServer(
             self.requests,
             host=settings.bind_address,
@@ -89,8 +96,21 @@ class NameServer:
             on_close=self._channel_closed,
         )
         self.housekeeping = Housekeeping(
-            self.state, self.requests, clock=self._clock, close_channel=self._close_channel
+            self.state,
+            self.requests,
+            clock=self._clock,
+            close_channel=self._close_channel,
+            dropped_log_lines=lambda: logs.dropped if logs is not None else 0,
         )
+        self.operators = Operators(
+            self.state,
+            self.requests,
+            self.effects,
+            server=self.server,
+            housekeeping=self.housekeeping,
+            clock=self._clock,
+        )
+        self._http = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
 
@@ -103,6 +123,8 @@ class NameServer:
         """Listen first, so that brokers need not wait for the rest."""
         await self.server.start()
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))
+        if self.state.settings.http_port >= 0:
+            self._tasks.append(asyncio.create_task(self._serve_operators()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -125,6 +147,7 @@ class NameServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._http.aclose()
         await self._notifier.close()
         await self._client.close()
         # Answers under way go out before the connections close.
@@ -132,11 +155,31 @@ class NameServer:
         # What was stored is on disk before the process ends.
         await self._loop.run_in_executor(None, self._files.shutdown)
 
+    async def _serve_operators(self) -> None:
+        """Start the HTTP pages; what goes wrong with them is no reason not to route."""
+        settings = self.state.settings
+        http_server = await load_operator_http_server()
+        server = await self._http.enter_async_context(
+            http_server(
+                settings.http_bind_address,
+                settings.http_port,
+                metrics=self.operators.stats,
+                health=self.operators.health,
+                nsaddr=self.operators.nsaddr,
+            )
+        )
+        if server.port is not None:
+            log.info("operators' pages at http://%s:%d/", settings.http_bind_address, server.port)
+
     async def _wait_until_gone(self, seconds: float) -> None:
         """Wait until every client has left, at most so long."""
         deadline = self._loop.time() + seconds
         while self.server.connections and self._loop.time() < deadline:
             await asyncio.sleep(LOOK_SECONDS)  # once in the life of a server
+
+    def _reconfigured(self, properties: Mapping[str, str]) -> None:
+        if self._logs is not None and "logLevel" in properties:
+            self._logs.set_level(self.state.settings.log_level)
 
     def _close_channel(self, channel: Channel) -> None:
         for connection in self.server.connections:
@@ -175,21 +218,24 @@ def run(startup: Startup) -> int:
         ConfigError: it can't start; one line that says what to do.
     """
     logs = start_logs(startup.settings.log_root, startup.settings.log_level)
+    pid_file = _pid_file(startup.settings.log_root)
     try:
         for warning in startup.warnings:
             log.warning("%s", warning)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(startup))
+            return runner.run(_serve(startup, logs))
     finally:
+        if pid_file is not None:
+            pid_file.release()
         logs.stop()
 
 
-async def _serve(startup: Startup) -> int:
+async def _serve(startup: Startup, logs: Logs) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stop.set)
-    async with NameServer(startup) as server:
+    async with NameServer(startup, logs=logs) as server:
         print(boot_line(startup.settings, server.port), flush=True)  # noqa: T201 - scripts wait for this line
         gc.freeze()
         await stop.wait()
@@ -197,8 +243,16 @@ async def _serve(startup: Startup) -> int:
     return 0
 
 
+def _pid_file(log_root: str) -> PidFile | None:
+    try:
+        return hold_pid_file(log_root)
+    except OSError as error:
+        log.warning("no pid file in %s, so mqshutdown won't find this process: %s", log_root, error)
+        return None
+
+
 def _loop_factory() -> Callable[[], Any] | None:
-    """uvloop where it installs, asyncio's own loop elsewhere."""
+    """Uvloop where it installs, asyncio's own loop elsewhere."""
     try:
         import uvloop
     except ImportError:

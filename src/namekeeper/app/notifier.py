@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+
 from namekeeper.errors import RemotingError
 from namekeeper.messages.fields import encode_header
 from namekeeper.messages.registration import NotifyMinBrokerIdChangeRequestHeader

@@ -34,6 +34,8 @@ class SavedFile:
         self._call_soon_threadsafe = call_soon_threadsafe
         self._waiting: list[Saved] = []
         self._is_writing = False
+        self.has_failed = False
+        """Whether the newest attempt to write failed."""
 
     def save(self, saved: Saved) -> None:
         """Write the state as it is now, or newer; then tell `saved`."""
@@ -59,6 +61,7 @@ class SavedFile:
 
     def _written(self, told: list[Saved], failure: OSError | None) -> None:
         answer = None
+        self.has_failed = failure is not None
         if failure is not None:
             log.error("can't write %s: %s; the change is in memory only", self._path, failure)
             why = f"the change is in effect but not on disk: {failure.strerror}"
@@ -76,6 +79,11 @@ class Saver:
 
     def __init__(self, files: dict[Save, SavedFile]) -> None:
         self._files = files
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a file could not be written when it was last tried."""
+        return any(file.has_failed for file in self._files.values())
 
     def save(self, what: Save, saved: Saved) -> None:
         """Have a file written; `saved` is told when it is."""

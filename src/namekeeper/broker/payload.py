@@ -21,7 +21,7 @@ from namekeeper.messages.registration_body import masked_crc32
 from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.codes import RequestCode
-from namekeeper.wire.command import ONEWAY_FLAG, OUR_VERSION, RemotingCommand
+from namekeeper.wire.command import OUR_VERSION, RemotingCommand, request
 
 __all__ = [
     "broker_heartbeat_request",
@@ -46,33 +46,23 @@ def register_broker_request(
     """
     encoded = encode_registration_body(body, compressed=compressed, version=version)
     complete = structs.replace(header, compressed=compressed, body_crc32=masked_crc32(encoded))
-    return RemotingCommand(
-        code=RequestCode.REGISTER_BROKER,
-        version=version,
-        ext_fields=encode_register_broker_header(complete),
-        body=encoded,
-    )
+    fields = encode_register_broker_header(complete)
+    return request(RequestCode.REGISTER_BROKER, fields, encoded, version=version)
 
 
 def unregister_broker_request(header: UnRegisterBrokerRequestHeader) -> RemotingCommand:
     """Build UNREGISTER_BROKER (104; protocol.md 2.11)."""
-    return RemotingCommand(code=RequestCode.UNREGISTER_BROKER, ext_fields=encode_header(header))
+    return request(RequestCode.UNREGISTER_BROKER, encode_header(header))
 
 
 def query_data_version_request(
     header: QueryDataVersionRequestHeader, data_version: DataVersion, *, oneway: bool = False
 ) -> RemotingCommand:
     """Build QUERY_DATA_VERSION (322): whether to register again, and a heartbeat (protocol.md 2.8, 6.7)."""
-    return RemotingCommand(
-        code=RequestCode.QUERY_DATA_VERSION,
-        flag=ONEWAY_FLAG if oneway else 0,
-        ext_fields=encode_header(header),
-        body=encode_data_version(data_version),
-    )
+    body = encode_data_version(data_version)
+    return request(RequestCode.QUERY_DATA_VERSION, encode_header(header), body, oneway=oneway)
 
 
 def broker_heartbeat_request(header: BrokerHeartbeatRequestHeader) -> RemotingCommand:
     """Build BROKER_HEARTBEAT (904), one-way as brokers send it (protocol.md 2.9)."""
-    return RemotingCommand(
-        code=RequestCode.BROKER_HEARTBEAT, flag=ONEWAY_FLAG, ext_fields=encode_header(header)
-    )
+    return request(RequestCode.BROKER_HEARTBEAT, encode_header(header), oneway=True)

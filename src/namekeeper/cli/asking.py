@@ -3,24 +3,22 @@
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar
 
 import click
 
 from namekeeper.admin.operations import Invoker, Namesrv
+from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import BadUsage, describe, failure_of, is_unreachable
 from namekeeper.cli.render import render_json
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
 from namekeeper.remoting.address import parse_addresses
 
 __all__ = [
-    "Connector",
     "JavaCommand",
     "Reply",
     "Session",
-    "connector_of",
     "mqadmin_command",
     "note",
     "refuse_usage",
@@ -29,13 +27,6 @@ __all__ = [
 T = TypeVar("T")
 
 Action = Callable[[Namesrv], Awaitable[T]]
-
-
-@dataclass(frozen=True, slots=True)
-class Connector:
-    """How commands get an invoker; a test puts its own into the context's `obj`."""
-
-    open: Callable[[], AbstractAsyncContextManager[Invoker]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +121,18 @@ def mqadmin_command(name: str, description: str) -> Callable[[Callable[..., None
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
-        def run(*, namesrv_addr: str | None, timeout: float, as_json: bool, **own: Any) -> None:  # noqa: ANN401
-            session = _make_session(namesrv_addr, timeout, as_json=as_json)
+        def run(**options: Any) -> None:  # noqa: ANN401 - click's
             try:
-                function(session, **own)
+                function(_take_session(options), **options)
             except NamekeeperError as error:
                 raise failure_of(error) from error
 
         settings = {"help_option_names": ["-h", "--help"]}
-        return click.command(name, cls=JavaCommand, help=description, context_settings=settings)(_shared(run))
+        return click.command(name, cls=JavaCommand, help=description, context_settings=settings)(
+            _shared_options(run)
+        )
 
     return decorate
-
-
-def connector_of(context: click.Context) -> Connector:
-    """Return how to reach name servers: what the context was given, else real connections."""
-    return context.find_object(Connector) or Connector(_open_client)
 
 
 def refuse_usage(message: str) -> NoReturn:
@@ -158,36 +145,30 @@ def note(message: str) -> None:
     click.echo(message, err=True)
 
 
-def _shared(function: Callable[..., None]) -> Callable[..., None]:
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option(
-            "--timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
-            metavar="SECONDS", help="How long to wait for each answer.",
-        ),
-        click.option(
-            "-n", "--namesrvAddr", "namesrv_addr", envvar="NAMESRV_ADDR", metavar="LIST",
-            help="Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'  [env: NAMESRV_ADDR]",
-        ),
-    ):  # fmt: skip
-        function = option(function)
+def _shared_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that all sub-commands have, behind the function's own."""
+    own = function.__dict__.pop("__click_params__", [])
+    function = connection_options(function)
+    function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+    function = click.option(
+        "-n", "--namesrvAddr", "namesrv_addr", envvar="NAMESRV_ADDR", metavar="LIST",
+        help="Name server address list, eg: '192.168.0.1:9876;192.168.0.2:9876'  [env: NAMESRV_ADDR]",
+    )(function)  # fmt: skip
+    function.__dict__["__click_params__"] += own  # click takes them from the last to the first
     return function
 
 
-def _make_session(namesrv_addr: str | None, timeout: float, *, as_json: bool) -> Session:
-    if not (namesrv_addr or "").strip():
+def _take_session(options: dict[str, Any]) -> Session:
+    """Take the values of the shared options out of `options`."""
+    namesrv_addr = (options.pop("namesrv_addr") or "").strip()
+    if not namesrv_addr:
         refuse_usage("no name server to ask: give -n host:port;host:port or set NAMESRV_ADDR")
     try:
-        addrs = tuple(dict.fromkeys(map(str, parse_addresses(namesrv_addr or ""))))
+        addrs = tuple(dict.fromkeys(map(str, parse_addresses(namesrv_addr))))
+        connector, timeout_ms = take_connection(click.get_current_context(), options)
     except ConfigError as error:
         refuse_usage(str(error))
-    return Session(addrs, int(timeout * 1000), as_json, connector_of(click.get_current_context()))
-
-
-def _open_client() -> AbstractAsyncContextManager[Invoker]:
-    from namekeeper.remoting.client import RemotingClient
-
-    return RemotingClient()
+    return Session(addrs, timeout_ms, as_json=options.pop("as_json"), connector=connector)
 
 
 def _print_replies(replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]) -> None:

@@ -3,14 +3,15 @@
 import asyncio
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from namekeeper.admin.compare import Comparison, Difference, compare_snapshots
 from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Invoker, Namesrv
 from namekeeper.admin.snapshot import Progress, SnapshotScope, take_snapshot
-from namekeeper.cli.asking import Connector, connector_of, note
+from namekeeper.cli.asking import note
+from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.render import UNKNOWN, render_json
 from namekeeper.errors import ConfigError, NamekeeperError
@@ -61,18 +62,12 @@ def _checked(_context: click.Context, _param: click.Parameter, value: str) -> st
 @click.option(
     "--at-once", type=click.IntRange(1, 1000), default=32, show_default=True, help="Requests under way."
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for each answer.",
-)
+@connection_options
 @click.pass_context
 def compare(  # noqa: PLR0913 - one for each option
-    context: click.Context, a: str, b: str, *, as_json: bool, namespaces: tuple[str, ...], with_config: bool,
-    with_data_versions: bool, confirm: float | None, at_once: int, timeout: float,
+    context: click.Context, /, a: str, b: str, *, as_json: bool, namespaces: tuple[str, ...],
+    with_config: bool, with_data_versions: bool, confirm: float | None, at_once: int,
+    **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Compare everything that the name servers A and B hold, each given as host:port.
 
@@ -82,8 +77,9 @@ def compare(  # noqa: PLR0913 - one for each option
         namespaces=tuple(dict.fromkeys((ORDER_TOPIC_CONFIG, *namespaces))),
         with_config=with_config, with_data_versions=with_data_versions, at_once=at_once,
     )  # fmt: skip
-    comparing = _Comparing((a, b), scope, int(timeout * 1000), connector_of(context))
     try:
+        connector, timeout_ms = take_connection(context, connection)
+        comparing = _Comparing((a, b), scope, timeout_ms, connector)
         with _progress() as progress:
             comparison = asyncio.run(comparing.run(confirm, progress))
     except NamekeeperError as error:

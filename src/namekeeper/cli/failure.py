@@ -35,8 +35,7 @@ EXIT_UNREACHABLE = 3
 
 _CODE_NAMES = {int(code): code.name for code in ResponseCode}
 _ADVICE = {
-    RemotingConnectError: "is a name server listening there? see -n and NAMESRV_ADDR",
-    RemotingTimeoutError: "it is overloaded, too old to know this request, or needs a larger --timeout",
+    RemotingTimeoutError: "or it is too old to know this request, or needs a larger --timeout",
     RemotingClosedError: "is it a name server, does it insist on TLS, or is it stopping?",
 }
 
@@ -89,8 +88,10 @@ def describe(error: NamekeeperError) -> str:
     if isinstance(error, ResponseError):
         return _describe_refusal(error)
     text = " ".join(str(error).split())
-    advice = _ADVICE.get(type(error)) if isinstance(error, RemotingError) else None
-    return f"name server {text}; {advice}" if advice else text
+    if not isinstance(error, RemotingError):
+        return text
+    advice = _ADVICE.get(type(error))
+    return f"name server {text}; {advice}" if advice else f"name server {text}"
 
 
 def _describe_refusal(error: ResponseError) -> str:

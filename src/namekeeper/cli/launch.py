@@ -8,7 +8,17 @@ from pathlib import Path
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.errors import ConfigError
 
-__all__ = ["BAD_OPTION", "FAILED", "JAVA_SWITCHES", "JAVA_VALUES", "guarded", "launch", "load_startup", "say"]
+__all__ = [
+    "BAD_OPTION",
+    "FAILED",
+    "JAVA_SWITCHES",
+    "JAVA_VALUES",
+    "guarded",
+    "launch",
+    "load_startup",
+    "print_config",
+    "say",
+]
 
 FAILED = 255
 """Java's -1: whatever keeps the server from starting."""
@@ -64,6 +74,14 @@ def launch(startup: Startup) -> int:
     from namekeeper.app.name_server import run
 
     return run(startup)
+
+
+def print_config(startup: Startup) -> int:
+    """Print what would be in effect, and on stderr what may not be meant so; the exit status."""
+    for warning in startup.warnings:
+        print(f"WARN {warning}", file=sys.stderr)
+    say(startup.runtime_config.text().rstrip("\n"))
+    return 0
 
 
 def guarded(start: Callable[[], int]) -> int:

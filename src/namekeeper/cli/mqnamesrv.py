@@ -5,7 +5,16 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from namekeeper.cli.launch import BAD_OPTION, JAVA_SWITCHES, JAVA_VALUES, guarded, launch, load_startup, say
+from namekeeper.cli.launch import (
+    BAD_OPTION,
+    JAVA_SWITCHES,
+    JAVA_VALUES,
+    guarded,
+    launch,
+    load_startup,
+    print_config,
+    say,
+)
 from namekeeper.cli.options import BadOptionError, parse_options
 
 __all__ = ["main"]
@@ -39,8 +48,7 @@ def _main(arguments: Sequence[str]) -> int:
         return 0
     startup = load_startup(options.get("config_file"), {})
     if "print" in options:
-        say(startup.runtime_config.text().rstrip("\n"))
-        return 0
+        return print_config(startup)
     if not startup.settings.rocketmq_home:
         startup = structs.replace(startup, warnings=(*startup.warnings, _NO_HOME))
     return launch(startup)

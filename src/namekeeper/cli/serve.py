@@ -3,7 +3,16 @@
 import sys
 from collections.abc import Iterator, Sequence
 
-from namekeeper.cli.launch import BAD_OPTION, JAVA_SWITCHES, JAVA_VALUES, guarded, launch, load_startup, say
+from namekeeper.cli.launch import (
+    BAD_OPTION,
+    JAVA_SWITCHES,
+    JAVA_VALUES,
+    guarded,
+    launch,
+    load_startup,
+    print_config,
+    say,
+)
 from namekeeper.cli.options import BadOptionError, parse_options
 from namekeeper.config.property import GROUPS, Kind, Spec, format_value
 from namekeeper.config.settings import SPECS
@@ -52,12 +61,7 @@ def _main(arguments: Sequence[str]) -> int:
         say("\n".join((_USAGE, *_help())))
         return 0
     startup = load_startup(options.get("config_file"), options)
-    if "print" in options:
-        for warning in startup.warnings:
-            print(f"namekeeper: {warning}", file=sys.stderr)
-        say(startup.runtime_config.text().rstrip("\n"))
-        return 0
-    return launch(startup)
+    return print_config(startup) if "print" in options else launch(startup)
 
 
 def _help() -> Iterator[str]:

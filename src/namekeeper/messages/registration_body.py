@@ -14,9 +14,8 @@ one (trap T13).
 """
 
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator
 from itertools import islice
-from operator import attrgetter
 from struct import Struct as BinaryStruct
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from msgspec import Struct
 from namekeeper.errors import RequestError
 from namekeeper.messages.body_types import RawDataVersion, RawMapping, RawTopicConfig
 from namekeeper.messages.inflating import InflateReader
-from namekeeper.messages.queue_specs import QueueNumbers, specs_by_numbers, specs_by_text
+from namekeeper.messages.queue_specs import specs_by_numbers, specs_by_text
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.registration import RegistrationBody
 from namekeeper.model.topic import QueueSpec
@@ -53,10 +52,6 @@ _FAILED = (
 """How Java's remark begins (protocol.md 2.10)."""
 
 _int32_at: Callable[[bytes, int], tuple[int]] = BinaryStruct(">i").unpack_from
-_name_of: Callable[[RawTopicConfig], str] = attrgetter("topic_name")  # or None, which is refused
-_numbers_of: Callable[[RawTopicConfig], QueueNumbers] = attrgetter(
-    "read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag"
-)
 
 
 def masked_crc32(body: bytes) -> int:
@@ -130,14 +125,9 @@ def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None
     table = wrapper.topic_config_table or {}
     topics: dict[str, QueueSpec] = {}
     is_keyed_by_name = True
-    for keys, configs in _slices(table, slice_topics):
-        names = list(map(_name_of, configs))
-        is_keyed_by_name = is_keyed_by_name and names == keys
-        if not all(names):
-            raise ValueError(
-                f"the topic configuration under {_first_unnamed(keys, names)!r} has no topicName"
-            )
-        topics.update(zip(names, map(specs_by_numbers.__getitem__, map(_numbers_of, configs)), strict=True))
+    entries = iter(table.items())
+    while some := list(islice(entries, slice_topics)):
+        is_keyed_by_name = _add_topics(topics, some) and is_keyed_by_name
         yield
     version_of_data = wrapper.data_version or RawDataVersion()
     return RegistrationBody(
@@ -161,16 +151,19 @@ def _read_json(body: bytes, version: int) -> tuple[tuple[str, ...] | None, _Wrap
     return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or _Wrapper()
 
 
-def _slices(
-    table: Mapping[str, RawTopicConfig], size: int
-) -> Iterator[tuple[list[str], list[RawTopicConfig]]]:
-    keys, configs = iter(table), iter(table.values())
-    while some := list(islice(keys, size)):
-        yield some, list(islice(configs, size))
-
-
-def _first_unnamed(keys: list[str], names: list[str]) -> str:
-    return next(key for key, name in zip(keys, names, strict=True) if not name)[:_MAX_QUOTED]
+def _add_topics(topics: dict[str, QueueSpec], entries: list[tuple[str, RawTopicConfig]]) -> bool:
+    """Add configurations by name; return whether that is their key. The hot loop of JSON bodies."""
+    specs = specs_by_numbers
+    is_keyed_by_name = True
+    for key, config in entries:
+        name = config.topic_name
+        if name != key:
+            is_keyed_by_name = False
+        if not name:
+            raise ValueError(f"the topic configuration under {key[:_MAX_QUOTED]!r} has no topicName")
+        numbers = config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag
+        topics[name] = specs[numbers]
+    return is_keyed_by_name
 
 
 def _decode_sections(body: bytes, version: int, slice_topics: int) -> Generator[None, None, RegistrationBody]:

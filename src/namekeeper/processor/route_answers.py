@@ -46,6 +46,11 @@ class RouteAnswers:
         self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
         self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of the answers that are kept."""
+        return self._bytes
+
     def reconfigure(self, settings: NamesrvSettings) -> None:
         """Answer by other settings from now on."""
         self._settings = settings

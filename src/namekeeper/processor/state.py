@@ -17,6 +17,7 @@ class NameServerState:
         self.kv_config = kv_config
         self.is_waiting_for_service = config.settings.need_wait_for_service
         """Whether 105 is refused because brokers may not be back yet (needWaitForService)."""
+        self._has_waited_for_service = False
         self.is_draining = False
         """Whether the server is about to stop: requests are told to go away, if the operator wants that."""
         self.config = config
@@ -33,6 +34,15 @@ class NameServerState:
         settings = config.settings
         self.tables.rules = rules_of(settings)
         self.route_answers.reconfigure(settings)
+        self._look_whether_to_wait()
+
+    def end_wait_for_service(self) -> None:
+        """The first seconds are over, in which brokers may not be back yet (waitSecondsForService)."""
+        self._has_waited_for_service = True
+        self._look_whether_to_wait()
+
+    def _look_whether_to_wait(self) -> None:
+        self.is_waiting_for_service = self.settings.need_wait_for_service and not self._has_waited_for_service
 
 
 def rules_of(settings: NamesrvSettings) -> RouteRules:

@@ -14,6 +14,7 @@ from namekeeper.remoting.client_connection import ClientConnection, RequestCallb
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand
+from namekeeper.wire.command import request as make_request
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
 
 __all__ = ["RemotingClient", "RpcHook"]
@@ -170,7 +171,7 @@ class RemotingClient:
     def _request(
         self, addr: str, code: int, ext_fields: Mapping[str, str] | None, body: bytes
     ) -> RemotingCommand:
-        request = RemotingCommand(code=code, ext_fields=dict(ext_fields) if ext_fields else None, body=body)
+        request = make_request(code, dict(ext_fields) if ext_fields else None, body)
         if self._rpc_hook is not None:
             self._rpc_hook(addr, request)
         return request

@@ -114,7 +114,7 @@ class ClientConnection(asyncio.Protocol):
         self._unanswered_since = None
         for command in self._decoder.feed(data):
             if command.is_response:
-                answer = self._pending.get(command.opaque)
+                answer = self._pending.pop(command.opaque, None)
                 if answer is not None and not answer.done():  # otherwise nobody waits for it any more
                     answer.set_result(command)
             else:

@@ -23,8 +23,8 @@ __all__ = [
     "resolve_refs",
 ]
 
-MAX_LENIENT_BYTES = 262_144
-"""Largest text for the slow reader, which holds up the event loop for a microsecond a byte.
+MAX_LENIENT_BYTES = 65_536
+"""Largest text for the slow reader, which holds up the event loop for nearly a microsecond a byte.
 
 Large bodies come from brokers, whose dialect (bare numeric keys) doesn't need it.
 """

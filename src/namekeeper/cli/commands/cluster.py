@@ -25,11 +25,12 @@ def cluster_list(
     """Print the brokers of each cluster, once or again and again."""
     cluster = (cluster_name or "").strip() or None
     render = render_cluster_more_stats if more_stats else render_cluster_table
-    note("note: columns with - are known to brokers only; RocketMQ's own mqadmin asks them")
     for pause in itertools.chain([0], itertools.repeat(interval) if interval else ()):
         time.sleep(pause)
         info = session.ask_one(operations.cluster_info)
         session.emit(_narrow(info, cluster), render(info, cluster))
+        if not pause:
+            note("note: columns with - are known to brokers only; RocketMQ's own mqadmin asks them")
 
 
 def _narrow(info: ClusterInfo, cluster: str | None) -> ClusterInfo:

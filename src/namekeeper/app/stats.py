@@ -1,0 +1,104 @@
+"""What operators may know, read from a running server when they ask: numbers, health, the address list."""
+
+import asyncio
+
+from namekeeper import __version__
+from namekeeper.app.effects import Effects
+from namekeeper.app.housekeeping import Housekeeping
+from namekeeper.app.requests import Requests
+from namekeeper.clock import Clock
+from namekeeper.http.health import HealthState, Phase
+from namekeeper.http.stats import NameServerStats
+from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.server import RemotingServer
+from namekeeper.route.events import Cause
+
+__all__ = ["Operators"]
+
+
+class Operators:
+    """Answers what the HTTP pages ask; costs nothing until then."""
+
+    def __init__(
+        self,
+        state: NameServerState,
+        requests: Requests,
+        effects: Effects,
+        *,
+        server: RemotingServer,
+        housekeeping: Housekeeping,
+        clock: Clock,
+    ) -> None:
+        self._state = state
+        self._requests = requests
+        self._effects = effects
+        self._server = server
+        self._housekeeping = housekeeping
+        self._started_at = clock.now()
+        self._clock = clock
+
+    def stats(self) -> NameServerStats:
+        """Every number as it is now."""
+        tables, counters = self._state.tables, self._server.read_counters()
+        effects, requests = self._effects.counters, self._requests
+        return NameServerStats(
+            version=__version__,
+            event_loop=type(asyncio.get_running_loop()).__module__.partition(".")[0],
+            start_time_seconds=self._started_at.wall_ms / 1000,
+            is_ready=self.health().phase is Phase.SERVING,
+            degraded=tuple(self.health().degraded),
+            active_brokers=len(tables.broker_live_table),
+            broker_names=len(tables.broker_addr_table),
+            clusters=len(tables.cluster_addr_table),
+            topics=len(tables.topic_index),
+            queue_rows=sum(map(len, tables.topic_queue_table.values())),
+            kv_generation=effects.kv_changes,
+            active_connections=counters.connections_open,
+            accepted_connections=counters.connections_total,
+            refused_connections=counters.connections_refused,
+            closed_channels={
+                "idle": counters.idle_closes,
+                "overdue": counters.overdue_closes,
+                "protocol_error": counters.protocol_errors,
+            },
+            received_bytes=counters.bytes_in,
+            sent_bytes=counters.bytes_out,
+            protocol_errors=counters.protocol_errors,
+            tls_failures=counters.tls_failures,
+            body_bytes_in_flight=counters.large_bytes_in_flight,
+            requests=requests.by_result(),
+            handler_errors=counters.handler_errors,
+            registrations=dict(requests.registrations),
+            registration_body_bytes=requests.registration_bytes,
+            heartbeats=effects.heartbeats,
+            unregistrations=effects.gone[Cause.UNREGISTER],
+            expiries=effects.gone[Cause.EXPIRED],
+            channel_close_removals=effects.gone[Cause.CHANNEL_CLOSED],
+            change_queue_depth=requests.waiting,
+            loop_lag_max_seconds=self._housekeeping.take_max_lag_ms() / 1000,
+            dropped_log_lines=self._housekeeping.dropped_log_lines(),
+            route_cache_bytes=self._state.route_answers.kept_bytes,
+        )
+
+    def health(self) -> HealthState:
+        """Where in its life the server is, and what is wrong."""
+        degraded = {}
+        if self._housekeeping.dropped_log_lines():
+            degraded["log"] = "log lines were dropped: the disk is slow, full or read only"
+        if self._requests.unsaved_files:
+            degraded["files"] = "the KV file or the properties file could not be written: see the log"
+        if self._state.is_draining:
+            return HealthState(phase=Phase.DRAINING, degraded=degraded)
+        if self._state.is_waiting_for_service:
+            passed_s = (self._clock.now().mono_ms - self._started_at.mono_ms) // 1000
+            left_s = max(0, self._state.settings.wait_seconds_for_service - passed_s)
+            return HealthState(phase=Phase.WAITING, degraded=degraded, wait_seconds_left=left_s)
+        return HealthState(phase=Phase.SERVING, degraded=degraded)
+
+    def nsaddr(self) -> str:
+        """The list that clients without one are told: as configured, else this server alone."""
+        configured = self._state.settings.address_server_list
+        if configured:
+            return configured
+        addresses = [str(address) for address in self._server.addresses]
+        return ";".join(address for address in addresses if not address.startswith(("0.0.0.0", "[::]")))

@@ -1,0 +1,87 @@
+"""The reference page of all properties, made from their specs: `python -m namekeeper.config.reference`."""
+
+import sys
+from collections.abc import Iterator
+
+from namekeeper.config.property import GROUPS, Group, Spec, format_value
+from namekeeper.config.settings import SPECS
+
+__all__ = ["render_reference"]
+
+_HEAD = """\
+<!-- Made by `python -m namekeeper.config.reference > docs/reference/configuration.md`; a test compares. -->
+
+# Configuration
+
+Every property may be given in four ways. The first that is there holds:
+
+1. a flag of `namekeeper serve`: `--listen-port 9876`, and `--order-message-enable` or
+   `--order-message-enable=false` for a boolean;
+2. an environment variable: `NAMEKEEPER_LISTEN_PORT=9876`. An empty one counts as none. `ROCKETMQ_HOME` and
+   `ROCKETMQ_SERIALIZE_TYPE` are read too;
+3. the properties file of `-c`, in Java's format and with Java's names: `listenPort=9876`. `tls.*` keys of the
+   file that `tls.config.file` names stand above those of the properties file;
+4. the default.
+
+The name of a flag or variable follows from that of the property: `tls.server.certPath` is
+`--tls-server-cert-path` and `NAMEKEEPER_TLS_SERVER_CERT_PATH`.
+
+In the file Java's rules hold. A number with a blank behind it is no number, and the default stays;
+`true` with a blank behind it is false; strings lose the blanks around them. Java says nothing about it;
+here the log has a line, and `mqnamesrv -c FILE -p` shows it before anything is started. Unknown names
+are kept, shown by request 319 and written back. As a flag or variable such a value is an error. A value
+out of its limits is always one.
+
+Request 318 (`mqadmin updateNamesrvConfig`) is refused unless `allowConfigUpdate` is true, and always for
+what is not marked *update* below, for names ending in `path`, `file`, `dir`, `root`, `home` and the
+like, and for those in `configBlackList`. What it changes is written to `configStorePath`: the keys that
+were there and those that changed, but no defaults and no flags. *live* means that it has an effect at
+once, else from the next start.
+
+A property marked *inert* has no counterpart in this server. It is accepted, shown and kept, so that
+existing files work.
+"""
+
+
+def render_reference() -> str:
+    """The page as Markdown."""
+    return _HEAD + "".join("".join(_section(group)) for group in GROUPS)
+
+
+def _section(group: Group) -> Iterator[str]:
+    yield f"\n## {GROUPS[group]}\n\n"
+    yield "| property | type | default | 318 | meaning |\n| --- | --- | --- | --- | --- |\n"
+    for spec in SPECS.values():
+        if spec.facts.group is group:
+            yield _row(spec)
+
+
+def _row(spec: Spec) -> str:
+    facts = spec.facts
+    default = format_value(spec.default)
+    also = "".join(f"; also read as `{alias}`" for alias in facts.aliases)
+    about = facts.about.replace("|", "\\|")
+    cells = (
+        f"`{spec.name}`",
+        _type(spec),
+        f"`{default}`" if default else "",
+        _update(spec),
+        f"{about}{also}{' *(inert)*' if facts.inert else ''}",
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _type(spec: Spec) -> str:
+    if spec.facts.choices:
+        return ", ".join(f"`{choice}`" for choice in spec.facts.choices)
+    return f"{spec.kind.value}, {spec.facts.unit}" if spec.facts.unit else spec.kind.value
+
+
+def _update(spec: Spec) -> str:
+    if spec.facts.path or not spec.facts.remote:
+        return ""
+    return "update, live" if spec.facts.live else "update"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render_reference())

@@ -1,0 +1,79 @@
+"""Live, ready, degraded, and why: a pure function of what the server knows about itself (design.md 9)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct, field
+
+__all__ = ["Health", "HealthSource", "HealthState", "Phase", "health_of"]
+
+OK = 200
+UNAVAILABLE = 503
+
+
+class Phase(StrEnum):
+    """Where in its life a name server is."""
+
+    STARTING = "starting"
+    """Not listening yet."""
+    WAITING = "waiting"
+    """Listening, but `needWaitForService` holds route look-ups back."""
+    SERVING = "serving"
+    DRAINING = "draining"
+    """Going away: clients are asked to go elsewhere."""
+
+
+class HealthState(Struct, frozen=True, kw_only=True):
+    """What a name server knows about itself."""
+
+    phase: Phase
+    degraded: Mapping[str, str] = field(default_factory=dict)
+    """Short name -> a sentence, for each thing that is wrong while it serves: the journal, brokers that are
+    missing, records that were dropped."""
+    wait_seconds_left: int | None = None
+    """How much longer it waits, in that phase."""
+
+
+class Health(Struct, frozen=True):
+    """The answer to "should clients use it?"."""
+
+    status: str
+    """The phase; `ok` or `degraded` while it serves."""
+    ready: bool
+    http_status: int
+    reasons: dict[str, str]
+
+
+class HealthSource(Protocol):
+    """Something that can be asked how it is."""
+
+    def __call__(self) -> HealthState:
+        """Read it, on the event loop."""
+        ...
+
+
+def health_of(state: HealthState, *, strict: bool = False) -> Health:
+    """Say whether clients should use this name server.
+
+    One that routes is never taken out of service by what is merely degraded, unless `strict` asks for it.
+    """
+    reasons = dict(state.degraded)
+    if state.phase is not Phase.SERVING:
+        return Health(state.phase.value, ready=False, http_status=UNAVAILABLE, reasons=_why(state) | reasons)
+    if not reasons:
+        return Health("ok", ready=True, http_status=OK, reasons={})
+    return Health("degraded", ready=not strict, http_status=UNAVAILABLE if strict else OK, reasons=reasons)
+
+
+def _why(state: HealthState) -> dict[str, str]:
+    match state.phase:
+        case Phase.STARTING:
+            return {"starting": "it does not listen yet"}
+        case Phase.DRAINING:
+            return {"draining": "it is stopping"}
+        case Phase.WAITING:
+            left = "" if state.wait_seconds_left is None else f", {state.wait_seconds_left} s more"
+            return {"waiting": f"needWaitForService is on: brokers get time to register{left}"}
+        case Phase.SERVING:
+            return {}

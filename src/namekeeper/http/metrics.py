@@ -1,0 +1,201 @@
+"""`/metrics`: a snapshot of plain integers as Prometheus text.
+
+Names are those of the Rust name server where the meaning is the same, so that its dashboards and alerts
+work; all others follow Prometheus: base units, `_total` for what only grows. No label holds the name of a
+topic, a broker or an address: the number of series is fixed.
+"""
+
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from namekeeper.http.stats import JournalStats, NameServerStats
+from namekeeper.wire.codes import RequestCode, ResponseCode
+
+__all__ = ["NameServerCollector", "render_metrics", "request_type_name", "result_name"]
+
+_PREFIX = "rocketmq_namesrv_"
+_REQUEST_TYPES = {int(code): code.name for code in RequestCode}
+_RESULTS = {int(code): code.name.lower() for code in ResponseCode}
+_OTHER_REQUEST = "OTHER"
+_OTHER_RESULT = "other"
+
+
+class _Plain(NamedTuple):
+    """A metric without labels: where its value is, what it is called, what it says."""
+
+    field: str
+    name: str
+    help: str
+
+
+_GAUGES = (
+    _Plain("active_brokers", "active_brokers", "Live registrations: broker processes, masters and slaves."),
+    _Plain("broker_names", "broker_names", "Broker names with at least one member."),
+    _Plain("clusters", "clusters", "Clusters with at least one broker name."),
+    _Plain("topics", "topics", "Topics that have a route."),
+    _Plain("queue_rows", "queue_rows", "Topics of each broker name, added up."),
+    _Plain("active_connections", "active_connections", "Open connections."),
+    _Plain("body_bytes_in_flight", "body_in_flight_bytes", "Bytes of large requests under way."),
+    _Plain("change_queue_depth", "change_queue_depth", "Changes of the tables under way or waiting."),
+    _Plain("loop_lag_max_seconds", "loop_lag_max_seconds", "Longest delay of the event loop lately."),
+    _Plain("route_cache_bytes", "route_cache_bytes", "Memory of encoded routes."),
+    _Plain("start_time_seconds", "start_time_seconds", "When this name server began to serve."),
+)  # fmt: skip
+
+_COUNTERS = (
+    _Plain("accepted_connections", "connections", "Connections that were accepted."),
+    _Plain("refused_connections", "refused_connections", "Connections closed on arrival, by a limit."),
+    _Plain("received_bytes", "received_bytes", "Bytes of requests."),
+    _Plain("sent_bytes", "sent_bytes", "Bytes of answers."),
+    _Plain("protocol_errors", "protocol_errors", "Connections closed because their bytes were no frame."),
+    _Plain("tls_failures", "tls_failures", "TLS handshakes that failed."),
+    _Plain("handler_errors", "handler_errors", "Requests answered with code 1 because of a bug."),
+    _Plain("registration_body_bytes", "registration_body_bytes", "Bytes of registration bodies."),
+    _Plain("heartbeats", "heartbeats", "Signs of life that changed nothing."),
+    _Plain("unregistrations", "unregistrations", "Registrations that ended by request."),
+    _Plain("channel_close_removals", "channel_close_removals", "Registrations ended by a closed connection."),
+    _Plain("dropped_log_lines", "dropped_log_lines", "Log lines that were dropped."),
+)  # fmt: skip
+
+_JOURNAL_GAUGES = (
+    _Plain("last_seq", "journal_last_seq", "Number of the newest record of this boot."),
+    _Plain("durable_seq", "journal_durable_seq", "Number of the newest record that a crash can't take."),
+    _Plain("queue_depth", "journal_queue_depth", "Changes that wait for the disk."),
+    _Plain("disk_bytes", "journal_disk_bytes", "Size of the journal's folder."),
+    _Plain("is_writable", "journal_writable", "1 while the journal can be written."),
+)
+_JOURNAL_COUNTERS = (
+    _Plain("dropped_records", "journal_dropped_records", "Records that the disk was too slow for."),
+    _Plain("written_bytes", "journal_written_bytes", "Bytes written to the journal."),
+)  # fmt: skip
+
+
+class NameServerCollector(Collector):
+    """Turns one snapshot into metric families."""
+
+    def __init__(self, stats: NameServerStats) -> None:
+        self._stats = stats
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every family."""
+        stats = self._stats
+        yield GaugeMetricFamily("rocketmq_nameserver_up", "1 while it answers.", value=1)
+        yield _info(stats)
+        yield GaugeMetricFamily(
+            f"{_PREFIX}ready", "1 while clients should use it.", value=int(stats.is_ready)
+        )
+        yield _labelled_gauge(
+            "degraded", "1 for each thing that is wrong now.", "reason", dict.fromkeys(stats.degraded, 1)
+        )
+        yield from _gauges(stats, _GAUGES)
+        yield from _counters(stats, _COUNTERS)
+        yield from _labelled_counters(stats)
+        if stats.journal is not None:
+            yield from _gauges(stats.journal, _JOURNAL_GAUGES)
+            yield from _counters(stats.journal, _JOURNAL_COUNTERS)
+
+
+def render_metrics(stats: NameServerStats, accept: str = "") -> tuple[bytes, str]:
+    """Return the text of all metrics, those of the process included, and its content type.
+
+    Reads files of the operating system, so not on the event loop.
+    """
+    registry = CollectorRegistry()
+    registry.register(NameServerCollector(stats))
+    ProcessCollector(registry=registry)
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type
+
+
+def request_type_name(code: int) -> str:
+    """Return Java's name of a request code; one name for all that are unknown."""
+    return _REQUEST_TYPES.get(code, _OTHER_REQUEST)
+
+
+def result_name(code: int) -> str:
+    """Return the name of a response code in lower case; one name for all that are unknown."""
+    return _RESULTS.get(code, _OTHER_RESULT)
+
+
+def _info(stats: NameServerStats) -> Metric:
+    family = GaugeMetricFamily(
+        f"{_PREFIX}build_info", "What runs here.", labels=("version", "python", "event_loop")
+    )
+    family.add_metric((stats.version, platform.python_version(), stats.event_loop), 1)
+    return family
+
+
+def _gauges(values: NameServerStats | JournalStats, metrics: Iterable[_Plain]) -> Iterator[Metric]:
+    for metric in metrics:
+        yield GaugeMetricFamily(_PREFIX + metric.name, metric.help, value=getattr(values, metric.field))
+
+
+def _counters(values: NameServerStats | JournalStats, metrics: Iterable[_Plain]) -> Iterator[Metric]:
+    for metric in metrics:
+        yield CounterMetricFamily(_PREFIX + metric.name, metric.help, value=getattr(values, metric.field))
+
+
+def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
+    requests = CounterMetricFamily(
+        f"{_PREFIX}requests", "Requests by code and answer.", labels=("request_type", "result")
+    )
+    routes = CounterMetricFamily(f"{_PREFIX}route_request", "Route look-ups by answer.", labels=("result",))
+    for (request_type, result), count in sorted(_named_requests(stats.requests).items()):
+        requests.add_metric((request_type, result), count)
+        if request_type == RequestCode.GET_ROUTEINFO_BY_TOPIC.name:
+            routes.add_metric((result,), count)
+    yield requests
+    yield routes
+    yield _labelled_counter(
+        "registration_events", "Registrations by what came of them.", "result", stats.registrations
+    )
+    yield _labelled_counter(
+        "expiry_events", "Expiries of registrations.", "result", {"expired": stats.expiries}
+    )
+    yield _labelled_counter(
+        "channel_closes", "Connections that closed, by reason.", "reason", stats.closed_channels
+    )
+    yield _security_events(stats.denials)
+    yield _labelled_gauge(
+        "kv_generation", "Changes of the KV configuration.", "state", {"current": stats.kv_generation}
+    )
+
+
+def _named_requests(requests: Mapping[tuple[int, int], int]) -> dict[tuple[str, str], int]:
+    named: dict[tuple[str, str], int] = {}
+    for (request, response), count in requests.items():
+        key = request_type_name(request), result_name(response)
+        named[key] = named.get(key, 0) + count
+    return named
+
+
+def _security_events(denials: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(
+        f"{_PREFIX}security_events",
+        "Requests that access control turned away.",
+        labels=("operation", "result"),
+    )
+    for operation, count in sorted(denials.items()):
+        family.add_metric((operation, "denied"), count)
+    return family
+
+
+def _labelled_counter(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(_PREFIX + name, text, labels=(label,))
+    for value, count in sorted(values.items()):
+        family.add_metric((value,), count)
+    return family
+
+
+def _labelled_gauge(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    family = GaugeMetricFamily(_PREFIX + name, text, labels=(label,))
+    for value, number in sorted(values.items()):
+        family.add_metric((value,), number)
+    return family

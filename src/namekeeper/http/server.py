@@ -1,0 +1,195 @@
+"""The HTTP server for operators: metrics, health, the address list; read only, never in the way of routing.
+
+It runs in the loop of the name server and is started after the data port answers. What goes wrong with it is
+a warning: a name server without its HTTP pages is still a name server.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Self, cast
+
+import msgspec
+from aiohttp import web
+
+from namekeeper.http.health import HealthSource, health_of
+from namekeeper.http.metrics import render_metrics
+from namekeeper.http.stats import StatsSource
+
+__all__ = ["OperatorHttpServer"]
+
+log = logging.getLogger("namekeeper.http")
+
+SHUTDOWN_SECONDS = 1.0
+"""How long requests under way may take when the server stops: they are all short."""
+MAX_CONNECTIONS = 64
+"""A handful of scrapers and people; each connection costs a descriptor that brokers may need."""
+CONNECTION_SECONDS = 30.0
+"""Each connection carries one request, which takes milliseconds."""
+MAX_REQUEST_LINE_BYTES = 4_096
+MAX_REQUEST_BODY_BYTES = 1_024
+"""Nobody sends a body here."""
+
+_INDEX = """\
+namekeeper, a RocketMQ name server
+
+/metrics           for Prometheus
+/healthz           200 while the process runs
+/readyz            200 while clients should use it; ?strict=1 counts degraded as not ready
+/rocketmq/nsaddr   the address list that clients without one ask for
+"""
+
+_TEXT = "text/plain; charset=utf-8"
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class OperatorHttpServer:
+    """Serves operators while it is entered; an async context manager.
+
+    Args:
+        host: address to listen at.
+        port: its port; 0 picks a free one.
+        metrics: gives the numbers of now.
+        health: gives the state of now.
+        nsaddr: gives the list `host:port;host:port` that clients are told; empty if there is none.
+    """
+
+    def __init__(
+        self, host: str, port: int, *, metrics: StatsSource, health: HealthSource, nsaddr: Callable[[], str]
+    ) -> None:
+        self._host = host
+        self._port = port
+        self._metrics = metrics
+        self._health = health
+        self._nsaddr = nsaddr
+        self._runner: web.AppRunner | None = None
+        self._server: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int | None:
+        """The port that it listens at; None when it does not."""
+        return self._server.sockets[0].getsockname()[1] if self._server is not None else None
+
+    async def __aenter__(self) -> Self:
+        """Listen; if that is impossible, warn once and go on without."""
+        runner = web.AppRunner(
+            self._application(), access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS,
+            max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
+        )  # fmt: skip
+        await runner.setup()
+        assert runner.server is not None
+        gate = _Gate(runner.server)
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(gate, self._host, self._port)
+        except OSError as error:
+            log.warning(
+                "no HTTP pages for operators: can't listen at %s:%d: %s; choose another httpPort, or -1",
+                self._host, self._port, error.strerror or error,
+            )  # fmt: skip
+            await runner.cleanup()
+        else:
+            self._runner = runner
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop serving; may be called twice."""
+        server, self._server = self._server, None
+        runner, self._runner = self._runner, None
+        if server is not None:
+            server.close()
+        if runner is not None:
+            await runner.cleanup()
+
+    def _application(self) -> web.Application:
+        application = web.Application(middlewares=[_plain_errors], client_max_size=MAX_REQUEST_BODY_BYTES)
+        application.router.add_get("/", self._index)
+        application.router.add_get("/metrics", self._get_metrics)
+        application.router.add_get("/healthz", self._get_healthz)
+        application.router.add_get("/readyz", self._get_readyz)
+        # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
+        application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
+        return application
+
+    async def _index(self, _request: web.Request) -> web.Response:
+        return web.Response(text=_INDEX)
+
+    async def _get_metrics(self, request: web.Request) -> web.Response:
+        stats = self._metrics()
+        accept = request.headers.get("Accept", "")
+        body, content_type = await asyncio.to_thread(render_metrics, stats, accept)
+        return web.Response(body=body, headers={"Content-Type": content_type})
+
+    async def _get_healthz(self, _request: web.Request) -> web.Response:
+        return _json(200, {"status": "ok"})
+
+    async def _get_readyz(self, request: web.Request) -> web.Response:
+        strict = request.query.get("strict", "").lower() in {"1", "true"}
+        health = health_of(self._health(), strict=strict)
+        value = {"status": health.status, "ready": health.ready, "reasons": health.reasons}
+        return _json(health.http_status, value)
+
+    async def _get_nsaddr(self, _request: web.Request) -> web.Response:
+        addresses = self._nsaddr()
+        if not addresses:
+            return _text(404, "no address list: set addressServerList")
+        return _text(200, addresses)
+
+
+class _Gate:
+    """Lets a bounded number of connections in, each for a bounded time: aiohttp has no limit for either."""
+
+    def __init__(self, server: web.Server) -> None:
+        self._server = server
+
+    def __call__(self) -> asyncio.BaseProtocol:
+        """Make the protocol of a new connection."""
+        if len(self._server.connections) >= MAX_CONNECTIONS:
+            return _Refusal()
+        handler = self._server()
+        asyncio.get_running_loop().call_later(CONNECTION_SECONDS, _abort, handler)
+        return handler
+
+
+class _Refusal(asyncio.Protocol):
+    """A connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Close it at once."""
+        cast("asyncio.Transport", transport).abort()  # uvloop's is no subclass of it
+
+
+def _abort(handler: web.RequestHandler) -> None:
+    if handler.transport is not None:
+        handler.transport.abort()
+
+
+@web.middleware
+async def _plain_errors(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    """Answer wrong requests in a line of text, and a bug with 500, logged; one request to a connection."""
+    try:
+        response = await handler(request)
+    except web.HTTPNotFound:
+        response = _text(404, f"nothing at {request.path}; / lists what there is")
+    except web.HTTPMethodNotAllowed as error:
+        response = _text(405, f"{request.method} is not allowed: these pages are read only")
+        response.headers["Allow"] = ", ".join(sorted(error.allowed_methods))
+    except Exception:
+        log.exception("the HTTP page %s failed", request.path)
+        response = _text(500, "this page failed; the log says why")
+    response.force_close()
+    return response
+
+
+def _text(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=text + "\n", headers={"Content-Type": _TEXT})
+
+
+def _json(status: int, value: object) -> web.Response:
+    return web.Response(status=status, body=msgspec.json.encode(value), content_type="application/json")

@@ -1,0 +1,96 @@
+"""What the server counts, read in one go: plain values that `/metrics` is made of.
+
+The hot path only adds to integers of its own; whoever holds them copies them here when somebody asks.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct, field
+
+__all__ = ["JournalStats", "NameServerStats", "StatsSource"]
+
+
+class JournalStats(Struct, frozen=True, kw_only=True):
+    """The journal of a name server that has one."""
+
+    last_seq: int = 0
+    durable_seq: int = 0
+    """What a crash of the machine now would leave."""
+    dropped_records: int = 0
+    queue_depth: int = 0
+    written_bytes: int = 0
+    disk_bytes: int = 0
+    """Size of the folder."""
+    is_writable: bool = True
+
+
+class NameServerStats(Struct, frozen=True, kw_only=True):
+    """A name server at one instant: totals since its start, unless they say "now"."""
+
+    version: str
+    event_loop: str = ""
+    start_time_seconds: float
+    """When the process began to serve, in seconds since 1970."""
+    is_ready: bool = True
+    degraded: tuple[str, ...] = ()
+    """Short names of what is wrong now, from a fixed set."""
+
+    # The tables now.
+    active_brokers: int = 0
+    broker_names: int = 0
+    clusters: int = 0
+    topics: int = 0
+    queue_rows: int = 0
+    """Topics of each broker name, added up."""
+    kv_generation: int = 0
+    """Changes of the KV configuration."""
+
+    # Connections.
+    active_connections: int = 0
+    accepted_connections: int = 0
+    refused_connections: int = 0
+    closed_channels: Mapping[str, int] = field(default_factory=dict)
+    """Reason (peer, idle, protocol_error, ...) -> closes."""
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    protocol_errors: int = 0
+    tls_failures: int = 0
+    body_bytes_in_flight: int = 0
+    """Now."""
+
+    # Requests.
+    requests: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """(request code, response code) -> requests; one-way ones count as SUCCESS, unknown codes as -1."""
+    handler_errors: int = 0
+    denials: Mapping[str, int] = field(default_factory=dict)
+    """Class of request (read, broker, admin) -> requests that access control turned away."""
+
+    # Registrations.
+    registrations: Mapping[str, int] = field(default_factory=dict)
+    """Result (new, changed, unchanged, shortcut, rejected, failed) -> requests 103."""
+    registration_body_bytes: int = 0
+    heartbeats: int = 0
+    """Signs of life by 904, 322 and unchanged 103."""
+    unregistrations: int = 0
+    expiries: int = 0
+    channel_close_removals: int = 0
+    """Registrations that ended with their connection."""
+    change_queue_depth: int = 0
+    """Now: changes under way or waiting."""
+
+    # The process.
+    loop_lag_max_seconds: float = 0.0
+    """Longest delay of a timer since it was read last."""
+    dropped_log_lines: int = 0
+    route_cache_bytes: int = 0
+    journal: JournalStats | None = None
+    """None without a journal."""
+
+
+class StatsSource(Protocol):
+    """Something that can be asked for the numbers of now."""
+
+    def __call__(self) -> NameServerStats:
+        """Read them, on the event loop."""
+        ...

@@ -1,0 +1,48 @@
+"""Guards that hold for every test: nothing blocks a loop, nothing fails unseen, no thread is left behind."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from blockbuster import BlockBuster, blockbuster_ctx
+from hypothesis import settings
+
+__all__: list[str] = []
+
+THREAD_GRACE_SECONDS = 2.0
+"""A thread that was told to stop may need a moment; this is waited for, not slept."""
+
+settings.register_profile("namekeeper", deadline=None)  # the time limit of a test is pytest's
+settings.load_profile("namekeeper")
+
+# asyncio's debug mode reports slow callbacks, which a busy machine has without anybody blocking.
+logging.getLogger("asyncio").setLevel(logging.ERROR)
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    """asyncio with its debug mode; anyio's runner fails a test whose loop saw an unhandled error.
+
+    Tests that must hold on uvloop too are marked with `tests.support.loops.both_loops`.
+    """
+    return ("asyncio", {"debug": True})
+
+
+@pytest.fixture(autouse=True)
+def no_blocking_call() -> Iterator[BlockBuster]:
+    """Fail a test in which our code blocks a running loop; a test itself may read and write files."""
+    with blockbuster_ctx("namekeeper") as blockbuster:
+        yield blockbuster
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_thread() -> Iterator[None]:
+    """Fail a test that leaves a thread which would keep the process from ending."""
+    before = set(threading.enumerate())
+    yield
+    left = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+    for thread in left:
+        thread.join(THREAD_GRACE_SECONDS)
+    assert not [thread for thread in left if thread.is_alive()]

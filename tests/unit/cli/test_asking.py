@@ -1,0 +1,99 @@
+import json
+
+import pytest
+
+from tests.unit.admin.fake_namesrv import DEAD, A, B
+from tests.unit.cli.mqadmin_tool import Tool
+
+
+@pytest.fixture
+def tool() -> Tool:
+    return Tool()
+
+
+def test_no_name_server_is_a_usage_error(tool: Tool) -> None:
+    result = tool.run("topicList", namesrv=None)
+
+    assert result.exit_code == 1
+    assert "give -n host:port;host:port or set NAMESRV_ADDR" in result.stderr
+
+
+def test_a_bad_address_is_a_usage_error_that_shows_it(tool: Tool) -> None:
+    result = tool.run("topicList", namesrv="nowhere")
+
+    assert result.exit_code == 1
+    assert "'nowhere'" in result.stderr
+
+
+def test_the_environment_gives_name_servers_and_the_option_wins(tool: Tool) -> None:
+    assert tool.run("topicList", namesrv=None, NAMESRV_ADDR=A).exit_code == 0
+    assert tool.run("topicList", namesrv=B, NAMESRV_ADDR=DEAD).exit_code == 0
+
+    assert [addr for addr, _, _ in tool.invoker.asked] == [A, B]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["-t", "UnitT"],
+        ["--topic", "UnitT"],
+        ["-topic", "UnitT"],
+        ["-topic=UnitT"],
+        ["--topic=UnitT"],
+        ["-t", " UnitT "],
+    ],
+)
+def test_options_are_read_as_java_reads_them(tool: Tool, args: list[str]) -> None:
+    tool.lines("topicRoute", *args)
+
+    assert tool.invoker.asked[-1][2]["topic"] == "UnitT"
+
+
+def test_the_timeout_is_in_seconds(tool: Tool) -> None:
+    tool.lines("topicList", "--timeout", "1.5")
+
+    assert tool.invoker.timeouts_ms == {1500}
+
+
+def test_reading_goes_on_to_the_next_name_server_and_says_so(tool: Tool) -> None:
+    result = tool.run("topicRoute", "-t", "UnitT", "-l", namesrv=f"{DEAD};{A}")
+
+    assert result.exit_code == 0
+    assert "broker-a" in result.stdout
+    assert f"name server {DEAD}: Connection refused" in result.stderr
+    assert "asking the next one" in result.stderr
+
+
+def test_reading_does_not_go_on_after_a_refusal(tool: Tool) -> None:
+    del tool.servers[A].topics["UnitT"]
+
+    assert tool.run("topicRoute", "-t", "UnitT", namesrv=f"{A};{B}").exit_code == 2
+
+
+def test_an_empty_topic_list_prints_nothing(tool: Tool) -> None:
+    tool.servers[A].topics.clear()
+
+    assert tool.run("topicList").stdout == ""
+
+
+def test_json_of_several_name_servers_has_an_entry_for_each(tool: Tool) -> None:
+    tool.servers[B].refusals[205] = (16, "no")
+    result = tool.run("wipeWritePerm", "-b", "broker-a", "--json", namesrv=f"{A};{B};{DEAD}")
+    first, second, third = json.loads(result.stdout)
+
+    assert result.exit_code == 3
+    assert first == {"namesrv": A, "ok": True, "result": 3}
+    assert (second["ok"], second["code"]) == (False, 16)
+    assert (third["ok"], third["code"]) == (False, None)
+
+
+def test_a_refused_update_says_who_refused_and_who_did_not(tool: Tool) -> None:
+    tool.servers[B].refusals[318] = (16, "Can not update config in black list.")
+    result = tool.run("updateNamesrvConfig", "-k", "kvConfigPath", "-v", "/x", namesrv=f"{A};{B}")
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        f"name server {A}: done",
+        f"name server {B} refused: Can not update config in black list. (16, NO_PERMISSION)",
+    ]

@@ -1,0 +1,105 @@
+from pathlib import Path
+
+import click
+import pytest
+import trustme
+from click.testing import CliRunner, Result
+
+from namekeeper.admin.operations import Invoker
+from namekeeper.cli import connecting
+from namekeeper.cli.connecting import (
+    Connector,
+    Credentials,
+    connection_options,
+    parse_tools_yml,
+    take_connection,
+)
+from namekeeper.errors import ConfigError
+from namekeeper.remoting.client import RemotingClient
+
+
+def taken(*args: str, obj: object = None, **env: str | None) -> tuple[Connector, int]:
+    """What a command gets from these options."""
+    found: list[tuple[Connector, int]] = []
+
+    @click.command()
+    @connection_options
+    @click.pass_context
+    def command(context: click.Context, /, **options: object) -> None:
+        found.append(take_connection(context, options))
+        assert options == {}
+
+    result: Result = CliRunner(env={"ROCKETMQ_HOME": None, **env}).invoke(command, args, obj=obj)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return found[0]
+
+
+def client(connector: Connector) -> RemotingClient:
+    opened: Invoker = connector.open()
+    assert isinstance(opened, RemotingClient)
+    return opened
+
+
+def test_without_options_the_client_is_plain_and_waits_5_seconds() -> None:
+    connector, timeout_ms = taken()
+
+    assert timeout_ms == 5000
+    assert client(connector)._tls is None
+    assert client(connector)._rpc_hook is None
+
+
+def test_the_context_may_bring_its_own_way_to_connect() -> None:
+    own = Connector(lambda: None)
+
+    assert taken("--timeout", "0.5", obj=own) == (own, 500)
+
+
+def test_tls_trusts_anybody_unless_told_whom(tmp_path: Path) -> None:
+    trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+
+    assert client(taken("--tls")[0])._tls.verify_mode.name == "CERT_NONE"
+    assert client(taken("--tls-ca", str(tmp_path / "ca.pem"))[0])._tls.verify_mode.name == "CERT_REQUIRED"
+
+
+def test_keys_come_from_the_environment() -> None:
+    connector, _ = taken(ROCKETMQ_ACCESS_KEY="a", ROCKETMQ_SECRET_KEY="s")
+
+    assert client(connector)._rpc_hook is not None
+
+
+def test_an_access_key_alone_is_no_use() -> None:
+    with pytest.raises(ConfigError, match="ROCKETMQ_SECRET_KEY"):
+        taken("--access-key", "a")
+
+
+def test_keys_come_from_the_file_of_javas_tools(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    file = tmp_path / "conf" / "tools.yml"
+    file.write_text("accessKey: a\nsecretKey: s\n")
+
+    assert connecting._credentials(None, None, {"ROCKETMQ_HOME": str(tmp_path)}) == Credentials("a", "s")
+    assert client(taken(ROCKETMQ_HOME=str(tmp_path))[0])._rpc_hook is not None
+    assert connecting._credentials("b", "t", {"ROCKETMQ_HOME": str(tmp_path)}) == Credentials("b", "t")
+    assert connecting._credentials(None, None, {"ROCKETMQ_HOME": str(tmp_path / "other")}) is None
+
+
+def test_a_file_of_keys_that_cant_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "conf" / "tools.yml").mkdir(parents=True)
+
+    with pytest.raises(ConfigError, match=r"tools\.yml"):
+        connecting._credentials(None, None, {"ROCKETMQ_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("text", "credentials"),
+    [
+        ("accessKey: RocketMQ\nsecretKey: '12345678'  # ours\n", Credentials("RocketMQ", "12345678")),
+        ("#accessKey: x\nsecretKey: y\n", None),
+        ("accessKey:\nsecretKey: y\n", None),
+        ("", None),
+    ],
+)
+def test_the_file_of_javas_tools_is_understood(text: str, credentials: Credentials | None) -> None:
+    assert parse_tools_yml(text) == credentials

@@ -1,0 +1,57 @@
+import pytest
+
+from namekeeper.errors import RemotingClosedError, RemotingTimeoutError
+from tests.unit.admin.fake_namesrv import DEAD, A
+from tests.unit.cli.mqadmin_tool import Tool
+
+
+@pytest.fixture
+def tool() -> Tool:
+    return Tool()
+
+
+def test_a_refusal_is_one_line_and_ends_with_2(tool: Tool) -> None:
+    result = tool.run("topicRoute", "-t", "nope")
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr == (
+        f"mqadmin: name server {A} refused: No topic route info in name server for the topic: nope (17, TOPIC_NOT_EXIST)\n"
+    )
+
+
+def test_an_unreachable_name_server_is_one_line_and_ends_with_3(tool: Tool) -> None:
+    result = tool.run("topicRoute", "-t", "T", namesrv=DEAD)
+
+    assert result.exit_code == 3
+    assert result.stderr == (f"mqadmin: name server {DEAD}: Connection refused\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (RemotingTimeoutError(A, "no answer within 5000 ms"), "--timeout"),
+        (RemotingClosedError(A, "closed"), "TLS"),
+    ],
+)
+def test_a_silent_or_hanging_up_server_counts_as_unreachable(
+    tool: Tool, error: Exception, advice: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    tool.servers[A].handle = fail
+    result = tool.run("clusterList")
+
+    assert result.exit_code == 3
+    assert advice in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "remark", "advice"),
+    [(1, "disable", "enableAllTopicList"), (3, " request type 206 not supported", "older")],
+)
+def test_refusals_with_a_known_reason_say_it(tool: Tool, code: int, remark: str, advice: str) -> None:
+    tool.servers[A].refusals[206] = (code, remark)
+
+    assert advice in tool.run("topicList").stderr

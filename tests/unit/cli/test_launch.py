@@ -1,0 +1,71 @@
+"""Files and environment are read, and what is wrong becomes one line and Java's status."""
+
+import pytest
+
+from namekeeper.cli import launch as module
+from namekeeper.cli.launch import FAILED, guarded, load_startup
+from namekeeper.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("ROCKETMQ_HOME", "ROCKETMQ_SERIALIZE_TYPE"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def test_file_environment_and_flags_are_put_together(home, monkeypatch):
+    file = home / "namesrv.properties"
+    file.write_bytes(b"listenPort=1\nproductEnvName=\xe4\n")
+    monkeypatch.setenv("NAMEKEEPER_BIND_ADDRESS", "127.0.0.1")
+    startup = load_startup(str(file), {"listen_port": "2", "help": "true"})
+    assert startup.config_file == startup.settings.config_store_path == str(file)
+    assert (startup.settings.listen_port, startup.settings.bind_address) == (2, "127.0.0.1")
+    assert startup.settings.product_env_name == "ä"
+    assert startup.settings.log_root == f"{home}/logs/rocketmqlogs"
+
+
+def test_the_tls_file_is_read_where_it_is_readable(home):
+    (home / "tls.properties").write_text("tls.server.certPath=/c.pem\n")
+    startup = load_startup(None, {"tls_config_file": str(home / "tls.properties")})
+    assert startup.settings.tls_server_cert_path == "/c.pem"
+    assert load_startup(None, {"tls_config_file": str(home / "no")}).settings.tls_server_cert_path == ""
+    assert load_startup(None, {"tls_config_file": ""}).settings.tls_server_cert_path == ""
+
+
+def test_a_file_that_is_not_there_is_refused_by_name(home):
+    with pytest.raises(ConfigError, match=r"^can.t read the properties file .*no: No such file"):
+        load_startup(str(home / "no"), {})
+
+
+def test_the_line_that_scripts_know_is_printed_before_the_server_runs(home, capsys, monkeypatch):
+    file = home / "namesrv.properties"
+    file.touch()
+    monkeypatch.setattr("namekeeper.app.name_server.run", lambda startup: 7 if startup.config_file else 8)
+    assert module.launch(load_startup(str(file), {})) == 7
+    assert capsys.readouterr().out == f"load config properties file OK, {file}\n"
+    assert module.launch(load_startup(None, {})) == 8
+    assert capsys.readouterr().out == ""
+
+
+def failing(error: BaseException):
+    def start() -> int:
+        raise error
+
+    return start
+
+
+def test_what_is_refused_is_one_line_on_stderr(capsys):
+    assert guarded(failing(ConfigError("a=b: must not"))) == FAILED == 255
+    assert capsys.readouterr() == ("", "namekeeper: a=b: must not\n")
+
+
+def test_a_bug_shows_where_it_is(capsys):
+    assert guarded(failing(ValueError("bug"))) == FAILED
+    assert "ValueError: bug" in capsys.readouterr().err
+
+
+def test_a_reader_that_went_away_is_no_news(capsys):
+    assert guarded(failing(BrokenPipeError())) == FAILED
+    assert capsys.readouterr().err == ""

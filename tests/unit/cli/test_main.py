@@ -1,0 +1,46 @@
+"""`namekeeper serve` starts without what other commands need."""
+
+import subprocess
+import sys
+
+import pytest
+
+from namekeeper.cli import main as module
+
+NOT_FOR_SERVE = {
+    "click",
+    "rich",
+    "argparse",
+    "shutil",
+    "javaproperties",
+    "aiohttp",
+    "cryptography",
+    "prometheus_client",
+}
+
+
+def test_serving_imports_no_more_than_it_needs():
+    code = (
+        "import sys; from namekeeper.cli.main import main; sys.argv = ['namekeeper', 'serve', '-p']\n"
+        "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not NOT_FOR_SERVE & set(done.stderr.split())
+
+
+def test_serve_gets_the_arguments_behind_it(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["namekeeper", "serve", "--listen-port", "1"])
+    monkeypatch.setattr("namekeeper.cli.serve.main", lambda arguments: arguments)
+    with pytest.raises(SystemExit) as exit_info:
+        module.main()
+    assert exit_info.value.code == ["--listen-port", "1"]
+
+
+def test_anything_else_is_a_command_of_the_group(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["namekeeper", "--version"])
+    with pytest.raises(SystemExit) as exit_info:
+        module.main()
+    assert exit_info.value.code == 0
+    assert capsys.readouterr().out.startswith("namekeeper ")

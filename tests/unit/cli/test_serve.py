@@ -1,0 +1,50 @@
+"""`namekeeper serve`: the same server, with every property as a flag."""
+
+import pytest
+
+from namekeeper.cli import serve
+from namekeeper.config.property import Kind
+from namekeeper.config.settings import SPECS
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_every_property_is_a_flag_and_the_help_names_those_that_do_something(capsys):
+    assert serve.main(["--help"]) == 0
+    words = capsys.readouterr().out.split()
+    for spec in SPECS.values():
+        assert (spec.flag in words) is not spec.facts.inert
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
+def test_every_flag_is_understood(spec, monkeypatch):
+    started = []
+    monkeypatch.setattr("namekeeper.app.name_server.run", lambda startup: started.append(startup) or 0)
+    text = {Kind.BOOLEAN: "true", Kind.STRING: "10.0.0.1"}.get(spec.kind, "2048")
+    text = spec.facts.choices[-1] if spec.facts.choices else text
+    if spec.name in {"enableControllerInNamesrv", "bodyBytesInFlightLimit"}:
+        text = {"enableControllerInNamesrv": "false"}.get(spec.name, "1000000000")
+    assert serve.main([spec.flag, text]) == 0
+    assert str(getattr(started[0].settings, spec.field)).lower() == text.lower()
+
+
+def test_properties_are_printed_and_warnings_go_to_stderr(home, capsys):
+    file = home / "namesrv.properties"
+    file.write_text("waitSecondsForService=x\n")
+    assert serve.main(["--config-file", str(file), "--listen-port=1", "-p"]) == 0
+    out, err = capsys.readouterr()
+    assert "listenPort=1\n" in out
+    assert err.startswith("WARN waitSecondsForService")
+
+
+def test_a_bad_option_is_status_1_and_a_bad_value_255(capsys):
+    assert serve.main(["--listen-por", "1"]) == 1
+    assert serve.main(["--listen-port", "x"]) == 255
+    assert capsys.readouterr().err.splitlines() == [
+        "namekeeper: Unrecognized option: --listen-por; see namekeeper serve --help",
+        "namekeeper: listenPort=x: not a number",
+    ]

@@ -1,0 +1,89 @@
+"""Flag over environment over TLS file over file over default."""
+
+import pytest
+
+from namekeeper.config.settings import NamesrvSettings
+from namekeeper.config.startup import boot_line, make_startup, with_tls_file
+from namekeeper.errors import ConfigError
+
+
+def test_sources_override_each_other_in_order():
+    startup = make_startup(
+        file_data=b"listenPort=1\nbindAddress=file\nproductEnvName=file\ntls.ciphers=file\n",
+        tls_file_data=b"tls.ciphers=tls\ntls.protocols=tls\ntls.server.mode=disabled\nlistenPort=9",
+        environment={
+            "NAMEKEEPER_BIND_ADDRESS": "env",
+            "NAMEKEEPER_LISTEN_PORT": "2",
+            "NAMEKEEPER_TLS_PROTOCOLS": "env",
+        },
+        flags={"listen_port": "3", "bind_address": None},
+    )
+    settings = startup.settings
+    assert (settings.listen_port, settings.bind_address, settings.product_env_name) == (3, "env", "file")
+    assert (settings.tls_ciphers, settings.tls_protocols, settings.tls_server_mode) == (
+        "tls",
+        "env",
+        "permissive",
+    )
+
+
+def test_nothing_given_is_a_server_with_defaults_at_home():
+    startup = make_startup(home="/home/rocket")
+    assert startup.settings.kv_config_path == "/home/rocket/namesrv/kvConfig.json"
+    assert startup.runtime_config.file_text() == ""
+    assert startup.warnings == ()
+
+
+def test_the_file_of_c_is_where_updates_are_written():
+    startup = make_startup(file_data=b"configStorePath=/elsewhere\n", config_file="/etc/namesrv.properties")
+    assert startup.settings.config_store_path == "/etc/namesrv.properties"
+    assert startup.config_file == "/etc/namesrv.properties"
+
+
+def test_the_home_variable_of_rocketmq_is_a_default():
+    environment = {"ROCKETMQ_HOME": "/opt/rocketmq"}
+    assert make_startup(environment=environment).settings.rocketmq_home == "/opt/rocketmq"
+    file = make_startup(environment=environment, file_data=b"rocketmqHome=/file")
+    assert file.settings.rocketmq_home == "/file"
+
+
+def test_flags_and_environment_do_not_get_into_the_file():
+    startup = make_startup(
+        file_data=b"theirs=1", flags={"listen_port": "1"}, environment={"NAMEKEEPER_MAX_CONNECTIONS": "5"}
+    )
+    assert startup.runtime_config.file_text() == "theirs=1\n"
+    assert "listenPort=1\n" in startup.runtime_config.text()
+
+
+def test_a_file_may_hold_what_java_passes_over_and_a_flag_may_not():
+    startup = make_startup(file_data=b"listenPort=x\nserverWorkerThreads=9")
+    assert len(startup.warnings) == 2
+    assert "without effect here: serverWorkerThreads" in startup.warnings[1]
+    with pytest.raises(ConfigError, match="listenPort=x: not a number"):
+        make_startup(flags={"listen_port": "x"})
+
+
+@pytest.mark.parametrize("data", [b"listenPort=70000", b"a=\\u12"])
+def test_an_error_names_the_file(data):
+    with pytest.raises(ConfigError, match=r"^/a/b\.properties"):
+        make_startup(file_data=data, config_file="/a/b.properties")
+
+
+def test_an_error_without_a_file_names_the_property():
+    with pytest.raises(ConfigError, match=r"^listenPort=70000"):
+        make_startup(file_data=b"listenPort=70000")
+
+
+def test_the_tls_file_can_be_laid_over_again():
+    settings, warnings = with_tls_file(
+        NamesrvSettings(), b"tls.server.certPath=/c.pem\ntls.server.authClient=true "
+    )
+    assert settings.tls_server_cert_path == "/c.pem"
+    assert settings.tls_server_auth_client is False
+    assert len(warnings) == 1
+
+
+@pytest.mark.parametrize(("bind", "address"), [("0.0.0.0", "0.0.0.0:9876"), ("::", "[::]:9876")])
+def test_the_boot_line_is_javas(bind, address):
+    line = boot_line(NamesrvSettings(bind_address=bind), 9876)
+    assert line == f"The Name Server boot success. serializeType=JSON, address {address}"

@@ -1,0 +1,50 @@
+import pytest
+
+from namekeeper.http.health import Health, HealthState, Phase, health_of
+
+LATE = {"journal": "the disk is full"}
+
+
+def test_a_serving_name_server_is_ready() -> None:
+    assert health_of(HealthState(phase=Phase.SERVING)) == Health(
+        "ok", ready=True, http_status=200, reasons={}
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (HealthState(phase=Phase.STARTING), "it does not listen yet"),
+        (HealthState(phase=Phase.DRAINING), "it is stopping"),
+        (HealthState(phase=Phase.WAITING), "needWaitForService is on: brokers get time to register"),
+        (
+            HealthState(phase=Phase.WAITING, wait_seconds_left=12),
+            "needWaitForService is on: brokers get time to register, 12 s more",
+        ),
+    ],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_only_the_phase_makes_it_unready(state: HealthState, reason: str, strict: bool) -> None:
+    phase = state.phase.value
+
+    assert health_of(state, strict=strict) == Health(
+        phase, ready=False, http_status=503, reasons={phase: reason}
+    )
+
+
+def test_degraded_is_ready_and_says_why() -> None:
+    state = HealthState(phase=Phase.SERVING, degraded=LATE)
+
+    assert health_of(state) == Health("degraded", ready=True, http_status=200, reasons=LATE)
+
+
+def test_degraded_is_not_ready_for_who_is_strict() -> None:
+    state = HealthState(phase=Phase.SERVING, degraded=LATE)
+
+    assert health_of(state, strict=True) == Health("degraded", ready=False, http_status=503, reasons=LATE)
+
+
+def test_reasons_add_up() -> None:
+    reasons = health_of(HealthState(phase=Phase.DRAINING, degraded=LATE)).reasons
+
+    assert set(reasons) == {"draining", "journal"}

@@ -1,0 +1,167 @@
+import re
+from dataclasses import dataclass
+
+import pytest
+from msgspec.structs import fields
+from prometheus_client.parser import text_string_to_metric_families
+
+from namekeeper.http import metrics
+from namekeeper.http.metrics import render_metrics, request_type_name, result_name
+from namekeeper.http.stats import JournalStats, NameServerStats
+
+EMPTY = NameServerStats(version="1.2.3", start_time_seconds=1_700_000_000.5)
+FULL = NameServerStats(
+    version="1.2.3",
+    event_loop="uvloop",
+    start_time_seconds=1_700_000_000.5,
+    active_brokers=3,
+    topics=7,
+    active_connections=5,
+    accepted_connections=9,
+    requests={(105, 0): 10, (105, 17): 2, (103, 0): 4, (-1, 3): 1, (4711, 3): 2, (105, 999): 1},
+    registrations={"new": 1, "shortcut": 3},
+    expiries=2,
+    closed_channels={"peer": 4},
+    denials={"admin": 6},
+    kv_generation=8,
+    degraded=("journal",),
+    loop_lag_max_seconds=0.25,
+    journal=JournalStats(last_seq=12, durable_seq=11, dropped_records=1),
+)
+
+
+@dataclass
+class Scrape:
+    text: str
+
+    def __getitem__(self, sample: str) -> float:
+        (line,) = [line for line in self.text.splitlines() if line.rpartition(" ")[0] == sample]
+        return float(line.rpartition(" ")[2])
+
+
+def scrape(stats: NameServerStats) -> Scrape:
+    return Scrape(render_metrics(stats)[0].decode())
+
+
+def test_it_is_up_and_says_what_it_is() -> None:
+    got = scrape(FULL)
+
+    assert got["rocketmq_nameserver_up"] == 1
+    assert re.search(
+        r'rocketmq_namesrv_build_info\{event_loop="uvloop",python="3\.\d+\.\d+",version="1\.2\.3"\} 1\.0',
+        got.text,
+    )
+    assert got["rocketmq_namesrv_start_time_seconds"] == 1_700_000_000.5
+    assert got["rocketmq_namesrv_ready"] == 1
+
+
+def test_numbers_without_labels_are_there_even_when_nothing_happened() -> None:
+    got = scrape(EMPTY)
+
+    for metric in metrics._GAUGES:
+        assert got[f"rocketmq_namesrv_{metric.name}"] == getattr(EMPTY, metric.field)
+    for metric in metrics._COUNTERS:
+        assert got[f"rocketmq_namesrv_{metric.name}_total"] == 0
+
+
+def test_every_number_of_the_stats_is_shown_somewhere() -> None:
+    plain = {metric.field for metric in (*metrics._GAUGES, *metrics._COUNTERS)}
+    otherwise = {
+        "version", "event_loop", "is_ready", "degraded", "kv_generation", "closed_channels", "requests", "denials",
+        "registrations", "expiries", "journal",
+    }  # fmt: skip
+    journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}
+
+    assert plain | otherwise == {field.name for field in fields(NameServerStats)}
+    assert journal == {field.name for field in fields(JournalStats)}
+
+
+def test_requests_are_counted_by_name_and_answer() -> None:
+    got = scrape(FULL)
+
+    assert (
+        got['rocketmq_namesrv_requests_total{request_type="GET_ROUTEINFO_BY_TOPIC",result="success"}'] == 10
+    )
+    assert (
+        got['rocketmq_namesrv_requests_total{request_type="GET_ROUTEINFO_BY_TOPIC",result="topic_not_exist"}']
+        == 2
+    )
+    assert got['rocketmq_namesrv_requests_total{request_type="REGISTER_BROKER",result="success"}'] == 4
+    assert (
+        got['rocketmq_namesrv_requests_total{request_type="OTHER",result="request_code_not_supported"}'] == 3
+    )
+    assert got['rocketmq_namesrv_route_request_total{result="other"}'] == 1
+
+
+def test_the_names_of_the_rust_dashboards_are_served() -> None:
+    got = scrape(FULL)
+
+    assert got["rocketmq_namesrv_active_brokers"] == 3
+    assert got["rocketmq_namesrv_active_connections"] == 5
+    assert got['rocketmq_namesrv_expiry_events_total{result="expired"}'] == 2
+    assert got['rocketmq_namesrv_kv_generation{state="current"}'] == 8
+    assert got['rocketmq_namesrv_registration_events_total{result="shortcut"}'] == 3
+    assert got['rocketmq_namesrv_security_events_total{operation="admin",result="denied"}'] == 6
+
+
+def test_what_is_wrong_is_named() -> None:
+    assert scrape(FULL)['rocketmq_namesrv_degraded{reason="journal"}'] == 1
+    assert "degraded{" not in scrape(EMPTY).text
+
+
+def test_a_journal_has_numbers_of_its_own() -> None:
+    got = scrape(FULL)
+
+    assert got["rocketmq_namesrv_journal_durable_seq"] == 11
+    assert got["rocketmq_namesrv_journal_dropped_records_total"] == 1
+    assert got["rocketmq_namesrv_journal_writable"] == 1
+    assert "journal_last_seq" not in scrape(EMPTY).text
+
+
+def test_the_process_is_described() -> None:
+    assert scrape(EMPTY)["process_resident_memory_bytes"] > 1_000_000
+
+
+def test_names_follow_the_conventions_of_prometheus() -> None:
+    for family in text_string_to_metric_families(scrape(FULL).text):
+        assert family.documentation.endswith("."), family.name
+        assert re.fullmatch(r"(rocketmq_namesrv|rocketmq_nameserver|process)_[a-z_]+", family.name)
+        assert family.type in {"counter", "gauge"}
+        assert not re.search(r"_(ms|millis|kb|mb|minutes)(_|$)", family.name)
+
+
+def test_no_label_can_grow_with_the_cluster() -> None:
+    labels = {
+        label
+        for family in text_string_to_metric_families(scrape(FULL).text)
+        for sample in family.samples
+        for label in sample.labels
+    }
+
+    assert labels == {
+        "version",
+        "python",
+        "event_loop",
+        "reason",
+        "request_type",
+        "result",
+        "operation",
+        "state",
+    }
+
+
+def test_openmetrics_is_spoken_to_who_asks_for_it() -> None:
+    text, content_type = render_metrics(FULL, "application/openmetrics-text; version=1.0.0")
+
+    assert text.endswith(b"# EOF\n")
+    assert content_type.startswith("application/openmetrics-text")
+
+
+@pytest.mark.parametrize(("code", "name"), [(105, "GET_ROUTEINFO_BY_TOPIC"), (-1, "OTHER"), (4711, "OTHER")])
+def test_request_types_have_javas_names(code: int, name: str) -> None:
+    assert request_type_name(code) == name
+
+
+@pytest.mark.parametrize(("code", "name"), [(0, "success"), (17, "topic_not_exist"), (4711, "other")])
+def test_results_have_names(code: int, name: str) -> None:
+    assert result_name(code) == name

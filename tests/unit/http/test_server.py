@@ -1,0 +1,219 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from namekeeper.http import server as module
+from namekeeper.http.health import HealthState, Phase
+from namekeeper.http.server import OperatorHttpServer
+from namekeeper.http.stats import NameServerStats
+from tests.support.loops import both_loops
+
+
+@dataclass
+class Answer:
+    status: int
+    text: str
+    headers: dict[str, str]
+
+
+@dataclass
+class Site:
+    """A server on loopback, what it is told about the name server, and a client."""
+
+    state: HealthState = field(default_factory=lambda: HealthState(phase=Phase.SERVING))
+    nsaddr: str = "10.0.0.1:9876;10.0.0.2:9876"
+    topics: int = 7
+
+    def __post_init__(self) -> None:
+        self.server = OperatorHttpServer(
+            "127.0.0.1", 0, metrics=self.stats, health=lambda: self.state, nsaddr=lambda: self.nsaddr
+        )
+
+    def stats(self) -> NameServerStats:
+        if self.topics < 0:
+            raise RuntimeError("a bug")
+        return NameServerStats(version="1", start_time_seconds=1.0, topics=self.topics)
+
+    async def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        url = f"http://127.0.0.1:{self.server.port}{path}"
+        async with (
+            aiohttp.ClientSession() as session,
+            session.request(method, url, headers=headers) as response,
+        ):
+            return Answer(response.status, await response.text(), dict(response.headers))
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    async with site.server:
+        yield site
+
+
+async def test_the_index_names_every_page(site: Site) -> None:
+    answer = await site.ask("/")
+
+    assert answer.status == 200
+    for path in ("/metrics", "/healthz", "/readyz", "/rocketmq/nsaddr"):
+        assert path in answer.text
+
+
+@both_loops
+async def test_metrics_are_those_of_now(site: Site) -> None:
+    assert "\nrocketmq_namesrv_topics 7.0\n" in (await site.ask("/metrics")).text
+    site.topics = 8
+    answer = await site.ask("/metrics")
+
+    assert "\nrocketmq_namesrv_topics 8.0\n" in answer.text
+    assert answer.headers["Content-Type"].startswith("text/plain; version=")
+
+
+async def test_healthz_says_that_the_process_lives(site: Site) -> None:
+    site.state = HealthState(phase=Phase.DRAINING)
+    answer = await site.ask("/healthz")
+
+    assert (answer.status, answer.text) == (200, '{"status":"ok"}')
+    assert answer.headers["Content-Type"] == "application/json"
+
+
+async def test_readyz_tells_clients_to_stay_away_while_it_drains(site: Site) -> None:
+    assert (await site.ask("/readyz")).text == '{"status":"ok","ready":true,"reasons":{}}'
+    site.state = HealthState(phase=Phase.DRAINING)
+    answer = await site.ask("/readyz")
+
+    assert answer.status == 503
+    assert answer.text == '{"status":"draining","ready":false,"reasons":{"draining":"it is stopping"}}'
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [("", 200), ("?strict=0", 200), ("?strict=1", 503), ("?strict=true", 503)]
+)
+async def test_degraded_is_unready_for_the_strict_only(site: Site, query: str, status: int) -> None:
+    site.state = HealthState(phase=Phase.SERVING, degraded={"journal": "full"})
+    answer = await site.ask(f"/readyz{query}")
+
+    assert answer.status == status
+    assert '"reasons":{"journal":"full"}' in answer.text
+
+
+@pytest.mark.parametrize("path", ["/rocketmq/nsaddr", "/rocketmq/nsaddr-unit1?nofix=1"])
+async def test_the_address_list_is_one_line_of_text(site: Site, path: str) -> None:
+    answer = await site.ask(path)
+
+    assert (answer.status, answer.text) == (200, "10.0.0.1:9876;10.0.0.2:9876\n")
+    assert answer.headers["Content-Type"].startswith("text/plain")
+
+
+async def test_without_an_address_list_it_says_what_to_set(site: Site) -> None:
+    site.nsaddr = ""
+    answer = await site.ask("/rocketmq/nsaddr")
+
+    assert answer.status == 404
+    assert "addressServerList" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/nope", "/metrics/", "/rocketmq/nsaddrx", "/rocketmq/nsaddr-a/b"])
+async def test_unknown_paths_are_answered_in_a_line(site: Site, path: str) -> None:
+    answer = await site.ask(path)
+
+    assert (answer.status, answer.text) == (404, f"nothing at {path}; / lists what there is\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+async def test_other_methods_are_refused(site: Site, method: str) -> None:
+    answer = await site.ask("/metrics", method)
+
+    assert answer.status == 405
+    assert answer.headers["Allow"] == "GET, HEAD"
+    assert "read only" in answer.text
+
+
+async def test_head_is_answered_without_a_body(site: Site) -> None:
+    answer = await site.ask("/readyz", "HEAD")
+
+    assert (answer.status, answer.text) == (200, "")
+
+
+async def test_a_bug_is_logged_and_answered(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    site.topics = -1
+    answer = await site.ask("/metrics")
+
+    assert answer.status == 500
+    assert [record.getMessage() for record in caplog.records] == ["the HTTP page /metrics failed"]
+    assert (await site.ask("/healthz")).status == 200
+
+
+async def test_each_connection_carries_one_request(site: Site) -> None:
+    assert (await site.ask("/healthz")).headers["Connection"] == "close"
+
+
+async def test_bytes_that_are_not_http_are_not_logged_as_errors(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
+    writer.write(b"\x00\x00\x00\x2d\x01\x00\x00\x29 garbage\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+
+    assert answer.startswith((b"HTTP/1.0 400", b"HTTP/1.1 400"))
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@both_loops
+async def test_a_silent_connection_is_closed_in_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    due: list[web.RequestHandler] = []
+    abort = module._abort
+    monkeypatch.setattr(module, "CONNECTION_SECONDS", 0)
+    monkeypatch.setattr(module, "_abort", due.append)
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
+    while not due or due[0].transport is None:  # noqa: ASYNC110 - aiohttp tells nobody
+        await asyncio.sleep(0)
+
+    abort(due[0])
+
+    assert await reader.read() == b""
+    abort(due[0])  # what is gone may be aborted again
+    writer.close()
+
+
+@both_loops
+async def test_connections_over_the_limit_are_closed_on_arrival(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_CONNECTIONS", 0)
+
+    with pytest.raises(aiohttp.ClientError):
+        await site.ask("/healthz")
+    monkeypatch.setattr(module, "MAX_CONNECTIONS", 1)
+    assert (await site.ask("/healthz")).status == 200
+
+
+@both_loops
+async def test_a_port_in_use_is_one_warning_and_no_error(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = OperatorHttpServer(
+        "127.0.0.1", site.server.port, metrics=site.stats, health=lambda: site.state, nsaddr=lambda: ""
+    )
+    async with other:
+        assert other.port is None
+        assert (await site.ask("/healthz")).status == 200
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert f"can't listen at 127.0.0.1:{site.server.port}" in caplog.text
+    assert "httpPort" in caplog.text
+
+
+async def test_it_may_be_closed_twice_and_is_gone_then(site: Site) -> None:
+    port = site.server.port
+    await site.server.close()
+    await site.server.close()
+
+    assert site.server.port is None
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)

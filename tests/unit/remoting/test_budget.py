@@ -1,0 +1,71 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from namekeeper.remoting.budget import BodyBudget, Lease
+
+
+def _nothing() -> None:
+    pass
+
+
+def test_what_fits_is_granted_at_once():
+    budget = BodyBudget(10)
+    assert budget.ask(4, _nothing).is_granted
+    assert budget.ask(6, _nothing).is_granted
+    assert budget.in_flight == 10
+    assert not budget.ask(1, _nothing).is_granted
+
+
+def test_waiters_are_granted_in_the_order_of_asking_also_if_a_later_one_would_fit():
+    budget, granted = BodyBudget(10), []
+    first = budget.ask(8, _nothing)
+    budget.ask(9, lambda: granted.append("large"))
+    budget.ask(1, lambda: granted.append("small"))
+    assert granted == []
+    first.release()
+    assert granted == ["large", "small"]
+    assert budget.in_flight == 10
+
+
+def test_a_waiter_that_gives_up_makes_room_for_the_next():
+    budget, granted = BodyBudget(10), []
+    budget.ask(5, _nothing)
+    large = budget.ask(10, lambda: granted.append("large"))
+    budget.ask(5, lambda: granted.append("small"))
+    large.release()
+    assert granted == ["small"]
+    assert budget.waiting == 0
+
+
+def test_releasing_twice_gives_back_once():
+    budget = BodyBudget(10)
+    lease, _other = budget.ask(5, _nothing), budget.ask(5, _nothing)
+    lease.release()
+    lease.release()
+    assert budget.in_flight == 5
+
+
+def test_more_than_the_whole_budget_is_admitted_alone():
+    budget, granted = BodyBudget(10), []
+    small = budget.ask(1, _nothing)
+    budget.ask(1_000, lambda: granted.append("huge"))
+    assert granted == []
+    small.release()
+    assert granted == ["huge"]
+    assert budget.in_flight == 10
+
+
+@given(st.lists(st.integers(1, 15) | st.integers(-5, -1), max_size=40))
+def test_the_bound_holds_and_nobody_is_forgotten(steps: list[int]):
+    budget = BodyBudget(10)
+    leases: list[Lease] = []
+    for step in steps:
+        if step > 0:
+            leases.append(budget.ask(step, _nothing))
+        elif leases:
+            leases.pop(step % len(leases)).release()
+        granted = [lease for lease in leases if lease.is_granted]
+        assert budget.in_flight == sum(lease.size for lease in granted) <= 10
+        assert budget.waiting == len(leases) - len(granted)
+        assert granted == leases[: len(granted)]  # first come, first served
+        assert len(granted) == len(leases) or budget.in_flight + leases[len(granted)].size > 10

@@ -1,0 +1,494 @@
+import itertools
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from namekeeper.errors import RequestError
+from namekeeper.remoting import connection as module
+from namekeeper.remoting.budget import BodyBudget
+from namekeeper.remoting.connection import LARGE_FRAME_BYTES, ServerConnection
+from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.command import RemotingCommand, Response, request
+from tests.support.waiting import eventually, turns
+from tests.unit.remoting.joined import Joined, decoded, echo, frame
+
+both_paths = pytest.mark.parametrize("at_once", [True, False], ids=["pipelined", "single"])
+
+LARGE = b"x" * (LARGE_FRAME_BYTES + 1)
+
+
+class Later:
+    """A handler that answers everything later, when told to."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[RemotingCommand, ServerConnection]] = []
+
+    def __call__(self, request: RemotingCommand, connection: ServerConnection) -> None:
+        self.waiting.append((request, connection))
+
+    def answer(self, count: int = 1_000_000) -> None:
+        ready, self.waiting = self.waiting[:count], self.waiting[count:]
+        for waiting, connection in ready:
+            connection.respond(waiting, Response())
+
+
+async def test_requests_of_one_read_are_answered_in_one_write():
+    joined = Joined()
+    joined.deliver(frame(1, body=b"a") + frame(2, body=b"b"))
+    (written,) = joined.transport.writes
+    assert [(answer.opaque, answer.flag, answer.body) for answer in decoded(written)] == [
+        (1, 1, b"a"),
+        (2, 1, b"b"),
+    ]
+
+
+async def test_the_application_hears_of_a_connection_when_it_is_made():
+    joined = Joined()
+    assert joined.connected == [joined.channel]
+    assert joined.context.connections == {joined.connection}
+    assert joined.context.counters.connections_total == 1
+
+
+@given(cuts=st.lists(st.integers(min_value=0), max_size=6))
+async def test_however_the_stream_is_cut_the_answers_are_the_same(cuts: list[int]):
+    joined = Joined()
+    stream = b"".join(frame(opaque, body=b"x" * opaque) for opaque in range(5))
+    edges = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
+    for start, end in itertools.pairwise(edges):
+        joined.deliver(stream[start:end])
+    assert [(answer.opaque, len(answer.body)) for answer in joined.answers] == [(n, n) for n in range(5)]
+    assert joined.connection.bytes_in == len(stream)
+    assert joined.connection.bytes_out == len(joined.transport.written)
+
+
+class TestWhoGetsAnAnswer:
+    @both_paths
+    async def test_oneway_requests_are_handled_and_never_answered(self, at_once: bool):
+        seen = []
+        joined = Joined(lambda request, _: seen.append(request.opaque) or Response())
+        joined.deliver_frames([frame(1, oneway=True), frame(2)], at_once=at_once)
+        assert seen == [1, 2]
+        assert joined.answered == [2]
+
+    @both_paths
+    async def test_errors_of_oneway_requests_are_not_answered_either(self, at_once: bool):
+        joined = Joined(_raise(RuntimeError("bug")))
+        joined.deliver_frames([frame(1, oneway=True), frame(2, flag=2 | 8)], at_once=at_once)
+        assert joined.transport.written == b""
+        assert joined.context.counters.handler_errors == 2
+
+    @both_paths
+    async def test_response_frames_that_nobody_waits_for_are_ignored(self, at_once: bool):
+        seen = []
+        joined = Joined(lambda request, _: seen.append(request.opaque) or Response())
+        joined.deliver_frames([frame(1, flag=1), frame(2, flag=3), frame(3, flag=4)], at_once=at_once)
+        assert seen == [3]
+        assert joined.answered == [3]
+        assert joined.channel.is_open
+
+    async def test_equal_opaques_are_answered_each(self):
+        joined = Joined()
+        joined.deliver(frame(7, body=b"a") + frame(7, body=b"b"))
+        assert [answer.body for answer in joined.answers] == [b"a", b"b"]
+
+
+class TestFailures:
+    @both_paths
+    async def test_a_bug_is_answered_logged_with_its_connection_and_survived(self, caplog, at_once: bool):
+        joined = Joined(lambda request, _: Response() if request.code == 105 else 1 / 0)
+        joined.deliver_frames([frame(1, code=99), frame(2)], at_once=at_once)
+        assert [(it.opaque, it.code, it.remark) for it in joined.answers] == [
+            (1, 1, "ZeroDivisionError: division by zero"), (2, 0, None),
+        ]  # fmt: skip
+        (line,) = caplog.records
+        assert line.name == "namekeeper.remoting"
+        assert line.exc_info
+        assert "192.0.2.1:5" in line.getMessage()
+        assert joined.context.counters.handler_errors == 1
+
+    async def test_a_flood_of_bugs_is_no_flood_of_log_lines(self, caplog):
+        joined = Joined(_raise(RuntimeError("bug")))
+        joined.deliver(frame() * 100)
+        assert len(joined.answers) == 100
+        assert len(caplog.records) <= 20
+
+    async def test_a_request_that_can_not_be_served_gets_its_code_and_remark(self, caplog):
+        joined = Joined(_raise(RequestError(17, "No topic route info")))
+        joined.deliver(frame(1))
+        assert [(it.opaque, it.code, it.remark) for it in joined.answers] == [(1, 17, "No topic route info")]
+        assert not caplog.records
+
+    async def test_an_answer_that_can_not_be_encoded_is_a_bug_too(self):
+        joined = Joined(lambda *_: Response(body="text"))
+        joined.deliver(frame(1))
+        assert [it.code for it in joined.answers] == [1]
+
+    async def test_later_failures_are_answered_in_the_same_way(self):
+        later = Later()
+        joined = Joined(later)
+        joined.deliver(frame(1) + frame(2))
+        (first, connection), (second, _) = later.waiting
+        connection.respond_failure(first, RequestError(2, "busy"))
+        connection.respond_failure(second, KeyError("x"))
+        assert [(it.code, it.remark) for it in joined.answers] == [(2, "busy"), (1, "KeyError: 'x'")]
+
+    async def test_broken_frames_close_after_what_came_before_was_answered(self, caplog):
+        joined = Joined()
+        joined.deliver(frame(1) + b"\0\0\0\1garbage" + frame(2))
+        assert joined.answered == [1]
+        assert joined.transport.is_closed
+        assert not joined.channel.is_open
+        assert joined.context.counters.protocol_errors == 1
+        assert "192.0.2.1:5" in caplog.text
+
+
+class TestAnswersGivenLater:
+    @both_paths
+    async def test_later_answers_go_out_in_any_order(self, at_once: bool):
+        later = Later()
+        joined = Joined(later)
+        joined.deliver_frames([frame(1), frame(2)], at_once=at_once)
+        assert joined.transport.written == b""
+        assert not joined.connection.is_settled
+        for waiting, connection in reversed(later.waiting):
+            connection.respond(waiting, Response())
+        assert joined.answered == [2, 1]
+        assert joined.connection.is_settled
+
+    async def test_only_the_first_of_two_answers_goes_out(self):
+        later = Later()
+        joined = Joined(later)
+        joined.deliver(frame(1))
+        ((request, connection),) = later.waiting
+        connection.respond(request, Response())
+        connection.respond(request, Response())
+        assert joined.answered == [1]
+
+    async def test_answers_to_unknown_requests_go_nowhere(self):
+        joined = Joined()
+        joined.connection.respond(request(105), Response())
+        assert joined.transport.written == b""
+
+    async def test_oneway_requests_are_settled_without_an_answer(self):
+        later = Later()
+        joined = Joined(later)
+        joined.deliver(frame(1, oneway=True))
+        later.answer()
+        assert joined.transport.written == b""
+        assert joined.connection.is_settled
+
+    async def test_answers_after_the_end_go_nowhere(self):
+        later = Later()
+        joined = Joined(later)
+        joined.deliver(frame(1))
+        joined.connection.close()
+        later.answer()
+        assert joined.transport.written == b""
+
+    @both_paths
+    @pytest.mark.parametrize("ending", [None, RuntimeError("bug")])
+    async def test_an_answer_from_within_the_handler_is_the_only_one(
+        self, ending: Exception | None, at_once: bool
+    ):
+        def handler(request: RemotingCommand, connection: ServerConnection) -> None:
+            connection.respond(request, Response(remark="early"))
+            if ending is not None:
+                raise ending
+
+        joined = Joined(handler)
+        joined.deliver_frames([frame(1), frame(2)], at_once=at_once)
+        assert [answer.remark for answer in joined.answers] == ["early", "early"]
+        assert joined.connection.is_settled
+
+    async def test_a_handler_may_answer_an_earlier_request(self):
+        kept: list[RemotingCommand] = []
+
+        def handler(request: RemotingCommand, connection: ServerConnection) -> Response | None:
+            if not kept:
+                kept.append(request)
+                return None
+            connection.respond(kept[0], Response())
+            return Response()
+
+        joined = Joined(handler)
+        joined.deliver(frame(1) + frame(2))
+        assert sorted(joined.answered) == [1, 2]
+        assert joined.connection.is_settled
+
+    @both_paths
+    async def test_only_so_many_requests_of_a_connection_wait(self, at_once: bool):
+        later = Later()
+        joined = Joined(later)
+        frames = [frame(n) for n in range(100)]
+        for data in [b"".join(frames)] if at_once else frames:
+            if joined.transport.is_reading():
+                joined.deliver(data)
+        assert len(later.waiting) == module.MAX_DEFERRED
+        assert joined.channel.is_paused
+        assert joined.connection.is_held_up
+        assert not joined.transport.is_reading()
+        later.answer(1)
+        await turns()
+        assert len(later.waiting) == module.MAX_DEFERRED - (not at_once)
+        later.answer()
+        await turns()
+        later.answer()
+        await turns()
+        assert joined.transport.is_reading()
+        assert not joined.channel.is_paused
+        assert len(joined.answers) == (100 if at_once else module.MAX_DEFERRED)
+
+
+class TestTurns:
+    async def test_a_long_read_is_served_in_turns_and_reading_stops_meanwhile(self):
+        joined = Joined()
+        joined.deliver(b"".join(frame(n) for n in range(1_000)))
+        assert len(joined.answers) == module.REQUESTS_PER_TURN
+        assert not joined.transport.is_reading()
+        await turns(10)
+        assert joined.answered == list(range(1_000))
+        assert joined.transport.is_reading()
+
+    async def test_large_answers_make_short_turns(self):
+        joined = Joined(lambda *_: Response(body=b"x" * module.ANSWER_BYTES_PER_TURN))
+        joined.deliver(frame(1) + frame(2) + frame(3))
+        assert joined.answered == [1]
+        await turns()
+        assert joined.answered == [1, 2, 3]
+
+
+class TestSlowReaders:
+    async def test_a_peer_that_does_not_read_is_not_read_from(self):
+        joined = Joined(lambda *_: Response(body=b"x" * 100_000))
+        joined.transport.peer_reads = False
+        for n in range(1_000):
+            if joined.transport.is_reading():
+                joined.deliver(frame(n))
+                await turns(1)
+        assert joined.transport.get_write_buffer_size() < 2 * module.WRITE_BUFFER_BYTES
+        assert joined.channel.is_paused
+        assert not joined.connection.is_held_up  # its own fault: it may be closed as idle
+        joined.transport.read_everything()
+        await turns()
+        assert joined.transport.is_reading()
+        assert joined.context.counters.reading_pauses == 1
+
+    async def test_what_was_decoded_already_waits_too(self):
+        handled = []
+        joined = Joined(lambda request, _: handled.append(request.opaque) or Response(body=b"x" * 100_000))
+        joined.transport.peer_reads = False
+        joined.deliver(b"".join(frame(n) for n in range(100)))
+        await turns(20)
+        assert len(handled) < 10
+        joined.transport.read_everything()
+        await eventually(lambda: len(joined.answers) == 100)
+        assert handled == list(range(100))
+
+    async def test_a_broken_frame_behind_the_queue_closes_when_the_queue_is_served(self):
+        joined = Joined(lambda *_: Response(body=b"x" * 600_000))
+        joined.transport.peer_reads = False
+        joined.deliver(frame(1) + frame(2) + b"\xff\xff\xff\xff")
+        await turns()
+        assert joined.channel.is_open
+        joined.transport.read_everything()
+        await eventually(lambda: joined.transport.is_closed)
+        assert joined.answered == [1, 2]
+
+    async def test_a_closed_connection_is_ended_even_if_its_peer_never_reads(self, monkeypatch):
+        monkeypatch.setattr(module, "FLUSH_SECONDS", 0.01)
+        joined = Joined()
+        joined.transport.peer_reads = False
+        joined.deliver(frame(1))
+        joined.connection.close()
+        assert not joined.transport.is_aborted
+        await eventually(lambda: joined.transport.is_aborted)
+        await turns()
+        assert not joined.context.connections
+
+
+class TestEndings:
+    @pytest.mark.parametrize("end", ["close", "abort", "eof", "lost"])
+    async def test_the_channel_is_closed_at_once_and_announced_once(self, end: str):
+        joined = Joined(Later())
+        joined.deliver(frame(1))
+        {
+            "close": joined.connection.close,
+            "abort": joined.connection.abort,
+            "eof": joined.transport.end_of_stream,
+            "lost": lambda: joined.connection.connection_lost(ConnectionResetError()),
+        }[end]()
+        assert not joined.channel.is_open
+        joined.connection.close()
+        await turns()
+        assert joined.closed == [joined.channel]
+        assert not joined.context.connections
+        assert joined.context.counters.bytes_in == len(frame(1))
+
+    async def test_nothing_is_handled_after_a_handler_closed_the_connection(self):
+        def handler(request: RemotingCommand, connection: ServerConnection) -> Response:
+            connection.close()
+            return Response()
+
+        joined = Joined(handler)
+        joined.deliver(frame(1))
+        await turns()
+        assert joined.transport.written == b""
+        assert joined.closed == [joined.channel]
+
+
+class TestSerializeType:
+    @both_paths
+    async def test_answers_have_the_servers_own_form(self, at_once: bool):
+        joined = Joined(serialize_type=SerializeType.ROCKETMQ)
+        joined.deliver_frames([frame(1), frame(2)], at_once=at_once)
+        assert joined.transport.written[4] == SerializeType.ROCKETMQ
+        assert joined.answered == [1, 2]
+
+    async def test_binary_requests_are_answered_in_json_by_default(self):
+        joined = Joined()
+        joined.deliver(encode_command(request(105, opaque=3), SerializeType.ROCKETMQ))
+        assert joined.transport.written[4] == SerializeType.JSON
+        assert joined.answered == [3]
+
+    async def test_cpp_clients_never_get_a_binary_header(self):
+        joined = Joined(serialize_type=SerializeType.ROCKETMQ)
+        command = request(105, opaque=1)
+        command.language = "CPP"
+        joined.deliver(encode_command(command))
+        assert joined.transport.written[4] == SerializeType.JSON
+
+
+class TestLargeFrames:
+    async def test_a_frame_has_its_place_in_the_budget_from_its_announcement_to_its_answer(self):
+        budget, later = BodyBudget(1 << 20), Later()
+        joined = Joined(later, budget=budget)
+        data = frame(1, body=LARGE)
+        joined.deliver(data[:100])
+        assert budget.in_flight == len(data)
+        joined.deliver(data[100:])
+        assert budget.in_flight == len(data)
+        later.answer()
+        assert budget.in_flight == 0
+        assert joined.answered == [1]
+
+    @pytest.mark.parametrize("cut", [0, 3, 100])
+    async def test_a_frame_answered_at_once_gives_its_place_back(self, cut: int):
+        joined = Joined()
+        data = frame(1, body=LARGE)
+        joined.deliver(data[:cut])
+        joined.deliver(data[cut:] + frame(2))
+        assert joined.answered == [1, 2]
+        assert joined.context.budget.in_flight == 0
+
+    @pytest.mark.parametrize("end", ["close", "eof"])
+    @pytest.mark.parametrize("is_whole", [True, False])
+    async def test_a_close_gives_the_place_back(self, end: str, is_whole: bool):
+        joined = Joined(Later())
+        data = frame(1, body=LARGE)
+        joined.deliver(data if is_whole else data[:100])
+        assert joined.context.budget.in_flight > 0
+        (joined.connection.close if end == "close" else joined.transport.end_of_stream)()
+        assert joined.context.budget.in_flight == 0
+
+    @pytest.mark.parametrize("is_whole", [True, False])
+    async def test_reading_stops_while_there_is_no_room(self, is_whole: bool):
+        budget = BodyBudget(len(frame(1, body=LARGE)))
+        first, second = Joined(Later(), budget=budget), Joined(budget=budget)
+        first.deliver(frame(1, body=LARGE))
+        data = frame(2, body=LARGE)
+        second.deliver(data if is_whole else data[:100])
+        assert second.channel.is_paused
+        assert second.connection.is_held_up
+        assert not second.transport.is_reading()
+        assert budget.waiting == 1
+        assert second.transport.written == b""
+        first.connection.close()
+        await turns()
+        if not is_whole:
+            assert second.transport.is_reading()
+            second.deliver(data[100:])
+        assert second.answered == [2]
+        assert not second.channel.is_paused
+        assert budget.in_flight == 0
+
+    async def test_small_frames_never_wait_for_large_ones_of_others(self):
+        budget = BodyBudget(1)
+        first, second = Joined(Later(), budget=budget), Joined(budget=budget)
+        first.deliver(frame(1, body=LARGE))
+        assert budget.in_flight == 1
+        second.deliver(frame(2))
+        assert second.answered == [2]
+
+    async def test_a_waiter_that_leaves_loses_its_place(self):
+        budget = BodyBudget(len(frame(1, body=LARGE)))
+        first, second, third = (Joined(Later(), budget=budget) for _ in range(3))
+        for joined in (first, second, third):
+            joined.deliver(frame(1, body=LARGE))
+        second.connection.close()
+        first.connection.close()
+        await turns()
+        assert len(third.context.handler.waiting) == 1  # type: ignore[attr-defined]
+        assert budget.waiting == 0
+
+    async def test_several_large_frames_of_one_read_are_admitted_in_order(self):
+        later = Later()
+        joined = Joined(later, budget=BodyBudget(len(LARGE)))
+        joined.deliver(frame(1, body=LARGE) + frame(2, body=LARGE) + frame(3, body=LARGE)[:100])
+        for opaque in (1, 2):
+            assert [request.opaque for request, _ in later.waiting] == [opaque]
+            later.answer()
+            await turns()
+        joined.deliver(frame(3, body=LARGE)[100:])
+        later.answer()
+        assert joined.answered == [1, 2, 3]
+        assert joined.context.budget.in_flight == 0
+
+    async def test_an_admitted_frame_that_does_not_arrive_ends_the_connection(self, caplog):
+        joined = Joined(large_frame_seconds=0.02)
+        joined.deliver(frame(1, body=LARGE)[:100])
+        await eventually(lambda: joined.closed)
+        assert joined.context.budget.in_flight == 0
+        assert joined.context.counters.overdue_closes == 1
+        assert "did not arrive" in caplog.text
+
+    async def test_the_deadline_counts_from_admission_and_ends_with_the_frame(self):
+        budget = BodyBudget(len(LARGE))
+        first = Joined(Later(), budget=budget)
+        first.deliver(frame(1, body=LARGE))
+        second = Joined(budget=budget, large_frame_seconds=0.02)
+        data = frame(2, body=LARGE)
+        second.deliver(data[:100])
+        third = Joined(large_frame_seconds=0.02)
+        third.deliver(data[:100])
+        await eventually(lambda: third.closed)  # as long as this took, the second waited for admission
+        assert second.channel.is_open
+        first.connection.close()
+        await turns()
+        second.deliver(data[100:])
+        third = Joined(large_frame_seconds=0.02)
+        third.deliver(data[:100])
+        await eventually(lambda: third.closed)
+        assert second.channel.is_open
+
+    async def test_many_small_pieces_of_a_large_frame_ask_once(self):
+        joined = Joined()
+        data = frame(1, body=LARGE)
+        for start in range(0, len(data), 1_000):
+            joined.deliver(data[start : start + 1_000])
+            assert joined.context.budget.in_flight in (0, len(data))
+        assert joined.answered == [1]
+
+
+async def test_logging_needs_no_configuration():
+    assert logging.getLogger("namekeeper.remoting").level == logging.NOTSET
+    assert echo(request(105, body=b"b"), None).body == b"b"  # type: ignore[arg-type]
+
+
+def _raise(error: Exception):
+    def handler(_request: RemotingCommand, _connection: ServerConnection) -> Response:
+        raise error
+
+    return handler

@@ -1,0 +1,46 @@
+import asyncio
+
+import pytest
+
+from namekeeper.errors import ConfigError
+from namekeeper.remoting.reception import parse_networks
+from namekeeper.remoting.server import RemotingServer
+from tests.support.loops import both_loops
+from tests.support.peer import connect
+from tests.support.waiting import eventually
+from tests.unit.remoting.joined import echo
+
+LOCAL = "127.0.0.1"
+
+
+def test_networks_are_parsed_and_the_bad_one_is_named():
+    assert [str(network) for network in parse_networks([" 10.0.0.1/8", "::1"])] == ["10.0.0.0/8", "::1/128"]
+    with pytest.raises(ConfigError, match=r"'10\.0\.0\.0/33'"):
+        parse_networks(["10.0.0.0/33"])
+
+
+@both_loops
+async def test_newcomers_count_as_connections():
+    async with (
+        RemotingServer(echo, host=LOCAL, port=0, max_connections=1) as server,
+        connect(server.addresses[0]),
+    ):
+        await eventually(lambda: server.read_counters().connections_greeting == 1)
+        async with connect(server.addresses[0]) as refused:
+            assert await refused.is_closed_by_server()
+        assert server.read_counters().connections_refused == 1
+
+
+@both_loops
+async def test_many_newcomers_at_once_become_connections():
+    async with RemotingServer(echo, host=LOCAL, port=0) as server:
+        addr = server.addresses[0]
+
+        async def visit() -> int:
+            async with connect(addr) as peer:
+                return (await peer.ask()).code
+
+        for _ in range(2):
+            assert set(await asyncio.gather(*(visit() for _ in range(100)))) == {0}
+        assert server.read_counters().connections_total == 200
+        await eventually(lambda: not server.connections)

@@ -1,0 +1,138 @@
+import ssl
+from pathlib import Path
+
+import pytest
+
+from namekeeper.errors import ConfigError
+from namekeeper.remoting.tls_contexts import (
+    check_server_settings,
+    client_context,
+    openssl_cipher_name,
+    server_context,
+)
+from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings
+from tests.support.certificates import Certificates
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    return Certificates(tmp_path)
+
+
+def settings_of(certificates: Certificates, **changes: object) -> TlsSettings:
+    cert, key = certificates.issue("server")
+    return TlsSettings(
+        **{"test_mode": False, "server_cert_path": str(cert), "server_key_path": str(key), **changes}
+    )
+
+
+def test_a_required_client_certificate_needs_somebody_to_trust():
+    settings = TlsSettings(test_mode=False, need_client_auth=ClientAuth.REQUIRE)
+    with pytest.raises(ConfigError, match=r"trustCertPath.*or use optional"):
+        check_server_settings(settings)
+    check_server_settings(TlsSettings(need_client_auth=ClientAuth.REQUIRE))
+
+
+def test_test_mode_needs_no_files():
+    assert server_context(TlsSettings(server_cert_path="/missing")).verify_mode is ssl.CERT_NONE
+
+
+@pytest.mark.parametrize(
+    ("auth", "verifies", "mode"),
+    [
+        (ClientAuth.NONE, True, ssl.CERT_NONE),
+        (ClientAuth.OPTIONAL, False, ssl.CERT_NONE),
+        (ClientAuth.OPTIONAL, True, ssl.CERT_OPTIONAL),
+        (ClientAuth.REQUIRE, False, ssl.CERT_REQUIRED),
+        (ClientAuth.REQUIRE, True, ssl.CERT_REQUIRED),
+    ],
+)
+def test_client_certificates_are_asked_for_as_configured(certificates, auth, verifies, mode):
+    settings = settings_of(
+        certificates,
+        need_client_auth=auth,
+        auth_client=verifies,
+        server_trust_cert_path=str(certificates.trust),
+    )
+    assert server_context(settings).verify_mode is mode
+
+
+def test_optional_certificates_are_verified_against_the_systems_authorities_without_a_file(certificates):
+    context = server_context(
+        settings_of(certificates, need_client_auth=ClientAuth.OPTIONAL, auth_client=True)
+    )
+    assert context.verify_mode is ssl.CERT_OPTIONAL
+
+
+def test_a_key_may_have_a_password(certificates):
+    cert, key = certificates.issue("locked", password="secret")
+    locked = {"server_cert_path": str(cert), "server_key_path": str(key)}
+    server_context(settings_of(certificates, **locked, server_key_password="secret"))
+    for wrong in ("", "wrong"):
+        with pytest.raises(ConfigError, match="keyPath"):
+            server_context(settings_of(certificates, **locked, server_key_password=wrong))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"server_key_path": ""}, "must both be set"),
+        ({"server_cert_path": "/missing"}, "certPath=/missing"),
+        (
+            {"need_client_auth": ClientAuth.REQUIRE, "server_trust_cert_path": "/missing"},
+            "trustCertPath=/missing",
+        ),
+        ({"ciphers": ("TLS_NO_WITH_SUCH_CIPHER",)}, "tls.ciphers"),
+        ({"protocols": ("SSLv3",)}, "SSLv3"),
+    ],
+)
+def test_what_can_not_be_used_is_named(certificates, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        server_context(settings_of(certificates, **changes))
+
+
+@pytest.mark.parametrize(
+    ("java", "openssl"),
+    [
+        ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+        ("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+        ("TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", "ECDHE-RSA-AES256-SHA384"),
+        ("TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA"),
+        ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+    ],
+)
+def test_ciphers_have_the_jdks_names(certificates, java, openssl):
+    assert openssl_cipher_name(java) == openssl
+    context = server_context(settings_of(certificates, ciphers=(java, "TLS_AES_128_GCM_SHA256")))
+    old = [cipher["name"] for cipher in context.get_ciphers() if cipher["protocol"] != "TLSv1.3"]
+    assert old == [openssl]
+
+
+def test_protocols_are_a_range(certificates):
+    context = server_context(settings_of(certificates, protocols=("TLSv1.3", "TLSv1.2")))
+    assert (context.minimum_version, context.maximum_version) == (
+        ssl.TLSVersion.TLSv1_2,
+        ssl.TLSVersion.TLSv1_3,
+    )
+
+
+def test_clients_speak_tls_only_if_told():
+    assert client_context(TlsSettings()) is None
+
+
+@pytest.mark.parametrize(
+    ("test_mode", "auth_server", "mode"),
+    [(True, True, ssl.CERT_NONE), (False, False, ssl.CERT_NONE), (False, True, ssl.CERT_REQUIRED)],
+)
+def test_clients_verify_the_server_as_configured(certificates, test_mode, auth_server, mode):
+    context = client_context(
+        TlsSettings(
+            enable=True,
+            test_mode=test_mode,
+            auth_server=auth_server,
+            client_trust_cert_path=str(certificates.trust),
+        )
+    )
+    assert context is not None
+    assert context.verify_mode is mode
+    assert not context.check_hostname
