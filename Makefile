@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo demo-java test interop differential fuzz mutants bench fmt lint types layers check clean
+.PHONY: help setup dev demo demo-java test interop differential fuzz mutants bench bench-quick fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -37,8 +37,8 @@ demo: $(VENV)/.setup ## two name servers and a small fleet of brokers, in under 
 demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through namekeeper (needs java and mvn)
 	$(BIN)/python -m tests.interop.demo_java
 
-test: $(VENV)/.test ## the tests; those that need Java skip where there is none
-	$(BIN)/python -m pytest -m 'not slow'
+test: $(VENV)/.test ## the tests; those that need no peer; the others are `make interop`
+	$(BIN)/python -m pytest -m 'not interop and not slow'
 
 interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
 	$(BIN)/python -m pytest -m interop tests/interop
@@ -54,6 +54,9 @@ mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders
 	$(BIN)/python -m benchmarks.load
+
+bench-quick: $(VENV)/.test ## a smoke run of the same, in a minute
+	$(BIN)/python -m benchmarks.load --quick --results build/bench-quick
 
 fmt: $(VENV)/.dev ## format and sort
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
