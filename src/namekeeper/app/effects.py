@@ -1,6 +1,7 @@
 """What follows from a change: log lines, counters, notifications. The one place that decides it."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from namekeeper.app.log_lines import log_change
 from namekeeper.route.events import (
@@ -17,6 +18,9 @@ from namekeeper.route.events import (
 
 __all__ = ["EffectCounters", "Effects"]
 
+ENDS = (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, Cause.STALE)
+"""Reasons for which a live registration ends."""
+
 
 class EffectCounters:
     """Plain integers for /metrics: what happened to the tables since the start."""
@@ -32,9 +36,7 @@ class EffectCounters:
         """Topic rows that are new, different or gone."""
         self.kv_changes = 0
         self.min_id_changes = 0
-        self.gone: dict[Cause, int] = dict.fromkeys(
-            (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, Cause.STALE), 0
-        )
+        self.gone: dict[Cause, int] = dict.fromkeys(ENDS, 0)
         """Live registrations that ended, by the reason."""
 
 
@@ -59,23 +61,48 @@ class Effects:
     def apply(self, change: Change) -> None:
         """Count, log and tell others."""
         for event in change.events:
-            match event:
-                case BrokerHeard():
-                    self.counters.heartbeats += 1
-                case BrokerLiveChanged():
-                    self.counters.registrations += event.is_new
-                case BrokerLiveGone():
-                    self.counters.gone[event.reason] += 1
-                case TopicQueuesChanged():
-                    self.counters.topic_changes += len(event.topics)
-                case KvChanged():
-                    self.counters.kv_changes += 1
-                case MinBrokerIdChanged():
-                    self.counters.min_id_changes += 1
-                    self._notify(event)
-                case ConfigChanged():
-                    self._reconfigured(event.properties)
-                case _:
-                    pass
+            effect = _EFFECTS.get(type(event))
+            if effect is not None:
+                effect(self, event)
         if change.cause is not Cause.HEARTBEAT:
             log_change(change)
+
+    def heard(self, _: BrokerHeard) -> None:
+        """Count a sign of life."""
+        self.counters.heartbeats += 1
+
+    def live_changed(self, event: BrokerLiveChanged) -> None:
+        """Count a registration that began."""
+        self.counters.registrations += event.is_new
+
+    def live_gone(self, event: BrokerLiveGone) -> None:
+        """Count a registration that ended."""
+        self.counters.gone[event.reason] += 1
+
+    def topics_changed(self, event: TopicQueuesChanged) -> None:
+        """Count rows."""
+        self.counters.topic_changes += len(event.topics)
+
+    def kv_changed(self, _: KvChanged) -> None:
+        """Count a change of the KV configuration."""
+        self.counters.kv_changes += 1
+
+    def min_id_changed(self, event: MinBrokerIdChanged) -> None:
+        """Tell the brokers of the group."""
+        self.counters.min_id_changes += 1
+        self._notify(event)
+
+    def config_changed(self, event: ConfigChanged) -> None:
+        """Let what is running follow its properties."""
+        self._reconfigured(event.properties)
+
+
+_EFFECTS: dict[type, Callable[[Effects, Any], None]] = {
+    BrokerHeard: Effects.heard,
+    BrokerLiveChanged: Effects.live_changed,
+    BrokerLiveGone: Effects.live_gone,
+    TopicQueuesChanged: Effects.topics_changed,
+    KvChanged: Effects.kv_changed,
+    MinBrokerIdChanged: Effects.min_id_changed,
+    ConfigChanged: Effects.config_changed,
+}

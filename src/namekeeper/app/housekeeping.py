@@ -54,7 +54,7 @@ class Housekeeping:
             tasks.create_task(self._wait_for_service())
 
     async def _scan(self) -> None:
-        """Look for expired brokers; after a stall one scan is left out, so that what piled up is read first."""
+        """Look for expired brokers; after a stall one scan is left out: what piled up is read first."""
         while True:
             interval_ms = self._state.settings.scan_not_active_broker_interval
             due_ms = self._clock.now().mono_ms + interval_ms

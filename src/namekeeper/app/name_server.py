@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Self
 
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
@@ -119,7 +119,7 @@ class NameServer:
         """The port that it listens at."""
         return self.server.addresses[0].port
 
-    async def __aenter__(self) -> "NameServer":
+    async def __aenter__(self) -> Self:
         """Listen first, so that brokers need not wait for the rest."""
         await self.server.start()
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))
@@ -174,8 +174,8 @@ class NameServer:
     async def _wait_until_gone(self, seconds: float) -> None:
         """Wait until every client has left, at most so long."""
         deadline = self._loop.time() + seconds
-        while self.server.connections and self._loop.time() < deadline:
-            await asyncio.sleep(LOOK_SECONDS)  # once in the life of a server
+        while self.server.connections and self._loop.time() < deadline:  # noqa: ASYNC110 - once in its life
+            await asyncio.sleep(LOOK_SECONDS)
 
     def _reconfigured(self, properties: Mapping[str, str]) -> None:
         if self._logs is not None and "logLevel" in properties:

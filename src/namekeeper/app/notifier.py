@@ -18,7 +18,7 @@ SEND_TIMEOUT_MS = 300
 """Java's; a broker that can't be reached learns it from its next look at its group."""
 
 MAX_UNDER_WAY = 1_024
-"""Notifications being sent at once: a cluster's worth of role switches; beyond it they are dropped, and logged."""
+"""Notifications being sent at once: a cluster's worth of role switches; more are dropped, and logged."""
 
 
 class Notifier:

@@ -15,6 +15,9 @@ from namekeeper.route.events import Cause
 
 __all__ = ["Operators"]
 
+EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+"""Where a server listens that doesn't know its own address: nothing that a client could connect to."""
+
 
 class Operators:
     """Answers what the HTTP pages ask; costs nothing until then."""
@@ -100,5 +103,6 @@ class Operators:
         configured = self._state.settings.address_server_list
         if configured:
             return configured
-        addresses = [str(address) for address in self._server.addresses]
-        return ";".join(address for address in addresses if not address.startswith(("0.0.0.0", "[::]")))
+        return ";".join(
+            str(address) for address in self._server.addresses if address.host not in EVERY_INTERFACE
+        )

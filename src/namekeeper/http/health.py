@@ -24,6 +24,13 @@ class Phase(StrEnum):
     """Going away: clients are asked to go elsewhere."""
 
 
+_NOT_READY = {
+    Phase.STARTING: "it does not listen yet",
+    Phase.WAITING: "needWaitForService is on: brokers get time to register",
+    Phase.DRAINING: "it is stopping",
+}
+
+
 class HealthState(Struct, frozen=True, kw_only=True):
     """What a name server knows about itself."""
 
@@ -67,13 +74,6 @@ def health_of(state: HealthState, *, strict: bool = False) -> Health:
 
 
 def _why(state: HealthState) -> dict[str, str]:
-    match state.phase:
-        case Phase.STARTING:
-            return {"starting": "it does not listen yet"}
-        case Phase.DRAINING:
-            return {"draining": "it is stopping"}
-        case Phase.WAITING:
-            left = "" if state.wait_seconds_left is None else f", {state.wait_seconds_left} s more"
-            return {"waiting": f"needWaitForService is on: brokers get time to register{left}"}
-        case Phase.SERVING:
-            return {}
+    seconds = state.wait_seconds_left
+    left = f", {seconds} s more" if state.phase is Phase.WAITING and seconds is not None else ""
+    return {state.phase.value: _NOT_READY[state.phase] + left}

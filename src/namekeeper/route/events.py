@@ -102,7 +102,7 @@ class BrokerHeard(Struct, frozen=True, tag=True):
     broker_addr: str
     gen: int
     gap_ms: int
-    """Milliseconds since it was heard before."""
+    """The longest silence that ended since the last such event, in milliseconds."""
 
 
 class BrokerGroupChanged(Struct, frozen=True, tag=True):

@@ -74,6 +74,8 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
     last_update_timestamp: int = 0
     """The same as wall time."""
     applied_bodies: AppliedBodies = field(default_factory=AppliedBodies)
+    silence_ms: int = 0
+    """The silence that a registration under way ended; the next `BrokerHeard` tells it."""
 
     @property
     def key(self) -> BrokerKey:
@@ -82,10 +84,15 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
 
     def hear(self, now: Now) -> BrokerHeard:
         """Refresh: the broker is alive at `now`."""
-        gap_ms = now.mono_ms - self.heard_at_ms
+        self.note_arrival(now)
+        gap_ms, self.silence_ms = self.silence_ms, 0
+        return BrokerHeard(self.cluster_name, self.broker_addr, self.gen, gap_ms)
+
+    def note_arrival(self, now: Now) -> None:
+        """Refresh at the arrival of a registration, which makes its events when its turn comes."""
+        self.silence_ms = max(self.silence_ms, self.idle_ms(now))
         self.heard_at_ms = now.mono_ms
         self.last_update_timestamp = now.wall_ms
-        return BrokerHeard(self.cluster_name, self.broker_addr, self.gen, gap_ms)
 
     def idle_ms(self, now: Now) -> int:
         """Milliseconds since it was last heard."""

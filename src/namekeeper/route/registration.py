@@ -82,7 +82,7 @@ class RegisterBroker:
         self.channel.note_carried(self.key, gen=tables.gen)
         live = tables.broker_live_table.get(self.key)
         if live is not None:
-            live.hear(now)
+            live.note_arrival(now)
 
     def run(self, tables: RouteTables, turn: Turn) -> Turns[RegisterResult]:
         """Apply it, or nothing of it if its connection is closed."""

@@ -111,9 +111,9 @@ class EndOfRegistration(Struct, frozen=True):
         if live is None or (self.cause is Cause.EXPIRED and not live.is_overdue(turn.now)):
             return edit.applied(None)
         removed = leave_group(edit, live.broker_name, live.broker_addr, self.cause, turn.now)
-        nobody_left = not tables.broker_live_table.over_channel(live.channel_id)
         for gone in removed:
             yield from trim_index(tables, gone.broker_name, list(gone.before))
+        nobody_left = not tables.broker_live_table.over_channel(live.channel_id)
         return edit.applied(live.channel if self.cause is Cause.EXPIRED and nobody_left else None)
 
     def _live(self, tables: RouteTables) -> BrokerLiveInfo | None:
@@ -143,7 +143,10 @@ def leave_group(
         if live.broker_addr == broker_addr:
             end_live(edit, live, cause, now)
     group = tables.broker_addr_table.get(broker_name)
-    if group is None or broker_addr not in group.broker_addrs.values():
+    if group is None:
+        return []
+    addrs = group.broker_addrs.values()
+    if addrs and broker_addr not in addrs:  # a group that a refused registration left empty goes, as in Java
         return []
     left = {broker_id: addr for broker_id, addr in group.broker_addrs.items() if addr != broker_addr}
     if not left:

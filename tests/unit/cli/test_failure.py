@@ -1,6 +1,8 @@
 import pytest
 
-from namekeeper.errors import RemotingClosedError, RemotingTimeoutError
+from namekeeper.cli.failure import describe
+from namekeeper.errors import ConfigError, RemotingClosedError, RemotingTimeoutError
+from namekeeper.wire.command import RemotingCommand
 from tests.unit.admin.fake_namesrv import DEAD, A
 from tests.unit.cli.mqadmin_tool import Tool
 
@@ -55,3 +57,15 @@ def test_refusals_with_a_known_reason_say_it(tool: Tool, code: int, remark: str,
     tool.servers[A].refusals[206] = (code, remark)
 
     assert advice in tool.run("topicList").stderr
+
+
+def test_an_answer_that_cant_be_read_counts_as_refusal(tool: Tool) -> None:
+    tool.servers[A].handle = lambda *_: RemotingCommand(body=b"<html>")
+    result = tool.run("topicList")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"mqadmin: name server {A}: its answer can't be read: ")
+
+
+def test_other_errors_are_said_as_they_are() -> None:
+    assert describe(ConfigError("set\nthis")) == "set this"

@@ -1,3 +1,4 @@
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -69,3 +70,7 @@ def test_the_console_script_runs_the_same_commands() -> None:
         main(["help"])
 
     assert ended.value.code == 0
+
+
+def test_commands_are_listed_without_being_imported() -> None:
+    assert admin.list_commands(click.Context(admin)) == list(COMMANDS)

@@ -119,6 +119,18 @@ async def test_tls_to_a_server_without_it_says_so():
             await client.invoke(str(server.addresses[0]), 105)
 
 
+@both_loops
+async def test_a_server_that_is_not_trusted_says_so():
+    tls = client_context(TlsSettings(enable=True, test_mode=False, auth_server=True))
+    contexts = TlsContexts(lambda: TlsSettings(mode=TlsMode.ENFORCING))
+    async with (
+        RemotingServer(echo, host=LOCAL, port=0, tls=contexts) as server,
+        RemotingClient(tls=tls) as client,
+    ):
+        with pytest.raises(RemotingConnectError, match="no TLS connection.*certificates"):
+            await client.invoke(str(server.addresses[0]), 105)
+
+
 async def test_the_hook_sees_each_request_before_it_is_sent():
     seen: list[dict[str, str]] = []
 
@@ -384,16 +396,20 @@ class TestClosing:
             await client.close()
 
 
-async def test_the_number_of_connections_is_bounded(client, monkeypatch):
+async def test_the_number_of_connections_that_owe_nothing_is_bounded(client, monkeypatch):
     monkeypatch.setattr(module, "MAX_CONNECTIONS", 2)
-    async with contextlib.AsyncExitStack() as stack:
+    async with contextlib.AsyncExitStack() as stack, serving() as service:
+        waiting = asyncio.create_task(client.invoke(service.addr, 105))
+        asked, connection = await service.next()
         servers = [
             await stack.enter_async_context(RemotingServer(echo, host=LOCAL, port=0)) for _ in range(4)
         ]
         for server in servers:
             await client.invoke(str(server.addresses[0]), 105)
         assert len(client._connections) == 2
-        await eventually(lambda: [len(server.connections) for server in servers] == [0, 0, 1, 1])
+        await eventually(lambda: [len(server.connections) for server in servers] == [0, 0, 0, 1])
+        connection.respond(asked, Response())
+        assert (await waiting).code == 0
 
 
 def _never_connect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -327,16 +327,26 @@ class TestEndings:
         assert not joined.context.connections
         assert joined.context.counters.bytes_in == len(frame(1))
 
-    async def test_nothing_is_handled_after_a_handler_closed_the_connection(self):
+    @pytest.mark.parametrize("count", [1, 2, 1_000])
+    async def test_nothing_is_answered_after_a_handler_closed_the_connection(self, count: int):
         def handler(request: RemotingCommand, connection: ServerConnection) -> Response:
             connection.close()
             return Response()
 
         joined = Joined(handler)
-        joined.deliver(frame(1))
+        joined.deliver(frame(1) * count)
         await turns()
         assert joined.transport.written == b""
         assert joined.closed == [joined.channel]
+
+    async def test_what_is_queued_is_not_handled_after_a_close(self):
+        handled = []
+        joined = Joined(lambda request, _: handled.append(request.opaque) or Response())
+        joined.deliver(frame(1) * 1_000)
+        joined.connection.close()
+        await turns(20)
+        assert len(handled) == module.REQUESTS_PER_TURN
+        assert "192.0.2.1:5" in repr(joined.connection)
 
 
 class TestSerializeType:

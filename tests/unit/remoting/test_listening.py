@@ -143,6 +143,26 @@ async def test_what_stands_in_the_way_comes_with_advice(code: int, advice: str, 
         await bind(LOCAL, 1, backlog=1)
 
 
+async def test_one_address_that_is_taken_refuses_all(monkeypatch):
+    bound: list[socket.socket] = []
+    listen = module._listen
+
+    def only_one(family: int, where, backlog: int) -> socket.socket:
+        if bound:
+            raise OSError(errno.EADDRINUSE, "in use")
+        bound.append(listen(family, where, backlog))
+        return bound[0]
+
+    async def two(*_: object, **__: object):
+        return [(socket.AF_INET, 1, 6, "", (LOCAL, 0)), (socket.AF_INET, 1, 6, "", ("127.0.0.2", 0))]
+
+    monkeypatch.setattr(module, "_listen", only_one)
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", two)
+    with pytest.raises(ConfigError, match="another process"):
+        await bind("name", 0, backlog=1)
+    assert bound[0].fileno() == -1
+
+
 async def test_an_address_that_is_missing_here_is_left_out_if_there_are_others(monkeypatch):
     listen = module._listen
 

@@ -96,7 +96,7 @@ async def test_closing_does_not_wait_for_the_certificate(monkeypatch):
     monkeypatch.setattr(module, "server_context", lambda _: may_build.wait(10))
     async with serving() as server:
         early = asyncio.create_task(answers(server, trusting()))
-        await eventually(lambda: server.read_counters().connections_greeting == 1)
+        await eventually(lambda: server._reception._adoptions)
     may_build.set()
     assert not await early
 

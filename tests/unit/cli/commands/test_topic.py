@@ -73,3 +73,9 @@ def test_names_that_look_like_nothing_special_are_sent_as_they_are(tool: Tool) -
     tool.servers[A].topics["%DLQ%g"] = [queues("broker-a")]
 
     assert tool.lines("topicRoute", "-t", "%DLQ%g", "-l")[-1].startswith("Total:")
+
+
+def test_system_topics_without_any_broker(tool: Tool) -> None:
+    tool.servers[A].brokers.clear()
+
+    assert tool.run("systemTopics").stderr == ""
