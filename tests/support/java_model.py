@@ -90,7 +90,8 @@ class JavaModel:
 
     def _refuse(self, request: Request) -> Answer | None:
         """Java goes on with null; we name the field (protocol.md 2.10, traps T7 and T47)."""
-        if not self.rules.bad_fields_refused:
+        is_disabled = request.code == 224 and not self.settings["enableTopicList"]
+        if not self.rules.bad_fields_refused or is_disabled:
             return None
         for name in REQUIRED.get(request.code, ()):
             if not request.fields.get(name) and not (name in MAY_BE_EMPTY and name in request.fields):

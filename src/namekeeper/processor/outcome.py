@@ -1,4 +1,4 @@
-"""What a handler gives back: an answer at once, an answer with consequences, or a change that takes its turn."""
+"""What a handler gives back: an answer, with consequences or without, or a change that takes its turn."""
 
 from collections.abc import Callable
 from enum import Enum

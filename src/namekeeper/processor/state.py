@@ -10,7 +10,7 @@ __all__ = ["NameServerState", "rules_of"]
 
 
 class NameServerState:
-    """Route tables, KV configuration and settings; touched from one event loop only, so there are no locks."""
+    """Route tables, KV configuration and settings; touched from one event loop only, so without locks."""
 
     def __init__(self, config: RuntimeConfig, kv_config: KvConfigStore) -> None:
         self.tables = RouteTables(rules_of(config.settings))

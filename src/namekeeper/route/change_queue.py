@@ -18,7 +18,7 @@ from namekeeper.route.tables import RouteTables
 __all__ = ["ChangeQueue", "Done"]
 
 Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
-"""Told when a change is over: what it came to, or why it failed."""
+"""Told when a change is over: what it came to, or why it failed. It must not submit another one."""
 
 
 class _Job:
@@ -48,25 +48,25 @@ class ChangeQueue:
     @property
     def has_work(self) -> bool:
         """Whether `turn` must be called."""
-        return bool(self._builds)
+        return bool(self._builds or self._waiting)
 
     def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> None:
         """Do the change now, or when its time comes; `done` is called once, perhaps before this returns."""
         job = _Job(change, done, change.touches(self._tables))
         if self._held and not self._held.isdisjoint(job.names):
-            self._waiting.append(job)
-            self._held.update(job.names)
+            self._wait(job)
         else:
             self._start(job, now)
 
     def turn(self, now: Now) -> None:
         """One decode or one slice of the oldest build; what waited for it follows when it is over."""
-        if not self._builds:
-            return
-        job = self._builds[0]
-        if self._advance(job, now):
-            self._builds.popleft()
-            self._release(now)
+        is_over = True  # also when `done` raises: its bug must not close the lane for good
+        try:
+            if self._builds:
+                is_over = self._advance(self._builds[0], now)
+        finally:
+            if is_over:
+                self._end_first(now)
 
     def _start(self, job: _Job, now: Now) -> None:
         if not self._advance(job, now):
@@ -97,14 +97,24 @@ class ChangeQueue:
             return cast("Applied[Any]", stop.value)
         return None
 
-    def _release(self, now: Now) -> None:
-        """Start what waited, in order, as far as the lanes are free."""
+    def _end_first(self, now: Now) -> None:
+        """Leave the build that is over; start what waited, in order, as far as the lanes are free."""
+        if self._builds:
+            self._builds.popleft()
         waiting, self._waiting = self._waiting, deque()
         self._held = {name for build in self._builds for name in build.names}
-        for job in waiting:
-            job.names = job.change.touches(self._tables)
-            if self._held.isdisjoint(job.names):
-                self._start(job, now)
-            else:
-                self._waiting.append(job)
-                self._held.update(job.names)
+        try:
+            while waiting:
+                job = waiting.popleft()
+                job.names = job.change.touches(self._tables)
+                if self._held.isdisjoint(job.names):
+                    self._start(job, now)
+                else:
+                    self._wait(job)
+        finally:
+            for job in waiting:  # none, unless `done` raised
+                self._wait(job)
+
+    def _wait(self, job: _Job) -> None:
+        self._waiting.append(job)
+        self._held.update(job.names)

@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 
 from namekeeper.model.broker import MASTER_ID, BrokerData, BrokerKey
 from namekeeper.model.now import Now
-from namekeeper.model.perm import Perm
 from namekeeper.route.change import Edit, Turn, Turns
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
@@ -28,7 +27,7 @@ from namekeeper.route.events import (
     TopicRow,
 )
 from namekeeper.route.live import BrokerLiveInfo
-from namekeeper.route.rows import without_write
+from namekeeper.route.rows import changed_rows, without_write
 from namekeeper.route.tables import RouteTables
 
 __all__ = [
@@ -228,7 +227,7 @@ def _reduce_group(edit: Edit, group: BrokerData, left: dict[int, str], gone_addr
 
 def _strip_write(edit: Edit, broker_name: str, before: Mapping[str, TopicRow]) -> None:
     """Nobody may write to a group whose master is away and whose slave acts for it (protocol.md 4.5)."""
-    changed = {topic: without_write(row) for topic, row in before.items() if row.effective.perm & Perm.WRITE}
+    changed = changed_rows(before, without_write)
     if changed:
         event = TopicQueuesChanged(broker_name, before, {**before, **changed}, tuple(changed))
         edit.tables.swap_topics(event)

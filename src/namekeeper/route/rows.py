@@ -1,12 +1,14 @@
 """Rows of the topic tables: made, shared, and with another permission."""
 
+from collections.abc import Callable, Mapping
+
 from msgspec import structs
 
 from namekeeper.model.perm import Perm
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import TopicRow
 
-__all__ = ["READ_WRITE", "make_row", "with_perm", "without_write"]
+__all__ = ["READ_WRITE", "changed_rows", "make_row", "with_perm", "without_write"]
 
 READ_WRITE = Perm.READ | Perm.WRITE
 
@@ -35,3 +37,17 @@ def with_perm(row: TopicRow, perm: int) -> TopicRow:
 def without_write(row: TopicRow) -> TopicRow:
     """The row without the write bit in effect."""
     return with_perm(row, row.effective.perm & ~Perm.WRITE)
+
+
+def changed_rows(rows: Mapping[str, TopicRow], change: Callable[[TopicRow], TopicRow]) -> dict[str, TopicRow]:
+    """The rows that `change` makes different, as they are then; each shared row is changed once."""
+    new_by_id: dict[int, TopicRow] = {}
+    changed = {}
+    for topic, row in rows.items():
+        new = new_by_id.get(id(row))
+        if new is None:
+            new = change(row)
+            new_by_id[id(row)] = new = row if new == row else new
+        if new is not row:
+            changed[topic] = new
+    return changed

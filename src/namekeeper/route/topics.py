@@ -8,7 +8,7 @@ from namekeeper.model.topic import QueueSpec
 from namekeeper.route.change import Applied, Edit, Turn
 from namekeeper.route.events import Cause, TopicQueuesChanged, TopicRow
 from namekeeper.route.removal import end_orphaned_mappings
-from namekeeper.route.rows import READ_WRITE, make_row, with_perm, without_write
+from namekeeper.route.rows import READ_WRITE, changed_rows, make_row, with_perm, without_write
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["ChangeWritePerm", "DeleteTopic", "RegisterTopic"]
@@ -112,11 +112,9 @@ def _read_write(row: TopicRow) -> TopicRow:
 def _replace_rows(
     edit: Edit, broker_name: str, before: Mapping[str, TopicRow], change: Callable[[TopicRow], TopicRow]
 ) -> None:
-    changed_by_row = {row: change(row) for row in set(before.values())}
-    after = {topic: changed_by_row[row] for topic, row in before.items()}
-    changed = tuple(topic for topic, row in after.items() if row != before[topic])
+    changed = changed_rows(before, change)
     if changed:
-        event = TopicQueuesChanged(broker_name, before, after, changed)
+        event = TopicQueuesChanged(broker_name, before, {**before, **changed}, tuple(changed))
         edit.tables.swap_topics(event)
         edit.events.append(event)
 
