@@ -95,7 +95,7 @@ def describe(error: NamekeeperError) -> str:
 
 
 def _describe_refusal(error: ResponseError) -> str:
-    remark = (error.remark or "no remark").strip().splitlines()[0]
+    remark = error.first_line
     name = _CODE_NAMES.get(error.code, "unknown code")
     text = f"name server {error.addr} refused: {remark} ({error.code}, {name})"
     return f"{text}; {advice}" if (advice := _refusal_advice(error)) else text

@@ -1,4 +1,4 @@
-"""Requests about topics: lists, deletion, registration by hand, write permissions (protocol.md 2.4-2.6, 2.12)."""
+"""Requests about topics: lists, deletion, registration by hand, write permissions (protocol.md 2.4 on)."""
 
 from collections.abc import Callable
 
