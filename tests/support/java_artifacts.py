@@ -47,19 +47,24 @@ def classpath(version: str) -> str:
     return f"{libraries}{os.sep}*"
 
 
-def compiled(version: str) -> str:
-    """Return the class path of one release with the tests' own Java program, compiled against it if need be."""
+def compiled(version: str) -> tuple[str, Path]:
+    """Return the class path of one release with the tests' own Java program, compiled against it if need be.
+
+    Beside it: where an archive of its loaded classes may be kept, which saves Java most of its start.
+    """
     path = classpath(version)
-    classes = CACHE / version / "classes"
+    folder = CACHE / version / "peer"
+    jar, archive = folder / "peer.jar", folder / "peer.jsa"
     sources = sorted((SOURCES / "src").glob("*.java"))
-    newest = max(source.stat().st_mtime_ns for source in sources)
+    newest = max(source.stat().st_mtime for source in sources)
     with locked(CACHE / f"{version}.lock"):
-        stamp = classes / "stamp"
-        if not stamp.exists() or stamp.read_text() != str(newest):
-            classes.mkdir(parents=True, exist_ok=True)
+        if not jar.exists() or jar.stat().st_mtime < newest:
+            classes = folder / "classes"
+            shutil.rmtree(folder, ignore_errors=True)
+            classes.mkdir(parents=True)
             _run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", str(classes), *map(str, sources)])
-            stamp.write_text(str(newest))
-    return f"{classes}{os.pathsep}{path}"
+            _run(["jar", "cf", str(jar), "-C", str(classes), "."])
+    return f"{jar}{os.pathsep}{path}", archive
 
 
 @contextlib.contextmanager

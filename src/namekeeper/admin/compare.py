@@ -1,11 +1,13 @@
 """What differs between two name servers: a pure function of two snapshots.
 
-A snapshot is flattened to facts, `(part, name, detail) -> text`; the difference is that of two dictionaries.
-A fact with an empty detail says that the thing exists: where only one side has it, nothing more is said of
-it. Facts that follow from others are left out where those already differ.
+A snapshot is flattened to facts, `(part, name, detail) -> value`; the difference is that of two dictionaries.
+Values become text only where they differ.
+A fact with an empty detail says that the thing exists: where one side lacks it, nothing more is said of it.
+Facts that follow from others are left out where those already differ.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import NoneType
 
 import msgspec
 from msgspec import Struct
@@ -16,13 +18,15 @@ from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.perm import format_perm
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
+from namekeeper.model.version import DataVersion
 
 __all__ = ["Comparison", "Difference", "compare_snapshots"]
 
 Fact = tuple[Part, str, str]
-Facts = dict[Fact, str]
+Value = str | QueueData | TopicQueueMappingInfo | DataVersion | dict[int, str] | list[str] | None
 
 _EXISTS = "yes"
+_NOWHERE = object()
 _QUEUES = "queues of "
 _ADDRESSES = "addresses of "
 
@@ -57,15 +61,15 @@ def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
     """Return every difference, sorted; what either side would not tell is not compared."""
     not_compared = {**_reasons(b), **_reasons(a)}
     facts_a, facts_b = (dict(_told(_facts(snapshot), not_compared)) for snapshot in (a, b))
-    facts = sorted(facts_a.keys() | facts_b.keys())
-    differing = {fact for fact in facts if facts_a.get(fact) != facts_b.get(fact)}
+    names = sorted(facts_a.keys() | facts_b.keys())
+    differing = {fact for fact in names if facts_a.get(fact, _NOWHERE) != facts_b.get(fact, _NOWHERE)}
     explanations = _Explanations(differing)
     compared: dict[Part, int] = {}
-    for part, _, _ in facts:
+    for part, _, _ in names:
         compared[part] = compared.get(part, 0) + 1
     differences = [
-        Difference(*fact, facts_a.get(fact), facts_b.get(fact))
-        for fact in facts
+        Difference(*fact, *(_text(facts[fact]) if fact in facts else None for facts in (facts_a, facts_b)))
+        for fact in names
         if fact in differing and not explanations.explain(fact)
     ]
     return Comparison(a.addr, b.addr, differences, compared, not_compared)
@@ -75,8 +79,8 @@ def _reasons(snapshot: NamesrvSnapshot) -> dict[Part, str]:
     return {part: f"{snapshot.addr}: {why}" for part, why in snapshot.missing.items()}
 
 
-def _told(facts: Iterator[tuple[Fact, str]], left_out: Mapping[Part, str]) -> Iterator[tuple[Fact, str]]:
-    return ((fact, text) for fact, text in facts if fact[0] not in left_out)
+def _told(facts: Iterator[tuple[Fact, Value]], left_out: Mapping[Part, str]) -> Iterator[tuple[Fact, Value]]:
+    return ((fact, value) for fact, value in facts if fact[0] not in left_out)
 
 
 class _Explanations:
@@ -108,7 +112,7 @@ class _Explanations:
         return (Part.BROKER, detail.removeprefix(_ADDRESSES)) in self._anything
 
 
-def _facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, str]]:
+def _facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, Value]]:
     for cluster, names in snapshot.clusters.items():
         yield (Part.CLUSTER, cluster, ""), _EXISTS
         for name in names:
@@ -123,7 +127,7 @@ def _facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, str]]:
     yield from _more_facts(snapshot)
 
 
-def _more_facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, str]]:
+def _more_facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, Value]]:
     for (cluster, name), members in snapshot.member_groups.items():
         for broker_id, addr in members.items():
             yield (Part.MEMBER_GROUP, f"{cluster}/{name}", f"address of id {broker_id}"), addr
@@ -131,18 +135,17 @@ def _more_facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, str]]:
         if table is not None:
             yield from _under((Part.KV, namespace), {"": _EXISTS, **table})
     for (cluster, addr), version in snapshot.data_versions.items():
-        text = msgspec.json.encode(version).decode() if version else "not registered"
-        yield (Part.DATA_VERSION, f"{cluster}/{addr}", ""), text
+        yield (Part.DATA_VERSION, f"{cluster}/{addr}", ""), version
     for key, value in snapshot.config.items():
         yield (Part.CONFIG, key, ""), value
 
 
-def _under(of: tuple[Part, str], details: Mapping[str, str]) -> Iterator[tuple[Fact, str]]:
-    return (((*of, detail), text) for detail, text in details.items())
+def _under(of: tuple[Part, str], details: Mapping[str, Value]) -> Iterator[tuple[Fact, Value]]:
+    return (((*of, detail), value) for detail, value in details.items())
 
 
-def _broker_facts(broker: BrokerData) -> dict[str, str]:
-    facts = {
+def _broker_facts(broker: BrokerData) -> dict[str, Value]:
+    facts: dict[str, Value] = {
         "": _EXISTS,
         "cluster": broker.cluster,
         "enableActingMaster": str(broker.enable_acting_master).lower(),
@@ -152,20 +155,30 @@ def _broker_facts(broker: BrokerData) -> dict[str, str]:
     return facts | {f"address of id {broker_id}": addr for broker_id, addr in broker.broker_addrs.items()}
 
 
-def _route_facts(route: TopicRouteData | None) -> dict[str, str]:
+def _route_facts(route: TopicRouteData | None) -> dict[str, Value]:
     if route is None:
         return {"": "listed, without a route"}
-    facts = {"": _EXISTS}
+    facts: dict[str, Value] = {"": _EXISTS}
     if route.order_topic_conf is not None:
         facts["orderTopicConf"] = route.order_topic_conf
-    facts |= {f"{_QUEUES}{row.broker_name}": _queue_text(row) for row in route.queue_datas}
-    facts |= {f"{_ADDRESSES}{row.broker_name}": _addrs_text(row) for row in route.broker_datas}
-    facts |= {
-        f"filter servers of {addr}": ", ".join(found) for addr, found in route.filter_server_table.items()
-    }
-    for name, mapping in (route.topic_queue_mapping_by_broker or {}).items():
-        facts[f"static mapping of {name}"] = _mapping_text(mapping)
-    return facts
+    facts |= {_QUEUES + row.broker_name: row for row in route.queue_datas}
+    facts |= {_ADDRESSES + row.broker_name: row.broker_addrs for row in route.broker_datas}
+    facts |= {f"filter servers of {addr}": servers for addr, servers in route.filter_server_table.items()}
+    mappings = route.topic_queue_mapping_by_broker or {}
+    return facts | {f"static mapping of {name}": mapping for name, mapping in mappings.items()}
+
+
+def _text(value: Value) -> str:
+    return _FORMATS[type(value)](value)
+
+
+def _addrs_text(addrs: dict[int, str]) -> str:
+    return ", ".join(f"{broker_id}={addr}" for broker_id, addr in sorted(addrs.items()))
+
+
+def _mapping_text(mapping: TopicQueueMappingInfo) -> str:
+    in_order = msgspec.structs.replace(mapping, curr_id_map=dict(sorted(mapping.curr_id_map.items())))
+    return msgspec.json.encode(in_order).decode()
 
 
 def _queue_text(row: QueueData) -> str:
@@ -174,10 +187,13 @@ def _queue_text(row: QueueData) -> str:
     return f"read {row.read_queue_nums}, write {row.write_queue_nums}, {perm}{flag}"
 
 
-def _addrs_text(broker: BrokerData) -> str:
-    return ", ".join(f"{broker_id}={addr}" for broker_id, addr in sorted(broker.broker_addrs.items()))
-
-
-def _mapping_text(mapping: TopicQueueMappingInfo) -> str:
-    in_order = msgspec.structs.replace(mapping, curr_id_map=dict(sorted(mapping.curr_id_map.items())))
-    return msgspec.json.encode(in_order).decode()
+_FORMATS: Mapping[type, Callable[..., str]] = {
+    str: str,
+    NoneType: lambda _: "not registered",
+    list: ", ".join,
+    dict: _addrs_text,
+    QueueData: _queue_text,
+    TopicQueueMappingInfo: _mapping_text,
+    DataVersion: lambda version: msgspec.json.encode(version).decode(),
+}
+"""Type of a fact's value -> how it reads."""

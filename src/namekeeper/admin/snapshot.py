@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from namekeeper.admin import operations
 from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
+from namekeeper.admin.views import first_line
 from namekeeper.errors import RemotingTimeoutError, ResponseError
 from namekeeper.messages.registration import QueryDataVersionRequestHeader
 from namekeeper.model.broker import BrokerData
@@ -102,7 +103,7 @@ class _Asking:
         try:
             return await answer
         except ResponseError as error:
-            self.missing[part] = (error.remark or f"code {error.code}").strip().splitlines()[0]
+            self.missing[part] = first_line(error.remark or f"code {error.code}")
         return None
 
     async def routes(self) -> dict[str, TopicRouteData | None]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from namekeeper.model.version import DataVersion
 
-__all__ = ["DataVersionAnswer", "UnitTopics"]
+__all__ = ["DataVersionAnswer", "UnitTopics", "first_line"]
 
 
 class UnitTopics(StrEnum):
@@ -24,3 +24,9 @@ class DataVersionAnswer(Struct, frozen=True, rename="camel"):
     """Whether the version that was asked about is not the stored one."""
     data_version: DataVersion | None
     """The stored version; None when this broker is not registered."""
+
+
+def first_line(remark: str | None) -> str:
+    """Return the first line of a remark, fit for a terminal: a peer chose its characters."""
+    line = next((line for line in (remark or "").splitlines() if line.strip()), "no remark")
+    return "".join(character if character.isprintable() else "?" for character in line.strip())

@@ -5,12 +5,13 @@ thread, log lines by another.
 """
 
 import asyncio
+import contextlib
 import gc
 import logging
+import resource
 import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
 from typing import Any, Self
 
 from namekeeper.app.effects import Effects
@@ -110,7 +111,7 @@ class NameServer:
             housekeeping=self.housekeeping,
             clock=self._clock,
         )
-        self._http = AsyncExitStack()
+        self._http = contextlib.AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
 
@@ -217,6 +218,7 @@ def run(startup: Startup) -> int:
     Raises:
         ConfigError: it can't start; one line that says what to do.
     """
+    _raise_descriptor_limit()
     logs = start_logs(startup.settings.log_root, startup.settings.log_level)
     pid_file = _pid_file(startup.settings.log_root)
     try:
@@ -249,6 +251,13 @@ def _pid_file(log_root: str) -> PidFile | None:
     except OSError as error:
         log.warning("no pid file in %s, so mqshutdown won't find this process: %s", log_root, error)
         return None
+
+
+def _raise_descriptor_limit() -> None:
+    """Take as many descriptors as this user may have: the usual 1,024 is too few for a cluster's clients."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _loop_factory() -> Callable[[], Any] | None:

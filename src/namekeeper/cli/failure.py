@@ -4,6 +4,7 @@ from typing import IO, Any
 
 import click
 
+from namekeeper.admin.views import first_line
 from namekeeper.errors import (
     NamekeeperError,
     RemotingClosedError,
@@ -95,7 +96,7 @@ def describe(error: NamekeeperError) -> str:
 
 
 def _describe_refusal(error: ResponseError) -> str:
-    remark = error.first_line
+    remark = first_line(error.remark)
     name = _CODE_NAMES.get(error.code, "unknown code")
     text = f"name server {error.addr} refused: {remark} ({error.code}, {name})"
     return f"{text}; {advice}" if (advice := _refusal_advice(error)) else text

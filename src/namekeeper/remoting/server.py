@@ -68,7 +68,7 @@ class RemotingServer:
             port: 0 picks a free one.
             max_frame_bytes: bounds a frame with its length field.
             backlog: connections that the kernel keeps until they are accepted.
-            max_connections: None: what the limit of descriptors leaves.
+            max_connections: never more than the limit of descriptors leaves.
             idle_seconds: a connection with neither read nor write for so long is closed.
             large_frame_seconds: an admitted large frame must have arrived after that.
             serialize_type: header form of answers.
@@ -81,7 +81,8 @@ class RemotingServer:
         self._host = host
         self._port = port
         self._backlog = backlog
-        self._max_connections = max_connections if max_connections is not None else _what_descriptors_allow()
+        allowed = _what_descriptors_allow()
+        self._max_connections = allowed if max_connections is None else min(max_connections, allowed)
         self._idle_seconds = idle_seconds
         self._tls = tls
         self._context = ConnectionContext(

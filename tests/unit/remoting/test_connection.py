@@ -287,6 +287,24 @@ class TestSlowReaders:
         await eventually(lambda: len(joined.answers) == 100)
         assert handled == list(range(100))
 
+    async def test_answers_given_later_go_out_and_let_nothing_else_pass(self):
+        owed: list[RemotingCommand] = []
+
+        def handler(request: RemotingCommand, connection: ServerConnection) -> Response | None:
+            if request.opaque == 1:
+                owed.append(request)
+                return None
+            return Response(body=b"x" * 600_000)
+
+        joined = Joined(handler)
+        joined.transport.peer_reads = False
+        joined.deliver(frame(1) + frame(2) + frame(3))
+        joined.connection.respond(owed[0], Response())
+        await turns()
+        assert len(joined.transport.buffer) == 2
+        joined.transport.read_everything()
+        await eventually(lambda: joined.answered == [2, 1, 3])
+
     async def test_a_broken_frame_behind_the_queue_closes_when_the_queue_is_served(self):
         joined = Joined(lambda *_: Response(body=b"x" * 600_000))
         joined.transport.peer_reads = False
