@@ -1,14 +1,15 @@
 """From a request to its answer on a running server: handlers, the change queue and its turns, files."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.effects import Effects
 from namekeeper.app.saver import Saver
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
-from namekeeper.processor.dispatch import CHANGERS, READERS, go_away, not_supported
+from namekeeper.processor.dispatch import CHANGERS, READERS, Reader, go_away, not_supported
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
@@ -23,6 +24,9 @@ __all__ = ["Requests"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
+OTHER = -1
+"""Stands for every code that nobody handles: peers must not make the table of counts grow."""
+
 
 class Requests:
     """Handles every request of every connection."""
@@ -35,7 +39,18 @@ class Requests:
         *,
         clock: Clock,
         call_soon: Callable[[Callable[[], None]], object],
+        cluster_test: ClusterTest | None = None,
     ) -> None:
+        """Prepare.
+
+        Args:
+            state: what is served from.
+            effects: carries out what follows from changes.
+            saver: writes files before the answer goes out.
+            clock: the time of each change.
+            call_soon: has a function called after everybody else had a turn.
+            cluster_test: asked for the topics that nobody here has; None unless `clusterTest` is on.
+        """
         self._state = state
         self._effects = effects
         self._saver = saver
@@ -43,15 +58,14 @@ class Requests:
         self._call_soon = call_soon
         self._queue = ChangeQueue(state.tables, clock.now())
         self._has_turn = False
-        self._readers = READERS
-        """Emptied while draining: a look-up then takes the long way, and asks nothing before."""
-        self.counts: dict[int, int] = dict.fromkeys([*READERS, *CHANGERS], 0)
-        """Requests by code; unknown codes are counted together under -1."""
-        self.counts[-1] = 0
+        self._cluster_test = cluster_test
+        self._readers: Mapping[int, Reader] = READERS if cluster_test is None else cluster_test.readers
+        self.counts: dict[int, int] = dict.fromkeys([*READERS, *CHANGERS, OTHER], 0)
+        """Requests by code."""
         self._results: dict[tuple[int, int], int] = {}
         """Requests by code and by the answer's code, where that is not SUCCESS."""
         self.registrations: dict[str, int] = {}
-        """REGISTER_BROKER by what it came to, see `RegisterResult.outcome`; `failed` when it was refused."""
+        """REGISTER_BROKER by what it came to, see `RegisterResult.outcome`; `failed` when it came to nothing."""
         self.registration_bytes = 0
 
     @property
@@ -80,47 +94,58 @@ class Requests:
         """
         code = request.code
         reader = self._readers.get(code)
-        if reader is not None:
-            self.counts[code] += 1
+        if reader is None:
+            return self._change(request, connection)
+        self.counts[code] += 1
+        try:
             response = reader(self._state, request)
-            if response.code:
-                self._count_result(code, response.code)
-            return response
-        if self._state.is_draining:
-            return self._answer_while_draining(request, connection)
-        return self._change(request, connection)
+        except Exception as error:
+            self._count_failure(code, error)
+            raise
+        if response.code:
+            return self._not_success(request, connection, response)
+        return response
 
     def drain(self) -> None:
         """Tell requesters to go away from now on, if they understand it."""
         self._state.is_draining = True
-        self._readers = {}
+        self._readers = {code: _unless_leaving(reader) for code, reader in self._readers.items()}
 
-    def _answer_while_draining(
-        self, request: RemotingCommand, connection: ServerConnection
+    def _not_success(
+        self, request: RemotingCommand, connection: ServerConnection, response: Response
     ) -> Response | None:
-        goodbye = go_away(self._state, request)
-        if goodbye is not None:
-            return goodbye
-        reader = READERS.get(request.code)
-        return reader(self._state, request) if reader is not None else self._change(request, connection)
+        topic = (request.ext_fields or {}).get("topic")
+        if self._cluster_test is None or response.code != ResponseCode.TOPIC_NOT_EXIST or topic is None:
+            self._count_result(request.code, response.code)
+            return response
+
+        def answer(body: bytes | None) -> None:
+            if body is None:
+                self._count_result(request.code, response.code)
+            connection.respond(request, response if body is None else Response(body=body))
+
+        self._cluster_test.look_up(topic, answer)
+        return None
 
     def _change(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
-        code = request.code
-        changer = CHANGERS.get(code)
-        if changer is None:
-            self.counts[-1] += 1
-            self._count_result(-1, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
-            return not_supported(request)
+        changer = CHANGERS.get(request.code)
+        code = request.code if changer is not None else OTHER
         self.counts[code] += 1
+        goodbye = go_away(self._state, request) if self._state.is_draining else None
+        if changer is None or goodbye is not None:
+            response = goodbye or not_supported(request)
+            self._count_result(code, response.code)
+            return response
         try:
             outcome = changer(self._state, request, connection.channel, self._clock.now())
-        except RequestError as error:
-            self._count_result(code, error.code)
+            if isinstance(outcome, Outcome):
+                return self._conclude(outcome, request, connection)
+        except Exception as error:
+            self._count_failure(code, error)
+            self._count_failed_registration(request)
             raise
-        if isinstance(outcome, Deferred):
-            self._submit(outcome, request, connection)
-            return None
-        return self._conclude(outcome, request, connection)
+        self._submit(outcome, request, connection)
+        return None
 
     def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:
         """Have a change made that no request asked for; `done` is told its result."""
@@ -138,31 +163,39 @@ class Requests:
 
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: ServerConnection) -> None:
         def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
-            if isinstance(applied, Exception):
-                self._fail(request, connection, applied)
-                return
-            self._effects.apply(Change(change.cause, change.remote_addr, applied.events))
-            if isinstance(applied.result, RegisterResult):
-                self._count_registration(applied.result.outcome, len(request.body))
             try:
-                response = deferred.answer(applied.result)
+                response = self._finish(deferred, request, applied)
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked is answered and it is logged
-                self._fail(request, connection, error)
+                self._count_failure(request.code, error)
+                connection.respond_failure(request, error)
             else:
                 connection.respond(request, response)
 
         self._queue.submit(deferred.change, finish, now=self._clock.now())
         self._take_turns()
 
-    def _fail(self, request: RemotingCommand, connection: ServerConnection, error: Exception) -> None:
-        code = error.code if isinstance(error, RequestError) else ResponseCode.SYSTEM_ERROR
-        self._count_result(request.code, code)
-        if request.code == RequestCode.REGISTER_BROKER and not isinstance(error, RequestError):
-            self._count_registration("failed", len(request.body))
-        connection.respond_failure(request, error)
+    def _finish(
+        self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any] | Exception
+    ) -> Response:
+        """Carry out what follows from a change; returns the answer, or raises why there is none."""
+        if isinstance(applied, Exception):
+            self._count_failed_registration(request)
+            raise applied
+        change = deferred.change
+        if isinstance(applied.result, RegisterResult):
+            self._count_registration(applied.result.outcome, len(request.body))
+        self._effects.apply(Change(change.cause, change.remote_addr, applied.events))
+        return deferred.answer(applied.result)
+
+    def _count_failure(self, code: int, error: Exception) -> None:
+        self._count_result(code, error.code if isinstance(error, RequestError) else ResponseCode.SYSTEM_ERROR)
 
     def _count_result(self, code: int, result: int) -> None:
         self._results[code, result] = self._results.get((code, result), 0) + 1
+
+    def _count_failed_registration(self, request: RemotingCommand) -> None:
+        if request.code == RequestCode.REGISTER_BROKER:
+            self._count_registration("failed", len(request.body))
 
     def _count_registration(self, outcome: str, size: int) -> None:
         self.registrations[outcome] = self.registrations.get(outcome, 0) + 1
@@ -175,11 +208,13 @@ class Requests:
             self._effects.apply(outcome.change)
         if outcome.save is None:
             return outcome.response
-        response = outcome.response
-        self._saver.save(
-            outcome.save,
-            lambda failure: connection.respond(request, failure if failure is not None else response),
-        )
+
+        def answer(failure: Response | None) -> None:
+            if failure is not None:
+                self._count_result(request.code, failure.code)
+            connection.respond(request, failure or outcome.response)
+
+        self._saver.save(outcome.save, answer)
         return None
 
     def _take_turns(self) -> None:
@@ -190,5 +225,12 @@ class Requests:
     def _turn(self) -> None:
         """One slice of the oldest build; everybody else is served before the next."""
         self._has_turn = False
-        self._queue.turn(self._clock.now())
-        self._take_turns()
+        try:
+            self._queue.turn(self._clock.now())
+        finally:  # a bug in what follows from one change must not hold up the others
+            self._take_turns()
+
+
+def _unless_leaving(reader: Reader) -> Reader:
+    """Read only for requesters that don't understand to go away."""
+    return lambda state, request: go_away(state, request) or reader(state, request)

@@ -1,8 +1,10 @@
 """Writes the KV file and the properties file off the loop, before the answer to who changed them goes out."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 
 from namekeeper.files import atomic_replace
 from namekeeper.processor.outcome import Save
@@ -33,45 +35,51 @@ class SavedFile:
         self._executor = executor
         self._call_soon_threadsafe = call_soon_threadsafe
         self._waiting: list[Saved] = []
-        self._is_writing = False
+        self._is_settled = asyncio.Event()
+        self._is_settled.set()
         self.has_failed = False
         """Whether the newest attempt to write failed."""
 
     def save(self, saved: Saved) -> None:
         """Write the state as it is now, or newer; then tell `saved`."""
         self._waiting.append(saved)
-        if not self._is_writing:
+        if self._is_settled.is_set():
             self._write()
 
+    async def finish(self) -> None:
+        """Wait until the file holds every change, or can't be written."""
+        await self._is_settled.wait()
+
     def _write(self) -> None:
-        self._is_writing = True
+        self._is_settled.clear()
         told, self._waiting = self._waiting, []
-        data = self._text()
 
-        def write() -> None:
+        def attempt(step: Callable[[], object]) -> None:
             try:
-                atomic_replace(self._path, data)
-            except OSError as error:
-                failure: OSError | None = error
-            else:
-                failure = None
-            self._call_soon_threadsafe(self._written, told, failure)
+                step()
+            except Exception as error:  # noqa: BLE001 - whatever it is, who waits for the answer is told
+                self._call_soon_threadsafe(self._written, told, error)
 
-        self._executor.submit(write)
+        def write(data: bytes) -> None:
+            atomic_replace(self._path, data)
+            self._call_soon_threadsafe(self._written, told, None)
 
-    def _written(self, told: list[Saved], failure: OSError | None) -> None:
+        attempt(lambda: self._executor.submit(attempt, partial(write, self._text())))
+
+    def _written(self, told: list[Saved], failure: Exception | None) -> None:
         answer = None
         self.has_failed = failure is not None
         if failure is not None:
             log.error("can't write %s: %s; the change is in memory only", self._path, failure)
-            why = f"the change is in effect but not on disk: {failure.strerror}"
+            reason = (isinstance(failure, OSError) and failure.strerror) or failure
+            why = f"the change is in effect but not on disk: {reason}"
             answer = Response(ResponseCode.SYSTEM_ERROR, why)
         for saved in told:
             saved(answer)
         if self._waiting:
             self._write()
         else:
-            self._is_writing = False
+            self._is_settled.set()
 
 
 class Saver:
@@ -84,6 +92,11 @@ class Saver:
     def has_failed(self) -> bool:
         """Whether a file could not be written when it was last tried."""
         return any(file.has_failed for file in self._files.values())
+
+    async def finish(self) -> None:
+        """Wait until every file holds every change, or can't be written."""
+        for file in self._files.values():
+            await file.finish()
 
     def save(self, what: Save, saved: Saved) -> None:
         """Have a file written; `saved` is told when it is."""

@@ -1,0 +1,59 @@
+"""Rows are shared values."""
+
+from namekeeper.model.topic import QueueSpec
+from namekeeper.route import rows
+from namekeeper.route.rows import changed_rows, make_row, with_perm, without_write
+
+RW = QueueSpec(4, 4, 6, 0)
+RO = QueueSpec(4, 4, 4, 0)
+
+
+def test_equal_rows_are_one_object():
+    assert make_row(QueueSpec(4, 4, 4, 0), QueueSpec(4, 4, 6, 0)) is make_row(RO, RW)
+    assert make_row(RO, RW) is not make_row(RW, RW)
+
+
+def test_a_flood_of_distinct_rows_is_not_kept(monkeypatch):
+    monkeypatch.setattr(rows, "MAX_SHARED_ROWS", 3)
+    monkeypatch.setattr(rows, "_shared_rows", {})
+    for number in range(10):
+        spec = QueueSpec(number, number, 6, 0)
+        assert make_row(spec, spec).effective == spec
+        assert len(rows._shared_rows) <= 3
+
+
+def test_another_permission_leaves_what_was_registered():
+    row = with_perm(make_row(RW, RW), 7)
+    assert (row.effective.perm, row.registered) == (7, RW)
+    assert type(row.effective.perm) is int
+
+
+def test_only_the_write_bit_is_taken():
+    for perm, left in ((7, 5), (6, 4), (2, 0), (5, 5), (15, 13)):
+        spec = QueueSpec(4, 4, perm, 0)
+        row = without_write(make_row(spec, spec))
+        assert (row.effective.perm, row.registered.perm) == (left, perm)
+
+
+def test_only_rows_that_become_different_are_changed():
+    table = {"T1": make_row(RW, RW), "T2": make_row(RO, RO), "T3": make_row(RW, RW)}
+    changed = changed_rows(table, without_write)
+    assert changed == {"T1": make_row(RO, RW), "T3": make_row(RO, RW)}
+    assert changed["T1"] is changed["T3"]
+
+
+def test_a_shared_row_is_changed_once():
+    calls = []
+
+    def change(row):
+        calls.append(row)
+        return without_write(row)
+
+    changed_rows({f"T{number}": make_row(RW, RW) for number in range(100)}, change)
+    assert len(calls) == 1
+
+
+def test_an_equal_row_that_is_another_object_is_no_change(monkeypatch):
+    row = make_row(RO, RO)
+    monkeypatch.setattr(rows, "_shared_rows", {})
+    assert changed_rows({"T1": row}, without_write) == {}

@@ -1,0 +1,186 @@
+"""The questions of protocol.md 4.4, one by one."""
+
+import pytest
+
+from namekeeper.model.broker import BrokerData
+from namekeeper.model.mapping import TopicQueueMappingInfo
+from namekeeper.route.standing import Standing, addrs_without_other_ids, is_prime, standing_of
+from namekeeper.route.tables import RouteRules
+from tests.support.builders import World, body, channel, header
+
+OTHER = "10.0.0.2:10911"
+
+
+def stands(world, head=None, content=None) -> Standing:
+    return standing_of(world.tables, head or header(), content or body())
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def with_master(world):
+    world.register()
+    return world
+
+
+def test_the_first_of_a_name_takes_everything_over(world):
+    assert stands(world) == Standing(
+        is_stale=False,
+        is_guarded=False,
+        contributes=True,
+        upsert_all=True,
+        strip_write=False,
+        delete_missing=False,
+    )
+
+
+# step 5
+
+
+def test_an_address_gives_up_its_other_ids():
+    group = BrokerData("c", "a", {0: "x", 1: "y", 2: "x"})
+    assert addrs_without_other_ids(group, header(addr="x", broker_id=2)) == {1: "y", 2: "x"}
+    assert addrs_without_other_ids(group, header(addr="z", broker_id=0)) == {0: "x", 1: "y", 2: "x"}
+    assert addrs_without_other_ids(None, header()) == {}
+
+
+# step 7
+
+
+@pytest.mark.parametrize(("state_version", "is_stale"), [(4, True), (5, False), (6, False)])
+def test_only_a_lower_state_version_than_that_of_the_living_holder_is_stale(world, state_version, is_stale):
+    world.register(content=body(state_version=5))
+    assert stands(world, header(addr=OTHER), body(state_version=state_version)).is_stale is is_stale
+
+
+def test_the_holder_itself_may_go_back(world):
+    world.register(content=body(state_version=5))
+    assert not stands(world, content=body(state_version=4)).is_stale
+
+
+def test_an_id_that_nobody_holds_is_there_to_be_taken(world):
+    world.register(content=body(state_version=5))
+    assert not stands(world, header(addr=OTHER, broker_id=1), body(state_version=4)).is_stale
+
+
+def test_a_holder_that_is_not_live_defends_nothing(world):
+    world.register(content=body(state_version=5))
+    world.tables.broker_live_table.remove(("DefaultCluster", "10.0.0.1:10911"))
+    assert not stands(world, header(addr=OTHER), body(state_version=4)).is_stale
+
+
+def test_a_holder_in_another_cluster_defends_nothing(world):
+    world.register(content=body(state_version=5))
+    assert not stands(world, header(addr=OTHER, cluster_name="other"), body(state_version=4)).is_stale
+
+
+def test_a_stale_registration_contributes_nothing(world):
+    world.register(content=body(state_version=5))
+    standing = stands(world, header(addr=OTHER), body(state_version=4))
+    assert (standing.contributes, standing.delete_missing, standing.is_guarded) == (False, False, False)
+
+
+# step 8
+
+
+@pytest.mark.parametrize(("topics", "is_guarded"), [([], False), (["T1"], True), (["T1", "T2"], False)])
+def test_the_first_registration_of_an_id_may_not_have_exactly_one_topic(world, topics, is_guarded):
+    assert stands(world, content=body(topics)).is_guarded is is_guarded
+
+
+def test_later_registrations_may(with_master):
+    assert not stands(with_master, content=body(["T1"])).is_guarded
+    assert not stands(with_master, header(addr=OTHER), body(["T1"])).is_guarded
+
+
+def test_a_new_id_of_a_known_name_may_not(with_master):
+    standing = stands(with_master, header(addr=OTHER, broker_id=1, enable_acting_master=True), body(["T1"]))
+    assert (standing.is_guarded, standing.contributes) == (True, False)
+
+
+def test_an_address_that_changes_its_id_is_new_under_it(with_master):
+    assert stands(with_master, header(broker_id=1), body(["T1"])).is_guarded
+
+
+def test_the_guard_counts_entries_and_not_names(world):
+    two_keys_one_name = body(["T1"], topic_keys=frozenset({"T1", "x"}))
+    assert stands(world, content=two_keys_one_name).is_guarded
+    from msgspec import structs
+
+    assert not stands(world, content=structs.replace(two_keys_one_name, topic_count=2)).is_guarded
+
+
+# step 10
+
+
+@pytest.mark.parametrize("acting", [None, False, True])
+def test_a_master_contributes_whatever_its_release(world, acting):
+    standing = stands(world, header(enable_acting_master=acting))
+    assert (standing.contributes, standing.strip_write) == (True, False)
+
+
+@pytest.mark.parametrize(("acting", "contributes"), [(None, False), (False, True), (True, True)])
+def test_a_lone_slave_contributes_if_it_is_of_5x(world, acting, contributes):
+    assert stands(world, header(broker_id=2, enable_acting_master=acting)).contributes is contributes
+
+
+def test_only_the_smallest_slave_of_a_group_without_master_contributes(world):
+    world.register(header(broker_id=2))
+    assert not stands(world, header(addr=OTHER, broker_id=3)).contributes
+    assert stands(world, header(addr=OTHER, broker_id=1)).contributes
+    assert stands(world, header(addr=OTHER, broker_id=2)).contributes
+
+
+def test_a_slave_beside_a_master_contributes_nothing(with_master):
+    assert not stands(with_master, header(addr=OTHER, broker_id=1)).contributes
+
+
+def test_a_negative_id_is_a_slave_like_any_other(with_master):
+    assert is_prime(header(broker_id=-1), {0: "x"})
+
+
+def test_a_master_is_no_prime_slave():
+    assert not is_prime(header(broker_id=0), {})
+
+
+# step 11
+
+
+def test_missing_topics_go_if_the_operator_wants_it_and_no_topic_is_static(with_master):
+    assert not stands(with_master).delete_missing
+    with_master.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    assert stands(with_master).delete_missing
+    assert not stands(with_master, content=body(mappings={"T": TopicQueueMappingInfo("a")})).delete_missing
+    assert not stands(with_master, header(addr=OTHER, broker_id=1)).delete_missing
+
+
+# step 12
+
+
+def test_everything_is_taken_over_when_the_version_differs(with_master):
+    assert not stands(with_master).upsert_all
+    assert stands(with_master, content=body(version=2)).upsert_all
+    assert stands(with_master, content=body(state_version=1)).upsert_all
+
+
+def test_everything_is_taken_over_when_the_id_is_new(with_master):
+    assert stands(with_master, header(broker_id=1)).upsert_all
+
+
+def test_another_connection_is_no_reason_to_take_everything_over(with_master):
+    with_master.register(over=channel(2))
+    assert not stands(with_master).upsert_all
+
+
+def test_everything_is_taken_over_from_an_address_that_was_not_live(with_master):
+    assert stands(with_master, header(addr=OTHER)).upsert_all
+
+
+@pytest.mark.parametrize(
+    ("broker_id", "acting", "strips"), [(1, True, True), (1, False, False), (0, True, False)]
+)
+def test_only_an_acting_master_strips_the_write_bit(world, broker_id, acting, strips):
+    assert stands(world, header(broker_id=broker_id, enable_acting_master=acting)).strip_write is strips
