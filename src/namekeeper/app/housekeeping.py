@@ -17,6 +17,8 @@ log = logging.getLogger("namekeeper.namesrv")
 FIRST_KV_PRINT_S = 60.0
 PACE_MS = 100
 """How often the loop's delay is looked at."""
+SERVICE_LOOK_MS = 1_000
+"""How often it is looked whether the wait for service is over: its length may be changed while it lasts."""
 KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 
@@ -55,13 +57,19 @@ class Housekeeping:
 
     async def _scan(self) -> None:
         """Look for expired brokers; after a stall one scan is left out: what piled up is read first."""
+        interval_ms = self._state.settings.scan_not_active_broker_interval
         while True:
-            interval_ms = self._state.settings.scan_not_active_broker_interval
             due_ms = self._clock.now().mono_ms + interval_ms
             await asyncio.sleep(interval_ms / 1000)
             lag_ms = self._clock.now().mono_ms - due_ms
             if lag_ms <= interval_ms:
-                self.expire()
+                self._expire_safely()
+
+    def _expire_safely(self) -> None:
+        try:
+            self.expire()
+        except Exception:
+            log.exception("the search for expired brokers failed")
 
     def expire(self) -> None:
         """Submit the end of every registration that is overdue now; it is judged again when it is made."""
@@ -88,5 +96,11 @@ class Housekeeping:
 
     async def _wait_for_service(self) -> None:
         """Say when the first seconds are over (waitSecondsForService)."""
-        await asyncio.sleep(self._state.settings.wait_seconds_for_service)
+        began_ms = self._clock.now().mono_ms
+        while True:
+            passed_ms = self._clock.now().mono_ms - began_ms
+            left_ms = self._state.settings.wait_seconds_for_service * 1000 - passed_ms
+            if left_ms <= 0:
+                break
+            await asyncio.sleep(min(left_ms, SERVICE_LOOK_MS) / 1000)
         self._state.end_wait_for_service()

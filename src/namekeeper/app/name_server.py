@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
+from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.logs import Logs, start_logs
@@ -51,6 +52,8 @@ FINISH_SECONDS = 5.0
 
 LOOK_SECONDS = 0.05
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 
 class NameServer:
     """One name server in the running event loop; an async context manager that listens while it is entered.
@@ -61,8 +64,8 @@ class NameServer:
         logs: the running log, whose level may be changed while running.
 
     Raises:
-        ConfigError: on entering: the KV file, the address or the certificates can't be used; one line that
-            says what to do.
+        ConfigError: the KV file or the certificates can't be used, or, on entering, the address; one line
+            that says what to do.
     """
 
     def __init__(self, startup: Startup, *, clock: Clock | None = None, logs: Logs | None = None) -> None:
@@ -73,13 +76,22 @@ class NameServer:
         self.state = NameServerState(startup.runtime_config, _load_kv_config(settings.kv_config_path))
         self._loop = asyncio.get_running_loop()
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
-        self._client = RemotingClient(tls=client_context(read_tls_settings(settings)))
+        tls = client_context(read_tls_settings(settings))
+        self._client = RemotingClient(tls=tls)
         self._notifier = Notifier(self._client)
-        self.effects = Effects(self._notifier, self._reconfigured)
-        self.requests = Requests(
-            self.state, self.effects, self._saver(), clock=self._clock, call_soon=self._loop.call_soon
+        self._cluster_test = (
+            ClusterTest(settings, clock=self._clock, tls=tls) if settings.cluster_test else None
         )
-
+        self.effects = Effects(self._notifier, self._reconfigured)
+        self._saver = self._make_saver()
+        self.requests = Requests(
+            self.state,
+            self.effects,
+            self._saver,
+            clock=self._clock,
+            call_soon=self._loop.call_soon,
+            cluster_test=self._cluster_test,
+        )
         self.server = RemotingServer(
             self.requests,
             host=settings.bind_address,
@@ -90,6 +102,7 @@ class NameServer:
             idle_seconds=settings.server_channel_max_idle_time_seconds,
             serialize_type=SerializeType[settings.serialize_type],
             body_budget_bytes=settings.body_bytes_in_flight_limit,
+            known_answer=self._known_answer(),
             tls=TlsContexts(lambda: read_tls_settings(settings)),
             proxy_trusted_networks=[
                 str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
@@ -151,24 +164,38 @@ class NameServer:
         await self._http.aclose()
         await self._notifier.close()
         await self._client.close()
+        if self._cluster_test is not None:
+            await self._cluster_test.close()
         # Answers under way go out before the connections close.
         await self.server.close()
         # What was stored is on disk before the process ends.
+        await self._saver.finish()
         await self._loop.run_in_executor(None, self._files.shutdown)
+
+    def _known_answer(self) -> Callable[[bytes], bytes | None] | None:
+        """Answer known look-ups undecoded, if answers have the form that is kept for them."""
+        settings = self.state.settings
+        if settings.serialize_type != SerializeType.JSON.name or settings.cluster_test:
+            return None
+        return self.state.route_answers.known.answer
 
     async def _serve_operators(self) -> None:
         """Start the HTTP pages; what goes wrong with them is no reason not to route."""
         settings = self.state.settings
-        http_server = await load_operator_http_server()
-        server = await self._http.enter_async_context(
-            http_server(
-                settings.http_bind_address,
-                settings.http_port,
-                metrics=self.operators.stats,
-                health=self.operators.health,
-                nsaddr=self.operators.nsaddr,
+        try:
+            http_server = await load_operator_http_server()
+            server = await self._http.enter_async_context(
+                http_server(
+                    settings.http_bind_address,
+                    settings.http_port,
+                    metrics=self.operators.stats,
+                    health=self.operators.health,
+                    nsaddr=self.operators.nsaddr,
+                )
             )
-        )
+        except Exception:
+            log.exception("no HTTP pages for operators")
+            return
         if server.port is not None:
             log.info("operators' pages at http://%s:%d/", settings.http_bind_address, server.port)
 
@@ -187,7 +214,7 @@ class NameServer:
             if connection.channel is channel:
                 connection.close()
 
-    def _saver(self) -> Saver:
+    def _make_saver(self) -> Saver:
         settings, state = self._startup.settings, self.state
 
         def saved(path: str, text: Callable[[], bytes]) -> SavedFile:
@@ -235,13 +262,18 @@ def run(startup: Startup) -> int:
 async def _serve(startup: Startup, logs: Logs) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
+    for signal_number in STOP_SIGNALS:
         loop.add_signal_handler(signal_number, stop.set)
     async with NameServer(startup, logs=logs) as server:
-        print(boot_line(startup.settings, server.port), flush=True)  # noqa: T201 - scripts wait for this line
+        line = boot_line(startup.settings, server.port)
+        print(line, flush=True)  # noqa: T201 - scripts wait for this line
+        log.info("%s", line)
         gc.freeze()
         await stop.wait()
         log.info("the name server stops")
+    for signal_number in STOP_SIGNALS:  # a second one changes nothing, also while the log is written out
+        loop.remove_signal_handler(signal_number)
+        signal.signal(signal_number, signal.SIG_IGN)
     return 0
 
 

@@ -65,7 +65,7 @@ class Requests:
         self._results: dict[tuple[int, int], int] = {}
         """Requests by code and by the answer's code, where that is not SUCCESS."""
         self.registrations: dict[str, int] = {}
-        """REGISTER_BROKER by what it came to, see `RegisterResult.outcome`; `failed` when it came to nothing."""
+        """REGISTER_BROKER by what it came to, see `RegisterResult.outcome`; `failed` if it came to none."""
         self.registration_bytes = 0
 
     @property
@@ -76,7 +76,9 @@ class Requests:
     def by_result(self) -> dict[tuple[int, int], int]:
         """Requests by code and by the code of the answer."""
         results = dict(self._results)
-        for code, count in self.counts.items():
+        counts = dict(self.counts)
+        counts[RequestCode.GET_ROUTEINFO_BY_TOPIC] += self._state.route_answers.known.hits
+        for code, count in counts.items():
             failed = sum(number for (request, _), number in self._results.items() if request == code)
             results[code, ResponseCode.SUCCESS] = count - failed
         return results
@@ -104,11 +106,14 @@ class Requests:
             raise
         if response.code:
             return self._not_success(request, connection, response)
+        if code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.header:
+            self._state.route_answers.known.learn(request, response.body)
         return response
 
     def drain(self) -> None:
         """Tell requesters to go away from now on, if they understand it."""
         self._state.is_draining = True
+        self._state.route_answers.known.close()
         self._readers = {code: _unless_leaving(reader) for code, reader in self._readers.items()}
 
     def _not_success(
@@ -162,7 +167,7 @@ class Requests:
         self._take_turns()
 
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: ServerConnection) -> None:
-        def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
+        def finish(_: TableChange[Any], applied: Applied[Any] | Exception) -> None:
             try:
                 response = self._finish(deferred, request, applied)
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked is answered and it is logged

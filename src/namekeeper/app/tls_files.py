@@ -1,9 +1,10 @@
 """TLS settings of a name server as they are now, the keys of `tls.config.file` included."""
 
+import contextlib
+
 from namekeeper.config.property import Group, format_value
 from namekeeper.config.settings import SPECS, NamesrvSettings
 from namekeeper.config.startup import with_tls_file
-from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
 from namekeeper.remoting.tls_settings import TlsSettings
 
@@ -11,15 +12,14 @@ __all__ = ["read_tls_settings"]
 
 
 def read_tls_settings(settings: NamesrvSettings) -> TlsSettings:
-    """Lay the TLS file, if there is one, over the settings; blocks on the disk.
+    """Lay the TLS file over the settings if it is there and readable; blocks on the disk.
 
     Raises:
-        ConfigError: the file can't be read or holds what can't be used.
+        ConfigError: the file holds what can't be used.
     """
-    try:
+    data = None
+    with contextlib.suppress(OSError):  # as in Java, a file that can't be read is none
         data = read_if_exists(settings.tls_config_file)
-    except OSError as error:
-        raise ConfigError(f"can't read {settings.tls_config_file}: {error.strerror}") from None
     if data is not None:
         settings, _ = with_tls_file(settings, data)
     return TlsSettings.from_properties(

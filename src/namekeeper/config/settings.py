@@ -41,9 +41,14 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
             nonempty=True,
         ),
     ] = "~/namesrv/namesrv.properties"
-    product_env_name: Annotated[str, Property("Unit name for clusterTest", _NAMESRV, inert=True)] = "center"
+    product_env_name: Annotated[
+        str, Property("Unit that clusterTest asks the address server for", _NAMESRV)
+    ] = "center"
     cluster_test: Annotated[
-        bool, Property("Ask another environment for unknown topics; not offered here", _NAMESRV, inert=True)
+        bool,
+        Property(
+            "Ask another environment for the route of a topic that nobody here has (request 105)", _NAMESRV
+        ),
     ] = False
     order_message_enable: Annotated[
         bool, Property("Attach the order configuration of a topic to its route", _NAMESRV, live=True)
@@ -299,6 +304,20 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
             "What `/rocketmq/nsaddr` answers, `host:port;host:port`; empty: this server", _OURS, remote=False
         ),
     ] = ""
+    namesrv_domain: Annotated[
+        str,
+        Property(
+            "Address server that clusterTest asks, `host` or `host:port`; the port is 8080 if none is given",
+            _OURS, name="rocketmq.namesrv.domain", nonempty=True, remote=False,
+        ),
+    ] = "jmenv.tbsite.net"  # fmt: skip
+    namesrv_domain_subgroup: Annotated[
+        str,
+        Property(
+            "Last part of the path that clusterTest asks there: `/rocketmq/nsaddr-<productEnvName>`",
+            _OURS, name="rocketmq.namesrv.domain.subgroup", nonempty=True, remote=False,
+        ),
+    ] = "nsaddr"  # fmt: skip
     log_root: Annotated[str, Property("Folder of the log files", _OURS, path=True, nonempty=True)] = (
         "~/logs/rocketmqlogs"
     )

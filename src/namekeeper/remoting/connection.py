@@ -66,6 +66,8 @@ class ConnectionContext:
     """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
     large_frame_seconds: float = 30.0
     """How long an admitted large frame may take to arrive."""
+    known_answer: Callable[[bytes], bytes | None] | None = None
+    """Gives the whole answer to a request that has this JSON header and no body, if it knows it."""
     on_connect: Callable[[Channel], None] = _nobody
     on_close: Callable[[Channel], None] = _nobody
     connections: set["ServerConnection"] = field(default_factory=set)
@@ -105,13 +107,13 @@ class ServerConnection(asyncio.Protocol):
         self.seen_by_sweep = (0, 0)
         """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
         self._context = context
-        self._decoder = FrameDecoder(context.max_frame_bytes)
-        self._feed = self._decoder.feed
+        self._decoder = FrameDecoder(context.max_frame_bytes, answer=context.known_answer)
+        self._feed = self._decoder.feed_or_answer
         self._is_json = context.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
         self._transport: asyncio.Transport
-        self._queue: list[RemotingCommand] = []
-        """Decoded and not handed over yet."""
+        self._queue: list[RemotingCommand | bytes] = []
+        """Decoded and not handed over yet, and known answers between them."""
         self._deferred: set[int] = set()
         """Requests that will be answered later, by identity."""
         self._serving: RemotingCommand | None = None
@@ -205,7 +207,8 @@ class ServerConnection(asyncio.Protocol):
             self._receive_carefully(requests)
             return
         if len(requests) == 1:
-            self._write(self._answer(requests[0]))
+            request = requests[0]
+            self._write(request if isinstance(request, bytes) else self._answer(request))
         else:
             self._queue += requests[self._serve(requests) :]
         if self._deferred or self._queue:
@@ -256,13 +259,15 @@ class ServerConnection(asyncio.Protocol):
         finally:
             self._serving = None
 
-    def _serve(self, requests: list[RemotingCommand]) -> int:
+    def _serve(self, requests: list[RemotingCommand | bytes]) -> int:
         """Hand requests over until one of the limits of a turn; return how many were."""
         handler, is_json, deferred = self._context.handler, self._is_json, self._deferred
         answers = []
         size = 0
         for request in requests:
-            if request.flag or not is_json:
+            if isinstance(request, bytes):
+                answer = request
+            elif request.flag or not is_json:
                 answer = self._answer(request)
             else:
                 self._serving = request
@@ -318,7 +323,7 @@ class ServerConnection(asyncio.Protocol):
 
     # When something stands in the way.
 
-    def _receive_carefully(self, requests: list[RemotingCommand]) -> None:
+    def _receive_carefully(self, requests: list[RemotingCommand | bytes]) -> None:
         if requests and self._partial_lease is not None:  # the frame that was arriving is the first one
             self._leases[id(requests[0])] = self._partial_lease
             self._partial_lease = None
@@ -345,13 +350,15 @@ class ServerConnection(asyncio.Protocol):
         if self.channel.is_open:
             self._settle()
 
-    def _servable(self) -> list[RemotingCommand]:
+    def _servable(self) -> list[RemotingCommand | bytes]:
         """Requests at the front of the queue that nothing holds up."""
         if self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED:
             return []
         batch = self._queue[:REQUESTS_PER_TURN]
         for index, request in enumerate(batch):
-            if len(request.body) > LARGE_FRAME_BYTES and not self._is_admitted(request):
+            if isinstance(request, bytes) or len(request.body) <= LARGE_FRAME_BYTES:
+                continue
+            if not self._is_admitted(request):
                 return batch[:index]
         return batch
 
@@ -362,7 +369,7 @@ class ServerConnection(asyncio.Protocol):
             self._leases[id(request)] = lease
         return lease.is_granted
 
-    def _release_answered(self, requests: list[RemotingCommand]) -> None:
+    def _release_answered(self, requests: list[RemotingCommand | bytes]) -> None:
         for identity in map(id, requests):
             if identity in self._leases and identity not in self._deferred:
                 self._leases.pop(identity).release()

@@ -57,6 +57,7 @@ class RemotingServer:
         tls: TlsContexts | None = None,
         proxy_trusted_networks: Iterable[str] = (),
         body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES,
+        known_answer: Callable[[bytes], bytes | None] | None = None,
         on_connect: Callable[[Channel], None] = _nobody,
         on_close: Callable[[Channel], None] = _nobody,
     ) -> None:
@@ -75,6 +76,7 @@ class RemotingServer:
             tls: None turns TLS connections away.
             proxy_trusted_networks: from there a PROXY header counts as the peer's address.
             body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
+            known_answer: gives the whole answer to a request with this JSON header and no body, if known.
             on_connect: a connection can carry requests now.
             on_close: a connection was closed, by whomever; its channel is not open any more.
         """
@@ -91,6 +93,7 @@ class RemotingServer:
             budget=BodyBudget(body_budget_bytes),
             serialize_type=serialize_type,
             large_frame_seconds=large_frame_seconds,
+            known_answer=known_answer,
             on_connect=on_connect,
             on_close=on_close,
         )

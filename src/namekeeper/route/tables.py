@@ -60,6 +60,8 @@ class RouteTables:
         """The newest generation: one counter for all registrations of this boot."""
         self.revision = 0
         """Grows with every change that a route could show: what cached answers are checked against."""
+        self.on_revision: Callable[[], None] = _nothing
+        """Called with each of them, for answers that are not worth a check."""
 
     def topics_of(self, broker_name: str) -> Mapping[str, TopicRow]:
         """The topic table of a broker name."""
@@ -98,7 +100,7 @@ class RouteTables:
         apply = _APPLY.get(type(event))
         if apply is not None:
             apply(self, event)
-            self.revision += 1
+            self._revise()
 
     def swap_topics(self, event: TopicQueuesChanged) -> None:
         """Show the new table of a broker name, its topics being in the index already: one pointer."""
@@ -106,12 +108,20 @@ class RouteTables:
             self.topic_queue_table[event.broker_name] = event.after
         else:
             self.topic_queue_table.pop(event.broker_name, None)
+        self._revise()
+
+    def _revise(self) -> None:
         self.revision += 1
+        self.on_revision()
 
     def drop_topics(self, event: BrokerNameRemoved) -> None:
         """Hide every row of a broker name; the index is trimmed by whoever calls."""
         self.topic_queue_table.pop(event.broker_name, None)
-        self.revision += 1
+        self._revise()
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
 
 
 def _apply_live_gone(tables: RouteTables, event: BrokerLiveGone) -> None:

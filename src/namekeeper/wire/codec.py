@@ -7,7 +7,7 @@ from namekeeper.wire.command import OUR_LANGUAGE, OUR_VERSION, RESPONSE_FLAG, Re
 from namekeeper.wire.json_header import encode_json_header
 from namekeeper.wire.rocketmq_header import encode_rocketmq_header
 
-__all__ = ["MAX_HEADER_BYTES", "encode_command", "encode_response"]
+__all__ = ["BARE_SUCCESS_HEAD", "BARE_SUCCESS_TAIL", "encode_command", "encode_response"]
 
 MAX_HEADER_BYTES = 0xFF_FFFF
 """The header word has 24 bits for it."""
@@ -15,14 +15,11 @@ MAX_HEADER_BYTES = 0xFF_FFFF
 _PREFIX = Struct(">II").pack
 _JSON = SerializeType.JSON
 
-_BARE_SUCCESS = (
-    b'{"code":0,"flag":%d,"language":"%b","opaque":%%d,"serializeTypeCurrentRPC":"JSON","version":%d}'
-) % (
-    RESPONSE_FLAG,
-    OUR_LANGUAGE.encode(),
-    OUR_VERSION,
-)
-"""Header of an answer with neither remark nor ext fields, which is what route look-ups get."""
+BARE_SUCCESS_HEAD = b'{"code":0,"flag":%d,"language":"%b","opaque":' % (RESPONSE_FLAG, OUR_LANGUAGE.encode())
+BARE_SUCCESS_TAIL = b',"serializeTypeCurrentRPC":"JSON","version":%d}' % OUR_VERSION
+"""Header, around the opaque, of an answer with neither remark nor ext fields: what look-ups get."""
+
+_BARE_SUCCESS = BARE_SUCCESS_HEAD + b"%d" + BARE_SUCCESS_TAIL
 
 
 def encode_command(command: RemotingCommand, serialize_type: SerializeType = SerializeType.JSON) -> bytes:

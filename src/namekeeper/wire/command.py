@@ -29,7 +29,11 @@ OUR_LANGUAGE: LanguageName = "JAVA"
 """The conservative value: every client accepts it (trap T49)."""
 
 
-class RemotingCommand(Struct, gc=False, rename={"ext_fields": "extFields", "body": "body, from the frame"}):
+_WIRE_NAMES = {"ext_fields": "extFields", "body": "body, from the frame", "header": "header, as it came"}
+"""JSON names that differ from ours; the last two are such that no peer writes them."""
+
+
+class RemotingCommand(Struct, gc=False, rename=_WIRE_NAMES):
     """A decoded frame, or one to encode: exactly what the peer said, or is to be told.
 
     The defaults are those of a header that lacks the member (protocol.md 1.3); `request` makes commands of
@@ -45,6 +49,8 @@ class RemotingCommand(Struct, gc=False, rename={"ext_fields": "extFields", "body
     remark: str | None = None
     ext_fields: dict[str, str] | None = None
     body: Annotated[bytes, Meta(max_length=0)] = b""
+    header: Annotated[bytes, Meta(max_length=0)] = b""
+    """The JSON header as it came, where the receiver wants to know equal ones again; see `wire/known.py`."""
 
     @property
     def is_response(self) -> bool:

@@ -1,6 +1,8 @@
 """A stream of bytes to remoting commands (protocol.md 1.1, 1.2)."""
 
+from collections.abc import Callable
 from struct import Struct
+from typing import cast
 
 from namekeeper.errors import ProtocolError
 from namekeeper.wire.codes import SerializeType
@@ -35,8 +37,21 @@ class FrameDecoder:
     A frame that announces too much is broken as soon as its length is known.
     """
 
-    def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
+    def __init__(
+        self,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        *,
+        answer: Callable[[bytes], bytes | None] | None = None,
+    ) -> None:
+        """Begin with an empty stream.
+
+        Args:
+            max_frame_bytes: bounds a frame with its length field.
+            answer: asked for each JSON header without a body, before it is decoded; what it returns takes the
+                command's place. Commands keep their header then.
+        """
         self._max_length = max_frame_bytes - _LENGTH_BYTES
+        self._answer = answer
         self._chunks: list[bytes | bytearray] = []
         self._wanted = 0
         self.failure: ProtocolError | None = None
@@ -48,6 +63,11 @@ class FrameDecoder:
 
     def feed(self, data: bytes) -> list[RemotingCommand]:
         """Take the next bytes of the stream; return the commands that they complete, bodies included."""
+        assert self._answer is None
+        return cast("list[RemotingCommand]", self.feed_or_answer(data))
+
+    def feed_or_answer(self, data: bytes) -> list[RemotingCommand | bytes]:
+        """The same, with whole answers in the place of commands that `answer` knew."""
         if self.failure is not None:
             return []
         if self.buffered:
@@ -57,7 +77,7 @@ class FrameDecoder:
             data = b"".join(self._chunks)
             self._chunks.clear()
             self.buffered = self.announced = 0
-        commands: list[RemotingCommand] = []
+        commands: list[RemotingCommand | bytes] = []
         try:
             rest = self._decode(data, commands)
         except ProtocolError as failure:
@@ -67,10 +87,11 @@ class FrameDecoder:
             self._keep(data[rest:] if rest else data)
         return commands
 
-    def _decode(self, data: bytes, commands: list[RemotingCommand]) -> int:
+    def _decode(self, data: bytes, commands: list[RemotingCommand | bytes]) -> int:
         """Append the commands of all complete frames; return where the incomplete one begins."""
         size = len(data)
         max_length = self._max_length
+        answer = self._answer
         start = 0
         while start + _PREFIX_BYTES <= size:
             length, word = _PREFIX(data, start)
@@ -83,13 +104,8 @@ class FrameDecoder:
                 commands.append(_decode_other(data[header_start:end], word))
             else:
                 header = data[header_start:header_end]
-                try:
-                    command = decode_strictly(header)
-                except STRICT_ERRORS:
-                    command = decode_leniently(header)
-                if header_end < end:
-                    command.body = data[header_end:end]
-                commands.append(command)
+                known = answer(header) if answer is not None and header_end == end else None
+                commands.append(known or _decode_json(header, data[header_end:end], keep=answer is not None))
             start = end
         if start < size:
             self._expect(data, start)
@@ -112,6 +128,17 @@ class FrameDecoder:
             self._chunks[-1] += data
         else:
             self._chunks.append(bytearray(data))
+
+
+def _decode_json(header: bytes, body: bytes, *, keep: bool) -> RemotingCommand:
+    try:
+        command = decode_strictly(header)
+    except STRICT_ERRORS:
+        command = decode_leniently(header)
+    command.body = body
+    if keep:
+        command.header = header
+    return command
 
 
 def _decode_other(content: bytes, word: int) -> RemotingCommand:

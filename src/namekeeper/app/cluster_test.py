@@ -1,0 +1,169 @@
+"""`clusterTest=true`: topics that nobody here has are looked up in another environment (protocol.md 5.7).
+
+As 4.8 does it: request 105 only, always in the legacy form, order configuration attached. The name servers
+of the other environment are those that the address server lists for the unit `productEnvName`.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from msgspec import structs
+
+from namekeeper.clock import Clock
+from namekeeper.config.settings import NamesrvSettings
+from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.messages.bodies import encode_topic_route
+from namekeeper.processor.dispatch import READERS, Reader
+from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.processor.routing import no_route
+from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.route.queries import topic_route
+from namekeeper.wire.codes import RequestCode, ResponseCode, version_ordinal
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["ClusterTest", "address_server_url"]
+
+REFRESH_MS = 120_000
+"""How long a list of name servers is used; Java's clients ask as often."""
+RETRY_MS = 10_000
+"""How long an address server is left alone that gave no list."""
+FETCH_SECONDS = 2.0
+ASK_MS = 1_000
+"""For one name server."""
+LOOKUP_SECONDS = 3.0
+"""For everything: who asked us gives up then."""
+MAX_UNDER_WAY = 64
+"""Look-ups at once. It also ends the circle when the other environment turns out to be this name server."""
+LIST_BYTES = 64 * 1024
+
+_LEGACY_VERSION = version_ordinal("4.8.0")
+"""Whoever says to be of this release is answered in the legacy form, which is then passed on as it is."""
+
+_log = logging.getLogger("namekeeper.cluster_test")
+
+
+class ClusterTest:
+    """Reads routes here, and elsewhere when there is none here."""
+
+    def __init__(self, settings: NamesrvSettings, *, clock: Clock, tls: ssl.SSLContext | None = None) -> None:
+        self.readers: Mapping[int, Reader] = {**READERS, RequestCode.GET_ROUTEINFO_BY_TOPIC: _read_route}
+        """The handlers of `READERS`, with the one of request 105 replaced."""
+        self._url = address_server_url(settings)
+        self._clock = clock
+        self._client = RemotingClient(tls=tls, rpc_hook=_as_old_client)
+        self._namesrv_addrs: list[str] = []
+        self._fetch_again_at_ms = clock.now().mono_ms
+        self._fetching = asyncio.Lock()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._log_limit = LogLimit(_log)
+
+    def look_up(self, topic: str, done: Callable[[bytes | None], None]) -> None:
+        """Ask the other environment; `done` gets the body of its answer, or None, perhaps at once."""
+        if len(self._under_way) >= MAX_UNDER_WAY:
+            self._warn("look-up of %s left out: too many under way", topic)
+            done(None)
+            return
+        task = asyncio.get_running_loop().create_task(self._answer(topic, done))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def route(self, topic: str) -> bytes | None:
+        """The route of a topic as the first name server that answers has it."""
+        for addr in await self._addresses():
+            try:
+                answer = await self._client.invoke(
+                    addr, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, timeout_ms=ASK_MS
+                )
+            except RemotingError as error:
+                self._warn("%s", error)
+                continue
+            return answer.body if answer.code == ResponseCode.SUCCESS and answer.body else None
+        return None
+
+    async def close(self) -> None:
+        """Give up on what is under way."""
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await self._client.close()
+
+    async def _answer(self, topic: str, done: Callable[[bytes | None], None]) -> None:
+        body = None
+        try:
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                body = await self.route(topic)
+        except TimeoutError:
+            self._warn("look-up of %s given up after %g s", topic, LOOKUP_SECONDS)
+        except Exception as error:  # noqa: BLE001 - a bug: whoever asked is answered all the same
+            self._log_limit.log(logging.ERROR, "look-up of %s failed", topic, error=error)
+        done(body)
+
+    async def _addresses(self) -> list[str]:
+        """The other environment's name servers; an old list is better than none."""
+        async with self._fetching:
+            now_ms = self._clock.now().mono_ms
+            if now_ms >= self._fetch_again_at_ms:
+                try:
+                    self._namesrv_addrs = [str(addr) for addr in parse_addresses(await _fetch(self._url))]
+                    self._fetch_again_at_ms = now_ms + REFRESH_MS
+                except (OSError, ConfigError) as error:
+                    why = str(error) or "no answer in time"
+                    self._warn("no list of name servers from %s: %s", self._url, why)
+                    self._fetch_again_at_ms = now_ms + RETRY_MS
+        return self._namesrv_addrs
+
+    def _warn(self, message: str, *args: object) -> None:
+        self._log_limit.log(logging.WARNING, f"clusterTest: {message}", *args)
+
+
+def address_server_url(settings: NamesrvSettings) -> str:
+    """Where the list of the unit's name servers is (protocol.md 6.8)."""
+    domain, unit = settings.namesrv_domain, settings.product_env_name
+    host = domain if ":" in domain else f"{domain}:8080"
+    suffix = f"-{unit}?nofix=1" if unit else ""
+    return f"http://{host}/rocketmq/{settings.namesrv_domain_subgroup}{suffix}"
+
+
+def _read_route(state: NameServerState, request: RemotingCommand) -> Response:
+    """GET_ROUTEINFO_BY_TOPIC as ClusterTestRequestProcessor has it: no zones, no waiting for service."""
+    topic = (request.ext_fields or {}).get("topic")
+    if topic is None:
+        return no_route(topic)
+    support_acting_master = state.settings.support_acting_master
+    route = topic_route(state.tables, topic, support_acting_master=support_acting_master)
+    if route is None:
+        return no_route(topic)
+    order = state.kv_config.find(ORDER_TOPIC_CONFIG, topic)
+    return Response(body=encode_topic_route(structs.replace(route, order_topic_conf=order), standard=False))
+
+
+def _as_old_client(_addr: str, request: RemotingCommand) -> None:
+    request.version = _LEGACY_VERSION
+
+
+async def _fetch(url: str) -> str:
+    """First line of a page.
+
+    Raises:
+        OSError: there is none; TimeoutError is one too.
+    """
+    # A fifth of a second to import, and hardly ever needed.
+    aiohttp = await asyncio.to_thread(import_module, "aiohttp")
+    try:
+        async with (
+            asyncio.timeout(FETCH_SECONDS),
+            aiohttp.ClientSession() as session,
+            session.get(url) as response,
+        ):
+            if response.status != 200:
+                raise ConnectionError(f"status {response.status}")
+            text: bytes = await response.content.read(LIST_BYTES)
+    except (aiohttp.ClientError, ValueError) as error:
+        raise ConnectionError(str(error)) from None
+    return text.decode(errors="replace").strip().partition("\n")[0]

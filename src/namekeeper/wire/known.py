@@ -1,0 +1,90 @@
+"""Requests that came before: equal but for `opaque`, they have equal answers but for `opaque`.
+
+Clients poll the same topics with the same header for as long as they live, so most look-ups need no decoding:
+the header without the digits of its `opaque` is the key, the digits are copied into the answer. A header is
+learned only after it was decoded in full and answered; from then on everything but the digits is the same
+bytes, so the decoder would say the same.
+"""
+
+from struct import Struct
+
+from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
+from namekeeper.wire.command import RemotingCommand
+
+__all__ = ["KnownRequests"]
+
+_OPAQUE = b'"opaque":'
+_MAX_DIGITS = 9
+"""Larger ones may not fit an int32: they take the long way."""
+_ZERO = ord("0")
+_MAX_KEY_BYTES = 1_024
+"""A header of a look-up has 200 bytes, 400 with a signature."""
+
+_PREFIX = Struct(">II").pack
+
+_Known = tuple[list[bytes], bytes]
+"""What comes before the digits of the opaque, by their number, and what comes after them."""
+
+
+class KnownRequests:
+    """Headers without their opaque -> the answer around it; who knows what answers depend on forgets them."""
+
+    __slots__ = ("_bytes", "_heads", "_known", "_limit", "hits")
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._known: dict[bytes, _Known] = {}
+        self._heads: dict[int, list[bytes]] = {}
+        self._bytes = 0
+        self._limit = limit_bytes
+        self.hits = 0
+        """Requests answered."""
+
+    def answer(self, header: bytes) -> bytes | None:
+        """The whole answer to a request that has this header and no body; None if it isn't known."""
+        before, _, rest = header.partition(_OPAQUE)
+        digits, _, after = rest.partition(b",")
+        known = self._known.get(before + after)
+        if known is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
+            return None
+        self.hits += 1
+        heads, tail = known
+        return heads[len(digits)] + digits + tail
+
+    def learn(self, request: RemotingCommand, body: bytes) -> None:
+        """Remember that a request with the header of this one is answered with SUCCESS and `body`."""
+        header = request.header
+        before, _, rest = header.partition(_OPAQUE)
+        digits, comma, after = rest.partition(b",")
+        if request.flag or not comma or _OPAQUE in after or digits != b"%d" % request.opaque:
+            return
+        key, tail = before + after, BARE_SUCCESS_TAIL + body
+        size = len(key) + len(tail)
+        if len(key) > _MAX_KEY_BYTES or size > self._limit:
+            return
+        if self._bytes + size > self._limit:
+            self.forget()
+        self._known[key] = (self._heads_for(len(body)), tail)
+        self._bytes += size
+
+    def close(self) -> None:
+        """Forget everything and learn nothing any more."""
+        self._limit = -1
+        self.forget()
+
+    def forget(self) -> None:
+        """Answer nothing until learned anew: what answers depend on has changed."""
+        if self._known:
+            self._known = {}
+            self._heads = {}
+            self._bytes = 0
+
+    def _heads_for(self, body_bytes: int) -> list[bytes]:
+        heads = self._heads.get(body_bytes)
+        if heads is None:
+            fixed = len(BARE_SUCCESS_HEAD) + len(BARE_SUCCESS_TAIL)
+            heads = [
+                _PREFIX(4 + fixed + digits + body_bytes, fixed + digits) + BARE_SUCCESS_HEAD
+                for digits in range(_MAX_DIGITS + 1)
+            ]
+            self._heads[body_bytes] = heads
+        return heads
