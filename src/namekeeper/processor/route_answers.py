@@ -50,6 +50,8 @@ class RouteAnswers:
         tables.on_revision = self.known.forget
         self._standard: dict[str | None, Response] = {}
         self._legacy: dict[str | None, Response] = {}
+        self._shared: dict[bytes, Response] = {}
+        """Answers by their body: topics with the same queues on the same brokers share one."""
         self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
         self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
 
@@ -88,7 +90,8 @@ class RouteAnswers:
         route = self.route(topic)
         if route is None:
             return None
-        answer = Response(body=self._encode(route, standard=standard))
+        body = self._encode(route, standard=standard)
+        answer = self._shared.get(body) or Response(body=body)
         self._keep(self._standard if standard else self._legacy, topic, answer)
         return answer
 
@@ -104,17 +107,18 @@ class RouteAnswers:
         )
 
     def _keep(self, answers: dict[str | None, Response], topic: str, answer: Response) -> None:
-        size = len(answer.body)
-        if self._bytes + size > self._settings.route_cache_bytes:
-            self._forget()
-        answers[topic] = answer
-        self._bytes += size
+        """Keep an answer while there is room: polls go round all topics, so none is better than another."""
+        size = len(topic) if answer.body in self._shared else len(topic) + len(answer.body)
+        if self._bytes + size <= self._settings.route_cache_bytes:
+            self._shared[answer.body] = answers[topic] = answer
+            self._bytes += size
 
     def _forget(self) -> None:
         self._revision = self._tables.revision
         self._bytes = 0
         self._standard.clear()
         self._legacy.clear()
+        self._shared.clear()
 
 
 class _BrokerFragments:

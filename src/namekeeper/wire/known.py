@@ -27,13 +27,17 @@ _Known = tuple[list[bytes], bytes]
 
 
 class KnownRequests:
-    """Headers without their opaque -> the answer around it; who knows what answers depend on forgets them."""
+    """Headers without their opaque -> the answer around it; who knows what answers depend on forgets them.
 
-    __slots__ = ("_bytes", "_heads", "_known", "_limit", "hits")
+    When there is no room left nothing more is learned: polls go round all topics, so what came first is as
+    good as what comes now.
+    """
+
+    __slots__ = ("_around", "_bytes", "_known", "_limit", "hits")
 
     def __init__(self, limit_bytes: int) -> None:
         self._known: dict[bytes, _Known] = {}
-        self._heads: dict[int, list[bytes]] = {}
+        self._around: dict[bytes, _Known] = {}
         self._bytes = 0
         self._limit = limit_bytes
         self.hits = 0
@@ -57,14 +61,12 @@ class KnownRequests:
         digits, comma, after = rest.partition(b",")
         if request.flag or not comma or _OPAQUE in after or digits != b"%d" % request.opaque:
             return
-        key, tail = before + after, BARE_SUCCESS_TAIL + body
-        size = len(key) + len(tail)
-        if len(key) > _MAX_KEY_BYTES or size > self._limit:
+        key = before + after
+        known = self._around.get(body) or self._make_around(body)
+        if len(key) > _MAX_KEY_BYTES or known is None or self._bytes + len(key) > self._limit:
             return
-        if self._bytes + size > self._limit:
-            self.forget()
-        self._known[key] = (self._heads_for(len(body)), tail)
-        self._bytes += size
+        self._known[key] = known
+        self._bytes += len(key)
 
     def close(self) -> None:
         """Forget everything and learn nothing any more."""
@@ -75,16 +77,20 @@ class KnownRequests:
         """Answer nothing until learned anew: what answers depend on has changed."""
         if self._known:
             self._known = {}
-            self._heads = {}
+            self._around = {}
             self._bytes = 0
 
-    def _heads_for(self, body_bytes: int) -> list[bytes]:
-        heads = self._heads.get(body_bytes)
-        if heads is None:
-            fixed = len(BARE_SUCCESS_HEAD) + len(BARE_SUCCESS_TAIL)
-            heads = [
-                _PREFIX(4 + fixed + digits + body_bytes, fixed + digits) + BARE_SUCCESS_HEAD
-                for digits in range(_MAX_DIGITS + 1)
-            ]
-            self._heads[body_bytes] = heads
-        return heads
+    def _make_around(self, body: bytes) -> _Known | None:
+        """Topics with the same queues on the same brokers have the same body, and share one of these."""
+        fixed = len(BARE_SUCCESS_HEAD) + len(BARE_SUCCESS_TAIL)
+        tail = BARE_SUCCESS_TAIL + body
+        size = len(tail) + _MAX_DIGITS * len(BARE_SUCCESS_HEAD)
+        if self._bytes + size > self._limit:
+            return None
+        heads = [
+            _PREFIX(4 + fixed + digits + len(body), fixed + digits) + BARE_SUCCESS_HEAD
+            for digits in range(_MAX_DIGITS + 1)
+        ]
+        self._bytes += size
+        self._around[body] = known = (heads, tail)
+        return known

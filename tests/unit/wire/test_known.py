@@ -76,13 +76,14 @@ def test_nothing_is_known_after_it_was_forgotten_or_closed():
     assert known.answer(asked().header) is None
 
 
-def test_what_is_kept_is_bounded():
-    known = KnownRequests(1_000)
+def test_what_is_kept_is_bounded_and_what_came_first_stays():
+    known = KnownRequests(3_000)
     for number in range(100):
         known.learn(asked(f"T{number}"), BODY)
     answered = [number for number in range(100) if known.answer(asked(f"T{number}").header)]
-    assert 0 < len(answered) < 10
-    known.learn(asked("large"), bytes(2_000))
+    assert answered == list(range(len(answered)))
+    assert 1 < len(answered) < 30
+    known.learn(asked("large"), bytes(5_000))
     assert known.answer(asked("large").header) is None
 
 
