@@ -1,0 +1,145 @@
+"""What is measured and what it must be: the table of design.md, section 8, as data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["FULL", "QUICK", "ROWS", "Bound", "Row", "Scale"]
+
+LABELS = {
+    "per_second": "rate", "p99_ms": "p99", "p999_ms": "p99.9", "cpu_us": "CPU", "cpu_ms": "CPU",
+    "rss_mib": "memory", "answered_ms": "time",
+    "all_s": "time", "pause_ms": "pause", "ready_ms": "time", "failures": "failures",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured; everything a run does is bounded by these."""
+
+    rounds: int = 9
+    storm_rounds: int = 3  # at most: a storm takes long
+    seconds: float = 0.7  # of look-ups in one sample
+    warmup: float = 0.2  # of look-ups before each sample
+    warmup_requests: int = 100_000  # after the start of a server: Java compiles meanwhile
+    topics: int = 20_000
+    large_topics: int = 100_000
+    large_brokers: int = 16
+    heartbeat_topics: int = 10_000
+    heartbeats: int = 20
+    storm_brokers: int = 300
+    storm_topics: int = 10_000
+    storm_distinct: int = 20_000
+    storm_seconds: float = 120.0  # then those still unanswered count as failures
+
+
+FULL = Scale()
+QUICK = Scale(
+    rounds=1, seconds=0.5, warmup=0.1, warmup_requests=10_000, large_topics=20_000, large_brokers=4,
+    heartbeats=5, storm_brokers=20, storm_topics=2_000, storm_distinct=4_000, storm_seconds=20,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A limit for one metric of namekeeper: a factor of another server's, or a number."""
+
+    metric: str
+    factor: float
+    of: str | None = None
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        return f"{LABELS[self.metric]} {sign} {self.factor:.3g}" + (f" x {self.of}" if self.of else "")
+
+    def met(self, figure: float) -> bool:
+        """Say whether a figure, or the ratio of two, is within the bound."""
+        return figure >= self.factor if self.at_least else figure <= self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    key: str
+    title: str  # with the fields of Scale
+    cell: str  # with the metrics of a sample
+    required: tuple[Bound, ...]
+    aim: tuple[Bound, ...] = ()
+    source: str = ""  # the row whose samples it shows, if not its own
+
+    @property
+    def samples(self) -> str:
+        """The key under which its samples are recorded."""
+        return self.source or self.key
+
+
+def _rate(factor: float, of: str) -> Bound:
+    return Bound("per_second", factor, of, at_least=True)
+
+
+def _storm(key: str, what: str) -> Row:
+    return Row(
+        key,
+        "{storm_brokers} brokers x {storm_topics:,} topics at once, "
+        + what
+        + ": all answered, look-ups' p99.9",
+        "{all_s:.2f} s, CPU {cpu_s:.1f}\np99.9 {p999_ms:.0f} ms\npeak {peak_mib:.0f} MiB",
+        (Bound("all_s", 1, "java"), Bound("p999_ms", 250), Bound("failures", 0)),
+        (Bound("all_s", 6),),
+    )
+
+
+def _rows() -> Iterator[Row]:
+    look_up = "{per_second:,.0f}\np99 {p99_ms:.2f} ms\np99.9 {p999_ms:.2f} ms"
+    yield Row(
+        "lookups-16", "look-ups/s, 16 connections closed loop", look_up,
+        (_rate(0.8, "bare-uvloop"), _rate(2, "java"), Bound("p99_ms", 1 / 3, "java"), Bound("failures", 0)),
+        (_rate(3, "java"),),
+    )  # fmt: skip
+    yield Row(
+        "lookups-1x16", "look-ups/s, 1 connection x 16 in flight", look_up,
+        (_rate(0.8, "bare-uvloop"), _rate(2, "java"), Bound("failures", 0)), (_rate(2.5, "java"),),
+    )  # fmt: skip
+    yield Row(
+        "lookups-200", "look-ups/s, 200 connections", look_up,
+        (_rate(0.8, "bare-uvloop"), _rate(2, "java"), Bound("failures", 0)), (_rate(2.5, "java"),),
+    )  # fmt: skip
+    yield Row(
+        "lookups-1024", "look-ups/s, 1,024 connections", look_up,
+        (_rate(0.8, "bare-uvloop"), _rate(1.5, "java"), Bound("failures", 0)), (_rate(2, "java"),),
+    )  # fmt: skip
+    yield Row(
+        "cpu", "server CPU, us a look-up, 16 connections", "{cpu_us:.1f} us",
+        (Bound("cpu_us", 1.25, "bare-uvloop"), Bound("cpu_us", 0.5, "java")),
+        (Bound("cpu_us", 1 / 3, "java"),),
+        source="lookups-16",
+    )  # fmt: skip
+    yield Row(
+        "memory", "resident memory, {topics:,} topics x 4 brokers", "{rss_mib:.0f} MiB\npeak {peak_mib:.0f}",
+        (Bound("rss_mib", 120),), (Bound("rss_mib", 115),),
+    )  # fmt: skip
+    yield Row(
+        "memory-large", "resident memory, {large_topics:,} topics x {large_brokers} brokers",
+        "{rss_mib:.0f} MiB\npeak {peak_mib:.0f}", (Bound("rss_mib", 600),),
+    )  # fmt: skip
+    yield Row(
+        "registration", "registration of {large_topics:,} topics, compressed; longest look-up",
+        "{answered_ms:.0f} ms, CPU {cpu_ms:.0f}\nlook-up {pause_ms:.1f} ms",
+        (Bound("answered_ms", 2, "java"), Bound("pause_ms", 50), Bound("failures", 0)),
+        (Bound("answered_ms", 1, "java"),),
+    )  # fmt: skip
+    for form, name in (("JSON", "heartbeat-json"), ("compressed", "heartbeat-compressed")):
+        yield Row(
+            name, "unchanged registration of {heartbeat_topics:,} topics, " + form + ", CPU each",
+            "{cpu_ms:.2f} ms", (Bound("cpu_ms", 1.5),), (Bound("cpu_ms", 0.8),),
+        )  # fmt: skip
+    yield _storm("storm-shared", "{storm_distinct:,} distinct")
+    yield _storm("storm-distinct", "all distinct")
+    yield Row(
+        "ready", "ready to serve: process start to first answer", "{ready_ms:.0f} ms\nCPU {cpu_ms:.0f} ms",
+        (Bound("ready_ms", 250),), (Bound("ready_ms", 150),),
+    )  # fmt: skip
+
+
+ROWS = tuple(_rows())

@@ -1,0 +1,136 @@
+"""The four servers of the bench: how each is started, and what the kernel says of it while it runs."""
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.load.errors import RefusedError, ServerError
+from benchmarks.load.fleet import ask
+from benchmarks.load.payload import request
+from tests.support import java, java_artifacts
+from tests.support.processes import free_port
+
+__all__ = ["JAVA_JVM", "JAVA_VERSION", "NAMES", "REAL", "Server", "started", "why_not"]
+
+JAVA_VERSION = "5.5.0"
+JAVA_JVM = ("-Xmx2g",)
+REAL = ("namekeeper", "java")
+"""Those that keep tables; the memory of a bare responder says nothing, and it registers nobody."""
+NAMES = (*REAL, "bare-uvloop", "bare-c")
+
+READY_SECONDS = 60
+STOP_SECONDS = 20
+POLL_SECONDS = 0.001
+GET_BROKER_CLUSTER_INFO = request(106, {})
+BARE_UVLOOP = Path(__file__).with_name("bare_uvloop.py")
+
+
+class Server:
+    """A server that runs: its port, and its process as the kernel sees it."""
+
+    def __init__(self, name: str, port: int, child: subprocess.Popen[bytes], ready_ms: float) -> None:
+        self.name = name
+        self.port = port
+        self.pid = child.pid
+        self.ready_ms = ready_ms
+        self._child = child
+        self.ready_cpu_ms = self.cpu_seconds() * 1000
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._child.poll() is None
+
+    def cpu_seconds(self) -> float:
+        """User and system time of all its threads, in nanoseconds' resolution.
+
+        The clock id is what clock_getcpuclockid(3) computes for a process;
+        /proc/<pid>/stat has the same number in steps of 10 ms.
+        """
+        return time.clock_gettime((~self.pid << 3) | 2)
+
+    def memory_mib(self) -> tuple[float, float]:
+        """Resident memory now, and the highest it ever was."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        found = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB", status, re.MULTILINE))
+        return int(found["VmRSS"]) / 1024, int(found["VmHWM"]) / 1024
+
+
+def why_not(name: str) -> str | None:
+    """Return why a server can't run here, or None."""
+    if name == "java":
+        return java_artifacts.available()
+    if name == "namekeeper" and importlib.util.find_spec("namekeeper.__main__") is None:
+        return "namekeeper has no __main__ yet"
+    return None
+
+
+@contextlib.contextmanager
+def started(name: str, scratch: Path, responder: Path, routes: Path) -> Iterator[Server]:
+    """Run a server on a free port; entered when it has answered a request, left when it has stopped."""
+    home = scratch / f"{name}-{time.monotonic_ns()}"
+    home.mkdir()
+    port = free_port()
+    commands: dict[str, Callable[[], list[str]]] = {
+        "namekeeper": lambda: _namekeeper(port),
+        "java": lambda: _java(port, home),
+        "bare-uvloop": lambda: [sys.executable, str(BARE_UVLOOP), str(port), str(routes)],
+        "bare-c": lambda: [str(responder), str(port), str(routes)],
+    }
+    command = commands[name]()
+    output = home / "output.txt"
+    with output.open("wb") as sink:
+        began = time.perf_counter()
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
+            env={**os.environ, "HOME": str(home), "ROCKETMQ_HOME": str(home)},
+        )  # fmt: skip
+    try:
+        _await_ready(name, port, child, output, began)
+        yield Server(name, port, child, (time.perf_counter() - began) * 1000)
+    finally:
+        _stop(child)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _namekeeper(port: int) -> list[str]:
+    options = ["--listen-port", str(port), "--bind-address", "127.0.0.1"]
+    return [sys.executable, "-m", "namekeeper", "serve", *options]
+
+
+def _java(port: int, home: Path) -> list[str]:
+    java.prepare_home(home, JAVA_VERSION)
+    properties = java.write_properties(
+        home / "namesrv.properties", {"listenPort": port, "bindAddress": "127.0.0.1"}
+    )
+    return java.java_command(
+        JAVA_VERSION, home, "namesrv.NamesrvStartup", "-c", str(properties), jvm=JAVA_JVM
+    )
+
+
+def _await_ready(name: str, port: int, child: subprocess.Popen[bytes], output: Path, began: float) -> None:
+    """Ask for the cluster info until there is an answer: the time to it is a row of the bench."""
+    while time.perf_counter() - began < READY_SECONDS:
+        with contextlib.suppress(OSError, RefusedError):
+            ask(port, GET_BROKER_CLUSTER_INFO, timeout=READY_SECONDS)
+            return
+        if child.poll() is not None:
+            break
+        time.sleep(POLL_SECONDS)
+    raise ServerError(f"{name} did not start:\n{output.read_text(errors='replace')[-2000:]}")
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    try:
+        child.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()

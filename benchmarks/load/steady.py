@@ -1,0 +1,189 @@
+"""The rows taken from servers that run with 20,000 topics of 4 brokers: look-ups, memory, registrations."""
+
+import contextlib
+import json
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from benchmarks.load.bench import Bench, Meter, Sample
+from benchmarks.load.errors import WrongAnswerError
+from benchmarks.load.fleet import Fleet, ask, registered
+from benchmarks.load.payload import (
+    BASE_BROKERS,
+    GET_ROUTEINFO_BY_TOPIC,
+    Broker,
+    base_topic,
+    registration,
+    request,
+    route_body,
+    topics,
+)
+from benchmarks.load.servers import Server
+
+__all__ = ["BACKGROUND", "ROUTE_BYTES", "base_frames", "check_routes", "failures", "run", "warm_up"]
+
+T = TypeVar("T")
+Fleets = dict[Server, Fleet]
+
+LOOKUPS: dict[str, dict[str, float]] = {
+    "lookups-16": {"connections": 16},
+    "lookups-1x16": {"connections": 1, "in_flight": 16},
+    "lookups-200": {"connections": 200},
+    "lookups-1024": {"connections": 1024},
+}
+HEARTBEATS = {"heartbeat-json": False, "heartbeat-compressed": True}
+"""Row -> whether the body is compressed."""
+
+ROUTE_BYTES = len(route_body(BASE_BROKERS, base_topic(0)))
+BACKGROUND: dict[str, float] = {"rate": 2000, "connections": 4, "warmup": 0.3, "body_bytes": ROUTE_BYTES}
+"""Open loop: what clients ask while brokers register."""
+
+LARGE = Broker("bench-large", "10.0.1.1:9091")
+GET_BROKER_CLUSTER_INFO = 106
+WARM_UP_SECONDS = 30
+GONE_SECONDS = 60
+REGISTRATION_SECONDS = 60
+
+
+def run(bench: Bench) -> None:
+    """Start every server once, then take the rows in rounds: A B C D, A B C D, ..."""
+    if not bench.wants("memory", "registration", *LOOKUPS, *HEARTBEATS):
+        return
+    frames = base_frames(bench.scale.topics)
+    with contextlib.ExitStack() as opened:
+        fleets: Fleets = {}
+        for name in bench.names:
+            server = opened.enter_context(bench.started(name))
+            fleets[server] = opened.enter_context(registered(server.port, BASE_BROKERS, frames))
+            check_routes(server, bench.scale.topics)
+            warm_up(bench, server)
+            if bench.wants("memory"):
+                rss, peak = server.memory_mib()
+                bench.record("memory", name, {"rss_mib": rss, "peak_mib": peak})
+        for key, load, server in _turns(bench, LOOKUPS, fleets):
+            bench.record(key, server.name, _look_up(bench, server, load))
+        if bench.wants("registration"):
+            _registrations(bench, fleets)
+        _heartbeats(bench, fleets)
+
+
+def base_frames(count: int) -> list[bytes]:
+    """The registrations behind the topics that are looked up."""
+    rows = [base_topic(index) for index in range(count)]
+    return [registration(broker, rows, compressed=True) for broker in BASE_BROKERS]
+
+
+def check_routes(server: Server, count: int) -> None:
+    """Compare a few routes with what they must be, as values and in size."""
+    for index in (0, 1, count // 2, count - 1):
+        topic = base_topic(index)
+        answer = ask(server.port, request(GET_ROUTEINFO_BY_TOPIC, {"topic": topic[0]}))
+        got, expected = json.loads(answer), json.loads(route_body(BASE_BROKERS, topic))
+        for rows in (got["brokerDatas"], got["queueDatas"]):
+            rows.sort(key=lambda row: row["brokerName"])
+        if got != expected or len(answer) != ROUTE_BYTES:
+            raise WrongAnswerError(f"{server.name} answers {got} for {topic}, not {expected}")
+
+
+def warm_up(bench: Bench, server: Server) -> None:
+    """Ask until a just-in-time compiler has seen enough."""
+    bench.generator.lookups(
+        server.port, seconds=WARM_UP_SECONDS, requests=bench.scale.warmup_requests, warmup=0,
+        topics=bench.scale.topics, body_bytes=ROUTE_BYTES, connections=16,
+    ).result()  # fmt: skip
+
+
+def failures(found: Mapping[str, float]) -> float:
+    """Count look-ups that were answered wrongly, or not at all, and connections that the server closed."""
+    return found["wrong"] + found["lost"] + found["overrun"] + found["closed"]
+
+
+def _turns(bench: Bench, rows: Mapping[str, T], fleets: Fleets) -> Iterator[tuple[str, T, Server]]:
+    for _ in range(bench.scale.rounds):
+        for key, value in rows.items():
+            for server, fleet in fleets.items():
+                if bench.wants(key):
+                    fleet.refresh()
+                    yield key, value, server
+
+
+def _look_up(bench: Bench, server: Server, load: dict[str, Any]) -> Sample:
+    with Meter(server) as meter:
+        found = bench.generator.lookups(
+            server.port, seconds=bench.scale.seconds, warmup=bench.scale.warmup, topics=bench.scale.topics,
+            body_bytes=ROUTE_BYTES, **load,
+        ).result()  # fmt: skip
+    return {
+        "per_second": found["per_second"],
+        "p50_ms": found["p50_us"] / 1000,
+        "p99_ms": found["p99_us"] / 1000,
+        "p999_ms": found["p999_us"] / 1000,
+        "max_ms": found["max_us"] / 1000,
+        "cpu_us": meter.cpu_seconds * 1e6 / max(1, found["answered_total"]),
+        "failures": failures(found),
+        "foreign": meter.foreign,
+    }
+
+
+def _registrations(bench: Bench, fleets: Fleets) -> None:
+    """A broker that the server does not know registers many new topics while clients look up others."""
+    frame = registration(LARGE, topics("LargeTopic", range(bench.scale.large_topics)), compressed=True)
+    for key, _, server in _turns(bench, {"registration": None}, fleets):
+        bench.record(key, server.name, _register(bench, server, frame))
+
+
+def _register(bench: Bench, server: Server, frame: bytes) -> Sample:
+    with Meter(server) as meter, contextlib.ExitStack() as opened:
+        load = bench.generator.lookups(
+            server.port, seconds=REGISTRATION_SECONDS, topics=bench.scale.topics, **BACKGROUND
+        )
+        time.sleep(2 * BACKGROUND["warmup"])
+        fleet = Fleet(server.port, [LARGE], opened)
+        before = server.cpu_seconds()
+        (answered,) = fleet.send([frame])
+        used = server.cpu_seconds() - before
+        time.sleep(BACKGROUND["warmup"])
+        load.stop_measuring()
+        found = load.result()
+    _await_gone(server, LARGE)
+    return {
+        "answered_ms": answered * 1000,
+        "cpu_ms": used * 1000,
+        "pause_ms": found["max_us"] / 1000,
+        "p99_ms": found["p99_us"] / 1000,
+        "failures": failures(found),
+        "foreign": meter.foreign,
+    }
+
+
+def _heartbeats(bench: Bench, fleets: Fleets) -> None:
+    """A broker sends again what it sent before, over the same connection."""
+    rows = topics("HeartTopic", range(bench.scale.heartbeat_topics))
+    broker = Broker("bench-heart", "10.0.1.2:9091")
+    for key, compressed, server in _turns(bench, HEARTBEATS, fleets):
+        frame = registration(broker, rows, compressed=compressed)
+        with registered(server.port, [broker], [frame]) as fleet:
+            _beat(bench.scale.heartbeats, server, fleet, frame)
+            bench.record(key, server.name, _beat(bench.scale.heartbeats, server, fleet, frame))
+        _await_gone(server, broker)
+
+
+def _beat(times: int, server: Server, fleet: Fleet, frame: bytes) -> Sample:
+    with Meter(server) as meter:
+        seconds = [fleet.send([frame])[0] for _ in range(times)]
+    return {
+        "cpu_ms": meter.cpu_seconds * 1000 / times,
+        "answered_ms": statistics.median(seconds) * 1000,
+        "foreign": meter.foreign,
+    }
+
+
+def _await_gone(server: Server, broker: Broker) -> None:
+    """Wait until the end of its connection has removed a broker: the next one finds the same state."""
+    deadline = time.monotonic() + GONE_SECONDS
+    while broker.name.encode() in ask(server.port, request(GET_BROKER_CLUSTER_INFO, {})):
+        if time.monotonic() > deadline:
+            raise WrongAnswerError(f"{server.name} still lists {broker.name}, whose connection is closed")
+        time.sleep(0.05)
