@@ -44,7 +44,12 @@ def base_topic(index: int) -> Topic:
 
 
 def topics(prefix: str, indexes: Iterable[int]) -> list[Topic]:
-    """Other topics; 10,000 in a row differ in their queue counts, so that no two rows are equal."""
+    """Other topics, with a few kinds of queue counts as real clusters have them."""
+    return [(f"{prefix}{i:07}", 4 + 4 * (i % 4), 4 + 4 * (i % 4)) for i in indexes]
+
+
+def distinct_topics(prefix: str, indexes: Iterable[int]) -> list[Topic]:
+    """Topics of which 10,000 in a row differ in their queue counts, so that no two rows of a broker are equal."""
     return [(f"{prefix}{i:07}", 1 + i % 100, 1 + i // 100 % 100) for i in indexes]
 
 

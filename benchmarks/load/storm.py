@@ -13,6 +13,7 @@ from benchmarks.load.payload import (
     GET_ROUTEINFO_BY_TOPIC,
     Broker,
     Topic,
+    distinct_topics,
     registration,
     request,
     topics,
@@ -61,7 +62,7 @@ def _rows(key: str, scale: Scale) -> Iterator[list[Topic]]:
             yield chance.sample(shared, scale.storm_topics)
     else:
         for first in range(0, scale.storm_brokers * scale.storm_topics, scale.storm_topics):
-            yield topics("StormTopic", range(first, first + scale.storm_topics))
+            yield distinct_topics("StormTopic", range(first, first + scale.storm_topics))
 
 
 def _sample(bench: Bench, server: Server, frames: Path, witnesses: Mapping[str, str]) -> Sample:
