@@ -12,9 +12,8 @@ import resource
 import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.logs import Logs, start_logs
@@ -26,6 +25,7 @@ from namekeeper.app.stats import Operators
 from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import trusted_networks
+from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
@@ -33,15 +33,17 @@ from namekeeper.http.loading import load_operator_http_server
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
-from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
-from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
 from namekeeper.wire import fastjson
 from namekeeper.wire.codes import SerializeType
+
+if TYPE_CHECKING:
+    from namekeeper.app.cluster_test import ClusterTest
+    from namekeeper.remoting.client import RemotingClient
 
 __all__ = ["NameServer", "run"]
 
@@ -79,12 +81,9 @@ class NameServer:
         self._loop: asyncio.AbstractEventLoop
         """Known from entering on."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
-        tls = client_context(read_tls_settings(settings))
-        self._client = RemotingClient(tls=tls)
-        self._notifier = Notifier(self._client)
-        self._cluster_test = (
-            ClusterTest(settings, clock=self._clock, tls=tls) if settings.cluster_test else None
-        )
+        client = _make_client(settings) if settings.tls_enable else None  # certificates are checked at the start
+        self._notifier = Notifier(lambda: client or _make_client(settings))
+        self._cluster_test = _make_cluster_test(settings, self._clock) if settings.cluster_test else None
         self.effects = Effects(self._notifier, self._reconfigured)
         self._saver = self._make_saver()
         self.requests = Requests(
@@ -167,7 +166,6 @@ class NameServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._http.aclose()
         await self._notifier.close()
-        await self._client.close()
         if self._cluster_test is not None:
             await self._cluster_test.close()
         # Answers under way go out before the connections close.
@@ -284,6 +282,23 @@ async def _serve(server: NameServer) -> int:
         loop.remove_signal_handler(signal_number)
         signal.signal(signal_number, signal.SIG_IGN)
     return 0
+
+
+# What a server needs late, or never, is imported late: it listens before.
+
+
+def _make_client(settings: NamesrvSettings) -> "RemotingClient":
+    from namekeeper.remoting.client import RemotingClient
+    from namekeeper.remoting.tls_contexts import client_context
+
+    return RemotingClient(tls=client_context(read_tls_settings(settings)))
+
+
+def _make_cluster_test(settings: NamesrvSettings, clock: Clock) -> "ClusterTest":
+    from namekeeper.app.cluster_test import ClusterTest
+    from namekeeper.remoting.tls_contexts import client_context
+
+    return ClusterTest(settings, clock=clock, tls=client_context(read_tls_settings(settings)))
 
 
 def _pid_file(log_root: str) -> PidFile | None:

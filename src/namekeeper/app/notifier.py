@@ -2,13 +2,17 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from namekeeper.errors import RemotingError
+from namekeeper.errors import NamekeeperError
 from namekeeper.messages.fields import encode_header
 from namekeeper.messages.registration import NotifyMinBrokerIdChangeRequestHeader
-from namekeeper.remoting.client import RemotingClient
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codes import RequestCode
+
+if TYPE_CHECKING:
+    from namekeeper.remoting.client import RemotingClient
 
 __all__ = ["Notifier"]
 
@@ -24,8 +28,10 @@ MAX_UNDER_WAY = 1_024
 class Notifier:
     """Tells brokers of a group that its smallest id is another one."""
 
-    def __init__(self, client: RemotingClient) -> None:
-        self._client = client
+    def __init__(self, make_client: Callable[[], "RemotingClient"]) -> None:
+        """Prepare; the client is made for the first notification, for most servers never send one."""
+        self._make_client = make_client
+        self._client: RemotingClient | None = None
         self._under_way: set[asyncio.Task[None]] = set()
 
     def __call__(self, event: MinBrokerIdChanged) -> None:
@@ -51,11 +57,15 @@ class Notifier:
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()
 
     async def _send(self, addr: str, fields: dict[str, str]) -> None:
         try:
+            if self._client is None:
+                self._client = self._make_client()
             await self._client.invoke_oneway(
                 addr, RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, fields, timeout_ms=SEND_TIMEOUT_MS
             )
-        except RemotingError as error:
+        except NamekeeperError as error:
             log.warning("notify min broker id changed to %s failed: %s", addr, error)

@@ -10,7 +10,7 @@ from namekeeper.model.topic import QueueSpec
 __all__ = ["MAX_SPECS", "MAX_TEXT_BYTES", "QueueNumbers", "specs_by_numbers", "specs_by_text"]
 
 MAX_SPECS = 65_536
-"""Entries of each memory before it starts anew: real clusters have some dozens, a strange broker thousands."""
+"""Entries of each memory before it starts anew: real clusters have dozens, a strange broker thousands."""
 
 MAX_TEXT_BYTES = 256
 """Longest text worth remembering; attributes can make it longer, and a memory of those would be large."""

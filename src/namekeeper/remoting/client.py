@@ -4,9 +4,10 @@ import asyncio
 import itertools
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
 
 from namekeeper.errors import ConfigError, RemotingClosedError, RemotingConnectError, RemotingTimeoutError
 from namekeeper.remoting.address import parse_address
@@ -35,8 +36,7 @@ RpcHook = Callable[[str, RemotingCommand], None]
 """Called with the peer's address and each request before it is encoded; may change its ext fields."""
 
 
-@dataclass(slots=True)
-class _Failures:
+class _Failures(Struct):
     """Attempts in a row to reach one address that led to nothing."""
 
     count: int

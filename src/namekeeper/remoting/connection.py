@@ -13,8 +13,9 @@ Rules that every path below keeps:
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from namekeeper.errors import RequestError
 from namekeeper.remoting.budget import BodyBudget, Lease
@@ -54,8 +55,7 @@ def _nobody(_channel: Channel) -> None:
     """Do nothing: the default of a callback."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class ConnectionContext:
+class ConnectionContext(Struct, kw_only=True, eq=False):
     """What all connections of a server share."""
 
     handler: Handler

@@ -1,12 +1,11 @@
 """What the remoting layer counts: plain integers that `/metrics` reads."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["RemotingCounters"]
 
 
-@dataclass(slots=True)
-class RemotingCounters:
+class RemotingCounters(Struct):
     """Totals since the start of one server, and what is true of it now.
 
     The hot path touches none of these: connections count their own bytes and the server adds them up when

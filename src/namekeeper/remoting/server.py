@@ -1,13 +1,14 @@
 """The server: listens, finds out what each newcomer is, keeps the connections, shuts down in order."""
 
 import asyncio
-import dataclasses
 import logging
 import resource
 import sys
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
+
+from msgspec import structs
 
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.budget import BodyBudget
@@ -123,7 +124,7 @@ class RemotingServer:
     def read_counters(self) -> RemotingCounters:
         """Add up what is counted; costs a microsecond for ten connections, so ask now and then."""
         context = self._context
-        counters = dataclasses.replace(context.counters)
+        counters = structs.replace(context.counters)
         counters.connections_open = len(context.connections)
         counters.connections_greeting = len(self._reception)
         counters.large_bytes_in_flight = context.budget.in_flight

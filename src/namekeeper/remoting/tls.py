@@ -7,8 +7,8 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from namekeeper.remoting.tls_contexts import check_server_settings, server_context
-from namekeeper.remoting.tls_settings import TlsMode, TlsSettings
+from namekeeper.remoting.tls_contexts import server_context
+from namekeeper.remoting.tls_settings import TlsMode, TlsSettings, check_server_settings
 
 __all__ = ["TlsContexts"]
 

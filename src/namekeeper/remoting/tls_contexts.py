@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 from namekeeper.errors import ConfigError
-from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings
+from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings, check_server_settings
 
-__all__ = ["check_server_settings", "client_context", "server_context"]
+__all__ = ["client_context", "server_context"]
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
@@ -15,17 +15,6 @@ _VERSIONS = {
     "TLSv1.2": ssl.TLSVersion.TLSv1_2,
     "TLSv1.3": ssl.TLSVersion.TLSv1_3,
 }
-
-
-def check_server_settings(settings: TlsSettings) -> None:
-    """Raise ConfigError for what can never work, whatever the files hold."""
-    if settings.test_mode:
-        return
-    if settings.need_client_auth is ClientAuth.REQUIRE and not settings.server_trust_cert_path:
-        raise ConfigError(
-            "tls.server.need.client.auth=require needs tls.server.trustCertPath: without it any certificate "
-            "would have to do, which Python can't; set it, or use optional"
-        )
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:

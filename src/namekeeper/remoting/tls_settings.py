@@ -1,11 +1,14 @@
 """TLS settings by their Java names (protocol.md 5.8)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-__all__ = ["ClientAuth", "TlsMode", "TlsSettings"]
+from msgspec import Struct
+
+from namekeeper.errors import ConfigError
+
+__all__ = ["ClientAuth", "TlsMode", "TlsSettings", "check_server_settings"]
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
@@ -26,8 +29,7 @@ class ClientAuth(StrEnum):
     REQUIRE = "require"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsSettings:
+class TlsSettings(Struct, frozen=True, kw_only=True):
     """What TLS needs to know, for servers and clients."""
 
     mode: TlsMode = TlsMode.PERMISSIVE
@@ -88,6 +90,17 @@ class TlsSettings:
             auth_server=flag("tls.client.authServer"),
             ciphers=_items(text("tls.ciphers")),
             protocols=_items(text("tls.protocols")),
+        )
+
+
+def check_server_settings(settings: TlsSettings) -> None:
+    """Raise ConfigError for what can never work, whatever the files hold."""
+    if settings.test_mode:
+        return
+    if settings.need_client_auth is ClientAuth.REQUIRE and not settings.server_trust_cert_path:
+        raise ConfigError(
+            "tls.server.need.client.auth=require needs tls.server.trustCertPath: without it any certificate "
+            "would have to do, which Python can't; set it, or use optional"
         )
 
 
