@@ -135,11 +135,11 @@ class JavaTables:
         self.count["4.4.6 id held by another address"] += old not in {None, said.addr}
         if self._is_stale(said, body, old):
             self.count["4.4.7 stale"] += 1
-            self._end_stale(key)
+            self._end_stale(said, key, group)
             return {}
         if old is None and len(body.topics) == 1:
             self.count["4.4.8 single topic refused"] += 1
-            self._end_without_id(key, group)
+            self._end_without_id(said, group)
             return None
         group.addrs[said.broker_id] = said.addr
         first = first or not old
@@ -247,14 +247,15 @@ class JavaTables:
                     self._differs("lost_id_ends_registration")
                     self._end_live(other)
 
-    def _end_without_id(self, key: Key, group: Group) -> None:
-        live = self.live.get(key)
-        if self.rules.lost_id_ends_registration and live is not None and key[1] not in group.addrs.values():
-            self._differs("lost_id_ends_registration")
-            self._end_live(key)
+    def _end_without_id(self, said: Registration, group: Group) -> None:
+        if self.rules.lost_id_ends_registration and said.addr not in group.addrs.values():
+            for key in [k for k, e in self.live.items() if e.name == said.name and k[1] == said.addr]:
+                self._differs("lost_id_ends_registration")
+                self._end_live(key)
 
-    def _end_stale(self, key: Key) -> None:
+    def _end_stale(self, said: Registration, key: Key, group: Group) -> None:
         self.live.pop(key, None)
+        self._end_without_id(said, group)
         if self.rules.lost_id_ends_registration and self.filters.pop(key, None):
             self._differs("lost_id_ends_registration")
 
@@ -374,7 +375,6 @@ class JavaTables:
         """The connection is gone; `choice`, one of `closings`, says which one Java happened to find."""
         choices = self.closings(conn)
         self.closed.add(conn)
-        self.carried.pop(conn, None)
         if self.rules.close_ends_all:
             self.differed["close_ends_all"] += len(choices) > 1
             for key in {key: None for key, _ in choices}:
@@ -388,6 +388,11 @@ class JavaTables:
             self._remove_found(key, name)
         else:
             self.count["4.7 nothing to remove"] += 1
+
+    def end(self, key: Key, gen: int) -> None:
+        """Remove one generation of a registration, if it is still the living one: what ours does one by one."""
+        if key in self.live and self.live[key].gen == gen:
+            self._remove_found(key)
 
     def _remove_found(self, key: Key, name: str | None = None) -> None:
         """Submit an unregister for a live entry, if a group of its cluster has the address; ours asks no group."""

@@ -1,6 +1,6 @@
 """What a change of the tables looks like to those who run it: it may take many turns, and shows at once."""
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterable
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause, Event
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["Applied", "Edit", "TableChange", "Turn", "Turns"]
+__all__ = ["Applied", "Edit", "TableChange", "Turn", "Turns", "shown"]
 
 R = TypeVar("R")
 
@@ -31,8 +31,12 @@ class Applied(Struct, Generic[R], frozen=True):
     events: tuple[Event, ...] = ()
 
 
-Turns = Generator[None, None, Applied[R]]
-"""A change under way: each `yield` ends a turn; what it returns became visible in its last turns."""
+Turns = Generator[Applied[R] | None, None, Applied[R] | None]
+"""A change under way: each `yield` ends a turn.
+
+The turn in which it becomes visible gives what it came to, so that events are told in the order in which
+they happened: that is what is returned, or yielded if turns of cleaning up follow.
+"""
 
 
 class TableChange(Protocol[R]):
@@ -72,5 +76,14 @@ class Edit:
         self.events.append(event)
 
     def applied(self, result: R) -> Applied[R]:
-        """The end of the change."""
+        """What the change came to."""
         return Applied(result, tuple(self.events))
+
+
+def shown(applied: Applied[R], cleaning: Iterable[None]) -> Turns[R]:
+    """The turns of a change that is visible now: it is told in this turn, however long cleaning up takes."""
+    untold: Applied[R] | None = applied
+    for _ in cleaning:
+        yield untold
+        untold = None
+    return untold

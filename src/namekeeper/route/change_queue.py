@@ -8,27 +8,29 @@ between.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from namekeeper.model.now import Now
-from namekeeper.route.change import Applied, TableChange, Turn
+from namekeeper.route.change import Applied, TableChange, Turn, Turns
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["ChangeQueue", "Done"]
 
 Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
-"""Told when a change is over: what it came to, or why it failed. It must not submit another one."""
+"""Told when a change is visible: what it came to, or why it failed. It must not submit another one."""
 
 
 class _Job:
-    __slots__ = ("change", "done", "names", "turns")
+    __slots__ = ("change", "done", "is_over", "is_told", "names", "turns")
 
     def __init__(self, change: TableChange[Any], done: Done, names: Collection[str]) -> None:
         self.change = change
         self.done = done
         self.names = names
-        self.turns: Generator[None, None, Applied[Any]] | None = None
+        self.turns: Turns[Any] | None = None
+        self.is_told = False
+        self.is_over = False
 
 
 class ChangeQueue:
@@ -60,44 +62,48 @@ class ChangeQueue:
 
     def turn(self, now: Now) -> None:
         """One decode or one slice of the oldest build; what waited for it follows when it is over."""
-        is_over = True  # also when `done` raises: its bug must not close the lane for good
         try:
             if self._builds:
-                is_over = self._advance(self._builds[0], now)
-        finally:
-            if is_over:
-                self._end_first(now)
+                self._advance(self._builds[0], now)
+        finally:  # also when `done` raises: its bug must not close the lane for good
+            if not self._builds or self._builds[0].is_over:
+                self._release(now)
 
     def _start(self, job: _Job, now: Now) -> None:
-        if not self._advance(job, now):
-            self._builds.append(job)
-            self._held.update(job.names)
+        try:
+            self._advance(job, now)
+        finally:
+            if not job.is_over:
+                self._builds.append(job)
+                self._held.update(job.names)
 
-    def _advance(self, job: _Job, now: Now) -> bool:
-        """Run one turn; returns whether the change is over."""
+    def _advance(self, job: _Job, now: Now) -> None:
+        """Run one turn; tell what the change came to if it became visible, or failed, in it."""
         self._turn.now = now
-        try:
-            applied = self._run_turn(job)
-        except Exception as error:  # noqa: BLE001 - a request's fault or a bug in a rule: who asked is told
-            job.done(job.change, error)
-            return True
-        if applied is not None:
-            job.done(job.change, applied)
-        return applied is not None
+        outcome = self._run_turn(job)
+        if outcome is not None:
+            job.is_told = True
+            job.done(job.change, outcome)
 
-    def _run_turn(self, job: _Job) -> Applied[Any] | None:
-        if job.turns is None:
-            begun = job.change.run(self._tables, self._turn)
-            if isinstance(begun, Applied):
-                return begun
-            job.turns = begun
+    def _run_turn(self, job: _Job) -> Applied[Any] | Exception | None:
         try:
-            next(job.turns)
+            if job.turns is None:
+                begun = job.change.run(self._tables, self._turn)
+                if isinstance(begun, Applied):
+                    job.is_over = True
+                    return begun
+                job.turns = begun
+            return next(job.turns)
         except StopIteration as stop:
-            return cast("Applied[Any]", stop.value)
-        return None
+            job.is_over = True
+            return cast("Applied[Any] | None", stop.value)
+        except Exception as error:  # a request's fault or a bug in a rule: who asked is told
+            job.is_over = True
+            if job.is_told:
+                raise
+            return error
 
-    def _end_first(self, now: Now) -> None:
+    def _release(self, now: Now) -> None:
         """Leave the build that is over; start what waited, in order, as far as the lanes are free."""
         if self._builds:
             self._builds.popleft()

@@ -22,7 +22,13 @@ from namekeeper.route.events import (
     TopicQueuesChanged,
     TopicRow,
 )
-from namekeeper.route.removal import end_live, end_orphaned_mappings, leave_group, trim_index
+from namekeeper.route.removal import (
+    end_live,
+    end_orphaned_mappings,
+    leave_group,
+    trim_index,
+    trim_removed,
+)
 from namekeeper.route.standing import Standing, addrs_without_other_ids
 from namekeeper.route.tables import RouteTables
 
@@ -83,10 +89,10 @@ class Commit:
         if group != group_before:
             self.edit.apply(BrokerGroupChanged(group))
         if standing.is_stale:
-            self._end_stale_registration()
+            self._end_without_id(group, Cause.STALE)
             return RegisterResult(outcome="stale")
         if standing.is_guarded:
-            self._end_registration_without_id(group)
+            self._end_without_id(group, Cause.REPLACED)
             return RegisterResult(is_refused=True, outcome="refused")
         was_live = tables.broker_live_table.get(self._key) is not None
         self._end_replaced(group_before)
@@ -104,8 +110,7 @@ class Commit:
         if built is not None:
             gone = [topic for topic in built.changed if topic not in built.after]
             yield from trim_index(self._tables, self._header.broker_name, gone)
-        for removed in self._removed:
-            yield from trim_index(self._tables, removed.broker_name, list(removed.before))
+        yield from trim_removed(self._tables, self._removed)
 
     def _leave_other_name(self) -> None:
         """An address has one name: registering under another one removes it from the old group."""
@@ -136,17 +141,11 @@ class Commit:
             zone_name=header.zone_name,
         )
 
-    def _end_stale_registration(self) -> None:
-        """Step 7: the address is not taken over, and not live any more."""
-        live = self._tables.broker_live_table.get(self._key)
-        if live is not None:
-            end_live(self.edit, live, Cause.STALE, self._now)
-
-    def _end_registration_without_id(self, group: BrokerData) -> None:
-        """A refused address that step 5 took out of the group is not live either."""
-        live = self._tables.broker_live_table.get(self._key)
-        if live is not None and live.broker_addr not in group.broker_addrs.values():
-            end_live(self.edit, live, Cause.REPLACED, self._now)
+    def _end_without_id(self, group: BrokerData, cause: Cause) -> None:
+        """A refused or stale address that step 5 took out of the group is not live either, in any cluster."""
+        for live in self._tables.broker_live_table.of_name(group.broker_name):
+            if live.broker_addr not in group.broker_addrs.values():
+                end_live(self.edit, live, cause, self._now)
 
     def _end_replaced(self, group_before: BrokerData | None) -> None:
         """End the address that lost its id to this one, and this one's registration in another cluster."""
@@ -176,12 +175,15 @@ class Commit:
                 self.edit.apply(TopicMappingChanged(topic, mapping.bname, mapping))
 
     def _put_filter_servers(self) -> None:
-        """Step 15."""
+        """Step 15; bodies with other filter servers are not what was applied any more."""
         filter_servers = self._body.filter_servers
         if filter_servers is None:
             return
         if self._tables.filter_server_table.get(self._key, ()) != filter_servers:
             self.edit.apply(FilterServersChanged(*self._key, filter_servers))
+            live = self._tables.broker_live_table.get(self._key)
+            assert live is not None
+            live.applied_bodies.clear()
 
     def _notify_min_id(self, before: BrokerData | None, group: BrokerData) -> None:
         """Steps 4 and 17: the previous minimum of an empty group counts as 0 (protocol.md 2.15)."""

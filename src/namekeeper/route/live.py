@@ -29,6 +29,8 @@ class AppliedAs(Struct, frozen=True, gc=False):
     version: int
     body_crc32: int
     contributes: bool
+    deletes_missing: bool
+    """The operator's switch: with it, topics that are not in the body go."""
 
 
 class AppliedBodies:
@@ -172,8 +174,7 @@ class BrokerLiveTable:
 
 
 def _discard(index: dict[K, dict[BrokerKey, BrokerLiveInfo]], at: K, key: BrokerKey) -> None:
-    row = index.get(at)
-    if row is not None:
-        row.pop(key, None)
-        if not row:
-            del index[at]
+    row = index[at]
+    del row[key]
+    if not row:
+        del index[at]

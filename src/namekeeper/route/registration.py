@@ -14,7 +14,7 @@ from namekeeper.model.now import Now
 from namekeeper.model.perm import Perm
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route.change import Applied, Edit, Turn, Turns
+from namekeeper.route.change import Applied, Edit, Turn, Turns, shown
 from namekeeper.route.channel import Channel
 from namekeeper.route.commit import Built, Commit, RegisterResult, master_of, put_live
 from namekeeper.route.events import Cause, TopicRow
@@ -93,7 +93,7 @@ class RegisterBroker:
         if live is not None and self._is_known(tables, live, digest):
             return self._refresh(tables, live, turn.now)
         if len(self._body) > SMALL_BODY_BYTES:
-            yield
+            yield None
         body = yield from self._decode()
         self._body = b""
         built: Built | None = None
@@ -110,8 +110,7 @@ class RegisterBroker:
         result = commit.make_visible(built)
         if not standing.is_stale and not standing.is_guarded:
             self._remember(tables, digest, standing, changed=bool(built and built.changed))
-        yield from commit.clean_up(built)
-        return commit.edit.applied(result)
+        return (yield from shown(commit.edit.applied(result), commit.clean_up(built)))
 
     def _is_closed(self) -> bool:
         return not self.channel.is_open
@@ -168,7 +167,7 @@ class RegisterBroker:
         if built is not None:
             yield from trim_index(tables, self.header.broker_name, built.added)
 
-    def _applied_as(self, *, contributes: bool) -> AppliedAs:
+    def _applied_as(self, tables: RouteTables, *, contributes: bool) -> AppliedAs:
         header = self.header
         return AppliedAs(
             broker_id=header.broker_id,
@@ -178,6 +177,7 @@ class RegisterBroker:
             version=self._version,
             body_crc32=header.body_crc32,
             contributes=contributes,
+            deletes_missing=tables.rules.delete_topic_with_broker_registration,
         )
 
     def _is_known(self, tables: RouteTables, live: BrokerLiveInfo, digest: bytes) -> bool:
@@ -187,16 +187,14 @@ class RegisterBroker:
             return False
         if live.channel is not self.channel:
             return False
-        group = tables.broker_addr_table.get(header.broker_name)
-        if group is None or group.broker_addrs.get(header.broker_id) != header.broker_addr:
-            return False
+        group = tables.broker_addr_table[header.broker_name]  # a live registration is a member of its group
         if (
             group.enable_acting_master != bool(header.enable_acting_master)
             or group.zone_name != header.zone_name
         ):
             return False
         contributes = header.broker_id == MASTER_ID or is_prime(header, group.broker_addrs)
-        return (digest, self._applied_as(contributes=contributes)) in live.applied_bodies
+        return (digest, self._applied_as(tables, contributes=contributes)) in live.applied_bodies
 
     def _refresh(self, tables: RouteTables, live: BrokerLiveInfo, now: Now) -> Applied[RegisterResult]:
         edit = Edit(tables)
@@ -210,7 +208,7 @@ class RegisterBroker:
                 live.applied_bodies.clear()
         live_now = tables.broker_live_table.get(self.key)
         assert live_now is not None
-        live_now.applied_bodies.remember(digest, self._applied_as(contributes=standing.contributes))
+        live_now.applied_bodies.remember(digest, self._applied_as(tables, contributes=standing.contributes))
 
 
 def _row_of(spec: QueueSpec, *, strip_write: bool) -> TopicRow:

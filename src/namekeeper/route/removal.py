@@ -5,13 +5,13 @@ are listed in docs/compatibility.md). A removal names the generation that it is 
 to a newer one.
 """
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from namekeeper.model.broker import MASTER_ID, BrokerData, BrokerKey
 from namekeeper.model.now import Now
-from namekeeper.route.change import Edit, Turn, Turns
+from namekeeper.route.change import Edit, Turn, Turns, shown
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
     BrokerGroupChanged,
@@ -38,6 +38,7 @@ __all__ = [
     "leave_group",
     "overdue",
     "trim_index",
+    "trim_removed",
 ]
 
 INDEX_SLICE = 5_000
@@ -71,9 +72,7 @@ class UnregisterBroker(Struct, frozen=True):
         removed: list[BrokerNameRemoved] = []
         for broker_name in sorted(self.touches(tables)):
             removed += leave_group(edit, broker_name, self.broker_addr, self.cause, turn.now)
-        for gone in removed:
-            yield from trim_index(tables, gone.broker_name, list(gone.before))
-        return edit.applied(None)
+        return (yield from shown(edit.applied(None), trim_removed(tables, removed)))
 
     def is_stale(self, tables: RouteTables) -> bool:
         """Whether a newer process of this address lives over another connection (design.md 5, fencing).
@@ -110,10 +109,9 @@ class EndOfRegistration(Struct, frozen=True):
         if live is None or (self.cause is Cause.EXPIRED and not live.is_overdue(turn.now)):
             return edit.applied(None)
         removed = leave_group(edit, live.broker_name, live.broker_addr, self.cause, turn.now)
-        for gone in removed:
-            yield from trim_index(tables, gone.broker_name, list(gone.before))
         nobody_left = not tables.broker_live_table.over_channel(live.channel_id)
-        return edit.applied(live.channel if self.cause is Cause.EXPIRED and nobody_left else None)
+        applied = edit.applied(live.channel if self.cause is Cause.EXPIRED and nobody_left else None)
+        return (yield from shown(applied, trim_removed(tables, removed)))
 
     def _live(self, tables: RouteTables) -> BrokerLiveInfo | None:
         live = tables.broker_live_table.get(self.key)
@@ -178,6 +176,12 @@ def trim_index(tables: RouteTables, broker_name: str, topics: Sequence[str]) -> 
         if start:
             yield
         tables.topic_index.discard(topics[start : start + INDEX_SLICE], broker_name)
+
+
+def trim_removed(tables: RouteTables, removed: Iterable[BrokerNameRemoved]) -> Generator[None, None, None]:
+    """Take the topics of broker names that are gone out of the index."""
+    for gone in removed:
+        yield from trim_index(tables, gone.broker_name, list(gone.before))
 
 
 def _remove_group(edit: Edit, group: BrokerData) -> list[BrokerNameRemoved]:

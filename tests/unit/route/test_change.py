@@ -1,6 +1,6 @@
 """What a change is made of: a turn's instant, events applied in order, a result."""
 
-from namekeeper.route.change import Applied, Edit, Turn
+from namekeeper.route.change import Applied, Edit, Turn, shown
 from namekeeper.route.events import BrokerGroupGone, BrokerHeard, ClusterChanged
 from namekeeper.route.tables import RouteTables
 from tests.support.builders import at
@@ -33,3 +33,20 @@ def test_a_turn_has_the_instant_that_was_set_last():
     turn = Turn(at(1))
     turn.now = at(2)
     assert turn.now == at(2)
+
+
+def run(turns):
+    """What each turn gave."""
+    given = []
+    while True:
+        try:
+            given.append(next(turns))
+        except StopIteration as stop:
+            return [*given, stop.value]
+
+
+def test_a_visible_change_is_told_once_in_the_turn_in_which_it_is():
+    applied = Applied("done")
+    assert run(shown(applied, ())) == [applied]
+    assert run(shown(applied, [None])) == [applied, None]
+    assert run(shown(applied, [None, None])) == [applied, None, None]

@@ -9,7 +9,7 @@ from namekeeper.route.events import BrokerHeard, BrokerLiveChanged
 from namekeeper.route.live import MAX_APPLIED_BODIES, AppliedAs, AppliedBodies, BrokerLiveTable
 from tests.support.builders import at, channel
 
-AS = AppliedAs(0, False, None, False, 513, 0, True)
+AS = AppliedAs(0, False, None, False, 513, 0, True, False)
 KEY = ("c", "10.0.0.1:10911")
 
 
@@ -65,6 +65,7 @@ def test_a_body_is_known_only_under_the_circumstances_it_was_applied_in():
         {"version": 473},
         {"body_crc32": 1},
         {"contributes": False},
+        {"deletes_missing": True},
     ],
     ids="-".join,
 )

@@ -1,16 +1,36 @@
 """The registration rule (protocol.md 4.4) with the decisions of design.md 5."""
 
+import pytest
+
+from namekeeper.errors import RequestError
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, TopicQueuesChanged
+from namekeeper.route import registration
+from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, Cause, TopicQueuesChanged
 from namekeeper.route.queries import topic_route
-from namekeeper.route.removal import UnregisterBroker
-from tests.support.builders import CLUSTER, World, body, channel, header, register
+from namekeeper.route.registration import RegisterBroker
+from namekeeper.route.tables import RouteRules
+from namekeeper.route.topics import ChangeWritePerm
+from tests.support.builders import (
+    CLUSTER,
+    RW4,
+    World,
+    at,
+    body,
+    channel,
+    check_consistency,
+    header,
+    register,
+    unregister,
+)
 
 RO = QueueSpec(4, 4, 4, 0)
+SLAVE = "10.0.0.2:10911"
 
 
-def unregister(name="broker-a", addr="10.0.0.1:10911", over=None):
-    return UnregisterBroker(CLUSTER, addr, name, over or channel())
+@pytest.fixture
+def narrow(monkeypatch):
+    """One row to a slice, so that few topics make many turns."""
+    monkeypatch.setattr(registration, "ROW_SLICE", 2)
 
 
 def test_a_registered_master_gives_a_route():
@@ -91,7 +111,7 @@ def test_topics_missing_in_a_registration_stay_unless_the_operator_wants_them_go
     world.register(content=body(["T1", "T2"]), over=over)
     world.register(content=body(["T2", "T3"], version=2), over=over)
     assert sorted(world.tables.topics()) == ["T1", "T2", "T3"]
-    world.tables.rules = type(world.tables.rules)(delete_topic_with_broker_registration=True)
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
     world.register(content=body(["T2", "T3"], version=3), over=over)
     assert sorted(world.tables.topics()) == ["T2", "T3"]
     assert list(world.tables.topic_index) == sorted(world.tables.topic_index)
@@ -151,7 +171,7 @@ def test_what_touches_a_name_waits_behind_its_build():
     world, over = World(), channel()
     content = body([f"T{i}" for i in range(3_000)])
     world.submit(register(header(), content, over, raw=b"x" * 20_000))
-    world.submit(unregister(over=over))
+    world.submit(unregister(over))
     world.submit(register(header("broker-b", "10.0.0.2:10911"), body(), channel(2)))
     assert [type(change).__name__ for change, _ in world.answers] == ["RegisterBroker"]
     world.run_turns()
@@ -170,3 +190,299 @@ def test_the_events_say_what_the_rows_are_now():
     assert (live.gen, live.is_new) == (1, True)
     rows = next(e for e in world.events if isinstance(e, TopicQueuesChanged))
     assert sorted(rows.topics) == ["T1", "T2"]
+
+
+# the turns of a registration
+
+
+def test_a_large_body_is_not_decoded_in_the_turn_in_which_it_arrives():
+    world = World()
+    decoded = []
+
+    def decode():
+        decoded.append(True)
+        return body()
+        yield
+
+    small, large = b"x" * registration.SMALL_BODY_BYTES, b"x" * (registration.SMALL_BODY_BYTES + 1)
+    world.submit(RegisterBroker(header(), large, version=513, channel=channel(), decode=decode))
+    assert (decoded, world.queue.has_work) == ([], True)
+    world.run_turns()
+    assert (decoded, world.answers[-1][1].outcome) == ([True], "new")
+    world.submit(RegisterBroker(header(), small, version=513, channel=channel(), decode=decode))
+    assert len(decoded) == 2
+
+
+def test_a_turn_does_one_decode_or_one_slice(narrow):
+    world = World()
+    world.begin(content=body(["T1", "T2", "T3", "T4"]), decode_turns=2)
+    turns = 0
+    while world.queue.has_work:
+        world.queue.turn(world.now)
+        turns += 1
+    assert turns == 4  # the second decode, its end with the first slice, the second slice, the commit
+    assert len(world.tables.topics()) == 4
+
+
+def test_look_ups_see_the_old_rows_until_the_new_ones_are_complete(narrow):
+    world, over = World(), channel()
+    topics = [f"T{number}" for number in range(6)]
+    world.register(content=body(topics), over=over)
+    eight = QueueSpec(8, 8, 6, 0)
+    world.begin(content=body(dict.fromkeys(topics, eight), version=2), over=over, decode_turns=1)
+    while world.queue.has_work:
+        seen = {topic_route(world.tables, topic).queue_datas[0].read_queue_nums for topic in topics}
+        assert seen == {4}
+        world.queue.turn(world.now)
+    check_consistency(world)
+    assert {row.effective for row in world.tables.topics_of("broker-a").values()} == {eight}
+
+
+def test_removed_topics_show_until_the_commit_and_leave_the_index_after_it(narrow):
+    world, over = World(), channel()
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    world.register(content=body(["T1", "T2", "T3"]), over=over)
+    world.begin(content=body(["T3", "T4"], version=2), over=over)
+    while world.queue.has_work:
+        assert sorted(world.tables.topics()) in (["T1", "T2", "T3"], ["T3", "T4"])
+        world.queue.turn(world.now)
+    assert world.result_of(world.answers[-1][0]).outcome == "changed"
+    check_consistency(world)
+
+
+def test_missing_topics_are_told_by_the_keys_of_the_table_and_rows_by_the_names():
+    world, over = World(), channel()
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    world.register(content=body(["T1", "T2"]), over=over)
+    world.register(content=body(["T1", "T3"], version=2, topic_keys=frozenset({"T2", "other"})), over=over)
+    assert sorted(world.tables.topics()) == ["T1", "T2", "T3"]
+
+
+def test_equal_rows_are_one_object():
+    world = World()
+    world.register(content=body([f"T{number}" for number in range(10)]))
+    assert len({id(row) for row in world.tables.topics_of("broker-a").values()}) == 1
+
+
+def test_a_row_that_was_stripped_keeps_what_was_registered():
+    world = World()
+    world.register(header(broker_id=1, enable_acting_master=True))
+    row = world.tables.topics_of("broker-a")["T1"]
+    assert (row.effective.perm, row.registered.perm) == (4, 6)
+
+
+def test_an_acting_master_that_says_the_same_again_changes_nothing():
+    world, over = World(), channel()
+    head = header(broker_id=1, enable_acting_master=True)
+    world.register(head, over=over)
+    assert world.register(head, body(["T2", "T1"]), over).outcome == "unchanged"
+    assert world.perm() == 4
+
+
+def test_a_master_that_comes_back_may_be_written_to_again():
+    world = World()
+    world.register(header(enable_acting_master=True), over=channel(1))
+    world.register(header(addr=SLAVE, broker_id=1, enable_acting_master=True), over=channel(2))
+    world.do(unregister(channel(1)))
+    assert world.perm() == 4
+    world.register(header(enable_acting_master=True), over=channel(3))
+    assert world.perm() == 6
+
+
+def test_a_split_registration_adds_up():
+    """R#4522, R#9411: parts share one version from 5.3.4 on; the first must not hide the others."""
+    world, over = World(), channel()
+    for part in range(3):
+        world.register(content=body([f"P{part}a", f"P{part}b"]), over=over)
+    assert len(world.tables.topics()) == 6
+
+
+def test_a_changed_topic_in_a_later_part_of_a_split_registration_is_taken_over():
+    """Trap T57."""
+    world, over = World(), channel()
+    parts = [["A1", "A2"], ["B1", "B2"]]
+    for part in parts:
+        world.register(content=body(part), over=over)
+    world.register(content=body(parts[0], version=2), over=over)
+    world.register(content=body({"B1": QueueSpec(8, 8, 6, 0), "B2": RW4}, version=2), over=over)
+    assert world.tables.topics_of("broker-a")["B1"].effective == QueueSpec(8, 8, 6, 0)
+
+
+# nothing of it
+
+
+def test_a_registration_over_a_closed_connection_is_not_even_decoded():
+    world, over = World(), channel()
+    over.is_open = False
+
+    def never():
+        raise AssertionError("decoded")
+
+    change = RegisterBroker(header(), b"x", version=513, channel=over, decode=never)
+    assert world.do(change).outcome == "closed"
+    assert world.events == []
+
+
+@pytest.mark.parametrize("turns", range(7))
+def test_nothing_shows_whenever_the_connection_closes_before_the_commit(narrow, turns):
+    world, over = World(), channel()
+    world.register(header("broker-b", SLAVE), body(["T1", "B"]), channel(2))
+    before = (
+        dict(world.tables.broker_addr_table),
+        dict(world.tables.cluster_addr_table),
+        world.tables.topics(),
+    )
+    change = world.begin(content=body([f"T{number}" for number in range(9)]), over=over, decode_turns=3)
+    for _ in range(turns):
+        world.queue.turn(world.now)
+    world.close(over)
+    world.run_turns()
+    assert world.result_of(change).outcome == "closed"
+    assert (world.tables.broker_addr_table, world.tables.cluster_addr_table, world.tables.topics()) == before
+    check_consistency(world)
+
+
+def test_the_old_registration_of_a_connection_that_closes_meanwhile_goes_too():
+    world, over = World(), channel()
+    world.register(over=over)
+    change = world.begin(content=body(version=2), over=over)
+    world.close(over)
+    world.run_turns()
+    assert world.result_of(change).outcome == "closed"
+    assert world.tables.broker_addr_table == {}
+
+
+def test_a_slave_that_contributes_nothing_leaves_nothing_when_its_connection_closes():
+    world, over = World(), channel(2)
+    world.register()
+    change = world.begin(header(addr=SLAVE, broker_id=1), over=over)
+    world.close(over)
+    world.run_turns()
+    assert (world.result_of(change).outcome, world.addrs()) == ("closed", {0: "10.0.0.1:10911"})
+
+
+def test_a_connection_that_closes_after_the_commit_removes_what_was_shown(narrow, monkeypatch):
+    monkeypatch.setattr("namekeeper.route.removal.INDEX_SLICE", 1)
+    world, over = World(), channel()
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    world.register(content=body(["T1", "T2", "T3", "T4"]), over=over)
+    change = world.begin(content=body(["T5", "T6"], version=2), over=over)
+    while "T5" not in world.tables.topics():
+        world.queue.turn(world.now)
+    assert world.queue.has_work
+    assert world.result_of(change).outcome == "changed"
+    world.close(over)
+    world.run_turns()
+    assert world.tables.broker_addr_table == {}
+    check_consistency(world)
+
+
+def test_a_body_that_can_not_be_decoded_changes_nothing_and_is_told():
+    world, over = World(), channel()
+    world.register(content=body(["T1", "T2"]), over=over)
+    count = len(world.events)
+
+    def broken():
+        yield
+        raise RequestError(1, "Failed to decode RegisterBrokerBody")
+
+    with pytest.raises(RequestError, match="Failed to decode"):
+        world.do(RegisterBroker(header(), b"x", version=513, channel=over, decode=broken))
+    assert len(world.events) == count
+    assert not world.queue.has_work
+    assert world.register(content=body(["T1", "T2"]), over=over).outcome == "short_cut"
+
+
+@pytest.mark.parametrize("fails_at", [1, 3, 5])
+def test_rows_that_can_not_be_built_leave_no_leftovers_in_the_index(narrow, monkeypatch, fails_at):
+    world = World()
+    made = []
+
+    def make_row(*specs):
+        made.append(specs)
+        if len(made) == fails_at:
+            raise MemoryError
+        return real(*specs)
+
+    real = registration.make_row
+    monkeypatch.setattr(registration, "make_row", make_row)
+    content = body({f"T{number}": QueueSpec(number, 4, 6, 0) for number in range(6)})
+    with pytest.raises(MemoryError):
+        world.do(register(header(), content, channel()))
+    assert (len(world.tables.topic_index), world.tables.broker_addr_table) == (0, {})
+
+
+def test_a_build_that_is_given_up_leaves_no_leftovers_in_the_index(narrow):
+    world = World()
+    change = register(header(), body([f"T{number}" for number in range(6)]), channel())
+    turns = change.run(world.tables, world.queue._turn)
+    next(turns)
+    assert len(world.tables.topic_index) > 0
+    turns.close()
+    assert len(world.tables.topic_index) == 0
+
+
+# built again
+
+
+def test_rows_are_built_again_when_the_operator_wants_missing_topics_gone_meanwhile(narrow):
+    world, over = World(), channel()
+    world.register(content=body(["T1", "T2"]), over=over)
+    world.begin(content=body(["T3", "T4", "T5"], version=2), over=over, decode_turns=1)
+    world.queue.turn(world.now)
+    assert "T3" in world.tables.topic_index
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    world.run_turns()
+    assert sorted(world.tables.topics()) == ["T3", "T4", "T5"]
+    check_consistency(world)
+
+
+def test_a_slave_that_the_master_overtakes_contributes_nothing_in_the_end(narrow):
+    """Lanes keep this from happening; the last look at the tables would catch it all the same."""
+    world = World()
+    topics = [f"T{number}" for number in range(6)]
+    change = world.begin(header(addr=SLAVE, broker_id=1), body(topics), channel(2), decode_turns=1)
+    world.queue.turn(world.now)
+    world.queue.turn(world.now)
+    assert len(world.tables.topic_index) > 0
+    other = World(world.tables)
+    other.submit(register(header(), body([]), channel(1)))
+    world.copy.apply_all(other.events)
+    world.run_turns()
+    assert world.result_of(change).outcome == "new"
+    assert world.addrs() == {0: "10.0.0.1:10911", 1: SLAVE}
+    assert (world.tables.topics(), len(world.tables.topic_index)) == ([], 0)
+
+
+def test_a_permission_wiped_before_a_changed_registration_is_overwritten_by_it(narrow):
+    world, over = World(), channel()
+    world.register(over=over)
+    build = world.begin(content=body(version=2), over=over)
+    wipe = ChangeWritePerm("broker-a", Cause.WIPE_WRITE_PERM)
+    world.submit(wipe)
+    world.run_turns()
+    assert [change for change, _ in world.answers[-2:]] == [build, wipe]
+    assert world.perm() == 4
+
+
+# life
+
+
+def test_a_registration_counts_as_life_when_its_frame_is_complete():
+    world, over = World(), channel()
+    world.register(over=over)
+    world.now = at(119)
+    world.begin(content=body(version=2), over=over)
+    world.now = at(121)
+    world.scan()
+    assert len(world.queue) == 1
+    world.run_turns()
+    assert world.live().gen == 1
+
+
+def test_the_connection_speaks_for_its_broker_from_the_first_registration_on():
+    world, over = World(), channel()
+    world.register(over=over)
+    assert over.carried == {(CLUSTER, "10.0.0.1:10911"): 0}
+    change = register(header(), body(), over)
+    assert (change.key, change.remote_addr) == ((CLUSTER, "10.0.0.1:10911"), over.remote_addr)

@@ -1,6 +1,7 @@
 """The questions of protocol.md 4.4, one by one."""
 
 import pytest
+from msgspec import structs
 
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
@@ -108,8 +109,6 @@ def test_an_address_that_changes_its_id_is_new_under_it(with_master):
 def test_the_guard_counts_entries_and_not_names(world):
     two_keys_one_name = body(["T1"], topic_keys=frozenset({"T1", "x"}))
     assert stands(world, content=two_keys_one_name).is_guarded
-    from msgspec import structs
-
     assert not stands(world, content=structs.replace(two_keys_one_name, topic_count=2)).is_guarded
 
 

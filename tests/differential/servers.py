@@ -1,0 +1,54 @@
+"""The servers under comparison, as processes."""
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.differential.peers import Peer
+from tests.support.java import JavaNameServer
+from tests.support.java_model_tables import Rules
+from tests.support.processes import Process
+
+__all__ = ["JAVA_PROPERTIES", "OURS", "start"]
+
+OURS = "namekeeper"
+
+_SCAN_MS = 50
+"""Expiry is awaited often, so it must come soon."""
+
+JAVA_PROPERTIES = {
+    "scanNotActiveBrokerInterval": _SCAN_MS,
+    "defaultThreadPoolNums": 1,  # so that what is sent over one connection is handled in this order
+    "clientRequestThreadPoolNums": 1,
+    "serverWorkerThreads": 1,
+}
+
+
+@contextlib.contextmanager
+def start(release: str, *, shared: bool) -> Iterator[Peer]:
+    """Start namekeeper, or Java's name server of a release; `shared` for what 4.x and 5.x do alike."""
+    if release == OURS:
+        with _namekeeper() as address:
+            yield Peer(OURS, address, Rules.ours(), release, shared=shared)
+    else:
+        with JavaNameServer(release, JAVA_PROPERTIES, jvm=("-Xmx256m",)) as server:
+            yield Peer(f"Java {release}", server.address, Rules(), release, shared=shared)
+
+
+@contextlib.contextmanager
+def _namekeeper() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="namekeeper-") as folder:
+        home = Path(folder)
+        command = [
+            sys.executable, "-m", "namekeeper", "serve", "--listen-port", "0", "--bind-address", "127.0.0.1",
+            "--http-port", "-1", "--scan-not-active-broker-interval", str(_SCAN_MS), "--allow-config-update",
+            "--kv-config-path", str(home / "kv.json"), "--config-store-path", str(home / "namesrv.properties"),
+            "--log-root", str(home / "logs"),
+        ]  # fmt: skip
+        with Process(
+            "namekeeper", command, output=home / "stdout.txt", logs=home / "logs", cwd=home
+        ) as process:
+            line = process.await_line(r"boot success.*address ([\d.]+:\d+)", within=30)
+            yield line[1]

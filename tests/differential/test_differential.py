@@ -1,0 +1,58 @@
+"""A short run against Java 5.5.0; the long one is `make differential`."""
+
+import pytest
+
+from tests.differential.generator import generate
+from tests.differential.report import PAGE, page
+from tests.differential.runner import Plan, pair, run, show_differences
+from tests.differential.servers import JAVA_PROPERTIES, OURS
+from tests.differential.steps import SHARED
+from tests.support.ask import ask
+from tests.support.java import require
+
+
+def test_the_page_is_made_from_the_list_of_differences():
+    assert PAGE.read_text() == page(PAGE.read_text()), "run `python -m tests.differential --write-docs`"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_seed_always_gives_the_same_sequence(shared):
+    first, again = (generate("seed", "~0~", 200, shared=shared) for _ in range(2))
+    assert first == again
+
+
+def test_the_shared_subset_is_for_four():
+    assert Plan(("4.8.0", OURS), 1, "seed").shared
+    assert not Plan(("5.5.0", OURS), 1, "seed").shared
+    assert {"4.8.0", "4.9.7"} == SHARED
+
+
+@pytest.mark.interop
+@pytest.mark.timeout(300)
+def test_each_listed_difference_shows_in_its_example():
+    require()
+    assert show_differences("5.5.0") == []
+
+
+@pytest.mark.interop
+@pytest.mark.timeout(600)
+def test_namekeeper_answers_as_java_does():
+    require()
+    tally, failure = run(Plan(("5.5.0", OURS), 2_000, "pytest"))
+    assert failure is None, failure
+    assert tally.requests >= 2_000
+
+
+@pytest.mark.interop
+@pytest.mark.timeout(300)
+def test_the_running_configuration_has_java_s_names_and_defaults():
+    require()
+    with pair(("5.5.0", OURS)) as peers:
+        java, ours = (_configuration(peer.address) for peer in peers)
+    assert java.keys() - ours.keys() <= {"rocketmqHome"}
+    differ = {name for name in java.keys() & ours.keys() if java[name] != ours[name]}
+    assert differ <= {"configStorePath", "kvConfigPath", "listenPort", *JAVA_PROPERTIES}
+
+
+def _configuration(address: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in ask(address, 319).body.decode().splitlines())

@@ -1,0 +1,169 @@
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.tools.command.MQAdminStartup;
+
+/**
+ * A RocketMQ client for the tests. Compiled against each release; prints one JSON object per line.
+ *
+ * <pre>
+ * produce  NAMESRV TOPIC COUNT          sends "0", "1" ... and prints where each one went
+ * ordered  NAMESRV TOPIC COUNT KEYS     the same, message i with key i % KEYS; a key always goes to the same queue
+ * consume  NAMESRV TOPIC GROUP COUNT    receives COUNT messages from the beginning
+ * inorder  NAMESRV TOPIC GROUP COUNT    the same with an orderly listener
+ * exchange NAMESRV TOPIC GROUP COUNT    produce, then consume, in one process
+ * queues   NAMESRV TOPIC                the message queues to publish to and to consume from
+ * admin    NAMESRV COMMAND ... , COMMAND ...  mqadmin's sub-commands; a line with one comma between their outputs
+ * </pre>
+ */
+public final class Peer {
+    private static final int WITHIN_SECONDS = 60;
+
+    public static void main(String[] args) throws Exception {
+        String namesrv = args[1];
+        String topic = args[2];
+        switch (args[0]) {
+            case "produce" -> produce(namesrv, topic, Integer.parseInt(args[3]), 0);
+            case "ordered" -> produce(namesrv, topic, Integer.parseInt(args[3]), Integer.parseInt(args[4]));
+            case "consume" -> consume(namesrv, topic, args[3], Integer.parseInt(args[4]), false);
+            case "inorder" -> consume(namesrv, topic, args[3], Integer.parseInt(args[4]), true);
+            case "exchange" -> {
+                produce(namesrv, topic, Integer.parseInt(args[4]), 0);
+                consume(namesrv, topic, args[3], Integer.parseInt(args[4]), false);
+            }
+            case "queues" -> queues(namesrv, topic);
+            case "admin" -> admin(namesrv, Arrays.asList(args).subList(2, args.length));
+            default -> throw new IllegalArgumentException(args[0]);
+        }
+        System.exit(0); // netty's threads would take seconds to go by themselves
+    }
+
+    private static void produce(String namesrv, String topic, int count, int keys) throws Exception {
+        DefaultMQProducer producer = producer(namesrv);
+        for (int i = 0; i < count; i++) {
+            String key = keys == 0 ? "" : String.valueOf(i % keys);
+            Message message = new Message(topic, "tag", key, String.valueOf(i).getBytes(StandardCharsets.UTF_8));
+            SendResult sent = keys == 0
+                ? producer.send(message)
+                : producer.send(message, (queues, sending, chosen) -> queues.get((Integer) chosen % queues.size()), i % keys);
+            print("sent", i, key, sent.getMessageQueue(), sent.getSendStatus().name());
+        }
+        producer.shutdown();
+    }
+
+    private static void consume(String namesrv, String topic, String group, int count, boolean orderly) throws Exception {
+        CountDownLatch missing = new CountDownLatch(count);
+        DefaultMQPushConsumer consumer = consumer(namesrv, group);
+        consumer.subscribe(topic, "*");
+        if (orderly) {
+            consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
+                received(messages, missing);
+                return ConsumeOrderlyStatus.SUCCESS;
+            });
+        } else {
+            consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+                received(messages, missing);
+                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            });
+        }
+        consumer.start();
+        boolean all = missing.await(WITHIN_SECONDS, TimeUnit.SECONDS);
+        consumer.shutdown();
+        if (!all) {
+            System.err.println(missing.getCount() + " of " + count + " messages missing");
+            System.exit(1);
+        }
+    }
+
+    @SuppressWarnings("deprecation")
+    private static void queues(String namesrv, String topic) throws Exception {
+        DefaultMQProducer producer = producer(namesrv);
+        DefaultMQPullConsumer consumer = new DefaultMQPullConsumer("queues");
+        consumer.setNamesrvAddr(namesrv);
+        consumer.setInstanceName("consumer");
+        consumer.start();
+        String publish = json(() -> producer.fetchPublishMessageQueues(topic));
+        String subscribe = json(() -> consumer.fetchSubscribeMessageQueues(topic));
+        System.out.println("{\"publish\":" + publish + ",\"subscribe\":" + subscribe + "}");
+        producer.shutdown();
+        consumer.shutdown();
+    }
+
+    private static void admin(String namesrv, List<String> words) {
+        int end = words.indexOf(",");
+        List<String> line = new ArrayList<>(end < 0 ? words : words.subList(0, end));
+        line.addAll(1, List.of("-n", namesrv));
+        MQAdminStartup.main(line.toArray(new String[0]));
+        if (end >= 0) {
+            System.out.println("\n,"); // what was printed may lack the end of its line
+            admin(namesrv, words.subList(end + 1, words.size()));
+        }
+    }
+
+    private static DefaultMQProducer producer(String namesrv) throws MQClientException {
+        DefaultMQProducer producer = new DefaultMQProducer("producers");
+        producer.setNamesrvAddr(namesrv);
+        producer.setInstanceName("producer");
+        producer.setPollNameServerInterval(1000);
+        producer.setSendMsgTimeout(10_000);
+        producer.start();
+        return producer;
+    }
+
+    private static DefaultMQPushConsumer consumer(String namesrv, String group) {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setNamesrvAddr(namesrv);
+        consumer.setInstanceName("consumer");
+        consumer.setPollNameServerInterval(1000);
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        return consumer;
+    }
+
+    private static void received(List<MessageExt> messages, CountDownLatch missing) {
+        for (MessageExt message : messages) {
+            String body = new String(message.getBody(), StandardCharsets.UTF_8);
+            String key = message.getKeys() == null ? "" : message.getKeys();
+            MessageQueue queue = new MessageQueue(message.getTopic(), message.getBrokerName(), message.getQueueId());
+            print("received", Integer.parseInt(body), key, queue, "");
+            missing.countDown();
+        }
+    }
+
+    private static synchronized void print(String what, int number, String key, MessageQueue queue, String status) {
+        System.out.println("{\"event\":\"" + what + "\",\"number\":" + number + ",\"key\":\"" + key + "\",\"broker\":\""
+            + queue.getBrokerName() + "\",\"queue\":" + queue.getQueueId() + ",\"status\":\"" + status + "\"}");
+    }
+
+    private static String json(Callable<Collection<MessageQueue>> fetch) throws Exception {
+        Collection<MessageQueue> queues;
+        try {
+            queues = fetch.call();
+        } catch (MQClientException noRoute) {
+            queues = List.of();
+        }
+        return new TreeSet<>(queues).stream()
+            .map(queue -> "[\"" + queue.getBrokerName() + "\"," + queue.getQueueId() + "]")
+            .collect(Collectors.joining(",", "[", "]"));
+    }
+}

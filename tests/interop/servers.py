@@ -1,0 +1,83 @@
+"""The name server under test: ours, or Java's own to prove that a test asks for nothing more than Java gives."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from tests.support.ask import ask
+from tests.support.java import JavaNameServer, write_properties
+from tests.support.processes import Process, eventually, scratch_folder
+
+__all__ = ["JAVA_UNDER_TEST", "NameServer", "Namekeeper", "name_server_under_test"]
+
+JAVA_UNDER_TEST = os.environ.get("NAMEKEEPER_INTEROP_SERVER", "").startswith("java")
+"""NAMEKEEPER_INTEROP_SERVER=java (that is, java-5.5.0) or java-4.8.0 puts Java's name server in our place."""
+
+BOOT_LINE = r"The Name Server boot success\. serializeType=JSON, address (127\.0\.0\.1:\d+)"
+
+
+class Namekeeper:
+    """Our name server as a process on a free port; leaving it stops it, and it must end with status 0."""
+
+    def __init__(
+        self, properties: Mapping[str, object] | None = None, *, port: int = 0, tls: bool = False
+    ) -> None:
+        self.properties = dict(properties or {})
+        self.port = port
+        self.tls = tls
+        self._resources = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as opened:
+            self.home = opened.enter_context(scratch_folder("namekeeper-"))
+            self._start(self.home)
+            opened.callback(self.process.kill)
+            self.address = self.process.await_line(BOOT_LINE, within=20)[1]
+            eventually(lambda: ask(self.address, 106, tls=self.tls), within=10, what="an answer to 106")
+            self._resources = opened.pop_all()
+        return self
+
+    def _start(self, home: Path) -> None:
+        values = {
+            "listenPort": self.port,
+            "bindAddress": "127.0.0.1",
+            "rocketmqHome": home,
+            "kvConfigPath": home / "kvConfig.json",
+            "logRoot": home / "logs",
+            "httpPort": 0,
+            "allowConfigUpdate": "true",  # Java allows changes without being asked
+            **self.properties,
+        }
+        file = write_properties(home / "namesrv.properties", values)
+        self.process = Process(
+            "namekeeper", [sys.executable, "-m", "namekeeper", "serve", "-c", str(file)],
+            output=home / "stdout.txt", env={"HOME": str(home), "ROCKETMQ_HOME": str(home)}, logs=home, cwd=home,
+        )  # fmt: skip
+
+    def stop(self) -> None:
+        """Stop it in an orderly way and insist on exit status 0; may be called twice."""
+        if self.process.returncode is None:
+            self.process.terminate()
+        status = self.process.wait(within=20)
+        assert status == 0, f"ended with {status}:\n{self.process.report()}"
+
+    def __exit__(self, *_: object) -> None:
+        with self._resources:
+            self.stop()
+
+
+NameServer = Namekeeper | JavaNameServer
+
+
+def name_server_under_test(
+    properties: Mapping[str, object] | None = None, *, tls_mode: str = "permissive"
+) -> NameServer:
+    """Return the name server that this run of the tests is about, not started yet."""
+    tls = tls_mode == "enforcing"
+    if not JAVA_UNDER_TEST:
+        return Namekeeper({**(properties or {}), "tls.server.mode": tls_mode}, tls=tls)
+    version = os.environ["NAMEKEEPER_INTEROP_SERVER"].removeprefix("java").removeprefix("-") or "5.5.0"
+    return JavaNameServer(version, properties, jvm=(f"-Dtls.server.mode={tls_mode}",), tls=tls)

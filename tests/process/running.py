@@ -1,0 +1,138 @@
+"""The real process, started as a user would start it: output and log apart, ended by its own id."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.support.ask import Answer, ask
+from tests.support.processes import eventually
+from tests.support.waiting import TIME_UNIT
+
+__all__ = ["BIN", "BOOT", "NameServerProcess", "environment", "holding"]
+
+BIN = Path(sys.executable).parent
+BOOT = re.compile(r"^The Name Server boot success\. serializeType=JSON, address (\S+:\d+)$", re.MULTILINE)
+PATIENCE_SECONDS = 20 * TIME_UNIT
+
+
+class NameServerProcess:
+    """`namekeeper serve` with everything below one folder; a context manager that always ends it.
+
+    Arguments are flags of `serve` by field name; `command` starts something else.
+    """
+
+    def __init__(self, folder: Path, *more: str, command: tuple[str, ...] = (), **flags: str) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder = folder
+        self.kv_file = folder / "kv.json"
+        self.log_root = folder / "logs"
+        given = {
+            "listen_port": "0", "bind_address": "127.0.0.1", "http_port": "-1", "tls_config_file": "",
+            "kv_config_path": str(self.kv_file), "config_store_path": str(folder / "namesrv.properties"),
+            "log_root": str(self.log_root), **flags,
+        }  # fmt: skip
+        arguments = [word for field, text in given.items() for word in (f"--{field.replace('_', '-')}", text)]
+        words = command or (sys.executable, "-m", "namekeeper", "serve", *arguments)
+        self._files = folder / "stdout.txt", folder / "stderr.txt"
+        with self._files[0].open("wb") as out, self._files[1].open("wb") as err:
+            self._child = subprocess.Popen(
+                [*words, *more], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment(folder)
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def out(self) -> str:
+        return self._files[0].read_text()
+
+    @property
+    def err(self) -> str:
+        return self._files[1].read_text()
+
+    @property
+    def log(self) -> str:
+        file = self.log_root / "namesrv.log"
+        return file.read_text() if file.exists() else ""
+
+    def started(self) -> Self:
+        """Wait for the line that scripts wait for."""
+
+        def seen() -> bool:
+            if self._child.poll() is not None and not BOOT.search(self.out):
+                raise RuntimeError(f"ended with {self._child.returncode}: {self.out}{self.err}")
+            return BOOT.search(self.out) is not None
+
+        eventually(seen, within=PATIENCE_SECONDS, what="the boot line")
+        return self
+
+    @property
+    def address(self) -> str:
+        found = BOOT.search(self.out)
+        assert found is not None, self.out
+        return found[1]
+
+    def ask(self, code: int, body: bytes = b"", **fields: str) -> Answer:
+        return ask(self.address, code, body, timeout=PATIENCE_SECONDS, **fields)
+
+    def logged(self, text: str) -> None:
+        """Wait until a text is in the log."""
+        eventually(lambda: text in self.log, within=PATIENCE_SECONDS, what=f"{text!r} in the log")
+
+    def signal(self, number: int) -> None:
+        self._child.send_signal(number)
+
+    def ended(self, *, within: float = PATIENCE_SECONDS) -> int:
+        """Wait for its end; its exit status."""
+        return self._child.wait(within)
+
+    def stop(self) -> int:
+        """Stop it in order; its exit status."""
+        self.signal(signal.SIGTERM)
+        return self.ended()
+
+    def kill(self) -> None:
+        self._child.kill()
+        self._child.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._child.poll() is None:
+            self.kill()
+        if error is not None:
+            print(f"--- stdout\n{self.out}\n--- stderr\n{self.err}\n--- log\n{self.log}")
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Ours without what would change a server's settings."""
+    ours = ("NAMEKEEPER_", "ROCKETMQ_", "NAMESRV_", "PYTEST_", "COVERAGE_")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
+    return {**kept, "HOME": str(home)}
+
+
+@contextlib.contextmanager
+def holding(address: str, *frames: bytes) -> Iterator[socket.socket]:
+    """A connection that sent some frames and stays."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS) as connection:
+        connection.sendall(b"".join(frames))
+        yield connection
+
+
+def seconds_of(begin: float) -> float:
+    """Time since then, as a machine without load would have needed it."""
+    return (time.monotonic() - begin) / TIME_UNIT

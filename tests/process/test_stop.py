@@ -1,0 +1,100 @@
+"""SIGTERM and SIGINT stop it in order and at once, mqshutdown finds it, and nothing is left behind."""
+
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from namekeeper.wire.codec import encode_command
+from tests.process.running import BIN, NameServerProcess, environment, holding, seconds_of
+from tests.support.ask import ask
+from tests.support.processes import eventually
+from tests.unit.app.parts import frame, registration
+
+QUICKLY = 5.0
+"""Seconds; a quiet machine needs a tenth of one."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_with_status_0(tmp_path, number):
+    with NameServerProcess(tmp_path) as server:
+        server.started()
+        assert server.ask(100, namespace="a", key="b", value="c").code == 0
+        with holding(server.address, encode_command(registration()), frame(106)):
+            eventually(lambda: b"broker-a" in server.ask(106).body, within=10, what="the registration")
+            begin = time.monotonic()
+            server.signal(number)
+            assert server.ended() == 0
+            assert seconds_of(begin) < QUICKLY
+    assert server.err == ""
+    assert server.log.splitlines()[-1].endswith("INFO main - the name server stops")
+    assert "unregisterBroker" not in server.log
+    assert server.kv_file.read_bytes() == b'{"configTable":{"a":{"b":"c"}}}'
+    assert not list(server.log_root.glob("*.pid"))
+
+
+def test_a_signal_while_the_http_pages_are_still_loading(tmp_path):
+    with NameServerProcess(tmp_path, http_port="0") as server:
+        server.started()
+        assert server.stop() == 0
+    assert server.err == ""
+
+
+def test_a_second_signal_changes_nothing(tmp_path):
+    flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "30"}
+    with NameServerProcess(tmp_path, **flags) as server:
+        server.started()
+        with holding(server.address, frame(105, topic="T")) as connection:
+            assert connection.recv(65_536)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+                server.signal(number)
+                server.logged("the name server stops")
+            connection.sendall(frame(105, topic="T"))
+            assert b'"code":1500' in connection.recv(65_536)
+        assert server.ended() == 0  # as soon as the last one has gone
+    assert server.err == ""
+    assert server.log.count("the name server stops") == 1
+
+
+def test_signals_while_the_process_ends_change_nothing(tmp_path):
+    with NameServerProcess(tmp_path) as server:
+        server.started()
+        server.signal(signal.SIGTERM)
+        while server._child.poll() is None:
+            server.signal(signal.SIGTERM)
+            server.signal(signal.SIGINT)
+            time.sleep(0.001)
+        assert server.ended() == 0
+    assert server.err == ""
+
+
+def test_the_port_is_free_again(tmp_path):
+    with NameServerProcess(tmp_path / "first") as first:
+        port = first.started().address.rpartition(":")[2]
+        with holding(first.address, frame(106)) as connection:
+            assert connection.recv(65_536)
+            assert first.stop() == 0
+            assert connection.recv(1) == b""
+    with NameServerProcess(tmp_path / "second", listen_port=port) as second:
+        assert second.started().ask(106).code == 0
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(port)), 1)
+
+
+def test_mqshutdown_stops_it(tmp_path):
+    with NameServerProcess(tmp_path) as server, NameServerProcess(tmp_path / "other") as other:
+        server.started()
+        other.started()
+        command = [str(BIN / "mqshutdown"), "namesrv", "--log-root", str(server.log_root)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment(tmp_path), timeout=30, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.splitlines() == [
+            f"The mqnamesrv({server.pid}) is running...",
+            f"Send shutdown request to mqnamesrv({server.pid}) OK",
+        ]
+        assert server.ended(within=5) == 0
+        assert ask(other.address, 106).code == 0

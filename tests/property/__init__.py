@@ -1,0 +1,1 @@
+"""Laws of the route tables, against the model of the Java name server and against themselves."""

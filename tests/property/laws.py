@@ -1,0 +1,122 @@
+"""What must hold for route tables at any moment, and their content as plain values."""
+
+from collections import defaultdict
+from typing import Any
+
+from namekeeper.messages.bodies import encode_mapping, encode_topic_route
+from namekeeper.processor.state import NameServerState
+from namekeeper.route.tables import RouteTables
+from tests.support.java_model_tables import JavaTables
+from tests.support.java_model_values import from_json
+
+__all__ = [
+    "check_cached_routes", "check_clusters", "check_index", "check_live_indexes", "check_members", "contents",
+    "model_contents",
+]  # fmt: skip
+
+
+def contents(tables: RouteTables) -> dict[str, Any]:
+    """Return everything that the tables hold, but for connections and times."""
+    topics: dict[str, dict[str, Any]] = defaultdict(dict)
+    for name, rows in tables.topic_queue_table.items():
+        for topic, row in rows.items():
+            topics[topic][name] = (_spec(row.effective), _spec(row.registered))
+    groups = tables.broker_addr_table.values()
+    mappings = tables.topic_queue_mapping_info_table.items()
+    return {
+        "topics": dict(topics),
+        "groups": {
+            g.broker_name: (g.cluster, g.broker_addrs, g.enable_acting_master, g.zone_name) for g in groups
+        },
+        "clusters": {cluster: set(names) for cluster, names in tables.cluster_addr_table.items()},
+        "live": {live.key: _live(live) for live in tables.broker_live_table},
+        "filters": {key: list(servers) for key, servers in tables.filter_server_table.items()},
+        "mappings": {
+            topic: {name: from_json(encode_mapping(info, standard=False)) for name, info in by_name.items()}
+            for topic, by_name in mappings
+        },
+    }
+
+
+def model_contents(model: JavaTables) -> dict[str, Any]:
+    """Return the same of the model."""
+    live = model.live.items()
+    return {
+        "topics": {
+            topic: {name: (tuple(row[:4]), row.registered) for name, row in rows.items()}
+            for topic, rows in model.topics.items()
+        },
+        "groups": {name: (g.cluster, g.addrs, g.acting, g.zone) for name, g in model.groups.items()},
+        "clusters": model.clusters,
+        "live": {key: (e.name, e.broker_id, e.ha, e.timeout_ms, tuple(e.version), e.gen) for key, e in live},
+        "filters": model.filters,
+        "mappings": model.mappings,
+    }
+
+
+def check_index(tables: RouteTables, *, is_idle: bool) -> None:
+    """The index lacks no name that has a topic; when nothing is under way it names no other either."""
+    having: dict[str, set[str]] = defaultdict(set)
+    for name, rows in tables.topic_queue_table.items():
+        assert rows, f"an empty table is kept for {name}"
+        for topic in rows:
+            having[topic].add(name)
+    for topic, names in having.items():
+        assert names <= set(tables.topic_index.names(topic))
+    if is_idle:
+        assert {topic: set(tables.topic_index.names(topic)) for topic in tables.topic_index} == having
+
+
+def check_live_indexes(tables: RouteTables) -> None:
+    """Both indexes of the live table hold each registration once, under what it says itself."""
+    by_name, by_channel = defaultdict(set), defaultdict(set)
+    for live in tables.broker_live_table:
+        by_name[live.broker_name].add(live.key)
+        by_channel[live.channel_id].add(live.key)
+        assert live.channel is not None
+        assert live.channel.channel_id == live.channel_id
+    table = tables.broker_live_table
+    assert {name: set(rows) for name, rows in table._by_name.items()} == by_name
+    assert {channel: set(rows) for channel, rows in table._by_channel.items()} == by_channel
+
+
+def check_members(tables: RouteTables) -> None:
+    """One live registration stands behind each member of a group, and nothing else; filter servers are a live one's."""
+    members = {
+        (name, broker_id, addr)
+        for name, group in tables.broker_addr_table.items()
+        for broker_id, addr in group.broker_addrs.items()
+    }
+    live = [(entry.broker_name, entry.broker_id, entry.broker_addr) for entry in tables.broker_live_table]
+    assert sorted(live) == sorted(members)
+    assert tables.filter_server_table.keys() <= {entry.key for entry in tables.broker_live_table}
+
+
+def check_clusters(tables: RouteTables) -> None:
+    """Clusters name groups that are there, and every group is named by some cluster; rows belong to groups."""
+    named = set().union(*tables.cluster_addr_table.values())
+    assert named == tables.broker_addr_table.keys()
+    assert tables.topic_queue_table.keys() <= named
+    assert all(tables.cluster_addr_table.values())
+
+
+def check_cached_routes(state: NameServerState, topics: list[str]) -> None:
+    """A kept answer is what a fresh encoding gives, in both forms."""
+    for topic in topics:
+        route = state.route_answers.route(topic)
+        for standard in (True, False):
+            kept = state.route_answers.get(topic, standard)
+            fresh = None if route is None else encode_topic_route(route, standard=standard)
+            assert (kept.body if kept is not None else None) == fresh
+
+
+def _spec(spec: Any) -> tuple[int, ...]:
+    return (spec.read_queue_nums, spec.write_queue_nums, spec.perm, spec.topic_sys_flag)
+
+
+def _live(live: Any) -> tuple[Any, ...]:
+    version = live.data_version
+    return (
+        live.broker_name, live.broker_id, live.ha_server_addr, live.heartbeat_timeout_ms,
+        (version.timestamp, version.counter, version.state_version), live.gen,
+    )  # fmt: skip

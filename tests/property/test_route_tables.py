@@ -1,0 +1,313 @@
+"""The route tables under any interleaving of requests, closes, expiry and slices of running registrations."""
+
+import dataclasses
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from namekeeper.route import registration as registration_rules
+from namekeeper.route import removal
+from namekeeper.route.removal import EndOfRegistration
+from namekeeper.route.tables import RouteTables
+from tests.differential.bodies import FORMS, Broker, TopicConfig, registration, route_body
+from tests.property import laws
+from tests.property.local_server import LocalServer
+from tests.support.java_model import JavaModel
+from tests.support.java_model_tables import Rules
+from tests.support.java_model_values import Answer, Request
+
+CLUSTERS, NAMES, ADDRS = ("c0", "c1"), ("b0", "b1"), ("a0:1", "a1:1", "a2:1")
+TOPICS = ("T0", "T1", "T2", "rmq_sys_SYNC_BROKER_MEMBER_x")
+SLOTS = (0, 1, 2)
+
+clusters, names, addrs = st.sampled_from(CLUSTERS), st.sampled_from(NAMES), st.sampled_from(ADDRS)
+topics, slots, ids = st.sampled_from(TOPICS), st.sampled_from(SLOTS), st.sampled_from((0, 1, 2))
+configs = st.builds(
+    TopicConfig, read=st.sampled_from((4, 8)), perm=st.sampled_from((6, 4, 7)), flag=st.sampled_from((0, 1))
+)
+tables_of_topics = st.dictionaries(topics, configs, max_size=4)
+
+
+changes = st.one_of(
+    st.just({}),
+    st.just({}),
+    st.builds(dict, filters=st.sampled_from(([], ["f:1"]))),
+    st.builds(dict, topics=tables_of_topics),
+    st.builds(dict, counter=st.sampled_from((1, 2))),
+    st.builds(dict, acting=st.sampled_from((True, False, None))),
+    st.builds(dict, conn=slots),
+)
+
+
+@st.composite
+def brokers(draw: st.DrawFn) -> Broker:
+    """What a broker says of itself; the connection is chosen when it says it."""
+    broker = Broker(
+        cluster=draw(clusters), name=draw(names), broker_id=draw(ids), addr=draw(addrs), conn=0,
+        form=draw(st.sampled_from(FORMS)), counter=draw(st.sampled_from((1, 2))), topics=draw(tables_of_topics),
+    )  # fmt: skip
+    broker.filters = draw(st.sampled_from(([], ["f:1"])))
+    if broker.form in {"json5", "zip5"}:
+        broker.acting = draw(st.sampled_from((True, False, None)))
+        broker.zone = draw(st.sampled_from((None, "z")))
+        broker.timeout = draw(st.sampled_from((None, "50")))
+        broker.state = draw(st.sampled_from((0, 1)))
+        mapped = draw(st.lists(topics, max_size=1))
+        broker.mappings = {topic: {"bname": broker.name, "topic": topic, "epoch": 1} for topic in mapped}
+    return broker
+
+
+class RouteMachine(RuleBasedStateMachine):
+    """Our tables beside the model with every listed difference, change by change in the order in which they happen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slice_before = registration_rules.ROW_SLICE
+        registration_rules.ROW_SLICE = 2
+        self.server = LocalServer()
+        self.model = JavaModel(Rules.ours())
+        self.copy = RouteTables()
+        self.replayed = 0
+        self.now_ms = 1_000
+        self.conns = {slot: slot for slot in SLOTS}
+        self.next_conn = len(SLOTS)
+        self.said: list[Broker] = []
+
+    def teardown(self) -> None:
+        """Let everything end."""
+        registration_rules.ROW_SLICE = self.slice_before
+        self.server.run_all(self.now_ms)
+        self.tables_are_the_models()
+        laws.check_index(self.server.state.tables, is_idle=True)
+
+    # requests
+
+    @initialize(acting=st.booleans(), delete=st.booleans())
+    def configure(self, acting: bool, delete: bool) -> None:
+        """Choose the switches."""
+        self.switch("supportActingMaster", acting)
+        self.switch("deleteTopicWithBrokerRegistration", delete)
+
+    @rule(
+        name=st.sampled_from(("supportActingMaster", "deleteTopicWithBrokerRegistration")),
+        value=st.booleans(),
+    )
+    def switch(self, name: str, value: bool) -> None:
+        """318, while nothing is under way: what runs is judged by the switches as they are at its end."""
+        self.run_all()
+        self.ask(Request(318, {}, f"{name}={value}\n".encode()), 0)
+
+    @rule(broker=brokers(), slot=slots)
+    def register(self, broker: Broker, slot: int) -> None:
+        """103."""
+        broker.conn = slot
+        self.said.append(broker)
+        self.ask(registration(broker), slot)
+
+    @rule(index=st.integers(0, 2), change=changes)
+    def register_again(self, index: int, change: dict[str, Any]) -> None:
+        """Something said before: byte for byte, or with one thing changed and all else as it was."""
+        if self.said:
+            broker = self.said[-1 - index % len(self.said)]
+            if change:
+                broker = dataclasses.replace(broker, **change)
+                self.said.append(broker)
+            self.ask(registration(broker), broker.conn)
+
+    @rule(index=st.integers(0, 2), change=changes)
+    def waver(self, index: int, change: dict[str, Any]) -> None:
+        """One thing, another, and the first again: what the short cut must not take for nothing new."""
+        if self.said:
+            broker = self.said[-1 - index % len(self.said)]
+            for said in (broker, dataclasses.replace(broker, **change), broker):
+                self.ask(registration(said), said.conn)
+
+    @rule(index=st.integers(0, 2), delete=st.booleans())
+    def waver_with_the_switch(self, index: int, delete: bool) -> None:
+        """The same before and after a change of the configuration."""
+        if self.said:
+            broker = self.said[-1 - index % len(self.said)]
+            self.ask(registration(broker), broker.conn)
+            self.switch("deleteTopicWithBrokerRegistration", delete)
+            self.ask(registration(broker), broker.conn)
+
+    @rule(cluster=clusters, name=names, addr=addrs, broker_id=ids, slot=slots)
+    def unregister(self, cluster: str, name: str, addr: str, broker_id: int, slot: int) -> None:
+        """104, right or wrong."""
+        fields = {"clusterName": cluster, "brokerName": name, "brokerAddr": addr, "brokerId": str(broker_id)}
+        self.ask(Request(104, fields), slot)
+
+    @rule(code=st.sampled_from((322, 904)), cluster=clusters, addr=addrs, slot=slots)
+    def hear(self, code: int, cluster: str, addr: str, slot: int) -> None:
+        """A sign of life."""
+        fields = {"clusterName": cluster, "brokerName": "b0", "brokerAddr": addr, "brokerId": "0"}
+        self.ask(Request(code, fields, b'{"counter":1,"stateVersion":0,"timestamp":1700000000001}'), slot)
+
+    @rule(code=st.sampled_from((205, 327)), name=names)
+    def change_perms(self, code: int, name: str) -> None:
+        """205 and 327."""
+        self.ask(Request(code, {"brokerName": name}), 0)
+
+    @rule(topic=topics, cluster=st.none() | clusters)
+    def delete_topic(self, topic: str, cluster: str | None) -> None:
+        """216."""
+        self.ask(Request(216, {"topic": topic} | ({"clusterName": cluster} if cluster else {})), 0)
+
+    @rule(topic=topics, queues=st.dictionaries(names, configs, min_size=1))
+    def register_topic(self, topic: str, queues: dict[str, TopicConfig]) -> None:
+        """217."""
+        self.ask(Request(217, {"topic": topic}, route_body(queues)), 0)
+
+    @rule(topic=topics, version=st.sampled_from((373, 513)), zone=st.sampled_from((None, "z")))
+    def look_up(self, topic: str, version: int, zone: str | None) -> None:
+        """105: never waits."""
+        fields = {"topic": topic} | ({"__ZONE_MODE": "true", "__ZONE_NAME": zone} if zone else {})
+        self.ask(Request(105, fields, version=version), 0)
+
+    def ask(self, request: Request, slot: int) -> None:
+        """Begin a request; the model handles it when it is done here."""
+        conn = self.conns[slot]
+        if request.code == 103:
+            self.arrive(request, conn)
+        self.server.begin(request, conn, self.now_ms, lambda answer: self.done(request, conn, answer))
+
+    def arrive(self, request: Request, conn: int) -> None:
+        """A registration is a sign of life when it arrives, however long it waits (design.md 5)."""
+        key = (request.fields["clusterName"], request.fields["brokerAddr"])
+        self.model.tables.carry(conn, key)
+        if key in self.model.tables.live:
+            self.model.tables.live[key].heard_ms = self.now_ms
+
+    def done(self, request: Request, conn: int, answer: Answer) -> None:
+        """Nothing of a registration whose connection is closed becomes visible."""
+        if request.code != 103 or conn not in self.model.tables.closed:
+            assert answer == self.model.ask(request, conn, self.now_ms)
+
+    # what nobody asks for
+
+    @rule()
+    def turn(self) -> None:
+        """One slice of the oldest registration."""
+        self.server.turn(self.now_ms)
+
+    @rule()
+    def run_all(self) -> None:
+        """Everything that is under way or waits."""
+        self.server.run_all(self.now_ms)
+
+    @rule(slot=slots)
+    def close(self, slot: int) -> None:
+        """A connection breaks, perhaps in the middle of a registration over it."""
+        conn = self.conns[slot]
+        self.conns[slot] = self.next_conn
+        self.next_conn += 1
+        self.model.tables.closed.add(conn)
+        self.server.close(conn, self.now_ms, self.ended)
+
+    @rule(passed_ms=st.sampled_from((1, 30, 60, 120_001)))
+    def scan(self, passed_ms: int) -> None:
+        """Time passes; what is overdue expires."""
+        self.now_ms += passed_ms
+        self.server.scan(self.now_ms, self.expired)
+
+    def ended(self, end: EndOfRegistration) -> None:
+        """A registration lost its connection, unless it is a newer one by now."""
+        self.model.tables.end(end.key, end.gen)
+
+    def expired(self, end: EndOfRegistration) -> None:
+        """A registration expired, unless it is a newer one or was heard of by now."""
+        live = self.model.tables.live.get(end.key)
+        if live is not None and live.heard_ms + live.timeout_ms < self.now_ms:
+            self.model.tables.end(end.key, end.gen)
+
+    # laws
+
+    @invariant()
+    def tables_are_the_models(self) -> None:
+        """Our tables hold what the model's do."""
+        ours = laws.contents(self.server.state.tables)
+        for table, theirs in laws.model_contents(self.model.tables).items():
+            assert ours[table] == theirs, table
+
+    @invariant()
+    def indexes_agree(self) -> None:
+        """Every index says what the table says that it belongs to."""
+        tables = self.server.state.tables
+        laws.check_index(tables, is_idle=not self.server.queue.has_work)
+        laws.check_live_indexes(tables)
+        laws.check_members(tables)
+        laws.check_clusters(tables)
+
+    @invariant()
+    def events_give_the_tables(self) -> None:
+        """A copy that only knows the events is the same."""
+        events: list[Any] = self.server.events
+        self.copy.apply_all(events[self.replayed :])
+        self.replayed = len(events)
+        assert laws.contents(self.copy) == laws.contents(self.server.state.tables)
+
+    @invariant()
+    def kept_routes_are_fresh(self) -> None:
+        """What a client gets is what would be encoded now."""
+        laws.check_cached_routes(self.server.state, list(TOPICS))
+
+
+class SlicedMachine(RouteMachine):
+    """The same with removals in slices, too: what is visible between them has no model, but the laws hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index_slice_before = removal.INDEX_SLICE
+        removal.INDEX_SLICE = 1
+
+    def teardown(self) -> None:
+        """Let everything end."""
+        super().teardown()
+        removal.INDEX_SLICE = self.index_slice_before
+
+    def ask(self, request: Request, slot: int) -> None:
+        """Begin a request."""
+        self.server.begin(request, self.conns[slot], self.now_ms, lambda answer: None)
+
+    def ended(self, end: EndOfRegistration) -> None:
+        """Nobody judges."""
+
+    expired = ended
+
+    @invariant()
+    def tables_are_the_models(self) -> None:
+        """There is no model."""
+
+    @invariant()
+    def events_give_the_tables(self) -> None:
+        """Events of a change are told when it is over."""
+        if not self.server.queue.has_work:
+            super().events_give_the_tables()
+
+
+for machine in (RouteMachine, SlicedMachine):
+    machine.TestCase.settings = settings(
+        max_examples=int(os.environ.get("NAMEKEEPER_EXAMPLES", "60")),
+        stateful_step_count=40,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+class TestRouteTables(RouteMachine.TestCase):
+    """Against the model."""
+
+    @pytest.mark.timeout(600)
+    def runTest(self) -> None:  # noqa: N802 - unittest's name
+        super().runTest()
+
+
+class TestSlicedRemovals(SlicedMachine.TestCase):
+    """Against themselves."""
+
+    @pytest.mark.timeout(600)
+    def runTest(self) -> None:  # noqa: N802 - unittest's name
+        super().runTest()

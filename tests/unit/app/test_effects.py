@@ -1,0 +1,113 @@
+"""Each event is counted, logged and told to whom it concerns, in one place."""
+
+import logging
+
+import pytest
+
+from namekeeper.app.effects import ENDS, Effects
+from namekeeper.model.topic import QueueSpec
+from namekeeper.route import events
+from namekeeper.route.events import (
+    BrokerHeard,
+    BrokerLiveGone,
+    Cause,
+    Change,
+    ConfigChanged,
+    KvChanged,
+    MinBrokerIdChanged,
+    TopicQueuesChanged,
+)
+from namekeeper.route.removal import EndOfRegistration, UnregisterBroker
+from tests.support.builders import World, body, channel, header
+
+MIN_ID = MinBrokerIdChanged("broker-a", 1, "10.0.0.1:10911", ("10.0.0.1:10911",))
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def effects(told):
+    return Effects(told.append, lambda properties: told.append(dict(properties)))
+
+
+def apply(effects, *happened, cause=Cause.REGISTER):
+    effects.apply(Change(cause, "10.9.0.1:5000", happened))
+
+
+def gone(reason):
+    return BrokerLiveGone("DefaultCluster", "10.0.0.1:10911", "broker-a", 0, 1, reason, 5, 120_000)
+
+
+def test_a_registration_counts_once_however_often_it_changes(effects):
+    world, over = World(), channel()
+    world.register(over=over)
+    world.register(content=body(version=2), over=over)
+    apply(effects, *world.events)
+    assert effects.counters.registrations == 1
+
+
+@pytest.mark.parametrize("reason", ENDS)
+def test_ends_of_registrations_are_counted_by_their_reason(effects, reason):
+    apply(effects, gone(reason), cause=reason)
+    assert effects.counters.gone == {**dict.fromkeys(ENDS, 0), reason: 1}
+
+
+def test_every_reason_for_which_the_rules_end_a_registration_is_counted(effects):
+    world, first, second = World(), channel(1), channel(2)
+    world.register(over=first)
+    world.register(header(addr="10.0.0.2:10911"), over=second)  # takes the id: replaced
+    world.do(UnregisterBroker("DefaultCluster", "10.0.0.2:10911", "broker-a", second))
+    world.register(over=first)
+    (live,) = world.tables.broker_live_table
+    world.do(EndOfRegistration(live.key, live.gen, Cause.CHANNEL_CLOSED))
+    apply(effects, *world.events)
+    ended = {reason: count for reason, count in effects.counters.gone.items() if count}
+    assert ended == {Cause.REPLACED: 1, Cause.UNREGISTER: 1, Cause.CHANNEL_CLOSED: 1}
+
+
+def test_heartbeats_are_counted_and_not_logged(effects, caplog):
+    with caplog.at_level(logging.DEBUG):
+        apply(effects, BrokerHeard("DefaultCluster", "10.0.0.1:10911", 1, 30_000), cause=Cause.HEARTBEAT)
+    assert effects.counters.heartbeats == 1
+    assert not caplog.records
+
+
+def test_rows_are_counted_each(effects):
+    after = dict.fromkeys(("T1", "T2"), QueueSpec(4, 4, 6, 0))
+    world = World()
+    world.register(content=body(after))
+    apply(effects, *world.events)
+    assert effects.counters.topic_changes == 2
+    assert any(isinstance(event, TopicQueuesChanged) for event in world.events)
+
+
+def test_kv_changes_are_counted_and_logged(effects, caplog):
+    with caplog.at_level(logging.INFO):
+        apply(effects, KvChanged("a", "b", "c"), KvChanged("a", "b", None), cause=Cause.PUT_KV)
+    assert effects.counters.kv_changes == 2
+    assert "putKVConfig" in caplog.text
+    assert "deleteKVConfig" in caplog.text
+
+
+def test_a_new_smallest_id_is_told_to_the_group(effects, told):
+    apply(effects, MIN_ID)
+    assert told == [MIN_ID]
+    assert effects.counters.min_id_changes == 1
+
+
+def test_new_properties_are_told(effects, told):
+    apply(effects, ConfigChanged({"logLevel": "DEBUG"}), cause=Cause.UPDATE_CONFIG)
+    assert told == [{"logLevel": "DEBUG"}]
+
+
+def test_nobody_need_listen_to_new_properties(caplog):
+    Effects(lambda _: None).apply(Change(Cause.UPDATE_CONFIG, None, (ConfigChanged({"a": "b"}),)))
+
+
+def test_every_end_has_a_name_in_the_counters():
+    reasons = {Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, Cause.STALE}
+    assert set(ENDS) == reasons
+    assert reasons <= set(events.Cause)

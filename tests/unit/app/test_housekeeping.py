@@ -1,0 +1,250 @@
+"""What happens by the clock; the clock is the test's, and nobody sleeps."""
+
+import asyncio
+import contextlib
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from namekeeper.app import housekeeping as module
+from namekeeper.app.housekeeping import Housekeeping
+from namekeeper.wire.codec import encode_command
+from tests.support.waiting import turns
+from tests.unit.app.parts import FakeClock, Parts, frame, registration
+
+BROKER = {
+    "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "clusterName": "DefaultCluster", "brokerId": "0",
+}  # fmt: skip
+
+
+class Timers:
+    """Stands for asyncio.sleep on a clock that moves when told."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        wake = asyncio.get_running_loop().create_future()
+        self._waiting.append((self._clock.now().mono_ms + round(seconds * 1000), wake))
+        await wake
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let time pass; every timer comes when it is due."""
+        end = self._clock.now().mono_ms + round(seconds * 1000)
+        while due := [at for at, _ in self._waiting if at <= end]:
+            await self._wake(min(due))
+        await self._wake(end)
+
+    async def stall(self, seconds: float) -> None:
+        """Be busy for so long: all timers come late."""
+        await self._wake(self._clock.now().mono_ms + round(seconds * 1000))
+
+    async def _wake(self, at_ms: int) -> None:
+        self._clock.advance((at_ms - self._clock.now().mono_ms) / 1000)
+        due = [wake for at, wake in self._waiting if at <= at_ms]
+        self._waiting = [(at, wake) for at, wake in self._waiting if at > at_ms]
+        for wake in due:
+            if not wake.done():
+                wake.set_result(None)
+        await turns()
+
+
+class House:
+    """Housekeeping under way, and what it did."""
+
+    def __init__(self, parts: Parts, timers: Timers, housekeeping: Housekeeping) -> None:
+        self.parts = parts
+        self.timers = timers
+        self.housekeeping = housekeeping
+        self.closed: list[object] = []
+
+    def register(self, opaque: int = 1, connection=None, **more):
+        connection = connection or self.parts.connect()
+        request = registration(**more)
+        request.opaque = opaque
+        connection.deliver(encode_command(request))
+        self.parts.run_turns()
+        return connection
+
+    @property
+    def live(self) -> set[str]:
+        return {live.broker_addr for live in self.parts.state.tables.broker_live_table}
+
+
+@contextlib.asynccontextmanager
+async def keeping(tmp_path, monkeypatch, **flags):
+    parts = Parts(tmp_path, **flags)
+    timers = Timers(parts.clock)
+    monkeypatch.setattr(
+        module, "asyncio", SimpleNamespace(sleep=timers.sleep, TaskGroup=asyncio.TaskGroup), raising=True
+    )
+    closed = []
+    housekeeping = Housekeeping(parts.state, parts.requests, clock=parts.clock, close_channel=closed.append)
+    house = House(parts, timers, housekeeping)
+    house.closed = closed
+    task = asyncio.create_task(housekeeping.run())
+    await turns()
+    yield house
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.fixture
+async def house(tmp_path, monkeypatch):
+    async with keeping(tmp_path, monkeypatch) as house:
+        yield house
+
+
+async def test_who_is_silent_for_longer_than_it_asked_for_is_removed_at_the_next_scan(house):
+    connection = house.register()
+    await house.timers.pass_time(120)  # the limit itself is not beyond it
+    assert house.live
+    await house.timers.pass_time(5)
+    assert not house.live
+    assert house.closed == [connection.channel]
+
+
+async def test_who_is_heard_stays(house):
+    connection = house.register()
+    for _ in range(10):
+        await house.timers.pass_time(100)
+        connection.deliver(frame(904, oneway=True, **BROKER))
+    assert house.live
+
+
+async def test_a_shorter_time_may_be_asked_for(house):
+    house.register(heartbeat_timeout_ms=10_000)
+    await house.timers.pass_time(10)
+    assert house.live
+    await house.timers.pass_time(5)
+    assert not house.live
+
+
+async def test_after_a_stall_one_scan_is_left_out(house):
+    connection = house.register()
+    await house.timers.stall(130)  # its heartbeats are in the kernel, and nobody read them
+    assert house.live
+    connection.deliver(frame(904, oneway=True, **BROKER))
+    await house.timers.pass_time(20)
+    assert house.live
+
+
+async def test_only_one_scan_is_left_out(house):
+    house.register()
+    await house.timers.stall(130)
+    await house.timers.pass_time(4.9)
+    assert house.live
+    await house.timers.pass_time(0.2)
+    assert not house.live
+
+
+async def test_a_small_delay_leaves_no_scan_out(house):
+    house.register()
+    await house.timers.pass_time(120)
+    await house.timers.stall(9)  # due after 5 s, an interval late at most
+    assert not house.live
+
+
+async def test_whoever_is_not_read_from_is_not_blamed(house):
+    connection = house.register()
+    connection.channel.is_paused = True
+    await house.timers.pass_time(300)
+    assert house.live
+    connection.channel.is_paused = False
+    await house.timers.pass_time(5)
+    assert not house.live
+
+
+async def test_expiry_is_judged_again_when_it_is_carried_out(house):
+    connection, other = house.register(), house.parts.connect()
+    await house.timers.pass_time(121)
+    request = registration(20_000, broker_id=1, addr="10.0.0.2:10911")  # the same name: its lane is taken
+    other.deliver(encode_command(request))
+    house.housekeeping.expire()
+    assert house.parts.requests.waiting == 2
+    connection.deliver(frame(904, oneway=True, **BROKER))
+    house.parts.run_turns()
+    assert house.live == {"10.0.0.1:10911", "10.0.0.2:10911"}
+    assert not house.closed
+
+
+async def test_a_connection_is_closed_with_the_last_broker_over_it(house):
+    connection = house.register(heartbeat_timeout_ms=10_000)
+    house.register(2, connection, name="broker-b", addr="10.0.0.2:10911", heartbeat_timeout_ms=60_000)
+    await house.timers.pass_time(20)
+    assert house.live == {"10.0.0.2:10911"}
+    assert not house.closed
+    await house.timers.pass_time(60)
+    assert house.closed == [connection.channel]
+
+
+async def test_the_interval_is_a_property_of_the_start(tmp_path, monkeypatch):
+    flags = {"scan_not_active_broker_interval": "50", "allow_config_update": "true"}
+    async with keeping(tmp_path, monkeypatch, **flags) as house:
+        house.register(heartbeat_timeout_ms=1_000)
+        house.parts.connect().deliver(frame(318, b"scanNotActiveBrokerInterval=600000"))
+        await house.timers.pass_time(1.1)
+        assert not house.live
+
+
+async def test_a_bug_ends_one_scan_only(house, monkeypatch, caplog):
+    house.register()
+    real = module.overdue
+    monkeypatch.setattr(module, "overdue", lambda *_: 1 // 0)
+    with caplog.at_level(logging.ERROR):
+        await house.timers.pass_time(121)
+    assert "the search for expired brokers failed" in caplog.text
+    monkeypatch.setattr(module, "overdue", real)
+    await house.timers.pass_time(5)
+    assert not house.live
+
+
+async def test_how_late_timers_come_is_noted_until_it_is_asked_for(house):
+    await house.timers.pass_time(3)
+    assert house.housekeeping.take_max_lag_ms() == 0
+    await house.timers.stall(0.7)
+    await house.timers.stall(0.3)
+    assert house.housekeeping.take_max_lag_ms() == 600
+    assert house.housekeeping.take_max_lag_ms() == 0
+
+
+async def test_kv_entries_are_printed_after_a_minute_and_then_every_ten(house, caplog):
+    house.parts.state.kv_config.put("ORDER_TOPIC_CONFIG", "T", "broker-a:4")
+    line = "configTable NS: ORDER_TOPIC_CONFIG Key: T Value: broker-a:4"
+    with caplog.at_level(logging.INFO):
+        await house.timers.pass_time(59)
+        assert not caplog.messages
+        await house.timers.pass_time(2)
+        assert caplog.messages == [line]
+        await house.timers.pass_time(598)
+        assert caplog.messages == [line]
+        await house.timers.pass_time(2)
+        assert caplog.messages == [line, line]
+
+
+async def test_look_ups_are_refused_while_brokers_may_not_be_back(tmp_path, monkeypatch):
+    async with keeping(tmp_path, monkeypatch, need_wait_for_service="true") as house:
+        house.register()
+        asking = house.parts.connect()
+        await house.timers.pass_time(44)
+        asking.deliver(frame(105, topic="T1"))
+        await house.timers.pass_time(2)
+        asking.deliver(frame(105, topic="T1"))
+        assert [(answer.code, answer.remark) for answer in asking.answers] == [
+            (1, "name server not ready"),
+            (0, None),
+        ]
+
+
+@pytest.mark.parametrize(("seconds", "before", "after"), [("10", 9, 2), ("60", 58, 4)])
+async def test_how_long_may_be_changed_while_it_lasts(tmp_path, monkeypatch, seconds, before, after):
+    flags = {"need_wait_for_service": "true", "allow_config_update": "true"}
+    async with keeping(tmp_path, monkeypatch, **flags) as house:
+        house.parts.connect().deliver(frame(318, f"waitSecondsForService={seconds}".encode()))
+        await house.timers.pass_time(before)
+        assert house.parts.state.is_waiting_for_service
+        await house.timers.pass_time(after)
+        assert not house.parts.state.is_waiting_for_service

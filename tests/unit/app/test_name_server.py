@@ -1,0 +1,349 @@
+"""A whole name server in this loop, over real sockets: starts, serves, keeps what must be kept, stops."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+
+import pytest
+
+from namekeeper.app import name_server as module
+from namekeeper.app.name_server import NameServer
+from namekeeper.errors import ConfigError
+from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.server import RemotingServer
+from namekeeper.route.events import Cause
+from namekeeper.wire.codec import encode_command
+from tests.support.loops import both_loops
+from tests.support.peer import connect, trusting
+from tests.support.waiting import eventually
+from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
+
+LOCAL = "127.0.0.1"
+KV = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"}
+
+
+@contextlib.asynccontextmanager
+async def asking(server: NameServer):
+    """Gives a function that asks a server, over a connection of its own."""
+    async with RemotingClient() as client:
+
+        async def ask(code, body=b"", **fields):
+            return await client.invoke(f"{LOCAL}:{server.port}", code, fields, body, timeout_ms=20_000)
+
+        yield ask
+
+
+async def register(ask, **more):
+    asked = registration(**more)
+    answer = await ask(asked.code, asked.body, **asked.ext_fields)
+    assert answer.code == 0
+    return answer
+
+
+def brokers(server: NameServer) -> set[str]:
+    return set(server.state.tables.broker_addr_table)
+
+
+@both_loops
+async def test_a_broker_registers_and_clients_find_it(tmp_path):
+    async with name_server(tmp_path) as server, asking(server) as broker, asking(server) as client:
+        await register(broker)
+        answer = await client(105, topic="T1")
+        assert (answer.code, b'"broker-a"' in answer.body) == (0, True)
+        assert (await client(105, topic="T3")).code == 17
+        assert (await client(319)).body.startswith(b"addressServerList=\n")
+        assert server.operators.stats().active_brokers == 1
+
+
+@both_loops
+async def test_closing_a_connection_removes_every_broker_registered_over_it(tmp_path):
+    async with name_server(tmp_path) as server, asking(server) as other:
+        await register(other, name="broker-c", addr="10.0.0.3:10911")
+        async with asking(server) as both:
+            await register(both)
+            await register(both, name="broker-b", addr="10.0.0.2:10911", cluster_name="another")
+            assert len(brokers(server)) == 3
+        await eventually(lambda: brokers(server) == {"broker-c"})
+        assert server.effects.counters.gone[Cause.CHANNEL_CLOSED] == 2
+        assert (await other(105, topic="T1")).code == 0
+
+
+@both_loops
+async def test_an_expired_broker_loses_its_connection(tmp_path):
+    clock = FakeClock()
+    async with (
+        name_server(tmp_path, clock=clock) as server,
+        connect(f"{LOCAL}:{server.port}") as broker,
+        asking(server) as other,
+    ):
+        await broker.send(encode_command(registration()))
+        assert (await broker.answer()).code == 0
+        clock.advance(121)
+        assert (await other(106)).code == 0
+        server.housekeeping.expire()
+        assert await broker.is_closed_by_server()
+        assert not brokers(server)
+        assert (await other(106)).code == 0
+        assert server.effects.counters.gone == {
+            **server.effects.counters.gone, Cause.EXPIRED: 1, Cause.CHANNEL_CLOSED: 0,
+        }  # fmt: skip
+
+
+@both_loops
+async def test_the_kv_configuration_survives(tmp_path):
+    async with name_server(tmp_path) as server, asking(server) as ask:
+        assert (await ask(100, **KV)).code == 0
+    async with name_server(tmp_path) as server, asking(server) as ask:
+        assert (await ask(101, **KV)).ext_fields == {"value": "broker-a:4"}
+        assert (await ask(102, **KV)).code == 0
+    async with name_server(tmp_path) as server, asking(server) as ask:
+        assert (await ask(101, **KV)).code == 22
+
+
+@both_loops
+async def test_stopping_removes_no_broker_and_may_be_done_twice(tmp_path, caplog):
+    with caplog.at_level(logging.INFO, "namekeeper"):
+        async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as broker:
+            await broker.send(encode_command(registration()))
+            await broker.answer()
+            await server.stop()
+            assert await broker.is_closed_by_server()
+            await server.stop()
+            assert brokers(server) == {"broker-a"}
+    assert "unregisterBroker" not in caplog.text
+    with pytest.raises(OSError, match=r"refused|Connect call failed"):
+        await asyncio.open_connection(LOCAL, broker.writer.get_extra_info("peername")[1])
+
+
+@both_loops
+async def test_two_stops_at_once_are_one(tmp_path):
+    async with name_server(
+        tmp_path, enable_shutdown_gracefully="true", shutdown_wait_time_seconds="20"
+    ) as server:
+        async with connect(f"{LOCAL}:{server.port}") as peer:
+            await peer.ask()
+            stops = [asyncio.create_task(server.stop()) for _ in range(2)]
+            await eventually(lambda: server.state.is_draining)
+        await asyncio.gather(*stops)
+
+
+@both_loops
+async def test_graceful_shutdown_sends_away_and_waits_until_they_are_gone(tmp_path):
+    flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "20"}
+    async with (
+        name_server(tmp_path, **flags) as server,
+        connect(f"{LOCAL}:{server.port}") as young,
+        connect(f"{LOCAL}:{server.port}") as old,
+        connect(f"{LOCAL}:{server.port}") as broker,
+    ):
+        await broker.send(encode_command(registration()))
+        await broker.answer()
+        look_up = frame(105, topic="T1")
+        for _ in range(3):  # so that it is known by its bytes
+            await young.send(look_up)
+            assert (await young.answer()).code == 0
+        stopping = asyncio.create_task(server.stop())
+        await eventually(lambda: server.state.is_draining)
+        assert not server.server.addresses
+        assert server.operators.health().phase.value == "draining"
+        for asked in (look_up, frame(106), frame(4711), frame(100, **KV)):
+            await young.send(asked)
+            answer = await young.answer()
+            assert (answer.code, answer.remark) == (1500, "please go away")
+        await old.send(frame(105, version=475, topic="T1"))
+        assert (await old.answer()).code == 0
+        await young.close()
+        await old.close()
+        await eventually(lambda: len(server.server.connections) == 1)
+        assert not stopping.done()
+        await broker.close()
+        await asyncio.wait_for(stopping, 15)
+
+
+async def test_graceful_shutdown_does_not_wait_for_ever(tmp_path):
+    flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "0"}
+    async with name_server(tmp_path, **flags) as server, connect(f"{LOCAL}:{server.port}") as peer:
+        assert (await peer.ask()).code == 17
+        await server.stop()
+        assert await peer.is_closed_by_server()
+
+
+@both_loops
+async def test_what_was_asked_before_the_stop_is_answered(tmp_path):
+    async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as broker:
+        await broker.send(encode_command(registration(30_000)) + frame(100, opaque=2, **KV))
+        await eventually(lambda: server.requests.waiting)
+        await server.stop()
+        assert {(answer.opaque, answer.code) for answer in (await broker.answer(), await broker.answer())} == {
+            (0, 0), (2, 0),
+        }  # fmt: skip
+
+
+@both_loops
+async def test_what_was_put_by_who_left_is_on_disk_after_the_stop(tmp_path):
+    async with name_server(tmp_path) as server:
+        async with connect(f"{LOCAL}:{server.port}") as peer:
+            puts = [frame(100, oneway=True, namespace="a", key=f"k{n}", value="v") for n in range(50)]
+            await peer.send(b"".join(puts))
+            await eventually(lambda: server.effects.counters.kv_changes == 50)
+        await server.stop()
+    assert (tmp_path / "kv.json").read_text().count('"v"') == 50
+
+
+async def test_a_port_in_use_is_one_line_and_leaves_nothing_behind(tmp_path):
+    with socket.create_server((LOCAL, 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with pytest.raises(ConfigError, match=r"^can't listen on .* another process listens there"):
+            async with name_server(tmp_path, listen_port=port):
+                pass
+
+
+@both_loops
+async def test_an_http_port_in_use_keeps_nobody_from_routing(tmp_path, caplog):
+    with socket.create_server((LOCAL, 0)) as taken, caplog.at_level(logging.WARNING):
+        flags = {"http_port": str(taken.getsockname()[1])}
+        async with name_server(tmp_path, **flags) as server, asking(server) as ask:
+            await eventually(lambda: "no HTTP pages for operators" in caplog.text)
+            assert (await ask(106)).code == 0
+
+
+async def test_http_pages_that_can_not_be_loaded_keep_nobody_from_routing(tmp_path, monkeypatch, caplog):
+    async def fail():
+        raise ImportError("no aiohttp")
+
+    monkeypatch.setattr(module, "load_operator_http_server", fail)
+    async with name_server(tmp_path, http_port="0") as server, asking(server) as ask:
+        await eventually(lambda: "no aiohttp" in caplog.text)
+        assert (await ask(106)).code == 0
+
+
+@both_loops
+async def test_the_http_pages_show_the_server_and_end_with_it(tmp_path, caplog):
+    aiohttp = pytest.importorskip("aiohttp")
+    with caplog.at_level(logging.INFO):
+        async with name_server(tmp_path, http_port="0") as server:
+            await eventually(lambda: "operators' pages at" in caplog.text)
+            url = caplog.text.partition("pages at ")[2].split()[0]
+            async with aiohttp.ClientSession() as session:
+                async with session.get(f"{url}readyz") as response:
+                    assert (response.status, (await response.json())["status"]) == (200, "ok")
+                async with session.get(f"{url}metrics") as response:
+                    assert "rocketmq_namesrv_active_brokers 0.0" in await response.text()
+                async with session.get(f"{url}rocketmq/nsaddr") as response:
+                    assert (await response.text()).strip() == f"{LOCAL}:{server.port}"
+
+
+def test_a_kv_file_that_can_not_be_read_is_refused_by_name(tmp_path):
+    file = tmp_path / "kv.json"
+    file.write_text('{"configTable":{"a":')
+    with pytest.raises(ConfigError, match=r"kv\.json: .*mend the file, or move it away to start empty$"):
+        NameServer(startup(tmp_path))
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(ConfigError, match=r"^can't read the KV file .*kv\.json: Is a directory$"):
+        NameServer(startup(tmp_path))
+
+
+def test_an_empty_kv_file_is_an_empty_configuration(tmp_path):
+    (tmp_path / "kv.json").touch()
+    assert not list(NameServer(startup(tmp_path)).state.kv_config.entries())
+
+
+@both_loops
+async def test_an_unwritable_kv_file_is_code_1_and_degraded(tmp_path):
+    file = tmp_path / "kv.json"
+    async with name_server(tmp_path) as server, asking(server) as ask:
+        file.mkdir()
+        answer = await ask(100, **KV)
+        assert (answer.code, answer.remark[:34]) == (1, "the change is in effect but not on")
+        assert set(server.operators.health().degraded) == {"files"}
+        assert (await ask(101, **KV)).code == 0
+        file.rmdir()
+        assert (await ask(100, **KV)).code == 0
+        assert not server.operators.health().degraded
+
+
+@both_loops
+async def test_a_bug_in_a_handler_ends_neither_connection_nor_server(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("namekeeper.route.queries.cluster_info", lambda *_: 1 // 0)
+    async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as peer:
+        await peer.send(frame(106) + frame(105, opaque=2, topic="T"))
+        answers = [await peer.answer(), await peer.answer()]
+        assert [(answer.opaque, answer.code) for answer in answers] == [(1, 1), (2, 17)]
+        assert caplog.text.count("Traceback") == 1
+        assert server.operators.stats().handler_errors == 1
+
+
+@both_loops
+async def test_brokers_are_notified(tmp_path):
+    told = []
+    async with (
+        RemotingServer(lambda asked, _: told.append(asked), host=LOCAL, port=0) as slave,
+        name_server(tmp_path, notify_min_broker_id_changed="true") as server,
+        asking(server) as ask,
+    ):
+        await register(ask, addr=str(slave.addresses[0]), broker_id=1)
+        await register(ask, addr="10.0.0.1:10911", broker_id=0)
+        await eventually(lambda: told)
+        assert told[0].ext_fields["minBrokerAddr"] == "10.0.0.1:10911"
+
+
+async def test_bad_certificates_keep_tls_clients_out_and_nobody_else(tmp_path, caplog):
+    flags = {
+        "tls_test_mode_enable": "false",
+        "tls_server_cert_path": "/no/cert.pem",
+        "tls_server_key_path": "/no/key.pem",
+    }
+    async with name_server(tmp_path, **flags) as server, asking(server) as ask:
+        await eventually(lambda: "can't build the TLS context, TLS clients are turned away" in caplog.text)
+        assert (await ask(106)).code == 0
+
+
+def test_bad_certificates_of_our_own_requests_are_refused(tmp_path):
+    flags = {"tls_client_cert_path": "/no/cert.pem", "tls_client_key_path": "/no/key.pem"}
+    refused = startup(tmp_path, tls_enable="true", tls_test_mode_enable="false", **flags)
+    with pytest.raises(
+        ConfigError, match=r"^tls\.client\.certPath=/no/cert\.pem and keyPath=/no/key\.pem can't"
+    ):
+        NameServer(refused)
+
+
+async def test_a_tls_file_that_can_not_be_read_is_none(tmp_path):
+    async with name_server(tmp_path, tls_config_file=str(tmp_path)) as server, asking(server) as ask:
+        assert (await ask(106)).code == 0
+
+
+def test_keys_of_the_tls_file_count(tmp_path):
+    file = tmp_path / "tls.properties"
+    file.write_text("tls.test.mode.enable=false\ntls.server.need.client.auth=require\n")
+    with pytest.raises(ConfigError, match=r"tls\.server\.trustCertPath"):
+        NameServer(startup(tmp_path, tls_config_file=str(file)))
+
+
+@both_loops
+async def test_tls_and_plain_clients_are_served(tmp_path):
+    async with (
+        name_server(tmp_path) as server,
+        asking(server) as plain,
+        RemotingClient(tls=trusting()) as tls,
+    ):
+        assert (await plain(106)).code == 0
+        assert (await tls.invoke(f"{LOCAL}:{server.port}", 106, timeout_ms=20_000)).code == 0
+
+
+async def test_the_level_of_the_log_follows_its_property(tmp_path):
+    levels = []
+
+    class Logs:
+        dropped = 3
+        set_level = staticmethod(levels.append)
+
+    async with (
+        name_server(tmp_path, logs=Logs(), allow_config_update="true") as server,
+        asking(server) as ask,
+    ):
+        assert (await ask(318, b"logLevel=DEBUG\n")).code == 0
+        assert (await ask(318, b"orderMessageEnable=true\n")).code == 0
+        assert levels == ["DEBUG"]
+        assert "log" in server.operators.health().degraded

@@ -1,0 +1,400 @@
+"""Each request is answered once, by what is so when its turn comes, and a bug harms only who asked."""
+
+import logging
+
+import pytest
+
+from namekeeper.app import requests as module
+from namekeeper.app.requests import OTHER
+from namekeeper.processor import dispatch
+from namekeeper.route.events import Cause
+from namekeeper.route.removal import EndOfRegistration
+from namekeeper.wire.codec import encode_command
+from tests.unit.app.parts import Parts, frame, registration
+
+BROKER = {
+    "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "clusterName": "DefaultCluster", "brokerId": "0",
+}  # fmt: skip
+
+
+@pytest.fixture
+async def parts(tmp_path):
+    return Parts(tmp_path)
+
+
+def register_frame(opaque=1, **more):
+    request = registration(**more)
+    request.opaque = opaque
+    return encode_command(request)
+
+
+async def registered(parts, **more):
+    connection = parts.connect()
+    connection.deliver(register_frame(**more))
+    parts.run_turns()
+    assert connection.answers[0].code == 0
+    return connection
+
+
+# Readers.
+
+
+async def test_a_reader_answers_at_once(parts):
+    await registered(parts)
+    asking = parts.connect()
+    asking.deliver(frame(105, opaque=7, topic="T1"))
+    (answer,) = asking.answers
+    assert (answer.code, answer.opaque) == (0, 7)
+    assert b"broker-a" in answer.body
+    assert parts.results(105) == {0: 1}
+
+
+async def test_answers_of_readers_are_counted_by_their_code(parts):
+    asking = parts.connect()
+    asking.deliver(
+        frame(105, topic="nobody has it") + frame(101, namespace="a", key="b") + frame(101, namespace="a")
+    )
+    assert [answer.code for answer in asking.answers] == [17, 22, 1]
+    assert parts.results(105) == {17: 1}
+    assert parts.results(101) == {22: 1, 1: 1}
+
+
+async def test_a_reader_that_refuses_is_not_counted_as_success(tmp_path):
+    parts = Parts(tmp_path, enable_all_topic_list="false")
+    asking = parts.connect()
+    asking.deliver(frame(206))
+    assert (asking.answers[0].code, asking.answers[0].remark) == (1, "disable")
+    assert parts.results(206) == {1: 1}
+
+
+async def test_unknown_codes_are_counted_together(parts):
+    asking = parts.connect()
+    asking.deliver(frame(4711, opaque=1) + frame(-5, opaque=2) + frame(905, opaque=3))
+    assert [(answer.code, answer.remark) for answer in asking.answers] == [
+        (3, f" request type {code} not supported") for code in (4711, -5, 905)
+    ]
+    assert parts.results(OTHER) == {3: 3}
+    assert 4711 not in parts.requests.counts
+
+
+# Changers.
+
+
+async def test_a_change_without_effect_on_files_is_answered_at_once(parts):
+    connection = await registered(parts)
+    connection.deliver(frame(322, opaque=2, **BROKER))
+    assert connection.answers[1].ext_fields["changed"] == "true"
+    assert parts.effects.counters.heartbeats == 1
+
+
+async def test_one_way_requests_are_carried_out_and_not_answered(parts):
+    connection = await registered(parts)
+    connection.deliver(frame(904, oneway=True, **BROKER) + frame(4711, oneway=True))
+    assert len(connection.answers) == 1
+    assert parts.effects.counters.heartbeats == 1
+
+
+async def test_a_refused_change_is_counted_by_its_code(parts):
+    asking = parts.connect()
+    asking.deliver(frame(318, b"listenPort=1"))
+    assert asking.answers[0].code == 16
+    assert parts.results(318) == {16: 1}
+    assert not parts.executor.tasks
+
+
+# Deferred.
+
+
+async def test_look_ups_are_answered_while_a_registration_is_built(parts):
+    broker, asking = await registered(parts), parts.connect()
+    broker.deliver(register_frame(2, topics=20_000, version=2))
+    assert parts.requests.waiting == 1
+    looked_up = 0
+    while parts.turns:
+        asking.deliver(frame(105, opaque=looked_up, topic="T1"))
+        looked_up += 1
+        parts.turns.pop(0)()
+    assert looked_up > 3
+    assert [answer.code for answer in asking.answers] == [0] * looked_up
+    assert broker.answered == [1, 2]
+    assert parts.requests.waiting == 0
+    assert parts.requests.registrations == {"new": 1, "changed": 1}
+
+
+async def test_turns_are_asked_for_one_at_a_time(parts):
+    for number in range(3):
+        parts.connect().deliver(
+            register_frame(topics=5_000, name=f"broker-{number}", addr=f"10.0.0.{number}:10911")
+        )
+        assert len(parts.turns) == 1
+    assert parts.requests.waiting == 3
+    parts.run_turns()
+    assert len(parts.state.tables.broker_live_table) == 3
+
+
+async def test_a_registration_that_can_not_be_read_is_refused_and_counted(parts):
+    connection = parts.connect()
+    bad_crc, no_name = registration(), registration()
+    bad_crc.ext_fields["bodyCrc32"] = "1"
+    del no_name.ext_fields["brokerName"]
+    connection.deliver(encode_command(bad_crc) + encode_command(no_name))
+    parts.run_turns()
+    assert [answer.code for answer in connection.answers] == [1, 1]
+    assert parts.results(103) == {1: 2}
+    assert parts.requests.registrations == {"failed": 2}
+    assert parts.requests.registration_bytes == len(bad_crc.body) + len(no_name.body)
+    assert not parts.state.tables.broker_live_table
+
+
+async def test_a_registration_refused_by_the_rules_is_counted_once(parts):
+    connection = parts.connect()
+    connection.deliver(register_frame(topics=("T1",)))  # of a new broker id, a single topic: trap T10
+    parts.run_turns()
+    assert (connection.answers[0].code, connection.answers[0].remark) == (1, "register broker failed")
+    assert parts.requests.registrations == {"refused": 1}
+    assert parts.results(103) == {1: 1}
+
+
+async def test_who_left_meanwhile_is_not_answered_and_not_registered(parts):
+    connection = parts.connect()
+    connection.deliver(register_frame(topics=20_000))
+    connection.connection.close()
+    parts.run_turns()
+    assert not connection.transport.written
+    assert not parts.state.tables.broker_live_table
+    assert parts.requests.registrations == {"closed": 1}
+
+
+async def test_a_change_that_nobody_asked_for_tells_its_result(parts):
+    broker = await registered(parts)
+    (live,) = parts.state.tables.broker_live_table
+    told = []
+    parts.clock.advance(121)
+    parts.requests.submit(EndOfRegistration(live.key, live.gen, Cause.EXPIRED), told.append)
+    parts.run_turns()
+    assert told == [broker.channel]
+    assert parts.effects.counters.gone[Cause.EXPIRED] == 1
+
+
+# Bugs.
+
+
+def bug(*_):
+    raise ZeroDivisionError("a bug")
+
+
+async def test_a_bug_in_a_reader_is_answered_logged_once_and_harms_nobody_else(parts, monkeypatch, caplog):
+    monkeypatch.setattr(parts.requests, "_readers", {**dispatch.READERS, 106: bug})
+    asking = parts.connect()
+    with caplog.at_level(logging.ERROR):
+        asking.deliver(frame(106, opaque=1) + frame(105, opaque=2, topic="T"))
+    assert [(answer.opaque, answer.code) for answer in asking.answers] == [(1, 1), (2, 17)]
+    assert asking.answers[0].remark == "ZeroDivisionError: a bug"
+    (record,) = caplog.records
+    assert "request code 106" in record.getMessage()
+    assert "192.0.2.1:5" in record.getMessage()
+    assert record.exc_info is not None
+    assert parts.results(106) == {1: 1}
+    assert asking.context.counters.handler_errors == 1
+
+
+async def test_a_bug_in_a_changer_is_answered_and_counted(parts, monkeypatch):
+    monkeypatch.setattr(module, "CHANGERS", {**dispatch.CHANGERS, 102: bug})
+    asking = parts.connect()
+    asking.deliver(
+        frame(102, opaque=1, namespace="a", key="b") + frame(101, opaque=2, namespace="a", key="b")
+    )
+    assert [answer.code for answer in asking.answers] == [1, 22]
+    assert parts.results(102) == {1: 1}
+
+
+async def test_a_bug_in_a_rule_is_answered_when_its_turn_comes(parts, monkeypatch, caplog):
+    monkeypatch.setattr("namekeeper.route.topics.DeleteTopic.run", bug)
+    broker, asking = await registered(parts), parts.connect()
+    broker.deliver(register_frame(2, topics=20_000, version=2))
+    with caplog.at_level(logging.ERROR):
+        asking.deliver(frame(216, topic="T1"))
+        assert not asking.answers  # it waits behind the registration
+        parts.run_turns()
+    assert asking.answers[0].code == 1
+    assert broker.answers[1].code == 0
+    assert [record.getMessage()[:16] for record in caplog.records if record.levelno == logging.ERROR] == [
+        "request code 216"
+    ]
+    assert parts.results(216) == {1: 1}
+
+
+async def test_a_bug_in_what_follows_from_a_change_is_answered_and_holds_up_nobody(parts, monkeypatch):
+    first, second = parts.connect(), parts.connect()
+    first.deliver(register_frame(topics=20_000))
+    second.deliver(register_frame(topics=20_000, name="broker-b", addr="10.0.0.2:10911"))
+    apply = parts.effects.apply
+
+    def fail_once(change):
+        monkeypatch.setattr(parts.effects, "apply", apply)
+        bug()
+
+    monkeypatch.setattr(parts.effects, "apply", fail_once)
+    parts.run_turns()
+    assert [connection.answers[0].code for connection in (first, second)] == [1, 0]
+    assert parts.requests.waiting == 0
+
+
+async def test_a_bug_behind_a_change_that_nobody_asked_for_holds_up_nobody(parts, monkeypatch, caplog):
+    broker = await registered(parts)
+    broker.deliver(register_frame(2, topics=20_000, version=2))
+    (live,) = parts.state.tables.broker_live_table
+    monkeypatch.setattr(EndOfRegistration, "run", bug)
+    with caplog.at_level(logging.ERROR):
+        parts.requests.submit(EndOfRegistration(live.key, live.gen, Cause.EXPIRED), bug)
+        parts.run_turns()
+    assert "a change of the tables failed" in caplog.text
+    assert broker.answered == [1, 2]
+
+
+async def test_turns_go_on_after_a_bug_in_the_last_step_of_one(parts):
+    broker, other = await registered(parts), parts.connect()
+    broker.deliver(register_frame(2, topics=20_000, version=2))
+    (live,) = parts.state.tables.broker_live_table
+    parts.requests.submit(
+        EndOfRegistration(live.key, live.gen, Cause.EXPIRED), bug
+    )  # waits, then `done` fails
+    other.deliver(register_frame(topics=20_000, name="broker-b", addr="10.0.0.2:10911"))
+    failures = 0
+    while parts.turns:
+        try:
+            parts.turns.pop(0)()
+        except ZeroDivisionError:
+            failures += 1
+    assert failures == 1
+    assert other.answers[0].code == 0
+
+
+# Files.
+
+
+async def test_a_kv_change_is_answered_when_it_is_on_disk(parts):
+    asking = parts.connect()
+    asking.deliver(frame(100, namespace="a", key="b", value="c"))
+    assert parts.state.kv_config.get("a", "b") == "c"
+    assert not asking.answers
+    assert not parts.kv_file.exists()
+    await parts.executor.run()
+    assert asking.answers[0].code == 0
+    assert parts.kv_file.read_bytes() == b'{"configTable":{"a":{"b":"c"}}}'
+    assert parts.results(100) == {0: 1}
+
+
+async def test_look_ups_over_the_same_connection_do_not_wait_for_the_disk(parts):
+    asking = parts.connect()
+    asking.deliver(
+        frame(100, opaque=1, namespace="a", key="b", value="c") + frame(101, opaque=2, namespace="a", key="b")
+    )
+    assert asking.answered == [2]
+    await parts.executor.run()
+    assert asking.answered == [2, 1]
+
+
+async def test_a_file_that_can_not_be_written_is_code_1_until_it_can(parts, tmp_path):
+    parts.kv_file.mkdir()  # nobody can put a file there, whatever his rights
+    asking = parts.connect()
+    asking.deliver(frame(100, opaque=1, namespace="a", key="b", value="c"))
+    await parts.executor.run()
+    assert asking.answers[0].code == 1
+    assert asking.answers[0].remark.startswith("the change is in effect but not on disk: ")
+    assert parts.requests.unsaved_files
+    assert parts.results(100) == {1: 1}
+    parts.kv_file.rmdir()
+    asking.deliver(frame(102, opaque=2, namespace="x", key="y"))
+    await parts.executor.run()
+    assert asking.answers[1].code == 0
+    assert not parts.requests.unsaved_files
+    assert parts.kv_file.read_bytes() == b'{"configTable":{"a":{"b":"c"}}}'
+
+
+async def test_a_changed_configuration_is_told_and_written(tmp_path):
+    parts = Parts(tmp_path, allow_config_update="true")
+    asking = parts.connect()
+    asking.deliver(frame(318, b"orderMessageEnable=true\nlogLevel=DEBUG\n"))
+    await parts.executor.run()
+    assert asking.answers[0].code == 0
+    assert parts.reconfigured == [{"orderMessageEnable": "true", "logLevel": "DEBUG"}]
+    assert (tmp_path / "namesrv.properties").read_text().splitlines()[-2:] == [
+        "logLevel=DEBUG",
+        "orderMessageEnable=true",
+    ]
+
+
+# Draining.
+
+
+@pytest.fixture
+async def draining(tmp_path):
+    parts = Parts(tmp_path, enable_shutdown_gracefully="true")
+    await registered(parts)
+    parts.requests.drain()
+    return parts
+
+
+@pytest.mark.parametrize("code", [105, 106, 103, 4711])
+async def test_while_draining_whoever_understands_is_told_to_go(draining, code):
+    asking = draining.connect()
+    asking.deliver(frame(code, version=476, topic="T1"))
+    assert (asking.answers[0].code, asking.answers[0].remark) == (1500, "please go away")
+    assert draining.results(code if code != 4711 else OTHER)[1500] == 1
+
+
+async def test_while_draining_others_are_served(draining):
+    asking = draining.connect()
+    asking.deliver(
+        frame(105, opaque=1, version=475, topic="T1")
+        + frame(105, opaque=2, version=475)
+        + frame(4711, opaque=3, version=475)
+    )
+    asking.deliver(register_frame(4, release=475, name="broker-b", addr="10.0.0.2:10911"))
+    draining.run_turns()
+    assert [(answer.opaque, answer.code) for answer in asking.answers] == [(1, 0), (2, 17), (3, 3), (4, 0)]
+    assert draining.results(105) == {0: 1, 17: 1}
+
+
+async def test_draining_without_graceful_shutdown_sends_nobody_away(parts):
+    parts.requests.drain()
+    asking = parts.connect()
+    asking.deliver(frame(106))
+    assert asking.answers[0].code == 0
+
+
+# Another environment.
+
+
+class Elsewhere:
+    """Stands for `ClusterTest`."""
+
+    def __init__(self):
+        self.readers = dispatch.READERS
+        self.asked = []
+
+    def look_up(self, topic, done):
+        self.asked.append((topic, done))
+        if topic == "at once":
+            done(None)
+
+
+async def test_topics_that_nobody_has_are_looked_up_elsewhere(tmp_path):
+    elsewhere = Elsewhere()
+    parts = Parts(tmp_path, cluster_test=elsewhere)
+    await registered(parts)
+    asking = parts.connect()
+    asking.deliver(
+        frame(105, opaque=1, topic="T1") + frame(105, opaque=2, topic="there") + frame(105, opaque=3, topic="nowhere")
+        + frame(105, opaque=4, topic="at once") + frame(105, opaque=5) + frame(101, opaque=6, namespace="a", key="b")
+    )  # fmt: skip
+    assert [topic for topic, _ in elsewhere.asked] == ["there", "nowhere", "at once"]
+    assert sorted(asking.answered) == [1, 4, 5, 6]
+    elsewhere.asked[0][1](b"a route")
+    elsewhere.asked[1][1](None)
+    by_opaque = {answer.opaque: answer for answer in asking.answers}
+    assert (by_opaque[2].code, by_opaque[2].body) == (0, b"a route")
+    assert "nowhere" in by_opaque[3].remark
+    assert [by_opaque[opaque].code for opaque in (3, 4, 5, 6)] == [17, 17, 17, 22]
+    assert parts.results(105) == {0: 2, 17: 3}

@@ -1,0 +1,227 @@
+"""Requests of brokers (protocol.md 2.8 to 2.11)."""
+
+import zlib
+
+import pytest
+
+from namekeeper.messages.registration_body import masked_crc32
+from namekeeper.processor import registration
+from namekeeper.route.change import Turn
+from namekeeper.route.events import BrokerHeard
+from namekeeper.wire.command import RemotingCommand
+from tests.support.builders import at, channel
+from tests.support.in_memory import InMemoryNameServer
+from tests.unit.processor.samples import NAMES, V6_BODY
+
+KEY = ("DefaultCluster", "10.0.0.1:10911")
+SLAVE = {"brokerAddr": "10.0.0.2:10911", "brokerId": "1", "haServerAddr": "10.0.0.2:10912"}
+
+
+def live(server):
+    return server.state.tables.broker_live_table.get(KEY)
+
+
+# 103
+
+
+def test_a_master_is_answered_with_an_empty_header(server):
+    response = server.register(V6_BODY)
+    assert (response.code, response.ext_fields, response.body) == (0, {}, b"")
+
+
+def test_a_slave_is_told_its_master(registered):
+    response = registered.register(V6_BODY, over=channel(2), **SLAVE)
+    assert response.ext_fields == {"masterAddr": "10.0.0.1:10911", "haServerAddr": "10.0.0.1:10912"}
+
+
+def test_the_single_topic_guard_answers_with_javas_remark(server):
+    body = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"T":{"topicName":"T"}}}}'
+    response = server.register(body)
+    assert (response.code, response.remark) == (1, "register broker failed")
+
+
+def test_a_stale_registration_is_answered_with_success(server):
+    newer = V6_BODY.replace(b'"counter":3', b'"counter":3,"stateVersion":5')
+    server.register(newer)
+    response = server.register(V6_BODY, over=channel(2), brokerAddr="10.0.0.9:10911")
+    assert (response.code, response.ext_fields) == (0, {})
+    assert list(server.state.tables.broker_addr_table["broker-a"].broker_addrs.values()) == ["10.0.0.1:10911"]
+
+
+@pytest.mark.parametrize("crc", ["12345", "-1"])
+def test_a_wrong_crc_is_refused_and_changes_nothing(server, crc):
+    response = server.register(V6_BODY, bodyCrc32=crc)
+    assert (response.code, response.remark) == (1, "crc32 not match")
+    assert server.events == []
+
+
+def test_a_wrong_crc_is_refused_even_if_the_body_is_known(registered):
+    over = channel()
+    registered.register(V6_BODY, over=over)
+    assert registered.register(V6_BODY, over=over).code == 0
+    assert registered.register(V6_BODY, over=over, bodyCrc32="12345").remark == "crc32 not match"
+
+
+@pytest.mark.parametrize("crc", ["0", "3000000000", str(masked_crc32(V6_BODY))])
+def test_a_crc_that_is_right_or_none_passes(server, crc):
+    assert server.register(V6_BODY, bodyCrc32=crc).code == 0
+
+
+def test_the_crc_has_no_top_bit():
+    body = next(b"%d" % number for number in range(100) if zlib.crc32(b"%d" % number) >> 31)
+    assert masked_crc32(body) == zlib.crc32(body) - 2**31
+
+
+def test_a_body_that_can_not_be_read_is_refused_and_changes_nothing(server):
+    response = server.register(b"not JSON")
+    assert response.code == 1
+    assert "Failed to decode RegisterBrokerBody" in response.remark
+    assert (server.events, server.queue.has_work) == ([], False)
+
+
+def test_a_registration_without_body_has_no_topics(server):
+    assert server.register(b"").code == 0
+    assert server.ask(206).body == b'{"topicList":[]}'
+
+
+def test_the_order_configuration_is_sent_along_even_if_it_is_empty(registered):
+    entry = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T"}
+    registered.ask(100, {**entry, "value": "broker-a:4"})
+    assert registered.register(V6_BODY).body == b'{"table":{"T":"broker-a:4"}}'
+    registered.ask(102, entry)
+    assert registered.register(V6_BODY).body == b'{"table":{}}'
+
+
+def test_the_order_configuration_is_not_sent_if_the_operator_does_not_want_it():
+    server = InMemoryNameServer(return_order_topic_config_to_broker="false")
+    server.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "T", "value": "broker-a:4"})
+    assert server.register(V6_BODY).body == b""
+
+
+def test_a_registration_counts_as_life_before_its_turn_comes(registered):
+    registered.now = at(50)
+    fields = {**NAMES, "haServerAddr": "h"}
+    request = RemotingCommand(code=103, version=513, ext_fields=fields, body=V6_BODY)
+    registration.register_broker(registered.state, request, channel(2), at(50))
+    assert live(registered).idle_ms(at(60)) == 10_000
+
+
+def test_a_heartbeat_timeout_of_the_broker_is_kept(registered):
+    registered.register(V6_BODY, heartbeatTimeoutMillis="1500")
+    assert live(registered).heartbeat_timeout_ms == 1_500
+
+
+def test_the_zone_comes_from_a_raw_field(registered):
+    registered.register(V6_BODY, __ZONE_NAME="east")
+    assert registered.state.tables.broker_addr_table["broker-a"].zone_name == "east"
+
+
+@pytest.mark.parametrize("missing", ["brokerName", "brokerAddr", "clusterName", "brokerId"])
+@pytest.mark.parametrize("code", [103, 104, 322])
+def test_a_missing_field_is_answered_with_its_name(server, code, missing):
+    fields = {name: value for name, value in {**NAMES, "haServerAddr": "h"}.items() if name != missing}
+    response = server.ask(code, fields, b"{}")
+    assert response.code == 1
+    assert missing in response.remark
+
+
+# 104
+
+
+def test_104_ends_a_registration(registered):
+    assert registered.ask(104, NAMES).code == 0
+    assert registered.ask(106).body == b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
+
+
+def test_104_of_an_unknown_broker_is_no_error(server):
+    assert server.ask(104, NAMES).code == 0
+
+
+def test_a_stale_104_is_answered_with_success_and_does_nothing(server):
+    old, new = channel(1), channel(2)
+    server.register(V6_BODY, over=old)
+    server.register(V6_BODY, over=new)
+    assert server.ask(104, NAMES, over=old).code == 0
+    assert live(server).channel is new
+
+
+@pytest.mark.parametrize("code", [322, 904])
+def test_a_heartbeat_makes_a_connection_that_of_an_old_process(server, code):
+    """Fencing: 322 and 904 count as speaking for the broker, as 103 does."""
+    first, other, third = channel(1), channel(2), channel(3)
+    server.register(V6_BODY, over=first)
+    server.ask(code, NAMES, b"{}", over=other)
+    server.register(V6_BODY, over=third)
+    server.ask(104, NAMES, over=other)
+    assert live(server).gen == 2
+    server.ask(code, NAMES, b"{}", over=first)
+    server.ask(104, NAMES, over=channel(4))
+    assert live(server) is None
+
+
+# 322
+
+
+def test_322_tells_whether_the_version_changed(registered):
+    same = registered.ask(322, NAMES, b'{"counter":3,"timestamp":1700000000000}')
+    assert same.ext_fields == {"changed": "false"}
+    assert same.body == b'{"counter":3,"stateVersion":0,"timestamp":1700000000000}'
+    assert registered.ask(322, NAMES, b'{"counter":4}').ext_fields == {"changed": "true"}
+
+
+def test_322_of_an_unknown_broker_has_no_body(registered):
+    for differs in ({"brokerAddr": "10.9.9.9:1"}, {"clusterName": "other"}):
+        unknown = registered.ask(322, {**NAMES, **differs}, b"{}")
+        assert (unknown.code, unknown.ext_fields, unknown.body) == (0, {"changed": "true"}, b"")
+
+
+def test_322_without_body_counts_as_different(registered):
+    assert registered.ask(322, NAMES).ext_fields == {"changed": "true"}
+
+
+def test_322_is_a_sign_of_life_whether_or_not_the_version_changed(registered):
+    for seconds, body in ((10, b'{"counter":3,"timestamp":1700000000000}'), (30, b"{}")):
+        registered.now = at(seconds)
+        registered.ask(322, NAMES, body, over=channel(9))
+        assert live(registered).idle_ms(at(seconds)) == 0
+    assert [event.gap_ms for event in registered.events if isinstance(event, BrokerHeard)] == [10_000, 20_000]
+
+
+def test_322_with_a_body_that_can_not_be_read_is_refused(registered):
+    assert registered.ask(322, NAMES, b"x").code == 1
+
+
+# 904
+
+
+def test_904_is_a_sign_of_life_over_any_connection(registered):
+    registered.now = at(100)
+    before = live(registered).channel
+    assert registered.ask(904, NAMES, over=channel(9)).code == 0
+    assert (live(registered).idle_ms(at(101)), live(registered).channel) == (1_000, before)
+
+
+def test_904_of_an_unknown_broker_is_no_error(server):
+    assert server.ask(904, NAMES).code == 0
+    assert server.events == []
+
+
+def test_904_does_not_wait_for_a_build(registered):
+    fields = {**NAMES, "haServerAddr": "h", "enableActingMaster": "true"}
+    request = RemotingCommand(code=103, version=513, ext_fields=fields, body=V6_BODY)
+    build = registration.register_broker(registered.state, request, channel(2), at(0)).change
+    registered.queue.submit(build, lambda *_: None, now=at(0))
+    assert registered.queue.has_work
+    registered.now = at(5)
+    assert registered.ask(904, NAMES).code == 0
+    assert live(registered).idle_ms(at(5)) == 0
+    assert registered.queue.has_work
+
+
+def test_a_decoder_does_not_read_more_than_a_turn_allows(server):
+    fields = {**NAMES, "haServerAddr": "h"}
+    request = RemotingCommand(code=103, version=513, ext_fields=fields, body=V6_BODY)
+    change = registration.register_broker(server.state, request, channel(), at(0)).change
+    turns = change.run(server.state.tables, Turn(at(0)))
+    assert next(turns) is None
+    assert server.state.tables.broker_addr_table == {}

@@ -1,0 +1,146 @@
+"""Encoded routes are kept while nothing changes that they show, and not a moment longer."""
+
+import pytest
+
+from namekeeper.messages.bodies import encode_topic_route
+from namekeeper.processor import route_answers
+from namekeeper.route.queries import topic_route
+from tests.support.in_memory import InMemoryNameServer
+from tests.unit.processor.samples import NAMES, V6_BODY
+
+
+@pytest.fixture
+def answers(registered):
+    return registered.state.route_answers
+
+
+@pytest.mark.parametrize("standard", [True, False])
+def test_an_answer_is_made_once(answers, standard):
+    first = answers.get("TopicTest", standard)
+    assert answers.get("TopicTest", standard) is first
+    assert answers.get("TopicTest", not standard) is not first
+
+
+@pytest.mark.parametrize("standard", [True, False])
+def test_fragments_make_the_same_bytes_as_the_whole(registered, answers, standard):
+    for _ in range(2):
+        for topic in ("TopicTest", "TBW102"):
+            whole = encode_topic_route(topic_route(registered.state.tables, topic), standard=standard)
+            assert answers.get(topic, standard).body == whole
+        answers.invalidate()
+
+
+def test_mappings_are_in_the_answer(server):
+    info = '{"bname":"broker-a","currIdMap":{"0":0},"topic":"TopicTest","totalQueues":1}'
+    body = V6_BODY.replace(
+        b'"topicConfigTable"',
+        b'"topicQueueMappingInfoMap":{"TopicTest":' + info.encode() + b'},"topicConfigTable"',
+    )
+    server.register(body)
+    answer = server.ask(105, {"topic": "TopicTest"})
+    assert b'"topicQueueMappingByBroker":{"broker-a":{"bname":"broker-a","currIdMap":{"0":0}' in answer.body
+
+
+def test_nothing_is_kept_of_topics_without_route(answers):
+    assert answers.get("unknown", True) is None
+    assert answers.get(None, True) is None
+    assert answers.kept_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "fields"),
+    [
+        (205, {"brokerName": "broker-a"}),
+        (104, NAMES),
+        (216, {"topic": "TBW102"}),
+        (100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TopicTest", "value": "x:1"}),
+        (102, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TopicTest"}),
+    ],
+)
+def test_a_change_that_a_route_could_show_makes_answers_anew(registered, answers, code, fields):
+    before = answers.get("TopicTest", True)
+    registered.ask(code, fields)
+    assert answers.get("TopicTest", True) is not before
+
+
+def test_a_heartbeat_keeps_answers(registered, answers):
+    before = answers.get("TopicTest", True)
+    registered.ask(904, NAMES)
+    registered.register(V6_BODY, enableActingMaster="false")
+    assert answers.get("TopicTest", True) is before
+
+
+def test_settings_take_effect_at_once(registered, answers):
+    settings = registered.state.settings
+    before = answers.get("TopicTest", True)
+    answers.reconfigure(settings)
+    assert answers.get("TopicTest", True) is not before
+
+
+def test_what_is_kept_is_bounded_in_bytes():
+    server = InMemoryNameServer(route_cache_bytes="300")
+    server.register(V6_BODY)
+    answers = server.state.route_answers
+    first = answers.get("TopicTest", True)
+    assert 0 < answers.kept_bytes <= 300
+    second = answers.get("TBW102", True)
+    assert answers.get("TBW102", True) is not second
+    assert answers.get("TBW102", True) == second
+    assert answers.get("TopicTest", True) is first
+    assert answers.kept_bytes <= 300
+
+
+def test_topics_with_equal_answers_share_one(server):
+    table = b",".join(b'"%s":{"topicName":"%s"}' % (name, name) for name in (b"T", b"U"))
+    server.register(b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % table)
+    answers = server.state.route_answers
+    assert answers.get("T", True) is answers.get("U", True)
+    assert answers.get("T", False) is not answers.get("T", True)
+    before = answers.kept_bytes
+    server.ask(216, {"topic": "U"})
+    answers.get("T", True)
+    assert answers.kept_bytes < before
+
+
+def test_fragments_are_bounded(monkeypatch, server):
+    monkeypatch.setattr(route_answers, "MAX_FRAGMENTS", 1)
+    server.register(V6_BODY)
+    other = {"brokerName": "broker-b", "brokerAddr": "10.0.0.2:10911"}
+    server.register(V6_BODY, **other)
+    answers = server.state.route_answers
+    for topic in ("TopicTest", "TBW102"):
+        assert b"broker-a" in answers.get(topic, True).body
+    assert len(answers._brokers[True]._kept) == 1
+    assert len(answers._queues[True]._kept) == 1
+
+
+def test_a_broker_that_changed_is_encoded_anew(registered, answers):
+    answers.get("TopicTest", True)
+    registered.register(V6_BODY, enableActingMaster="false", __ZONE_NAME="east")
+    assert b'"zoneName":"east"' in answers.get("TopicTest", True).body
+
+
+def test_a_broker_that_did_not_change_is_not(registered, answers, monkeypatch):
+    answers.get("TopicTest", True)
+    monkeypatch.setattr(route_answers, "encode_broker_data", lambda *_, **__: pytest.fail("encoded again"))
+    assert b"broker-a" in answers.get("TBW102", True).body
+
+
+@pytest.mark.parametrize("change", ["tables", "settings", "kv"])
+def test_look_ups_known_by_their_bytes_are_forgotten_at_once(registered, answers, monkeypatch, change):
+    """They are answered before anybody looks at the revision."""
+    forgotten = []
+
+    def forget(known=None):
+        forgotten.append(True)
+
+    assert registered.state.tables.on_revision == answers.known.forget
+    registered.state.tables.on_revision = forget
+    monkeypatch.setattr(type(answers.known), "forget", forget)
+    if change == "tables":
+        registered.ask(205, {"brokerName": "broker-a"})
+    elif change == "settings":
+        answers.reconfigure(registered.state.settings)
+    else:
+        registered.ask(100, {"namespace": "ns", "key": "k", "value": "v"})
+    assert forgotten

@@ -1,0 +1,42 @@
+"""What a name server knows, and how other settings reach it."""
+
+import pytest
+
+from namekeeper.processor.state import rules_of
+from namekeeper.route.tables import RouteRules
+from tests.support.in_memory import InMemoryNameServer
+
+
+@pytest.fixture
+def state():
+    return InMemoryNameServer(allow_config_update="true").state
+
+
+def update(state, text):
+    config, _ = state.config.update(text)
+    state.reconfigure(config)
+
+
+def test_the_rules_of_routing_are_switches_among_the_settings(state):
+    assert rules_of(state.settings) == state.tables.rules == RouteRules(False, False)
+    update(state, b"deleteTopicWithBrokerRegistration=true\nnotifyMinBrokerIdChanged=true")
+    assert state.tables.rules == RouteRules(True, True)
+
+
+def test_it_waits_for_service_only_if_the_operator_wants_it(state):
+    assert not state.is_waiting_for_service
+    update(state, b"needWaitForService=true")
+    assert state.is_waiting_for_service
+    state.end_wait_for_service()
+    assert not state.is_waiting_for_service
+
+
+def test_the_first_seconds_do_not_come_back(state):
+    state.end_wait_for_service()
+    update(state, b"needWaitForService=true")
+    assert not state.is_waiting_for_service
+
+
+def test_it_begins_empty(state):
+    assert state.tables.topics() == []
+    assert not state.is_draining

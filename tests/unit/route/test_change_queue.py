@@ -1,0 +1,306 @@
+"""In which order changes happen: lanes, builds, waiting (design.md 5, docs/decisions/0003)."""
+
+import pytest
+
+from namekeeper.errors import RequestError
+from namekeeper.route.change import Applied
+from namekeeper.route.change_queue import ChangeQueue
+from namekeeper.route.events import Cause
+from namekeeper.route.tables import RouteTables
+from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
+from tests.support.builders import RW4, World, at, body, channel, header, register, unregister
+
+OTHER = "10.0.0.2:10911"
+
+
+class Step:
+    """A change that writes down each of its turns."""
+
+    cause = Cause.REGISTER
+    remote_addr = None
+
+    def __init__(self, log, title, *names, turns=0, fails_at=None):
+        self.log, self.title, self.names, self.turns, self.fails_at = log, title, names, turns, fails_at
+
+    def touches(self, tables):
+        return self.names
+
+    def run(self, tables, turn):
+        if not self.turns:
+            self._note(0, turn)
+            return Applied(self.title)
+        return self._take_turns(turn)
+
+    def _take_turns(self, turn):
+        for number in range(self.turns):
+            self._note(number, turn)
+            yield
+        self._note(self.turns, turn)
+        return Applied(self.title)
+
+    def _note(self, number, turn):
+        self.log.append(f"{self.title}{number}")
+        if self.fails_at == number:
+            raise RequestError(1, self.title)
+
+
+class Lanes:
+    def __init__(self):
+        self.log, self.done = [], []
+        self.queue = ChangeQueue(RouteTables(), at(0))
+
+    def submit(self, title, *names, **more):
+        self.queue.submit(Step(self.log, title, *names, **more), self._over, now=at(0))
+
+    def _over(self, change, outcome):
+        self.done.append(change.title if isinstance(outcome, Applied) else f"{change.title} failed")
+
+    def turn(self, count=1):
+        for _ in range(count):
+            self.queue.turn(at(1))
+
+
+@pytest.fixture
+def lanes():
+    return Lanes()
+
+
+def test_a_change_of_one_turn_happens_at_once(lanes):
+    lanes.submit("x", "a")
+    assert (lanes.log, lanes.done, lanes.queue.has_work, len(lanes.queue)) == (["x0"], ["x"], False, 0)
+
+
+def test_a_build_takes_one_turn_at_a_time(lanes):
+    lanes.submit("b", "a", turns=2)
+    assert (lanes.log, lanes.queue.has_work, len(lanes.queue)) == (["b0"], True, 1)
+    lanes.turn()
+    assert (lanes.log, lanes.done) == (["b0", "b1"], [])
+    lanes.turn()
+    assert (lanes.log, lanes.done, lanes.queue.has_work) == (["b0", "b1", "b2"], ["b"], False)
+
+
+def test_a_turn_without_work_is_no_error(lanes):
+    lanes.turn()
+    assert not lanes.queue.has_work
+
+
+def test_builds_advance_one_after_the_other_in_the_order_in_which_they_came(lanes):
+    for title, name in (("p", "a"), ("q", "b"), ("r", "c")):
+        lanes.submit(title, name, turns=2)
+    lanes.turn(20)
+    assert lanes.log == ["p0", "q0", "r0", "p1", "p2", "q1", "q2", "r1", "r2"]
+    assert lanes.done == ["p", "q", "r"]
+
+
+def test_what_touches_the_name_of_a_build_waits(lanes):
+    lanes.submit("b", "a", turns=1)
+    lanes.submit("x", "a")
+    assert (lanes.done, len(lanes.queue)) == ([], 2)
+    lanes.turn()
+    assert (lanes.log, lanes.done) == (["b0", "b1", "x0"], ["b", "x"])
+
+
+def test_what_touches_another_name_does_not(lanes):
+    lanes.submit("b", "a", turns=1)
+    lanes.submit("x", "c")
+    lanes.submit("y")
+    assert lanes.done == ["x", "y"]
+
+
+def test_what_touches_the_name_of_one_that_waits_waits_behind_it(lanes):
+    lanes.submit("b", "a", turns=1)
+    lanes.submit("x", "a", "c")
+    lanes.submit("y", "c")
+    assert lanes.done == []
+    lanes.turn()
+    assert lanes.done == ["b", "x", "y"]
+
+
+def test_a_build_that_comes_later_is_waited_for_too(lanes):
+    lanes.submit("p", "a", turns=1)
+    lanes.submit("q", "b", turns=1)
+    lanes.submit("x", "b")
+    lanes.turn()
+    assert lanes.done == ["p"]
+    lanes.turn()
+    assert lanes.done == ["p", "q", "x"]
+
+
+def test_a_build_that_waits_holds_its_name(lanes):
+    lanes.submit("p", "a", turns=1)
+    lanes.submit("q", "a", turns=1)
+    lanes.submit("x", "a")
+    lanes.turn()
+    assert (lanes.log, lanes.done) == (["p0", "p1", "q0"], ["p"])
+    lanes.turn()
+    assert lanes.done == ["p", "q", "x"]
+
+
+def test_a_change_of_several_names_waits_for_all_of_them(lanes):
+    lanes.submit("p", "a", turns=1)
+    lanes.submit("q", "b", turns=1)
+    lanes.submit("x", "a", "b")
+    lanes.submit("y", "a")
+    lanes.turn()
+    assert lanes.done == ["p"]
+    lanes.turn()
+    assert lanes.done == ["p", "q", "x", "y"]
+
+
+def test_a_failure_is_told_and_opens_the_lane(lanes):
+    lanes.submit("b", "a", turns=2, fails_at=1)
+    lanes.submit("x", "a")
+    lanes.submit("z", "c", fails_at=0)
+    lanes.turn(3)
+    assert lanes.done == ["z failed", "b failed", "x"]
+
+
+def test_a_failure_in_the_first_turn_holds_nothing(lanes):
+    lanes.submit("b", "a", turns=2, fails_at=0)
+    lanes.submit("x", "a")
+    assert lanes.done == ["b failed", "x"]
+
+
+def test_a_bug_in_who_is_told_does_not_close_the_lane(lanes):
+    def bug(change, outcome):
+        raise ZeroDivisionError
+
+    lanes.queue.submit(Step(lanes.log, "b", "a", turns=1), bug, now=at(0))
+    lanes.queue.submit(Step(lanes.log, "x", "a"), bug, now=at(0))
+    lanes.submit("y", "a")
+    lanes.submit("z", "a")
+    with pytest.raises(ZeroDivisionError):
+        lanes.turn()
+    assert (lanes.queue.has_work, lanes.done) == (True, [])
+    lanes.submit("late", "a")
+    lanes.turn()
+    assert (lanes.done, lanes.queue.has_work, len(lanes.queue)) == (["y", "z", "late"], False, 0)
+
+
+class Cleaning(Step):
+    """A change that is visible in its first turn, with others of cleaning up."""
+
+    def _take_turns(self, turn):
+        told = Applied(self.title)
+        for number in range(self.turns):
+            self._note(number, turn)
+            yield told
+            told = None
+        self._note(self.turns, turn)
+        return told
+
+
+def test_a_change_is_told_in_the_turn_in_which_it_becomes_visible(lanes):
+    lanes.queue.submit(Cleaning(lanes.log, "b", "a", turns=2), lanes._over, now=at(0))
+    assert (lanes.log, lanes.done, lanes.queue.has_work) == (["b0"], ["b"], True)
+    lanes.submit("x", "a")
+    lanes.submit("y", "c")
+    lanes.turn(2)
+    assert (lanes.log, lanes.done) == (["b0", "y0", "b1", "b2", "x0"], ["b", "y", "x"])
+
+
+def test_a_bug_in_cleaning_up_is_raised_and_not_told_a_second_time(lanes):
+    change = Cleaning(lanes.log, "b", "a", turns=2, fails_at=1)
+    lanes.queue.submit(change, lanes._over, now=at(0))
+    lanes.submit("x", "a")
+    with pytest.raises(RequestError):
+        lanes.turn()
+    assert (lanes.done, lanes.queue.has_work) == (["b", "x"], False)
+
+
+def test_a_bug_in_who_is_told_does_not_end_the_cleaning_up(lanes):
+    def bug(change, outcome):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        lanes.queue.submit(Cleaning(lanes.log, "b", "a", turns=2), bug, now=at(0))
+    lanes.submit("x", "a")
+    lanes.turn(2)
+    assert (lanes.log, lanes.done) == (["b0", "b1", "b2", "x0"], ["x"])
+
+
+def test_each_turn_has_its_instant():
+    class Clocked(Step):
+        def _note(self, number, turn):
+            self.log.append(turn.now)
+
+    log = []
+    queue = ChangeQueue(RouteTables(), at(0))
+    queue.submit(Clocked(log, "b", "a", turns=2), lambda *_: None, now=at(1))
+    queue.turn(at(2))
+    queue.submit(Clocked(log, "x", "c"), lambda *_: None, now=at(3))
+    queue.turn(at(4))
+    assert log == [at(1), at(2), at(3), at(4)]
+
+
+# with the real changes
+
+
+@pytest.fixture
+def world():
+    world = World()
+    world.register()
+    return world
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        register(header(), body(["T1"]), channel()),
+        unregister(channel()),
+        unregister(channel(), name="another"),
+        ChangeWritePerm("broker-a", Cause.WIPE_WRITE_PERM),
+        ChangeWritePerm("broker-a", Cause.ADD_WRITE_PERM),
+        DeleteTopic("T1"),
+        RegisterTopic("T1", (("broker-a", RW4),)),
+    ],
+    ids=["103", "104", "104 under a wrong name", "205", "327", "216", "217"],
+)
+def test_every_change_of_a_name_waits_for_its_build(world, change):
+    build = world.begin(content=body(version=2))
+    world.submit(change)
+    assert change not in [done for done, _ in world.answers]
+    world.run_turns()
+    assert [done for done, _ in world.answers][-2:] == [build, change]
+
+
+def test_expiry_and_the_end_of_a_connection_wait_for_the_build_of_their_name(world):
+    over = channel(2)
+    world.register(header(addr=OTHER, broker_id=1), over=over)
+    world.begin(content=body(version=2))
+    count = len(world.answers)
+    world.close(over)
+    world.now = at(1_000)
+    world.scan()
+    assert (len(world.answers), len(world.queue)) == (count, 4)
+    assert world.live(OTHER) is not None
+    world.run_turns()
+    assert world.live(OTHER) is None
+
+
+def test_a_registration_under_another_name_touches_the_old_one_too(world):
+    world.begin(content=body(version=2))
+    move = register(header("broker-b"), body(), channel())
+    world.submit(move)
+    assert move not in [done for done, _ in world.answers]
+    world.run_turns()
+    assert set(world.tables.broker_addr_table) == {"broker-b"}
+
+
+def test_what_waits_is_judged_when_its_turn_comes(world):
+    """216 is asked for while the topic is on one name; when it is executed it is on two."""
+    world.begin(content=body(["T1", "T3"], version=2))
+    delete = DeleteTopic("T1")
+    world.submit(delete)
+    world.submit(register(header("broker-b", OTHER), body(["T1", "T4"]), channel(2)))
+    assert len(world.tables.rows_of("T1")) == 2
+    world.run_turns()
+    assert world.tables.rows_of("T1") == []
+    assert sorted(world.tables.topics()) == ["T2", "T3", "T4"]
+
+
+def test_changes_of_other_names_do_not_wait(world):
+    world.begin(content=body(version=2))
+    world.submit(register(header("broker-b", OTHER), body(), channel(2)))
+    assert world.answers[-1][1].outcome == "new"
+    assert world.tables.broker_addr_table.keys() == {"broker-a", "broker-b"}
