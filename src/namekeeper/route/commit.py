@@ -51,9 +51,15 @@ class Built(Struct):
 
     before: Mapping[str, TopicRow]
     after: dict[str, TopicRow]
-    changed: list[str]
-    added: list[str]
+    changed: list[str] = []
+    added: list[str] = []
     """Topics that the index knows because of this build."""
+    missing: list[str] = []
+    """Topics that are not among the keys of the body, where those go."""
+
+    def gone(self) -> list[str]:
+        """Topics that the name has no more; one that goes by its key may come back by its name."""
+        return [topic for topic in self.missing if topic not in self.after]
 
 
 class Commit:
@@ -108,8 +114,7 @@ class Commit:
     def clean_up(self, built: Built | None) -> Generator[None, None, None]:
         """Trim the index after the swap: topics that went, and those of a name that this address left."""
         if built is not None:
-            gone = [topic for topic in built.changed if topic not in built.after]
-            yield from trim_index(self._tables, self._header.broker_name, gone)
+            yield from trim_index(self._tables, self._header.broker_name, built.gone())
         yield from trim_removed(self._tables, self._removed)
 
     def _leave_other_name(self) -> None:
@@ -162,7 +167,7 @@ class Commit:
             )
             self._tables.swap_topics(event)
             self.edit.events.append(event)
-            if any(topic not in built.after for topic in built.changed):
+            if built.gone():
                 end_orphaned_mappings(self.edit)
 
     def _put_mappings(self) -> None:

@@ -5,6 +5,7 @@ visible in one turn at the end (`commit.py`), judged on the state as it is then 
 """
 
 from collections.abc import Callable, Collection, Generator
+from sys import intern
 
 from msgspec import structs
 from xxhash import xxh3_128_digest
@@ -121,12 +122,13 @@ class RegisterBroker:
         """Step 11 and 12, beside the tables; the index is extended as rows are built."""
         name = self.header.broker_name
         before = tables.topics_of(name)
-        built = Built(before, dict(before), [], [])
+        built = Built(before, dict(before))
         if standing.delete_missing:
             keys = body.topic_keys if body.topic_keys is not None else body.topics.keys()
             for topic in [topic for topic in before if topic not in keys]:
                 del built.after[topic]
                 built.changed.append(topic)
+                built.missing.append(topic)
         try:
             yield from self._build_rows(tables, body, standing, built)
         except BaseException:
@@ -139,28 +141,29 @@ class RegisterBroker:
     ) -> Generator[None, None, None]:
         name, before = self.header.broker_name, built.before
         after, changed, added = built.after, built.changed, built.added
-        row_by_spec: dict[QueueSpec, TopicRow] = {}
-        last_spec = new_row = None
-        until_yield = ROW_SLICE
-        for topic, spec in body.topics.items():
-            until_yield -= 1
-            if until_yield == 0:
-                until_yield = ROW_SLICE
+        row_by_spec_id: dict[int, TopicRow] = {}  # the body holds the specs, few and shared
+        upsert_all = standing.upsert_all
+        topics = list(body.topics.items())
+        for start in range(0, len(topics), ROW_SLICE):
+            if start:
                 yield
-            row = after.get(topic)
-            if row is not None and not standing.upsert_all and row.registered == spec:
-                continue
-            if spec is not last_spec or new_row is None:
-                last_spec, new_row = spec, row_by_spec.get(spec)
+            new = []
+            for topic, spec in topics[start : start + ROW_SLICE]:
+                row = after.get(topic)
+                if row is not None and not upsert_all and row.registered == spec:
+                    continue
+                new_row = row_by_spec_id.get(id(spec))
                 if new_row is None:
-                    new_row = row_by_spec[spec] = _row_of(spec, strip_write=standing.strip_write)
-            if topic not in before:
-                topic = tables.topic_index.add(topic, name)  # noqa: PLW2901 - the one shared string of this text
-                added.append(topic)
-            elif row == new_row:
-                continue
-            after[topic] = new_row
-            changed.append(topic)
+                    new_row = row_by_spec_id[id(spec)] = _row_of(spec, strip_write=standing.strip_write)
+                if topic not in before:
+                    topic = intern(topic)  # noqa: PLW2901 - one string for the index and all tables
+                    new.append(topic)
+                elif row == new_row:
+                    continue
+                after[topic] = new_row
+                changed.append(topic)
+            tables.topic_index.add(new, name)
+            added.extend(new)
 
     def _give_up(self, tables: RouteTables, built: Built | None) -> Generator[None, None, None]:
         """Take back what a build put into the index."""

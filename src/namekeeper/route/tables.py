@@ -145,9 +145,8 @@ def _apply_cluster(tables: RouteTables, event: ClusterChanged) -> None:
 
 def _apply_topic_queues(tables: RouteTables, event: TopicQueuesChanged) -> None:
     current = tables.topics_of(event.broker_name)
-    for topic in event.topics:
-        if topic in event.after and topic not in current:
-            tables.topic_index.add(topic, event.broker_name)
+    new = [topic for topic in event.topics if topic in event.after and topic not in current]
+    tables.topic_index.add(new, event.broker_name)
     tables.swap_topics(event)
     tables.topic_index.discard(
         (topic for topic in event.topics if topic not in event.after), event.broker_name

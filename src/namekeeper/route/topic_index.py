@@ -5,7 +5,6 @@ the topic: every reader looks the row up in the name's current table (design.md 
 """
 
 from collections.abc import Iterable, Iterator
-from sys import intern
 
 __all__ = ["TopicIndex"]
 
@@ -13,12 +12,10 @@ __all__ = ["TopicIndex"]
 class TopicIndex:
     """Topic -> broker names that may have it, in the order in which they came."""
 
-    __slots__ = ("_extended", "_names_by_topic")
+    __slots__ = ("_names_by_topic",)
 
     def __init__(self) -> None:
         self._names_by_topic: dict[str, tuple[str, ...]] = {}
-        self._extended: tuple[tuple[str, ...], str, tuple[str, ...]] = ((), "", ())
-        """The last extension: neighbours mostly have the same names, and share one tuple of them."""
 
     def __len__(self) -> int:
         return len(self._names_by_topic)
@@ -30,20 +27,17 @@ class TopicIndex:
         """Broker names that may have `topic`."""
         return self._names_by_topic.get(topic, ())
 
-    def add(self, topic: str, broker_name: str) -> str:
-        """Say that `broker_name`, which could not so far, may have `topic`.
-
-        Returns:
-            The one shared string of the topic's text.
-        """
-        topic = intern(topic)
-        names = self._names_by_topic.get(topic, ())
-        before, name, after = self._extended
-        if names is not before or broker_name is not name:
-            after = (*names, broker_name)
-            self._extended = (names, broker_name, after)
-        self._names_by_topic[topic] = after
-        return topic
+    def add(self, topics: Iterable[str], broker_name: str) -> None:
+        """Say that `broker_name`, which could not so far, may have `topics`."""
+        names_by_topic = self._names_by_topic
+        get = names_by_topic.get
+        before: tuple[str, ...] | None = None
+        after: tuple[str, ...] = ()
+        for topic in topics:
+            names = get(topic, ())
+            if names is not before:  # neighbours mostly have the same names, and share one tuple of them
+                before, after = names, (*names, broker_name)
+            names_by_topic[topic] = after
 
     def discard(self, topics: Iterable[str], broker_name: str) -> None:
         """Forget that `broker_name` may have `topics`."""

@@ -123,11 +123,12 @@ def test_a_refused_registration_ends_the_one_whose_id_it_gave_up(world):
 
 @pytest.mark.parametrize("outcome", ["refused", "stale"])
 def test_an_address_that_lost_its_id_is_not_live_in_another_cluster_either(world, outcome):
-    world.register(slave(1), body(filter_servers=("f:1",)))
+    world.register(slave(1, cluster_name="other"), body(filter_servers=("f:1",)))
     if outcome == "stale":
         world.register(content=body(state_version=9), over=channel(2))
-    result = world.register(slave(0, cluster_name="other"), body(["only"]), channel(3))
-    assert (result.outcome, world.live(SLAVE), world.tables.filter_server_table) == (outcome, None, {})
+    result = world.register(slave(0), body(["only"]), channel(3))
+    assert (result.outcome, world.live(SLAVE, "other")) == (outcome, None)
+    assert world.tables.filter_server_table == {}
 
 
 def test_a_refused_registration_under_another_name_has_left_the_old_one(world):

@@ -205,5 +205,5 @@ def test_the_first_row_decides_about_a_unit_topic_and_leftovers_do_not_count():
     world.register(content=body({"T1": QueueSpec(4, 4, 6, 1), "T2": QueueSpec(4, 4, 6, 0)}))
     other = body({"T1": QueueSpec(4, 4, 6, 0), "T2": QueueSpec(4, 4, 6, 1)})
     world.register(header("broker-b", SLAVE), other, channel(2))
-    world.tables.topic_index.add("leftover", "broker-a")
+    world.tables.topic_index.add(["leftover"], "broker-a")
     assert queries.unit_topics(world.tables, queries.is_unit).topic_list == ["T1"]

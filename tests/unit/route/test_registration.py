@@ -220,7 +220,7 @@ def test_a_turn_does_one_decode_or_one_slice(narrow):
     while world.queue.has_work:
         world.queue.turn(world.now)
         turns += 1
-    assert turns == 4  # the second decode, its end with the first slice, the second slice, the commit
+    assert turns == 3  # the second decode, its end with the first slice, the second slice with the commit
     assert len(world.tables.topics()) == 4
 
 

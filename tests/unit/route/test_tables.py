@@ -75,7 +75,7 @@ def test_a_changed_row_does_not_enter_the_index_twice(tables):
 
 
 def test_an_index_that_says_too_much_shows_nothing(tables):
-    tables.topic_index.add("T1", "a")
+    tables.topic_index.add(["T1"], "a")
     assert (tables.rows_of("T1"), tables.topics()) == ([], [])
 
 
