@@ -49,7 +49,7 @@ def topics(prefix: str, indexes: Iterable[int]) -> list[Topic]:
 
 
 def distinct_topics(prefix: str, indexes: Iterable[int]) -> list[Topic]:
-    """Topics of which 10,000 in a row differ in their queue counts, so that no two rows of a broker are equal."""
+    """Topics of which 10,000 in a row differ in their queue counts: no two rows of a broker are equal."""
     return [(f"{prefix}{i:07}", 1 + i % 100, 1 + i // 100 % 100) for i in indexes]
 
 

@@ -142,7 +142,8 @@ def _same(one: JavaTables, two: JavaTables) -> bool:
     tables = ("topics", "groups", "clusters", "filters", "mappings")
     if any(getattr(one, table) != getattr(two, table) for table in tables):
         return False
-    return one.live.keys() == two.live.keys() and all(
-        entry.version == two.live[key].version and entry.name == two.live[key].name
-        for key, entry in one.live.items()
-    )
+    lives = [
+        {key: (e.name, e.broker_id, e.version, e.ha, e.timeout_ms, e.conn) for key, e in tables.live.items()}
+        for tables in (one, two)
+    ]
+    return lives[0] == lives[1]

@@ -37,8 +37,7 @@ class NameServerProcess:
         self.log_root = folder / "logs"
         given = {
             "listen_port": "0", "bind_address": "127.0.0.1", "http_port": "-1", "tls_config_file": "",
-            "kv_config_path": str(self.kv_file), "config_store_path": str(folder / "namesrv.properties"),
-            "log_root": str(self.log_root), **flags,
+            "kv_config_path": str(self.kv_file), "log_root": str(self.log_root), **flags,
         }  # fmt: skip
         arguments = [word for field, text in given.items() for word in (f"--{field.replace('_', '-')}", text)]
         words = command or (sys.executable, "-m", "namekeeper", "serve", *arguments)

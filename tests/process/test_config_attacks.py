@@ -13,8 +13,7 @@ PATH_KEYS = (
 
 ATTEMPTS = [
     *(f"{key}={{evil}}" for key in PATH_KEYS),
-    # The published attack: the path, then what is to be written there.
-    "configStorePath={evil}\nproductEnvName=test/path\\n* * * * * root touch /tmp/x\n",
+    "configStorePath={evil}\nproductEnvName=* * * * * root touch evil\n",
     "configBlackList=nothing\nconfigStorePath={evil}",
     # Java's properties have many ways to spell a key.
     "config\\u0053torePath={evil}",
@@ -31,6 +30,8 @@ ATTEMPTS = [
     " kvConfigPath\\ ={evil}",
 ]
 SMUGGLED = [
+    # The published attack: the path, then what is to be written there.
+    "configStorePath={evil}\nproductEnvName=test/path\\n* * * * * root touch evil\n",
     "productEnvName=a\\nkvConfigPath={evil}",
     "productEnvName=a\\u000akvConfigPath={evil}",
     "productEnvName=a\\rkvConfigPath={evil}",
@@ -59,10 +60,9 @@ def test_no_request_chooses_a_path(tmp_path, allowed):
             assert answer.code == 16, attempt
             assert "Can not update config" in (answer.remark or "")
         for attempt in SMUGGLED:
-            assert (
-                server.ask(318, attempt.format(evil=evil).encode()).code == (1 if allowed == "true" else 16)
-                or 1
-            )
+            answer = server.ask(318, attempt.format(evil=evil).encode())
+            assert answer.code == 1, attempt
+            assert "control characters" in (answer.remark or "")
         assert server.ask(319).body == shown
         assert contents(tmp_path) == before
         assert server.stop() == 0

@@ -21,7 +21,7 @@ class InMemoryNameServer:
     """The state and the handlers of a name server, each request carried through at once."""
 
     def __init__(self, **properties: str) -> None:
-        startup = make_startup(environment={}, flags={k: v for k, v in properties.items()})
+        startup = make_startup(environment={}, flags=dict(properties))
         self.state = NameServerState(startup.runtime_config, KvConfigStore())
         self.queue = ChangeQueue(self.state.tables, at(0))
         self.now = at(0)
@@ -29,7 +29,13 @@ class InMemoryNameServer:
         self.saved: list[Save] = []
 
     def ask(
-        self, code: int, fields: dict[str, str] | None = None, body: bytes = b"", *, over: Channel | None = None, version: int = 513
+        self,
+        code: int,
+        fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        over: Channel | None = None,
+        version: int = 513,
     ) -> Response:
         request = RemotingCommand(code=code, version=version, ext_fields=fields, body=body)
         try:
@@ -63,7 +69,9 @@ class InMemoryNameServer:
         self.events += applied.events
         return deferred.answer(applied.result)
 
-    def register(self, body: bytes, *, over: Channel | None = None, version: int = 513, **fields: str) -> Response:
+    def register(
+        self, body: bytes, *, over: Channel | None = None, version: int = 513, **fields: str
+    ) -> Response:
         header = {
             "brokerName": "broker-a",
             "brokerAddr": "10.0.0.1:10911",

@@ -264,6 +264,16 @@ def test_equal_rows_are_one_object():
     assert len({id(row) for row in world.tables.topics_of("broker-a").values()}) == 1
 
 
+def test_a_topic_is_one_string_in_the_index_and_in_all_tables():
+    world = World()
+    names = ["broker-a", "broker-b"]
+    for number, name in enumerate(names):
+        content = body([b"Topic-1".decode(), b"Topic-2".decode()])
+        world.register(header(name, f"10.0.0.{number}:10911"), content, channel(number))
+    tables = [world.tables.topic_index, *(world.tables.topics_of(name) for name in names)]
+    assert len({id(topic) for table in tables for topic in table}) == 2
+
+
 def test_a_row_that_was_stripped_keeps_what_was_registered():
     world = World()
     world.register(header(broker_id=1, enable_acting_master=True))
