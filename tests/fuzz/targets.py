@@ -6,10 +6,11 @@ checksum or a length, REPAIRS makes a changed input deep again.
 """
 
 import contextlib
+import zlib
 from collections.abc import Callable
 from struct import pack, unpack_from
 
-from namekeeper.errors import ProtocolError
+from namekeeper.errors import ProtocolError, RequestError
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.wire import fastjson, proxy_protocol
 from namekeeper.wire.codec import encode_command
@@ -17,6 +18,8 @@ from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.frames import FrameDecoder
 from namekeeper.wire.json_header import decode_json_header, encode_json_header
 from namekeeper.wire.rocketmq_header import decode_rocketmq_header, encode_rocketmq_header
+from tests.unit.config import fuzz_targets as configuration
+from tests.unit.messages import fuzz_targets as bodies
 
 __all__ = ["REPAIRS", "TARGETS"]
 
@@ -99,4 +102,22 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "fastjson": fastjson_body,
 }
 
-REPAIRS: dict[str, Callable[[bytes], bytes]] = {"frame": _with_true_lengths}
+
+def _refusing(target: Callable[[bytes], object]) -> Callable[[bytes], None]:
+    """A decoder of bodies: it gives a value or refuses the request."""
+
+    def run(data: bytes) -> None:
+        with contextlib.suppress(RequestError):
+            target(data)
+
+    return run
+
+
+TARGETS |= {name: _refusing(target) for name, target in bodies.FUZZ_TARGETS.items()}
+TARGETS |= dict(configuration.FUZZ_TARGETS)
+
+REPAIRS: dict[str, Callable[[bytes], bytes]] = {
+    "frame": _with_true_lengths,
+    "registration_compressed_4x": zlib.compress,
+    "registration_compressed_5x": zlib.compress,
+}
