@@ -18,7 +18,7 @@ from tests.differential.steps import Ask, Expire, Step
 
 SHARES = {"5.5.0": 0.55, "5.3.3": 0.3, "4.9.7": 0.075, "4.8.0": 0.075}
 LEAST_PER_STEP = 100
-MANY = 50_000
+MANY = 90_000
 """From this number of requests on, a step of the rules that was hardly taken is a failure of the generator."""
 
 

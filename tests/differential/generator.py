@@ -54,7 +54,7 @@ class Generator:
         """Return how often each operation is chosen."""
         return {
             self.register_new: 14, self.register_again: 28, self.take_over: 2, self.move: 1, self.split: 2,
-            self.unregister: 6, self.unregister_wrongly: 2, self.heartbeat: 4, self.query_version: 5, self.perms: 6,
+            self.unregister: 6, self.unregister_wrongly: 2, self.old_process: 1, self.heartbeat: 4, self.query_version: 5, self.perms: 6,
             self.register_topic: 4, self.delete_topic: 4, self.look_up: 10, self.lists: 4, self.put_kv: 3,
             self.other_kv: 3, self.close: 4, self.expire: 1, self.switch: 2, self.malformed: 4,
         }  # fmt: skip
@@ -222,6 +222,16 @@ class Generator:
         )
         request = Request(104, {**broker.fields(), member: value})
         self.add(Ask(self.pick(self.conns), request, f"unregister: other {member}"), broker)
+
+    def old_process(self) -> None:
+        """A new process of a broker registers before the old one says that it goes."""
+        broker = self.known_broker()
+        if broker is not None:
+            new = dataclasses.replace(
+                broker, conn=self.pick([conn for conn in self.conns if conn != broker.conn])
+            )
+            self.register(new, "register again: new process")
+            self.add(Ask(broker.conn, Request(104, broker.fields()), "unregister: old process"), new)
 
     def close(self) -> None:
         """A connection breaks; those of its brokers that Java forgets to remove are unregistered after."""

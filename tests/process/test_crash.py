@@ -4,9 +4,12 @@ import json
 import random
 import threading
 
+import pytest
+
 from tests.process.running import NameServerProcess
 from tests.support.ask import ask
 from tests.support.processes import eventually
+from tests.support.waiting import TIME_UNIT
 
 ROUNDS = 20
 SIZE = 64 * 1024
@@ -40,6 +43,7 @@ def number_in(text: str) -> int:
     return int(json.loads(text)["configTable"]["ns"]["number"].rstrip("x"))
 
 
+@pytest.mark.timeout(120 * TIME_UNIT)  # seven seconds on a quiet machine
 def test_kill_9_while_the_kv_file_is_written(tmp_path):
     chance = random.Random(9)
     number = 0

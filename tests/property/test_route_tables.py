@@ -66,8 +66,8 @@ class RouteMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.slice_before = registration_rules.ROW_SLICE
-        registration_rules.ROW_SLICE = 2
+        self.slices_before = (registration_rules.ROW_SLICE, removal.INDEX_SLICE)
+        registration_rules.ROW_SLICE, removal.INDEX_SLICE = 2, 1
         self.server = LocalServer()
         self.model = JavaModel(Rules.ours())
         self.copy = RouteTables()
@@ -79,7 +79,7 @@ class RouteMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Let everything end."""
-        registration_rules.ROW_SLICE = self.slice_before
+        registration_rules.ROW_SLICE, removal.INDEX_SLICE = self.slices_before
         self.server.run_all(self.now_ms)
         self.tables_are_the_models()
         laws.check_index(self.server.state.tables, is_idle=True)
@@ -256,57 +256,15 @@ class RouteMachine(RuleBasedStateMachine):
         laws.check_cached_routes(self.server.state, list(TOPICS))
 
 
-class SlicedMachine(RouteMachine):
-    """The same with removals in slices, too: what is visible between them has no model, but the laws hold."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.index_slice_before = removal.INDEX_SLICE
-        removal.INDEX_SLICE = 1
-
-    def teardown(self) -> None:
-        """Let everything end."""
-        super().teardown()
-        removal.INDEX_SLICE = self.index_slice_before
-
-    def ask(self, request: Request, slot: int) -> None:
-        """Begin a request."""
-        self.server.begin(request, self.conns[slot], self.now_ms, lambda answer: None)
-
-    def ended(self, end: EndOfRegistration) -> None:
-        """Nobody judges."""
-
-    expired = ended
-
-    @invariant()
-    def tables_are_the_models(self) -> None:
-        """There is no model."""
-
-    @invariant()
-    def events_give_the_tables(self) -> None:
-        """Events of a change are told when it is over."""
-        if not self.server.queue.has_work:
-            super().events_give_the_tables()
-
-
-for machine in (RouteMachine, SlicedMachine):
-    machine.TestCase.settings = settings(
-        max_examples=int(os.environ.get("NAMEKEEPER_EXAMPLES", "60")),
-        stateful_step_count=40,
-        suppress_health_check=list(HealthCheck),
-    )
+RouteMachine.TestCase.settings = settings(
+    max_examples=int(os.environ.get("NAMEKEEPER_EXAMPLES", "100")),
+    stateful_step_count=40,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 class TestRouteTables(RouteMachine.TestCase):
-    """Against the model."""
-
-    @pytest.mark.timeout(600)
-    def runTest(self) -> None:  # noqa: N802 - unittest's name
-        super().runTest()
-
-
-class TestSlicedRemovals(SlicedMachine.TestCase):
-    """Against themselves."""
+    """Run the machine."""
 
     @pytest.mark.timeout(600)
     def runTest(self) -> None:  # noqa: N802 - unittest's name

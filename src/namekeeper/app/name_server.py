@@ -10,6 +10,8 @@ import gc
 import logging
 import resource
 import signal
+import ssl
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
@@ -81,7 +83,7 @@ class NameServer:
         self._loop: asyncio.AbstractEventLoop
         """Known from entering on."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
-        client = _make_client(settings) if settings.tls_enable else None  # certificates are checked at the start
+        client = _make_client(settings) if settings.tls_enable else None  # so certificates are checked now
         self._notifier = Notifier(lambda: client or _make_client(settings))
         self._cluster_test = _make_cluster_test(settings, self._clock) if settings.cluster_test else None
         self.effects = Effects(self._notifier, self._reconfigured)
@@ -273,7 +275,7 @@ async def _serve(server: NameServer) -> int:
         loop.add_signal_handler(signal_number, stop.set)
     async with server:
         line = boot_line(server.state.settings, server.port)
-        print(line, flush=True)  # noqa: T201 - scripts wait for this line
+        _say(line)
         log.info("%s", line)
         _spare_the_collector()
         await stop.wait()
@@ -284,21 +286,37 @@ async def _serve(server: NameServer) -> int:
     return 0
 
 
+def _say(line: str) -> None:
+    """Print the line that scripts wait for; a full disk behind stdout is no reason not to route."""
+    try:
+        print(line, flush=True)  # noqa: T201
+    except OSError as error:
+        log.warning("can't print to stdout: %s", error)
+        sys.stdout = None  # or what is left in it would be tried again at the end, and be the exit status
+
+
 # What a server needs late, or never, is imported late: it listens before.
 
 
 def _make_client(settings: NamesrvSettings) -> "RemotingClient":
     from namekeeper.remoting.client import RemotingClient
-    from namekeeper.remoting.tls_contexts import client_context
 
-    return RemotingClient(tls=client_context(read_tls_settings(settings)))
+    return RemotingClient(tls=_client_tls(settings))
 
 
 def _make_cluster_test(settings: NamesrvSettings, clock: Clock) -> "ClusterTest":
     from namekeeper.app.cluster_test import ClusterTest
+
+    return ClusterTest(settings, clock=clock, tls=_client_tls(settings))
+
+
+def _client_tls(settings: NamesrvSettings) -> ssl.SSLContext | None:
+    """How our own requests are encrypted; reads files only if they are."""
+    if not settings.tls_enable:
+        return None
     from namekeeper.remoting.tls_contexts import client_context
 
-    return ClusterTest(settings, clock=clock, tls=client_context(read_tls_settings(settings)))
+    return client_context(read_tls_settings(settings))
 
 
 def _pid_file(log_root: str) -> PidFile | None:

@@ -299,6 +299,19 @@ def test_what_waits_is_judged_when_its_turn_comes(world):
     assert sorted(world.tables.topics()) == ["T2", "T3", "T4"]
 
 
+def test_what_waits_may_have_to_wait_for_others_when_its_turn_comes(world):
+    """216 touches a name that got the topic, and is building again, while 216 waited for another one."""
+    first = world.begin(content=body(version=2))
+    delete = DeleteTopic("T1")
+    world.submit(delete)
+    over = channel(2)
+    world.submit(register(header("broker-b", OTHER), body(), over))
+    second = world.begin(header("broker-b", OTHER), body(version=2), over)
+    world.run_turns()
+    assert [done for done, _ in world.answers[-3:]] == [first, second, delete]
+    assert world.tables.rows_of("T1") == []
+
+
 def test_changes_of_other_names_do_not_wait(world):
     world.begin(content=body(version=2))
     world.submit(register(header("broker-b", OTHER), body(), channel(2)))
