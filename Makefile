@@ -41,7 +41,7 @@ test: $(VENV)/.test ## the tests; those that need no peer; the others are `make 
 	$(BIN)/python -m pytest -m 'not interop and not slow'
 
 interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
-	$(BIN)/python -m pytest -m interop tests/interop
+	$(BIN)/python -m pytest -m interop tests/interop tests/unit/cli tests/differential
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
 	$(BIN)/python -m tests.differential
