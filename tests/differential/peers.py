@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from tests.differential.generator import expire
+from tests.differential.maker import expire
 from tests.differential.steps import CONTROL, SHARED, Ask, Expire, Step, World, questions
 from tests.differential.wire import Connection
 from tests.support.java_model import JavaModel

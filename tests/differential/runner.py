@@ -9,6 +9,7 @@ from tests.differential.generator import generate
 from tests.differential.peers import DifferenceError, Peer
 from tests.differential.play import Tally, play
 from tests.differential.servers import OURS, start
+from tests.differential.shared import generate_shared
 from tests.differential.steps import SHARED, Step, World
 
 __all__ = ["Failure", "Plan", "pair", "run", "show_differences", "shrink"]
@@ -34,7 +35,8 @@ class Plan:
 
     def steps(self, index: int, tag: str) -> list[Step]:
         """Return a sequence; the same but for the names when only the tag differs."""
-        return generate(f"{self.seed}/{index}", tag, self.length, shared=self.shared)
+        make = generate_shared if self.shared else generate
+        return make(f"{self.seed}/{index}", tag, self.length)
 
 
 @dataclass(frozen=True, slots=True)

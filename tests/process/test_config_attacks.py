@@ -11,8 +11,16 @@ PATH_KEYS = (
     "tls.server.certPath", "tls.server.keyPath", "configStorePathName", "storePathRootDir",
 )  # fmt: skip
 
+GUARDS = (
+    "allowConfigUpdate=true", "remotingFrameMaxLength=2147483647", "maxConnections=1", "httpBindAddress=0.0.0.0",
+    "proxyProtocolTrustedNetworks=0.0.0.0/0", "tls.server.mode=disabled", "tls.enable=false", "serializeType=ROCKETMQ",
+    "rocketmq.namesrv.domain=192.0.2.1", "rocketmq.serialize.type=ROCKETMQ", "enableControllerInNamesrv=true",
+)  # fmt: skip
+"""No paths, but what protects the server, or chooses whom it talks to."""
+
 ATTEMPTS = [
     *(f"{key}={{evil}}" for key in PATH_KEYS),
+    *GUARDS,
     "configStorePath={evil}\nproductEnvName=* * * * * root touch evil\n",
     "configBlackList=nothing\nconfigStorePath={evil}",
     # Java's properties have many ways to spell a key.

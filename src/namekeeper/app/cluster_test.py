@@ -39,8 +39,11 @@ ASK_MS = 1_000
 LOOKUP_SECONDS = 3.0
 """For everything: who asked us gives up then."""
 MAX_UNDER_WAY = 64
-"""Look-ups at once. It also ends the circle when the other environment turns out to be this name server."""
+"""Look-ups at once: unknown topics must not keep the server busy."""
 LIST_BYTES = 64 * 1024
+PASSED_ON = "__CLUSTER_TEST"
+"""Ext field of requests that were passed on. They are not passed on again: two name servers that take each
+other for the other environment would never come to an end."""
 
 _LEGACY_VERSION = version_ordinal("4.8.0")
 """Whoever says to be of this release is answered in the legacy form, which is then passed on as it is."""
@@ -63,6 +66,15 @@ class ClusterTest:
         self._under_way: set[asyncio.Task[None]] = set()
         self._log_limit = LogLimit(_log)
 
+    def topic_to_look_up(self, request: RemotingCommand, response: Response) -> str | None:
+        """The topic that another environment may have, when there is no route of it here."""
+        fields = request.ext_fields or {}
+        return (
+            fields.get("topic")
+            if response.code == ResponseCode.TOPIC_NOT_EXIST and PASSED_ON not in fields
+            else None
+        )
+
     def look_up(self, topic: str, done: Callable[[bytes | None], None]) -> None:
         """Ask the other environment; `done` gets the body of its answer, or None, perhaps at once."""
         if len(self._under_way) >= MAX_UNDER_WAY:
@@ -78,7 +90,10 @@ class ClusterTest:
         for addr in await self._addresses():
             try:
                 answer = await self._client.invoke(
-                    addr, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, timeout_ms=ASK_MS
+                    addr,
+                    RequestCode.GET_ROUTEINFO_BY_TOPIC,
+                    {"topic": topic, PASSED_ON: "true"},
+                    timeout_ms=ASK_MS,
                 )
             except RemotingError as error:
                 self._warn("%s", error)

@@ -119,8 +119,9 @@ class Requests:
     def _not_success(
         self, request: RemotingCommand, connection: ServerConnection, response: Response
     ) -> Response | None:
-        topic = (request.ext_fields or {}).get("topic")
-        if self._cluster_test is None or response.code != ResponseCode.TOPIC_NOT_EXIST or topic is None:
+        cluster_test = self._cluster_test
+        topic = None if cluster_test is None else cluster_test.topic_to_look_up(request, response)
+        if cluster_test is None or topic is None:
             self._count_result(request.code, response.code)
             return response
 
@@ -129,7 +130,7 @@ class Requests:
                 self._count_result(request.code, response.code)
             connection.respond(request, response if body is None else Response(body=body))
 
-        self._cluster_test.look_up(topic, answer)
+        cluster_test.look_up(topic, answer)
         return None
 
     def _change(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:

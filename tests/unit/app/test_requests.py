@@ -5,12 +5,13 @@ import logging
 import pytest
 
 from namekeeper.app import requests as module
+from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.requests import OTHER
 from namekeeper.processor import dispatch
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
 from namekeeper.wire.codec import encode_command
-from tests.unit.app.parts import Parts, frame, registration
+from tests.unit.app.parts import FakeClock, Parts, frame, registration, startup
 
 BROKER = {
     "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "clusterName": "DefaultCluster", "brokerId": "0",
@@ -367,11 +368,11 @@ async def test_draining_without_graceful_shutdown_sends_nobody_away(parts):
 # Another environment.
 
 
-class Elsewhere:
-    """Stands for `ClusterTest`."""
+class Elsewhere(ClusterTest):
+    """An environment that answers when the test does."""
 
-    def __init__(self):
-        self.readers = dispatch.READERS
+    def __init__(self, folder):
+        super().__init__(startup(folder).settings, clock=FakeClock())
         self.asked = []
 
     def look_up(self, topic, done):
@@ -381,7 +382,7 @@ class Elsewhere:
 
 
 async def test_topics_that_nobody_has_are_looked_up_elsewhere(tmp_path):
-    elsewhere = Elsewhere()
+    elsewhere = Elsewhere(tmp_path)
     parts = Parts(tmp_path, cluster_test=elsewhere)
     await registered(parts)
     asking = parts.connect()

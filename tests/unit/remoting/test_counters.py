@@ -1,4 +1,4 @@
-from dataclasses import asdict
+from msgspec.structs import asdict
 
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.server import RemotingServer
