@@ -69,11 +69,9 @@ class ClusterTest:
     def topic_to_look_up(self, request: RemotingCommand, response: Response) -> str | None:
         """The topic that another environment may have, when there is no route of it here."""
         fields = request.ext_fields or {}
-        return (
-            fields.get("topic")
-            if response.code == ResponseCode.TOPIC_NOT_EXIST and PASSED_ON not in fields
-            else None
-        )
+        if response.code != ResponseCode.TOPIC_NOT_EXIST or PASSED_ON in fields:
+            return None
+        return fields.get("topic")
 
     def look_up(self, topic: str, done: Callable[[bytes | None], None]) -> None:
         """Ask the other environment; `done` gets the body of its answer, or None, perhaps at once."""

@@ -25,7 +25,7 @@ from namekeeper.route.rows import make_row
 from namekeeper.route.standing import Standing, is_prime, standing_of
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["RegisterBroker", "RegisterResult"]
+__all__ = ["RegisterBroker"]
 
 ROW_SLICE = 2_000
 """Rows built in one turn: about a millisecond."""

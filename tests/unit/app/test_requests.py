@@ -88,6 +88,13 @@ async def test_a_change_without_effect_on_files_is_answered_at_once(parts):
     assert parts.effects.counters.heartbeats == 1
 
 
+async def test_a_sign_of_life_of_nobody_is_no_change(parts):
+    asking = parts.connect()
+    asking.deliver(frame(322, **BROKER))
+    assert asking.answers[0].ext_fields["changed"] == "true"
+    assert parts.effects.counters.heartbeats == 0
+
+
 async def test_one_way_requests_are_carried_out_and_not_answered(parts):
     connection = await registered(parts)
     connection.deliver(frame(904, oneway=True, **BROKER) + frame(4711, oneway=True))

@@ -1,0 +1,177 @@
+"""The shape of the code: tests beside modules, names that are public, sizes, imports (design.md 3, style.md)."""
+
+import ast
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "namekeeper"
+TESTS = ROOT / "tests"
+
+MODULES = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.py"))
+PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
+
+TESTED_ELSEWHERE = {
+    "__main__.py": (
+        "a door to the command line; tests of processes go through it",
+        "tests/process/running.py",
+    ),
+    "broker/registrar.py": (
+        "registers the fleet of the demo, which CI runs; a module of its own is owed",
+        ".ci/run",
+    ),
+    "cli/demo.py": ("CI runs the command, and looks at how it ends", ".ci/run"),
+    "clock.py": (
+        "two calls of the system; every server that runs as a process uses it",
+        "tests/process/test_start.py",
+    ),
+    "errors.py": ("values; who raises them asserts what they say", "tests/unit/remoting/test_client.py"),
+    "http/stats.py": (
+        "plain values; who fills them and who shows them have the tests",
+        "tests/unit/app/test_stats.py",
+    ),
+}
+"""Modules without a test module of their own: why, and the file that goes through them instead."""
+
+LONG = {
+    "app/name_server.py": "the object graph of a server, and its start and stop in order, read as one",
+    "config/settings.py": "one line or two for each property there is",
+    "remoting/connection.py": "the rules of one connection hold for its paths together",
+}
+"""Modules of more than LOOK_LINES lines: why they are not two."""
+
+LOOK_LINES = 300
+STOP_LINES = 500
+
+PASSED_ON = {"wire/fastjson.py": {"DialectError"}}
+"""Public names that a module has from a neighbour: what reading raises belongs to who offers the reading."""
+
+PRINTING = {
+    "app/logs.py": "says on stderr what can't be logged",
+    "app/name_server.py": "the boot line, for which scripts wait",
+}
+"""Modules outside the command line that print."""
+
+IMPORT_ALONE = """
+import importlib, sys
+for module in sys.argv[1:]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "namekeeper"]:
+        del sys.modules[name]
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        print(f"{module}: {type(error).__name__}: {error}")
+"""
+"""Imports each module as if it were the first of ours; what others wrote stays loaded."""
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse((SOURCES / module).read_text())
+
+
+def dotted(module: str) -> str:
+    parts = ["namekeeper", *module.removesuffix(".py").split("/")]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def has_test_module(module: str) -> bool:
+    path = Path(module)
+    return (TESTS / "unit" / path.parent / f"test_{path.name}").is_file()
+
+
+def imported_packages(module: str) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names.add(node.module)
+    return {name.split(".")[0] for name in names}
+
+
+def bound_names(module: str) -> set[str]:
+    """Names that the module itself makes; what it imports belongs to others."""
+    names: set[str] = set()
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def public_names(module: str) -> list[str] | None:
+    """What `__all__` lists; None without one."""
+    for node in tree_of(module).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+                return [str(name) for name in ast.literal_eval(node.value)]
+    return None
+
+
+def prints(module: str) -> bool:
+    calls = (node.func for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call))
+    return any(isinstance(func, ast.Name) and func.id == "print" for func in calls)
+
+
+def lines_of(module: str) -> int:
+    return (SOURCES / module).read_text().count("\n")
+
+
+def test_every_module_has_a_test_module_or_a_reason():
+    without = {module for module in MODULES if module not in PACKAGES and not has_test_module(module)}
+    assert without == set(TESTED_ELSEWHERE)
+
+
+def test_the_elsewhere_is_there():
+    assert [test for _, test in TESTED_ELSEWHERE.values() if not (ROOT / test).is_file()] == []
+
+
+def test_a_package_itself_holds_no_code():
+    """So that nothing inside it is imported by way of it, and there is nothing to test."""
+    for module in PACKAGES:
+        docstring, *others = tree_of(module).body
+        assert isinstance(docstring, ast.Expr)
+        assert all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in others), module
+
+
+def test_every_module_says_what_it_is_for():
+    assert [module for module in MODULES if not ast.get_docstring(tree_of(module))] == []
+
+
+def test_every_module_lists_what_is_public_and_its_own():
+    wrong = {}
+    for module in MODULES:
+        names = public_names(module)
+        foreign = None if names is None else set(names) - bound_names(module) - PASSED_ON.get(module, set())
+        if foreign or names is None or len(set(names)) != len(names):
+            wrong[module] = foreign
+    assert wrong == {}
+
+
+def test_every_module_can_be_imported_first():
+    command = [sys.executable, "-W", "error", "-c", IMPORT_ALONE, *map(dotted, MODULES)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES.parent)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_modules_are_small():
+    sizes = {module: lines_of(module) for module in MODULES}
+    assert {module: lines for module, lines in sizes.items() if lines > STOP_LINES} == {}
+    assert {module for module, lines in sizes.items() if lines > LOOK_LINES} == set(LONG)
+
+
+def test_nobody_prints_but_the_command_line():
+    assert {module for module in MODULES if prints(module) and not module.startswith("cli/")} == set(PRINTING)
+
+
+def test_nobody_imports_spark_or_tests():
+    """The server installs and starts without the pipeline, and without what tries it out."""
+    forbidden = {"pyspark", "pyarrow", "pandas", "tests", "benchmarks"}
+    assert {module: found for module in MODULES if (found := imported_packages(module) & forbidden)} == {}
