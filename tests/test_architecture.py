@@ -19,10 +19,6 @@ TESTED_ELSEWHERE = {
         "a door to the command line; tests of processes go through it",
         "tests/process/running.py",
     ),
-    "broker/registrar.py": (
-        "registers the fleet of the demo, which CI runs; a module of its own is owed",
-        ".ci/run",
-    ),
     "cli/demo.py": ("CI runs the command, and looks at how it ends", ".ci/run"),
     "clock.py": (
         "two calls of the system; every server that runs as a process uses it",

@@ -75,10 +75,19 @@ class Peer:
         for namespace, table in self.model.kv.items():
             for key in table:
                 self.control.ask(Request(102, {"namespace": namespace, "key": key}))
+        self.close_connections()
+        self._pass_sentinel()
+
+    def close_connections(self) -> None:
+        """Close the connections of the steps."""
         for connection in self.connections.values():
             connection.close()
         self.connections.clear()
-        self._pass_sentinel()
+
+    def close(self) -> None:
+        """Close everything."""
+        self.close_connections()
+        self.control.close()
 
     def take_normalised(self) -> Counter[str]:
         """Return how often each normaliser did something since it was asked last."""

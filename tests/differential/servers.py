@@ -31,10 +31,14 @@ def start(release: str, *, shared: bool) -> Iterator[Peer]:
     """Start namekeeper, or Java's name server of a release; `shared` for what 4.x and 5.x do alike."""
     if release == OURS:
         with _namekeeper() as address:
-            yield Peer(OURS, address, Rules.ours(), release, shared=shared)
+            peer = Peer(OURS, address, Rules.ours(), release, shared=shared)
+            with contextlib.closing(peer):
+                yield peer
     else:
         with JavaNameServer(release, JAVA_PROPERTIES, jvm=("-Xmx256m",)) as server:
-            yield Peer(f"Java {release}", server.address, Rules(), release, shared=shared)
+            peer = Peer(f"Java {release}", server.address, Rules(), release, shared=shared)
+            with contextlib.closing(peer):
+                yield peer
 
 
 @contextlib.contextmanager

@@ -79,7 +79,7 @@ def with_tls_file(settings: NamesrvSettings, data: bytes) -> tuple[NamesrvSettin
 
 def boot_line(settings: NamesrvSettings, port: int) -> str:
     """The line on stdout that scripts and container images wait for."""
-    host = settings.bind_address
+    host = settings.bind_address.strip("[]")
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return f"The Name Server boot success. serializeType={settings.serialize_type}, address {address}"
 

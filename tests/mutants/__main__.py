@@ -1,0 +1,64 @@
+"""`python -m tests.mutants`: exit 1 unless every known bug is caught and the tests pass without any."""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.mutant import Mutant
+from tests.mutants.run import PASSED, Verdict, copy_sources, run_mutant, run_tests
+
+AT_ONCE = 2
+
+
+def main() -> int:
+    """Run; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants to run; all if none is given")
+    names = parser.parse_args().names
+    unknown = set(names) - {mutant.name for mutant in MUTANTS}
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    chosen = [mutant for mutant in MUTANTS if not names or mutant.name in names]
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="namekeeper-mutants-") as folder:
+        sources = copy_sources(Path(folder))
+        tests = tuple(sorted({test for mutant in chosen for test in mutant.tests}))
+        whole = run_tests(sources, tests)
+        if whole.status != PASSED:
+            print(f"{whole.output}\nthe tests fail without any mutant")
+            return 1
+        print(f"without a mutant {len(tests)} test modules pass in {whole.seconds:.1f} s", flush=True)
+        bad = _print_verdicts(_run_all(chosen, sources, Path(folder)))
+    caught = len(chosen) - len(bad)
+    print(f"{caught} of {len(chosen)} mutants caught in {time.monotonic() - begun:.0f} s")
+    return 1 if bad else 0
+
+
+def _run_all(mutants: Iterable[Mutant], sources: Path, folder: Path) -> Iterator[Verdict]:
+    def run(mutant: Mutant) -> Verdict:
+        with tempfile.TemporaryDirectory(prefix="mutant-", dir=folder) as own:
+            return run_mutant(mutant, sources, Path(own))
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(run, mutants)
+
+
+def _print_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Print a line for each; return those that are no success."""
+    bad = []
+    for verdict in verdicts:
+        fate = verdict.caught_by if verdict.problem is None else f"*** {verdict.problem}"
+        print(f"{verdict.mutant.name:33} {verdict.seconds:5.1f} s  {fate}")
+        print(f"{'':33}          {verdict.mutant.rule}", flush=True)
+        if verdict.problem is not None:
+            bad.append(verdict)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Runs the tests of a mutant against a copy of the sources with the bug in it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.mutant import ROOT, SOURCES, Mutant
+from tests.mutants.witness import SOURCES_VARIABLE
+
+__all__ = ["Outcome", "Verdict", "copy_sources", "judge", "run_mutant", "run_tests"]
+
+LIMIT_SECONDS = 120
+PASSED, FAILED = 0, 1
+"""What pytest returns; anything else says that the tests did not run as meant."""
+
+_PLUGINS = ("-p", "tests.mutants.witness", "-p", "anyio.pytest_plugin", "-p", "pytest_timeout")
+"""What the tests need; importing every plugin there is would take longer than most of them."""
+
+_OPTIONS = ("-p", "no:cacheprovider", "-x", "-q", "--tb=no", "-rf", "-o", "timeout=30")
+
+_FAILED_LINE = re.compile(r"^FAILED (?:tests/unit/)?(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run of tests ended."""
+
+    status: int
+    output: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    caught_by: str | None
+    """The first test that failed."""
+    problem: str | None
+    """Why it counts as a failure of the run: it survived, or could not be tried."""
+    seconds: float = 0.0
+
+
+def copy_sources(folder: Path, sources: Path = SOURCES) -> Path:
+    """Copy the sources, byte code included where it is fresh; returns the copy."""
+    copy = folder / "src"
+    shutil.copytree(sources, copy)
+    return copy
+
+
+def run_mutant(mutant: Mutant, sources: Path, folder: Path) -> Verdict:
+    """Put the bug into a copy of `sources` inside `folder` and run its tests."""
+    copy = copy_sources(folder, sources)
+    try:
+        text = mutant.text(copy)
+    except (OSError, ValueError) as error:
+        return Verdict(mutant, None, str(error))
+    path = mutant.path_in(copy)
+    for byte_code in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+        byte_code.unlink()
+    path.write_text(text)
+    return judge(mutant, run_tests(copy, mutant.tests))
+
+
+def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
+    """Say what a run of tests means for a mutant."""
+    failed = _FAILED_LINE.search(outcome.output)
+    if outcome.status == FAILED and failed:
+        return Verdict(mutant, failed[1], None, outcome.seconds)
+    if outcome.status == PASSED:
+        return Verdict(mutant, None, "SURVIVED", outcome.seconds)
+    last = outcome.output.strip().splitlines()[-1:] or ["no output"]
+    return Verdict(mutant, None, f"pytest ended with {outcome.status}: {last[0]}", outcome.seconds)
+
+
+def run_tests(sources: Path, tests: tuple[str, ...]) -> Outcome:
+    """Run test modules against a copy of the sources until the first failure."""
+    modules = (str(ROOT / "tests" / "unit" / test) for test in tests)
+    command = [sys.executable, "-m", "pytest", *_PLUGINS, *_OPTIONS, *modules]
+    environment = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": os.pathsep.join((str(sources), str(ROOT))),
+        SOURCES_VARIABLE: str(sources),
+    }
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome(-1, f"no end after {LIMIT_SECONDS} s", time.monotonic() - begun)
+    return Outcome(done.returncode, done.stdout + done.stderr, time.monotonic() - begun)

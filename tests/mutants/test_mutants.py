@@ -1,0 +1,62 @@
+"""The list of known bugs is whole, and a bug that survives is noticed."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.mutant import ROOT, Mutant
+from tests.mutants.run import Outcome, copy_sources, judge, run_mutant
+
+BUG = Mutant("bug", "x.py", "return 1", "return 2", "one is one", ("test_x.py",))
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_text_of_each_occurs_once_and_its_tests_are_there(mutant):
+    changed = mutant.text()
+    assert mutant.old != mutant.new
+    ast.parse(changed)
+    assert mutant.rule
+    for test in mutant.tests:
+        assert (ROOT / "tests" / "unit" / test).is_file()
+
+
+def test_names_are_unique():
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def test_a_failing_test_catches_a_mutant():
+    verdict = judge(BUG, Outcome(1, "1 failed\nFAILED tests/unit/test_x.py::test_one[1-a] - assert\n", 2.0))
+    assert (verdict.caught_by, verdict.problem, verdict.seconds) == ("test_x.py::test_one[1-a]", None, 2.0)
+
+
+def test_tests_that_pass_let_it_survive():
+    assert judge(BUG, Outcome(0, "1 passed", 1.0)).problem == "SURVIVED"
+
+
+@pytest.mark.parametrize("status", [2, 4, 5, 99, -1])
+def test_tests_that_did_not_run_catch_nothing(status):
+    verdict = judge(BUG, Outcome(status, "what\nimported the checkout", 1.0))
+    assert (verdict.caught_by, verdict.problem) == (
+        None,
+        f"pytest ended with {status}: imported the checkout",
+    )
+
+
+@pytest.mark.parametrize("text", ["return 3\n", "return 1\nreturn 1\n"])
+def test_a_text_that_is_not_there_exactly_once_is_a_problem(tmp_path, text):
+    package = tmp_path / "sources" / "namekeeper"
+    package.mkdir(parents=True)
+    (package / "x.py").write_text(text)
+    verdict = run_mutant(BUG, tmp_path / "sources", tmp_path / "own")
+    assert verdict.problem.startswith("bug: its text occurs ")
+
+
+def test_the_checkout_is_copied_and_left_alone(tmp_path):
+    copy = copy_sources(tmp_path)
+    mutant = MUTANTS[0]
+    path = mutant.path_in(copy)
+    path.write_text(mutant.text(copy))
+    assert mutant.new in path.read_text()
+    assert Path(mutant.path_in(ROOT / "src")).read_text().count(mutant.old) == 1
