@@ -22,8 +22,11 @@ class Peer:
         self._received: list[RemotingCommand] = []
 
     async def send(self, data: bytes) -> None:
-        """Send bytes as they are."""
-        self.writer.write(data)
+        """Send bytes as they are; ConnectionError if the server closed, also where uvloop says it otherwise."""
+        try:
+            self.writer.write(data)
+        except RuntimeError as error:
+            raise ConnectionResetError(str(error)) from None
         await self.writer.drain()
 
     async def answer(self) -> RemotingCommand:
