@@ -11,7 +11,7 @@ from tests.unit.messages.samples import int32s
 
 @pytest.fixture(autouse=True)
 def _empty_memories():
-    yield
+    """Each test begins with nothing remembered, whatever ran before it."""
     specs_by_numbers.clear()
     specs_by_text.clear()
 
