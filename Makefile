@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# More words for a command, e.g. make differential ARGS='--requests 1000000'
+ARGS   ?=
 # A plain constraints file pins versions: no lock file, no download addresses.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
@@ -44,16 +46,16 @@ interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (nee
 	$(BIN)/python -m pytest -m interop tests/interop tests/unit/cli tests/differential
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
-	$(BIN)/python -m tests.differential
+	$(BIN)/python -m tests.differential $(ARGS)
 
 fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
-	$(BIN)/python -m tests.fuzz
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 	$(BIN)/python -m tests.mutants
 
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders
-	$(BIN)/python -m benchmarks.load
+	$(BIN)/python -m benchmarks.load $(ARGS)
 
 bench-quick: $(VENV)/.test ## a smoke run of the same, in a minute
 	$(BIN)/python -m benchmarks.load --quick --results build/bench-quick
