@@ -52,7 +52,7 @@ __all__ = ["NameServer", "run"]
 log = logging.getLogger("namekeeper.namesrv")
 
 FINISH_SECONDS = 5.0
-"""How long answers that are owed may take when the server stops; a build of 100,000 topics takes less than one."""
+"""How long owed answers may take when the server stops; a build of 100,000 topics takes less than one."""
 
 LOOK_SECONDS = 0.05
 
