@@ -1,0 +1,256 @@
+"""The records of the journal, kind by kind, as `contract/v1.json` describes them.
+
+A record of a state kind says what one row is now, never which rule made it so. Members with their default are
+left out of the line. The pipeline shares the contract with this module, not the code.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+__all__ = [
+    "CONTRACT_VERSION",
+    "EDGES_MS",
+    "ROWS_IN_A_RECORD",
+    "STATE_KINDS",
+    "BrokerGroup",
+    "BrokerLive",
+    "BrokerMinute",
+    "BrokerNameRemovedRecord",
+    "CheckpointBegin",
+    "CheckpointEnd",
+    "ClockChanged",
+    "Cluster",
+    "Config",
+    "Denied",
+    "FilterServers",
+    "Kv",
+    "LookupHour",
+    "Record",
+    "SegmentsDeleted",
+    "ServerAlive",
+    "ServerStarted",
+    "ServerStopped",
+    "TopicMapping",
+    "TopicQueues",
+    "UnknownTopicMinute",
+]
+
+CONTRACT_VERSION = 1
+ROWS_IN_A_RECORD = 1_000
+"""Topic rows, or look-up counts, in one record: a line stays under some hundred kilobytes."""
+
+EDGES_MS = (1_000, 5_000, 10_000, 20_000, 35_000, 65_000, 125_000)
+"""Bounds of `BrokerMinute.gaps`."""
+
+
+class Record(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="record"):
+    """What every record has: the contract's envelope, stamped when the record is queued."""
+
+    v: int = 0
+    namesrv: str = ""
+    boot: int = 0
+    seq: int = 0
+    change: int = 0
+    end: bool = False
+    ts: int = 0
+    up_ms: int = 0
+    cause: str = ""
+    peer: str = ""
+    checkpoint: int = 0
+
+
+class ServerStarted(Record, tag="server_started", kw_only=True):
+    """The first record of a boot."""
+
+    uuid: str
+    server_version: str
+    previous_boot: int = 0
+    previous_seq: int = 0
+    scan_interval_ms: int = 0
+    port: int = 0
+
+
+class ServerAlive(Record, tag="server_alive", kw_only=True):
+    """Once a minute."""
+
+    connections: int = 0
+    dropped_changes: int = 0
+    dropped_records: int = 0
+
+
+class ServerStopped(Record, tag="server_stopped", kw_only=True):
+    """The last record of an orderly stop."""
+
+    last_seq: int
+
+
+class ClockChanged(Record, tag="clock_changed", kw_only=True):
+    """The wall clock made a step."""
+
+    step_ms: int
+
+
+class CheckpointBegin(Record, tag="checkpoint_begin", kw_only=True):
+    """The whole state at this place follows."""
+
+    reason: str
+
+
+class CheckpointEnd(Record, tag="checkpoint_end", kw_only=True):
+    """It is complete if every count is met."""
+
+    counts: Mapping[str, int]
+
+
+class SegmentsDeleted(Record, tag="segments_deleted", kw_only=True):
+    """Retention deleted segments."""
+
+    segments: list[str]
+    bytes: int
+    reason: str
+
+
+class BrokerLive(Record, tag="broker_live", kw_only=True):
+    """A live registration, or its end."""
+
+    cluster: str
+    broker_addr: str
+    broker_name: str
+    broker_id: int
+    gen: int
+    new: bool = False
+    ha_server_addr: str = ""
+    timeout_ms: int = 0
+    data_version: tuple[int, int, int] | None = None
+    """State version, timestamp, counter."""
+    channel: int = 0
+    remote_addr: str = ""
+    body_bytes: int = 0
+    gone: bool = False
+    reason: str = ""
+    idle_ms: int = 0
+
+
+class BrokerGroup(Record, tag="broker_group", kw_only=True):
+    """The whole row of a broker name, or its end."""
+
+    broker_name: str
+    cluster: str = ""
+    zone: str | None = None
+    acting_master: bool = False
+    broker_addrs: Mapping[str, str] = {}
+    gone: bool = False
+
+
+class Cluster(Record, tag="cluster", kw_only=True):
+    """The broker names of a cluster; none: it is gone."""
+
+    cluster: str
+    broker_names: list[str] = []
+
+
+class TopicQueues(Record, tag="topic_queues", kw_only=True):
+    """Topic rows of one broker name: (topic, read, write, perm, sysFlag), or (topic,) when gone."""
+
+    broker_name: str
+    rows: list[tuple[Any, ...]]
+
+
+class BrokerNameRemovedRecord(Record, tag="broker_name_removed", kw_only=True):
+    """Every topic row of this broker name that came before is gone."""
+
+    broker_name: str
+
+
+class TopicMapping(Record, tag="topic_mapping", kw_only=True):
+    """The static-topic mapping of one topic on one broker name, or its end."""
+
+    topic: str
+    broker_name: str
+    mapping: Mapping[str, Any] | None = None
+    gone: bool = False
+
+
+class FilterServers(Record, tag="filter_servers", kw_only=True):
+    """Filter servers of a live broker; none: the row is gone."""
+
+    cluster: str
+    broker_addr: str
+    filter_servers: list[str] = []
+
+
+class Kv(Record, tag="kv", kw_only=True):
+    """An entry of the KV configuration, or its end."""
+
+    namespace: str
+    key: str
+    value: str = ""
+    gone: bool = False
+
+
+class Config(Record, tag="config", kw_only=True):
+    """Properties that have a new value."""
+
+    properties: Mapping[str, str]
+
+
+class BrokerMinute(Record, tag="broker_minute", kw_only=True):
+    """Signs of life of one session in one minute."""
+
+    cluster: str
+    broker_addr: str
+    broker_name: str
+    broker_id: int
+    gen: int
+    minute: int
+    last_seen: int = 0
+    count: int
+    registrations: int = 0
+    max_gap_ms: int = 0
+    gaps: list[int] = []
+    """By EDGES_MS; one more than there are edges."""
+    body_bytes: int = 0
+
+
+class LookupHour(Record, tag="lookup_hour", kw_only=True):
+    """Look-ups of known topics in one hour: (topic, count)."""
+
+    hour: int
+    lookups: list[tuple[str, int]]
+
+
+class UnknownTopicMinute(Record, tag="unknown_topic_minute", kw_only=True):
+    """Look-ups of a topic that had no route, in one minute."""
+
+    minute: int
+    topic: str = ""
+    bucket: str = ""
+    """`other` or `invalid`, where no topic is named."""
+    language: str = ""
+    client_version: int = 0
+    count: int
+
+
+class Denied(Record, tag="denied", kw_only=True):
+    """Requests that were refused."""
+
+    code: int
+    host: str = ""
+    reason: str
+    count: int
+
+
+STATE_KINDS: tuple[type[Record], ...] = (
+    BrokerLive,
+    BrokerGroup,
+    Cluster,
+    TopicQueues,
+    BrokerNameRemovedRecord,
+    TopicMapping,
+    FilterServers,
+    Kv,
+    Config,
+)
+"""Kinds that say what a row is; the others say what the server did or count activity."""
