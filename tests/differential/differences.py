@@ -164,7 +164,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "mappings_end": Difference(
         "Static-topic mappings are never removed.",
-        "They end with the last broker name that has the topic.",
+        "They end when their topic is deleted, and when neither the topic nor a broker name of theirs is left; "
+        "a registration that is decoded puts back those that are missing.",
         "Routes would show mappings of brokers long gone (trap T45).",
         _mapping,
     ),

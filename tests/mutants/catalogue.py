@@ -83,7 +83,7 @@ MUTANTS = (
     Mutant(
         "paused-channel-expires",
         "route/live.py",
-        "if self.channel is not None and self.channel.is_paused:",
+        "if self.channel is not None and self.channel.is_spared:",
         "if False:",
         "who we don't read from can't be heard and does not expire",
         (ROUTE + "live.py", ROUTE + "removal.py"),
@@ -427,7 +427,7 @@ MUTANTS = (
     Mutant(
         "folder-not-synced",
         "files.py",
-        "    _write_and_rename(target, data, mode, system)\n    _sync_folder(folder, system)\n",
+        "    _write_and_rename(target, data, mode, system)\n    sync_folder(folder, system)\n",
         "    _write_and_rename(target, data, mode, system)\n",
         "what was answered as saved is there after a crash",
         ("test_files.py",),
@@ -435,8 +435,8 @@ MUTANTS = (
     Mutant(
         "file-not-synced",
         "files.py",
-        "            _write_all(fd, data, system)\n            system.fsync(fd)\n",
-        "            _write_all(fd, data, system)\n",
+        "            write_all(fd, data, system)\n            system.fsync(fd)\n",
+        "            write_all(fd, data, system)\n",
         "after a crash a file holds the old or the new content, whole",
         ("test_files.py",),
     ),

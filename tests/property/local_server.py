@@ -14,7 +14,7 @@ from namekeeper.processor.state import NameServerState
 from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.channel import Channel
-from namekeeper.route.events import Cause, Event, KvChanged
+from namekeeper.route.events import Cause, Change, Event, KvChanged
 from namekeeper.route.removal import EndOfRegistration, overdue
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand, Response
 from tests.differential.wire import as_value
@@ -29,9 +29,13 @@ Ended = Callable[[EndOfRegistration], None]
 class LocalServer:
     """Every event that happened is in `events`; nothing runs but by a call."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, kv_config: KvConfigStore | None = None, changed: Callable[[Change], None] = lambda change: None
+    ) -> None:
         settings = NamesrvSettings(allow_config_update=True)
-        self.state = NameServerState(RuntimeConfig.start(settings, {}), KvConfigStore())
+        self.state = NameServerState(RuntimeConfig.start(settings, {}), kv_config or KvConfigStore())
+        self.changed = changed
+        """Told every change in the turn in which it shows."""
         self.queue = ChangeQueue(self.state.tables, Now(0, 0))
         self.channels: dict[int, Channel] = {}
         self.events: list[Event] = []
@@ -98,7 +102,7 @@ class LocalServer:
             self._defer(outcome, code, now, done)
             return
         if outcome.change is not None:
-            self._happened(outcome.change.events)
+            self._happened(outcome.change)
         done(_value(code, outcome.response))
 
     def _defer(self, deferred: Deferred, code: int, now: Now, done: Done) -> None:
@@ -106,7 +110,7 @@ class LocalServer:
             if isinstance(applied, Exception):
                 done(_value(code, applied))
                 return
-            self._happened(applied.events)
+            self._happened(Change(change.cause, change.remote_addr, applied.events))
             try:
                 done(_value(code, deferred.answer(applied.result)))
             except RequestError as error:
@@ -118,14 +122,15 @@ class LocalServer:
         def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
             if isinstance(applied, Exception):
                 raise applied
-            self._happened(applied.events)
+            self._happened(Change(change.cause, change.remote_addr, applied.events))
             ended(end)
 
         self.queue.submit(end, finish, now=now)
 
-    def _happened(self, events: tuple[Event, ...]) -> None:
-        self.events += events
-        if any(isinstance(event, KvChanged) for event in events):
+    def _happened(self, change: Change) -> None:
+        self.events += change.events
+        self.changed(change)
+        if any(isinstance(event, KvChanged) for event in change.events):
             self.state.route_answers.invalidate()
 
 

@@ -168,20 +168,28 @@ class JavaTables:
             self.count["4.4.10 contributes nothing"] += 1
             return
         self.count[f"4.4.10 {'prime slave' if is_prime_slave else 'master'}"] += 1
-        deleted = False
+        deleted = []
         if self.settings["deleteTopicWithBrokerRegistration"] and not body.mappings:
             for topic in [t for t, rows in self.topics.items() if said.name in rows and t not in body.topics]:
                 self.count["4.4.11 topic deleted"] += 1
                 self._drop_row(topic, said.name)
-                deleted = True
+                deleted.append(topic)
         for topic in body.topics.values():
             self._apply_topic(said, topic, strip=is_prime_slave and group.acting, upsert=first or changed)
-        if deleted:
-            self.end_orphans()
-        if changed or first:
-            for topic_name, info in body.mappings.items():
-                self.count["4.4.13 mapping"] += 1
-                self.mappings.setdefault(topic_name, {})[info["bname"]] = info
+        for topic_name in deleted:
+            if said.name not in self.topics.get(topic_name, {}):
+                self._end_mapping(topic_name, said.name)
+        for topic_name, info in body.mappings.items():
+            self._put_mapping(topic_name, info, upsert=first or changed)
+
+    def _put_mapping(self, topic: str, info: dict[str, Any], *, upsert: bool) -> None:
+        if upsert:
+            self.count["4.4.13 mapping"] += 1
+        elif self.rules.mappings_end and info["bname"] not in self.mappings.get(topic, {}):
+            self._differs("mappings_end")
+        else:
+            return
+        self.mappings.setdefault(topic, {})[info["bname"]] = info
 
     def _apply_topic(self, said: Registration, topic: Topic, *, strip: bool, upsert: bool) -> None:
         row = self.topics.get(topic.name, {}).get(said.name)
@@ -321,11 +329,26 @@ class JavaTables:
         self.end_orphans()
 
     def end_orphans(self) -> None:
-        """Forget the static-topic mappings of topics that are gone: ours does so whenever any name goes."""
+        """Forget the mappings that a name which is gone leaves behind: ours looks whenever any name goes."""
+        for topic in list(self.mappings):
+            self._end_orphans(topic)
+
+    def _end_mapping(self, topic: str, name: str) -> None:
+        """Forget the static-topic mapping of a topic that `name` has no more."""
         if self.rules.mappings_end:
-            for topic in [t for t in self.mappings if t not in self.topics]:
+            if name in self.mappings.get(topic, {}):
                 self._differs("mappings_end")
-                del self.mappings[topic]
+                del self.mappings[topic][name]
+            self._end_orphans(topic)
+
+    def _end_orphans(self, topic: str) -> None:
+        """Forget the mappings of a topic that nobody has and none of whose names lives."""
+        names = self.mappings.get(topic)
+        if not self.rules.mappings_end or names is None or topic in self.topics:
+            return
+        if not names.keys() & self.groups.keys():
+            self._differs("mappings_end")
+            del self.mappings[topic]
 
     def _reduce(self, name: str, group: Group) -> None:
         if not group.acting or MASTER in group.addrs:
@@ -422,12 +445,16 @@ class JavaTables:
 
     def delete_topic(self, topic: str, cluster: str | None) -> None:
         """Apply 216."""
+        names = set(self.topics.get(topic, {}))
         if not cluster:
             self.count["4.11 topic deleted"] += self.topics.pop(topic, None) is not None
-        for name in self.clusters.get(cluster or "", set()) & set(self.topics.get(topic, {})):
-            self.count["4.11 topic deleted in cluster"] += 1
-            self._drop_row(topic, name)
-        self.end_orphans()
+        else:
+            names &= self.clusters.get(cluster, set())
+            for name in names:
+                self.count["4.11 topic deleted in cluster"] += 1
+                self._drop_row(topic, name)
+        for name in names:
+            self._end_mapping(topic, name)
 
     def register_topic(self, topic: str, queues: list[tuple[str, Row]]) -> None:
         """Apply 217: stop at the first unknown name; a new topic is then not stored at all."""

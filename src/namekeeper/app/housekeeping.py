@@ -56,13 +56,18 @@ class Housekeeping:
             tasks.create_task(self._wait_for_service())
 
     async def _scan(self) -> None:
-        """Look for expired brokers; after a stall one scan is left out: what piled up is read first."""
+        """Look for expired brokers; after a stall one scan is left out: what piled up is read first.
+
+        Never two in a row: a server that is always late still expires who is silent.
+        """
         interval_ms = self._state.settings.scan_not_active_broker_interval
+        is_left_out = False
         while True:
             due_ms = self._clock.now().mono_ms + interval_ms
             await asyncio.sleep(interval_ms / 1000)
             lag_ms = self._clock.now().mono_ms - due_ms
-            if lag_ms <= interval_ms:
+            is_left_out = lag_ms > interval_ms and not is_left_out
+            if not is_left_out:
                 self._expire_safely()
 
     def _expire_safely(self) -> None:

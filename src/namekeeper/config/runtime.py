@@ -10,7 +10,7 @@ from namekeeper.config.property import format_value
 from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
 from namekeeper.errors import ConfigError, RequestError
 
-__all__ = ["RuntimeConfig"]
+__all__ = ["RuntimeConfig", "is_secret"]
 
 _SYSTEM_ERROR = 1
 _NO_PERMISSION = 16
@@ -55,9 +55,13 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
 
     def text(self) -> str:
         """All properties as 319 answers them: sorted `key=value` lines, not escaped, without secrets."""
-        shown = {**self.unknown, **_values(self.settings)}
-        lines = (f"{key}={_on_one_line(shown[key])}\n" for key in sorted(shown) if not _is_secret(key))
+        shown = self.values()
+        lines = (f"{key}={_on_one_line(shown[key])}\n" for key in sorted(shown) if not is_secret(key))
         return "".join(lines)
+
+    def values(self) -> dict[str, str]:
+        """All properties that have a value, secrets included."""
+        return {**self.unknown, **_values(self.settings)}
 
     def file_text(self) -> str:
         """What to write to `configStorePath`: what was there at the start and what was changed, escaped."""
@@ -76,6 +80,7 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
             return self, {}
         wanted = _parsed(body)
         self._refuse(wanted)
+        _check_values(wanted)
         known = {ALIASES.get(name, name): text for name, text in wanted.items()}
         try:
             settings, _ = settings_from({n: t for n, t in known.items() if n in SPECS}, base=self.settings)
@@ -97,7 +102,7 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
     def _changed_to(
         self, settings: NamesrvSettings, unknown: Mapping[str, str]
     ) -> tuple["RuntimeConfig", Mapping[str, str]]:
-        before = {**self.unknown, **_values(self.settings)}
+        before = self.values()
         after = {**unknown, **_values(settings)}
         changed = {name: text for name, text in after.items() if before.get(name) != text}
         updated = RuntimeConfig(
@@ -110,14 +115,16 @@ def _parsed(body: bytes) -> dict[str, str]:
     if len(body) > _BODY_LIMIT:
         raise RequestError(_SYSTEM_ERROR, f"the text is longer than {_BODY_LIMIT} bytes")
     try:
-        wanted = parse_properties(body.decode(errors="replace"))
+        return parse_properties(body.decode(errors="replace"))
     except ConfigError:
         raise RequestError(_SYSTEM_ERROR, "string2Properties error") from None
+
+
+def _check_values(wanted: Mapping[str, str]) -> None:
     for name, text in wanted.items():
         if any(ord(character) < 0x20 and character != "\t" for character in text):
             # Java writes such a value as lines of their own, which set other properties at the next start.
             raise RequestError(_SYSTEM_ERROR, f"the value of {_on_one_line(name)} holds control characters")
-    return wanted
 
 
 def _values(settings: NamesrvSettings) -> dict[str, str]:
@@ -130,7 +137,8 @@ def _is_always_refused(folded: str) -> bool:
     return folded in _ALWAYS_REFUSED or folded.startswith("tls.") or folded.endswith(_PATH_ENDINGS)
 
 
-def _is_secret(name: str) -> bool:
+def is_secret(name: str) -> bool:
+    """Whether the value of a property is shown to nobody."""
     spec = SPECS.get(name)
     return spec.facts.secret if spec else any(part in name.lower() for part in _SECRET_PARTS)
 

@@ -39,3 +39,5 @@ class RegistrationBody(Struct, frozen=True):
     """None in an old-version body, which leaves the stored ones untouched."""
     mappings: dict[str, TopicQueueMappingInfo] = field(default_factory=dict)
     """Static topics: topic -> mapping on this broker name."""
+    wire_bytes: int = 0
+    """Size of the body as it came."""

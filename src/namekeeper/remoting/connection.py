@@ -405,10 +405,11 @@ class ServerConnection(asyncio.Protocol):
         self._is_careful = self._is_careful or not wanted
         if wanted != self.channel.is_paused or not self.channel.is_open:
             return
-        self.channel.is_paused = not wanted
         if wanted:
+            self.channel.resume()
             self._transport.resume_reading()
         else:
+            self.channel.pause()
             self._context.counters.reading_pauses += 1
             self._transport.pause_reading()
 

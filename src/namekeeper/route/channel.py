@@ -15,7 +15,7 @@ class Channel:
     each registration that came over it.
     """
 
-    __slots__ = ("carried", "channel_id", "claimed_addr", "is_open", "is_paused", "remote_addr")
+    __slots__ = ("carried", "channel_id", "claimed_addr", "is_open", "is_paused", "is_spared", "remote_addr")
 
     def __init__(self, channel_id: int, remote_addr: str) -> None:
         self.channel_id = channel_id
@@ -25,12 +25,22 @@ class Channel:
         """What an untrusted PROXY header says: for logs only."""
         self.is_open = True
         self.is_paused = False
-        """Whether *we* stopped reading from it: its brokers can't be heard, so they don't expire."""
+        """Whether *we* stopped reading from it: its brokers can't be heard."""
+        self.is_spared = False
+        """Whether its brokers don't expire: while it is paused, and until a scan finds it read from again."""
         self.carried: dict[BrokerKey, int] = {}
         """Broker -> the newest generation when this connection first carried a 103, 322 or 904 of it."""
 
     def __repr__(self) -> str:
         return f"Channel({self.channel_id}, {self.remote_addr})"
+
+    def pause(self) -> None:
+        """Say that we don't read from it."""
+        self.is_paused = self.is_spared = True
+
+    def resume(self) -> None:
+        """Say that we read from it again: what its brokers sent meanwhile is yet to come."""
+        self.is_paused = False
 
     def note_carried(self, broker: BrokerKey, *, gen: int) -> None:
         """Remember that this connection spoke for `broker` while `gen` was the newest generation."""

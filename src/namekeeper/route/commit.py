@@ -24,7 +24,7 @@ from namekeeper.route.events import (
 )
 from namekeeper.route.removal import (
     end_live,
-    end_orphaned_mappings,
+    end_mappings,
     leave_group,
     trim_index,
     trim_removed,
@@ -102,7 +102,10 @@ class Commit:
             return RegisterResult(is_refused=True, outcome="refused")
         was_live = tables.broker_live_table.get(self._key) is not None
         self._end_replaced(group_before)
-        put_live(self.edit, header, self._channel, self._body.data_version, self._now)
+        put_live(
+            self.edit, header, self._channel, self._now,
+            data_version=self._body.data_version, body_bytes=self._body.wire_bytes,
+        )  # fmt: skip
         self._show_topics(built)
         self._put_mappings()
         self._put_filter_servers()
@@ -167,16 +170,16 @@ class Commit:
             )
             self._tables.swap_topics(event)
             self.edit.events.append(event)
-            if built.gone():
-                end_orphaned_mappings(self.edit)
+            end_mappings(self.edit, built.gone(), self._header.broker_name)
 
     def _put_mappings(self) -> None:
-        """Step 13."""
-        if not (self._standing.contributes and self._standing.upsert_all):
+        """Step 13; one that was deleted with its topic comes back with it, whatever the version."""
+        if not self._standing.contributes:
             return
         table = self._tables.topic_queue_mapping_info_table
         for topic, mapping in self._body.mappings.items():
-            if table.get(topic, {}).get(mapping.bname) != mapping:
+            current = table.get(topic, {}).get(mapping.bname)
+            if current is None or (self._standing.upsert_all and current != mapping):
                 self.edit.apply(TopicMappingChanged(topic, mapping.bname, mapping))
 
     def _put_filter_servers(self) -> None:
@@ -209,7 +212,13 @@ class Commit:
 
 
 def put_live(
-    edit: Edit, header: RegisterBrokerHeader, channel: Channel, data_version: DataVersion, now: Now
+    edit: Edit,
+    header: RegisterBrokerHeader,
+    channel: Channel,
+    now: Now,
+    *,
+    data_version: DataVersion,
+    body_bytes: int,
 ) -> None:
     """Step 14: a new generation, a changed entry, or a sign of life."""
     tables, key = edit.tables, (header.cluster_name, header.broker_addr)
@@ -231,7 +240,7 @@ def put_live(
             live.heartbeat_timeout_ms,
         )
     ):
-        edit.events.append(live.hear(now))
+        edit.events.append(live.hear(now, is_registration=True, body_bytes=body_bytes))
         return
     event = BrokerLiveChanged(
         cluster_name=header.cluster_name,
@@ -245,6 +254,8 @@ def put_live(
         remote_addr=channel.remote_addr,
         gen=tables.gen + 1 if live is None or is_new else live.gen,
         is_new=is_new,
+        gap_ms=0 if live is None or is_new else live.hear(now).gap_ms,
+        body_bytes=body_bytes,
     )
     edit.apply(event, channel)
     changed = tables.broker_live_table.get(key)

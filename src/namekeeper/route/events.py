@@ -80,6 +80,10 @@ class BrokerLiveChanged(Struct, frozen=True, tag=True):
     gen: int
     is_new: bool
     """Whether this begins a generation."""
+    gap_ms: int = 0
+    """The longest silence that ended since the last sign of life told, in ms; 0 for a new generation."""
+    body_bytes: int = 0
+    """Size of the registration's body on the wire."""
 
 
 class BrokerLiveGone(Struct, frozen=True, tag=True):
@@ -102,7 +106,11 @@ class BrokerHeard(Struct, frozen=True, tag=True):
     broker_addr: str
     gen: int
     gap_ms: int
-    """The longest silence that ended since the last such event, in milliseconds."""
+    """The longest silence that ended since the last sign of life told, in milliseconds."""
+    is_registration: bool = False
+    """Whether a 103 refreshed it, not a 322 or 904."""
+    body_bytes: int = 0
+    """Size of that registration's body on the wire."""
 
 
 class BrokerGroupChanged(Struct, frozen=True, tag=True):

@@ -84,11 +84,11 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
         """What identifies this registration."""
         return (self.cluster_name, self.broker_addr)
 
-    def hear(self, now: Now) -> BrokerHeard:
+    def hear(self, now: Now, *, is_registration: bool = False, body_bytes: int = 0) -> BrokerHeard:
         """Refresh: the broker is alive at `now`."""
         self.note_arrival(now)
         gap_ms, self.silence_ms = self.silence_ms, 0
-        return BrokerHeard(self.cluster_name, self.broker_addr, self.gen, gap_ms)
+        return BrokerHeard(self.cluster_name, self.broker_addr, self.gen, gap_ms, is_registration, body_bytes)
 
     def note_arrival(self, now: Now) -> None:
         """Refresh at the arrival of a registration, which makes its events when its turn comes."""
@@ -102,7 +102,7 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
 
     def is_overdue(self, now: Now) -> bool:
         """Whether it must expire: silent for longer than it asked for, and not because we don't read."""
-        if self.channel is not None and self.channel.is_paused:
+        if self.channel is not None and self.channel.is_spared:
             return False
         return self.idle_ms(now) > self.heartbeat_timeout_ms
 

@@ -5,7 +5,7 @@ visible in one turn at the end (`commit.py`), judged on the state as it is then 
 """
 
 from collections.abc import Callable, Collection, Generator
-from sys import intern
+from itertools import islice
 
 from msgspec import structs
 from xxhash import xxh3_128_digest
@@ -95,7 +95,7 @@ class RegisterBroker:
             return self._refresh(tables, live, turn.now)
         if len(self._body) > SMALL_BODY_BYTES:
             yield None
-        body = yield from self._decode()
+        body = structs.replace((yield from self._decode()), wire_bytes=len(self._body))
         self._body = b""
         built: Built | None = None
         while True:
@@ -139,31 +139,22 @@ class RegisterBroker:
     def _build_rows(
         self, tables: RouteTables, body: RegistrationBody, standing: Standing, built: Built
     ) -> Generator[None, None, None]:
-        name, before = self.header.broker_name, built.before
-        after, changed, added = built.after, built.changed, built.added
-        row_by_spec_id: dict[int, TopicRow] = {}  # the body holds the specs, few and shared
-        upsert_all = standing.upsert_all
-        topics = list(body.topics.items())
-        for start in range(0, len(topics), ROW_SLICE):
-            if start:
+        rows = _Rows(strip_write=standing.strip_write)
+        topics, specs = iter(body.topics), iter(body.topics.values())
+        some = list(islice(topics, ROW_SLICE))
+        while some:
+            some_specs = list(islice(specs, ROW_SLICE))
+            some_rows = rows.of(some_specs)
+            if built.before:
+                upsert_all = standing.upsert_all
+                some, some_rows = _update_rows(built, some, some_specs, some_rows, upsert_all=upsert_all)
+            new = tables.topic_index.add(some, self.header.broker_name)
+            built.added += new
+            built.changed += new
+            built.after.update(zip(new, some_rows, strict=True))
+            some = list(islice(topics, ROW_SLICE))
+            if some:
                 yield
-            new = []
-            for topic, spec in topics[start : start + ROW_SLICE]:
-                row = after.get(topic)
-                if row is not None and not upsert_all and row.registered == spec:
-                    continue
-                new_row = row_by_spec_id.get(id(spec))
-                if new_row is None:
-                    new_row = row_by_spec_id[id(spec)] = _row_of(spec, strip_write=standing.strip_write)
-                if topic not in before:
-                    topic = intern(topic)  # noqa: PLW2901 - one string for the index and all tables
-                    new.append(topic)
-                elif row == new_row:
-                    continue
-                after[topic] = new_row
-                changed.append(topic)
-            tables.topic_index.add(new, name)
-            added.extend(new)
 
     def _give_up(self, tables: RouteTables, built: Built | None) -> Generator[None, None, None]:
         """Take back what a build put into the index."""
@@ -201,7 +192,9 @@ class RegisterBroker:
 
     def _refresh(self, tables: RouteTables, live: BrokerLiveInfo, now: Now) -> Applied[RegisterResult]:
         edit = Edit(tables)
-        put_live(edit, self.header, self.channel, live.data_version, now)
+        put_live(
+            edit, self.header, self.channel, now, data_version=live.data_version, body_bytes=len(self._body)
+        )
         master = master_of(tables, self.header)
         return edit.applied(structs.replace(master, outcome="short_cut"))
 
@@ -214,6 +207,38 @@ class RegisterBroker:
         live_now.applied_bodies.remember(digest, self._applied_as(tables, contributes=standing.contributes))
 
 
-def _row_of(spec: QueueSpec, *, strip_write: bool) -> TopicRow:
-    effective = structs.replace(spec, perm=spec.perm & ~Perm.WRITE) if strip_write else spec
-    return make_row(effective, spec)
+class _Rows(dict[int, TopicRow]):
+    """Rows by the identity of their specs, which the body holds: few, and shared."""
+
+    def __init__(self, *, strip_write: bool) -> None:
+        super().__init__()
+        self._strip_write = strip_write
+
+    def of(self, specs: list[QueueSpec]) -> list[TopicRow]:
+        """The row of each spec."""
+        for spec_id, spec in dict(zip(map(id, specs), specs, strict=True)).items():
+            if spec_id not in self:
+                strip = self._strip_write
+                effective = structs.replace(spec, perm=spec.perm & ~Perm.WRITE) if strip else spec
+                self[spec_id] = make_row(effective, spec)
+        return list(map(self.__getitem__, map(id, specs)))
+
+
+def _update_rows(
+    built: Built, topics: list[str], specs: list[QueueSpec], rows: list[TopicRow], *, upsert_all: bool
+) -> tuple[list[str], list[TopicRow]]:
+    """Change the rows that a name had; returns topics that it did not have, and their rows."""
+    before, after, changed = built.before, built.after, built.changed
+    new: list[str] = []
+    new_rows: list[TopicRow] = []
+    for topic, spec, new_row in zip(topics, specs, rows, strict=True):
+        row = after.get(topic)
+        if row is not None and not upsert_all and row.registered == spec:
+            continue
+        if topic not in before:
+            new.append(topic)
+            new_rows.append(new_row)
+        elif row != new_row:
+            after[topic] = new_row
+            changed.append(topic)
+    return new, new_rows

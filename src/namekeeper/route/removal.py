@@ -34,7 +34,7 @@ __all__ = [
     "EndOfRegistration",
     "UnregisterBroker",
     "end_live",
-    "end_orphaned_mappings",
+    "end_mappings",
     "leave_group",
     "overdue",
     "trim_index",
@@ -119,12 +119,20 @@ class EndOfRegistration(Struct, frozen=True):
 
 
 def overdue(tables: RouteTables, now: Now) -> list[EndOfRegistration]:
-    """Registrations that must expire: what scanNotActiveBroker finds (protocol.md 4.6)."""
-    return [
-        EndOfRegistration(live.key, live.gen, Cause.EXPIRED)
-        for live in tables.broker_live_table
-        if live.is_overdue(now)
-    ]
+    """Registrations that must expire: what scanNotActiveBroker finds (protocol.md 4.6).
+
+    A connection that is read from again is spared this one time.
+    """
+    ends = []
+    heard_again = []
+    for live in tables.broker_live_table:
+        if live.is_overdue(now):
+            ends.append(EndOfRegistration(live.key, live.gen, Cause.EXPIRED))
+        elif live.channel is not None and live.channel.is_spared and not live.channel.is_paused:
+            heard_again.append(live.channel)
+    for channel in heard_again:
+        channel.is_spared = False
+    return ends
 
 
 def leave_group(
@@ -197,17 +205,31 @@ def _remove_group(edit: Edit, group: BrokerData) -> list[BrokerNameRemoved]:
         tables.drop_topics(event)
         edit.events.append(event)
         removed.append(event)
-    end_orphaned_mappings(edit)
+    for topic in list(tables.topic_queue_mapping_info_table):
+        _end_orphaned_mappings(edit, topic)
     return removed
 
 
-def end_orphaned_mappings(edit: Edit) -> None:
-    """End the static-topic mappings of topics that no broker name has any more (trap T45)."""
+def end_mappings(edit: Edit, topics: Iterable[str], broker_name: str) -> None:
+    """End the static-topic mappings of topics that this broker name has no more, and what that orphans."""
+    table = edit.tables.topic_queue_mapping_info_table
+    for topic in topics:
+        if broker_name in table.get(topic, ()):
+            edit.apply(TopicMappingChanged(topic, broker_name, None))
+        _end_orphaned_mappings(edit, topic)
+
+
+def _end_orphaned_mappings(edit: Edit, topic: str) -> None:
+    """End the mappings of a topic that nobody has and none of whose names lives (trap T45).
+
+    A name that is away keeps its logical queues while others have the topic; a living one whose row isn't
+    there may get it with the next part of a split registration.
+    """
     tables = edit.tables
-    for topic, by_name in list(tables.topic_queue_mapping_info_table.items()):
-        if not tables.rows_of(topic):
-            for broker_name in list(by_name):
-                edit.apply(TopicMappingChanged(topic, broker_name, None))
+    by_name = tables.topic_queue_mapping_info_table.get(topic, {})
+    if tables.broker_addr_table.keys().isdisjoint(by_name) and not tables.rows_of(topic):
+        for broker_name in list(by_name):
+            edit.apply(TopicMappingChanged(topic, broker_name, None))
 
 
 def _reduce_group(edit: Edit, group: BrokerData, left: dict[int, str], gone_addr: str) -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.change import Applied, Edit, Turn
 from namekeeper.route.events import Cause, TopicQueuesChanged, TopicRow
-from namekeeper.route.removal import end_orphaned_mappings
+from namekeeper.route.removal import end_mappings
 from namekeeper.route.rows import READ_WRITE, changed_rows, make_row, with_perm, without_write
 from namekeeper.route.tables import RouteTables
 
@@ -61,8 +61,8 @@ class DeleteTopic(Struct, frozen=True):
             before = tables.topics_of(broker_name)
             after = {topic: row for topic, row in before.items() if topic != self.topic}
             edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))
+            end_mappings(edit, (self.topic,), broker_name)
             _forget_bodies(tables, broker_name)
-        end_orphaned_mappings(edit)
         return edit.applied(None)
 
 

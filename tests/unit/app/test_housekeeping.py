@@ -150,11 +150,21 @@ async def test_a_small_delay_leaves_no_scan_out(house):
 
 async def test_whoever_is_not_read_from_is_not_blamed(house):
     connection = house.register()
-    connection.channel.is_paused = True
+    connection.channel.pause()
     await house.timers.pass_time(300)
     assert house.live
-    connection.channel.is_paused = False
+    connection.channel.resume()
+    await house.timers.pass_time(5)  # what it sent meanwhile may come in now
+    assert house.live
     await house.timers.pass_time(5)
+    assert not house.live
+
+
+async def test_a_server_that_is_always_late_expires_brokers_nevertheless(house):
+    house.register()
+    await house.timers.stall(130)
+    assert house.live
+    await house.timers.stall(11)
     assert not house.live
 
 

@@ -143,6 +143,10 @@ def test_the_operators_black_list_is_read_once_at_start():
     assert runtime.update(b"=x")[1] == {}
 
 
+def test_a_forbidden_key_is_refused_as_such_whatever_its_value():
+    assert refusal(config(), b"kvConfigPath=a\\nb") == BLACK_LISTED
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [

@@ -15,7 +15,7 @@ from namekeeper.route.events import (
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import RegisterTopic
-from tests.support.builders import CLUSTER, RW4, World, at, body, channel, header, unregister
+from tests.support.builders import CLUSTER, RW4, World, at, body, channel, header, register, unregister
 
 MASTER = "10.0.0.1:10911"
 SLAVE = "10.0.0.2:10911"
@@ -225,6 +225,33 @@ def test_what_is_said_anew_is_a_change_within_the_generation(world):
     assert (of_kind(world, BrokerLiveChanged)[-1].is_new, live.idle_ms(at(5))) == (False, 0)
 
 
+def test_a_registration_that_changes_something_tells_the_silence_that_it_ended_once(world):
+    over = channel()
+    world.register(over=over)
+    world.now = at(5)
+    world.register(content=body(version=2), over=over)
+    world.now = at(8)
+    world.register(content=body(version=3), over=over)
+    assert [event.gap_ms for event in of_kind(world, BrokerLiveChanged)] == [0, 5_000, 3_000]
+
+
+def test_a_new_generation_ends_no_silence_of_its_own(world):
+    world.register()
+    world.now = at(5)
+    world.register(over=channel(2))
+    world.now = at(6)
+    world.register(over=channel(2))
+    assert [event.gap_ms for event in of_kind(world, BrokerLiveChanged)] == [0, 0, 0]
+
+
+def test_a_registration_tells_the_size_of_its_body(world):
+    over = channel()
+    for version, raw in ((1, b"123"), (1, b"12345"), (2, b"1234567")):
+        world.do(register(header(), body(version=version), over, raw=raw))
+    sizes = [(type(e), e.body_bytes) for e in of_kind(world, (BrokerLiveChanged, BrokerHeard))]
+    assert sizes == [(BrokerLiveChanged, 3), (BrokerHeard, 5), (BrokerLiveChanged, 7)]
+
+
 def test_the_new_data_version_is_stored_whatever_the_body_holds(world):
     over = channel()
     world.register(over=over)
@@ -237,7 +264,8 @@ def test_an_unchanged_registration_is_a_sign_of_life_with_its_silence(world):
     world.register(content=body(["T1", "T2"]), over=over)
     world.now = at(30)
     world.register(content=body(["T2", "T1"]), over=over)
-    assert world.events[-1] == BrokerHeard(CLUSTER, MASTER, 1, 30_000)
+    size = len(repr(body(["T2", "T1"])))
+    assert world.events[-1] == BrokerHeard(CLUSTER, MASTER, 1, 30_000, is_registration=True, body_bytes=size)
 
 
 # step 15

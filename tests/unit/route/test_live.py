@@ -123,9 +123,11 @@ def test_a_wall_clock_that_jumps_expires_nobody(live):
 
 
 def test_who_is_not_read_from_can_not_be_heard_and_does_not_expire(live):
-    live.channel.is_paused = True
+    live.channel.pause()
     assert not live.is_overdue(at(1_000))
-    live.channel.is_paused = False
+    live.channel.resume()
+    assert not live.is_overdue(at(1_000))
+    live.channel.is_spared = False
     assert live.is_overdue(at(1_000))
 
 

@@ -114,7 +114,7 @@ def test_topics_missing_in_a_registration_stay_unless_the_operator_wants_them_go
     world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
     world.register(content=body(["T2", "T3"], version=3), over=over)
     assert sorted(world.tables.topics()) == ["T2", "T3"]
-    assert list(world.tables.topic_index) == sorted(world.tables.topic_index)
+    assert sorted(world.tables.topic_index) == ["T2", "T3"]
 
 
 def test_a_lower_state_version_does_not_take_over_an_id_that_is_live():

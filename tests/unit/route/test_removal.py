@@ -16,7 +16,7 @@ from namekeeper.route.events import (
 from namekeeper.route.queries import topic_route
 from namekeeper.route.removal import EndOfRegistration, overdue
 from namekeeper.route.tables import RouteRules
-from namekeeper.route.topics import RegisterTopic
+from namekeeper.route.topics import DeleteTopic, RegisterTopic
 from tests.support.builders import CLUSTER, World, at, body, channel, header, unregister
 
 MASTER, SLAVE, THIRD = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
@@ -281,7 +281,7 @@ def test_who_we_stopped_reading_from_while_its_expiry_waited_stays(world):
     world.begin(content=body(version=2))
     world.now = at(121)
     world.scan()
-    slave.is_paused = True
+    slave.pause()
     world.run_turns()
     assert world.live(SLAVE) is not None
 
@@ -290,9 +290,10 @@ def test_a_connection_that_we_do_not_read_from_keeps_its_brokers(world):
     both = channel(1)
     world.register(over=both)
     world.register(header("broker-b", SLAVE), over=both)
-    both.is_paused = True
+    both.pause()
     assert overdue(world.tables, at(1_000)) == []
-    both.is_paused = False
+    both.resume()
+    assert overdue(world.tables, at(1_000)) == []  # what they sent meanwhile may be read now
     assert len(overdue(world.tables, at(1_000))) == 2
 
 
@@ -405,6 +406,25 @@ def test_mappings_end_with_the_last_name_that_has_the_topic(world):
     assert world.tables.topic_queue_mapping_info_table == {"T1": infos}
     world.do(unregister(channel(2), name="broker-b", addr=SLAVE))
     assert world.tables.topic_queue_mapping_info_table == {}
+
+
+def test_a_mapping_that_comes_before_its_row_survives_the_end_of_another_name(world):
+    info = TopicQueueMappingInfo("broker-a", {0: 0}, topic="T9")
+    world.register(header("broker-b", SLAVE), body(["T5", "T6"]), channel(2))
+    world.register(content=body(["T1", "T2"], mappings={"T9": info}))
+    world.do(unregister(channel(2), name="broker-b", addr=SLAVE))
+    world.register(content=body(["T9", "T2"], version=2), over=channel(1))
+    assert world.tables.topic_queue_mapping_info_table == {"T9": {"broker-a": info}}
+
+
+def test_a_mapping_that_was_deleted_with_its_topic_comes_back_with_it(world):
+    info, over = TopicQueueMappingInfo("broker-a", {0: 0}, topic="T1"), channel(1)
+    world.register(content=body(mappings={"T1": info}), over=over)
+    world.do(DeleteTopic("T1"))
+    assert world.tables.topic_queue_mapping_info_table == {}
+    world.register(content=body(mappings={"T1": info}), over=over)
+    assert world.tables.topics_of("broker-a").keys() == {"T1", "T2"}
+    assert world.tables.topic_queue_mapping_info_table == {"T1": {"broker-a": info}}
 
 
 def test_an_end_takes_its_first_turn_at_once(world):

@@ -8,7 +8,18 @@ from namekeeper.route.live import MAX_APPLIED_BODIES
 from namekeeper.route.registration import RegisterBroker
 from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
-from tests.support.builders import RW4, World, at, body, channel, decoding, header, register, unregister
+from tests.support.builders import (
+    CLUSTER,
+    RW4,
+    World,
+    at,
+    body,
+    channel,
+    decoding,
+    header,
+    register,
+    unregister,
+)
 
 SLAVE = "10.0.0.2:10911"
 BODY = body()
@@ -44,7 +55,9 @@ def test_a_skipped_body_is_a_sign_of_life_and_nothing_else(fleet):
     fleet.now = at(30)
     count = len(fleet.events)
     fleet.again()
-    assert fleet.events[count:] == [BrokerHeard("DefaultCluster", "10.0.0.1:10911", 1, 30_000)]
+    size = len(repr(BODY))
+    heard = BrokerHeard(CLUSTER, "10.0.0.1:10911", 1, 30_000, is_registration=True, body_bytes=size)
+    assert fleet.events[count:] == [heard]
     assert fleet.live().idle_ms(at(31)) == 1_000
 
 

@@ -1,9 +1,12 @@
 """The index of broker names that may have a topic."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from namekeeper.route.topic_index import TopicIndex
 
 
-def test_names_come_in_the_order_in_which_they_were_added():
+def test_names_come_in_the_order_in_which_they_first_came():
     index = TopicIndex()
     index.add(["T"], "b")
     index.add(["T"], "a")
@@ -15,25 +18,63 @@ def test_topics_are_listed_once():
     index = TopicIndex()
     for topic in ("T1", "T2", "T1"):
         index.add([topic], topic + str(len(index.names(topic))))
-    assert list(index) == ["T1", "T2"]
+    assert sorted(index) == ["T1", "T2"]
     assert len(index) == 2
 
 
-def test_neighbours_share_one_tuple_of_names():
-    index = TopicIndex()
-    for name in ("a", "b"):
-        index.add(["T1", "T2", "T3"], name)
-    assert index.names("T1") is index.names("T2") is index.names("T3")
-    assert index.names("T1") == ("a", "b")
-
-
-def test_a_shared_tuple_is_not_taken_for_another_one():
+def test_a_name_may_be_added_to_new_and_to_known_topics():
     index = TopicIndex()
     index.add(["T1"], "a")
     index.add(["T2"], "b")
-    index.add(["T1"], "c")
+    index.add(["T1", "T2", "T3"], "c")
+    assert [index.names(topic) for topic in ("T1", "T2", "T3")] == [("a", "c"), ("b", "c"), ("c",)]
+
+
+def test_a_name_that_is_added_again_goes_at_once():
+    index = TopicIndex()
+    index.add(["T1", "T2"], "a")
+    index.add(["T2", "T3"], "a")
+    index.discard(["T1", "T2"], "a")
+    assert [index.names(topic) for topic in ("T1", "T2", "T3")] == [(), (), ("a",)]
+
+
+def test_a_new_name_is_not_taken_for_one_that_went():
+    index = TopicIndex()
+    index.add(["T1", "T2"], "a")
+    index.add(["T1"], "b")
+    index.discard(["T1", "T2"], "a")
     index.add(["T2"], "c")
-    assert (index.names("T1"), index.names("T2")) == (("a", "c"), ("b", "c"))
+    index.add(["T2"], "a")
+    assert index.names("T1") == ("b",)
+    assert sorted(index.names("T2")) == ["a", "c"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(),
+            st.sampled_from("abc"),
+            st.sets(st.sampled_from(["T1", "T2", "T3", "T4"]), min_size=1),
+        )
+    )
+)
+def test_it_is_what_a_set_of_pairs_would_be(steps):
+    index, pairs = TopicIndex(), set()
+    for is_added, name, topics in steps:
+        if is_added:
+            index.add(sorted(topics), name)
+            pairs |= {(topic, name) for topic in topics}
+        else:
+            index.discard(sorted(topics), name)
+            pairs -= {(topic, name) for topic in topics}
+        assert {(topic, name) for topic in index for name in index.names(topic)} == pairs
+
+
+def test_a_topic_is_one_string_whoever_names_it():
+    index = TopicIndex()
+    (first,) = index.add(["".join(("Topic", "1"))], "a")
+    (second,) = index.add(["".join(("Topic", "1"))], "b")
+    assert first is second
 
 
 def test_a_topic_goes_with_its_last_name():
