@@ -339,6 +339,8 @@ class JavaTables:
             if name in self.mappings.get(topic, {}):
                 self._differs("mappings_end")
                 del self.mappings[topic][name]
+                if not self.mappings[topic]:
+                    del self.mappings[topic]
             self._end_orphans(topic)
 
     def _end_orphans(self, topic: str) -> None:

@@ -86,7 +86,7 @@ _ENTRIES = (
         RequestCode.REGISTER_BROKER,
         "a broker says who and where it is and which topics it has",
         RegisterBrokerRequestHeader,
-        "topics as JSON or as a zlib stream (protocol.md 3)",
+        "topics as JSON or as a zlib stream",
         RegisterBrokerResponseHeader,
         "KVTable JSON of ORDER_TOPIC_CONFIG, or none",
         difference="an address has one name and one id; all of a registration takes effect, or nothing",
