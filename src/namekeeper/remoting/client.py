@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
-from msgspec import Struct
-
 from namekeeper.errors import ConfigError, RemotingClosedError, RemotingConnectError, RemotingTimeoutError
 from namekeeper.remoting.address import parse_address
+from namekeeper.remoting.backoff import Backoff
 from namekeeper.remoting.client_connection import ClientConnection, RequestCallback
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode, SerializeType
@@ -22,26 +21,14 @@ __all__ = ["RemotingClient", "RpcHook"]
 
 DEFAULT_TIMEOUT_MS = 3_000
 """Java's, for requests and for connecting."""
-FIRST_BACKOFF_SECONDS = 0.1
-MAX_BACKOFF_SECONDS = 3.0
-"""A peer that is back is noticed within this time."""
 MAX_CONNECTIONS = 1_024
 """Beyond it the oldest connection that owes nothing is closed: peers may choose whom we notify."""
-MAX_REMEMBERED_FAILURES = 1_024
 GOODBYE_SECONDS = 2.0
 _CHECK = "check the address and that the server runs"
 _INT32_MASK = 0x7FFF_FFFF
 
 RpcHook = Callable[[str, RemotingCommand], None]
 """Called with the peer's address and each request before it is encoded; may change its ext fields."""
-
-
-class _Failures(Struct):
-    """Attempts in a row to reach one address that led to nothing."""
-
-    count: int
-    retry_at: float
-    last: str
 
 
 class RemotingClient:
@@ -82,7 +69,7 @@ class RemotingClient:
         self._open_sockets: set[ClientConnection] = set()
         """Those, and retired ones that still owe answers."""
         self._connecting: dict[str, asyncio.Task[ClientConnection]] = {}
-        self._failures: dict[str, _Failures] = {}
+        self._backoff = Backoff()
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -148,6 +135,13 @@ class RemotingClient:
         request.opaque = self._next_opaque()
         connection.write(encode_command(request, self._serialize_type))
 
+    def release(self, addr: str) -> None:
+        """Close the connection to `addr` as soon as nobody waits for it, and forget its failures."""
+        self._backoff.forget(addr)
+        connection = self._connections.get(addr)
+        if connection is not None:
+            self._retire(connection)
+
     async def close(self) -> None:
         """Close all connections; requests under way fail with RemotingClosedError. May be called twice."""
         self._is_closed = True
@@ -209,7 +203,9 @@ class RemotingClient:
             return connection
         attempt = self._connecting.get(addr)
         if attempt is None:
-            self._check_backoff(addr)
+            left_alone = self._backoff.why_not(addr, asyncio.get_running_loop().time())
+            if left_alone is not None:
+                raise RemotingConnectError(addr, left_alone)
             attempt = asyncio.create_task(self._connect(addr), name=f"connect to {addr}")
             self._connecting[addr] = attempt
             attempt.add_done_callback(lambda task: self._attempt_ended(addr, task))
@@ -230,7 +226,7 @@ class RemotingClient:
                 )
         except (OSError, ConfigError) as error:
             message = self._why_not(error)
-            self._note_failure(addr, message)
+            self._backoff.failed(addr, message, asyncio.get_running_loop().time())
             raise RemotingConnectError(addr, message) from None
         self._connections[addr] = connection
         self._open_sockets.add(connection)
@@ -267,9 +263,10 @@ class RemotingClient:
         if self._connections.get(connection.addr) is connection:
             del self._connections[connection.addr]
         if connection.has_received:
-            self._failures.pop(connection.addr, None)
+            self._backoff.forget(connection.addr)
         elif not self._is_closed:  # taken in and shown the door: as good as refused
-            self._note_failure(connection.addr, "the peer closed the connection without a word")
+            why = "the peer closed the connection without a word"
+            self._backoff.failed(connection.addr, why, asyncio.get_running_loop().time())
 
     def _make_room(self) -> None:
         if len(self._connections) > MAX_CONNECTIONS:
@@ -277,23 +274,3 @@ class RemotingClient:
                 if not connection.pending:
                     self._retire(connection)
                     return
-
-    # Failures in a row.
-
-    def _check_backoff(self, addr: str) -> None:
-        failures = self._failures.get(addr)
-        if failures is None:
-            return
-        wait_seconds = failures.retry_at - asyncio.get_running_loop().time()
-        if wait_seconds > 0:
-            raise RemotingConnectError(
-                addr, f"{failures.last} (next attempt in {wait_seconds * 1000:.0f} ms)"
-            )
-
-    def _note_failure(self, addr: str, message: str) -> None:
-        before = self._failures.pop(addr, None)
-        count = before.count + 1 if before is not None else 1
-        wait_seconds = min(FIRST_BACKOFF_SECONDS * 2 ** (count - 1), MAX_BACKOFF_SECONDS)
-        if len(self._failures) >= MAX_REMEMBERED_FAILURES:
-            del self._failures[next(iter(self._failures))]
-        self._failures[addr] = _Failures(count, asyncio.get_running_loop().time() + wait_seconds, message)

@@ -297,28 +297,12 @@ class TestBackoff:
                     await client.invoke(proxy.addr, 105)
             assert proxy.accepted <= 5
             proxy.refuses = False
-            client._failures[proxy.addr].retry_at = 0.0
+            client._backoff.forget(proxy.addr)
             assert (await client.invoke(proxy.addr, 105)).code == 0
             await proxy.cut()
             await eventually(lambda: not client._connections)
-            assert not client._failures
+            assert client._backoff.why_not(proxy.addr, 0.0) is None
             assert (await client.invoke(proxy.addr, 105)).code == 0
-
-    async def test_the_wait_doubles_up_to_a_limit(self, client):
-        loop = asyncio.get_running_loop()
-        waits = []
-        for _ in range(8):
-            client._note_failure("a:1", "why")
-            waits.append(client._failures["a:1"].retry_at - loop.time())
-        assert waits[0] == pytest.approx(module.FIRST_BACKOFF_SECONDS, abs=0.05)
-        assert waits[1] == pytest.approx(2 * module.FIRST_BACKOFF_SECONDS, abs=0.05)
-        assert waits[-1] == pytest.approx(module.MAX_BACKOFF_SECONDS, abs=0.05)
-
-    async def test_failures_of_many_addresses_are_not_all_remembered(self, client):
-        for n in range(module.MAX_REMEMBERED_FAILURES + 10):
-            client._note_failure(f"a:{n}", "why")
-        assert len(client._failures) == module.MAX_REMEMBERED_FAILURES
-        assert "a:0" not in client._failures
 
 
 class TestGoAway:
@@ -390,12 +374,29 @@ class TestClosing:
     async def test_a_peer_that_does_not_read_is_not_waited_for(self, monkeypatch):
         monkeypatch.setattr(module, "GOODBYE_SECONDS", 0.01)
         async with serving() as service, BreakableProxy(service.addr) as proxy:
-            proxy.hold()
             client = RemotingClient()
+            await client.invoke_oneway(proxy.addr, 904)
+            proxy.hold()
             for _ in range(10):
                 with contextlib.suppress(RemotingTimeoutError):
                     await client.invoke_oneway(proxy.addr, 904, body=b"x" * 2_000_000, timeout_ms=50)
             await client.close()
+
+
+@both_loops
+async def test_a_released_address_is_left_when_nobody_waits_for_it_and_may_be_used_again(client):
+    async with serving() as service:
+        waiting = asyncio.create_task(client.invoke(service.addr, 105))
+        asked, old = await service.next()
+        client.release(service.addr)
+        again = asyncio.create_task(client.invoke(service.addr, 106))
+        asked_again, new = await service.next()
+        assert new is not old
+        old.respond(asked, Response(remark="old"))
+        new.respond(asked_again, Response(remark="new"))
+        assert ((await waiting).remark, (await again).remark) == ("old", "new")
+        await eventually(lambda: not old.channel.is_open)
+        client.release("127.0.0.1:1")
 
 
 async def test_the_number_of_connections_that_owe_nothing_is_bounded(client, monkeypatch):

@@ -1,0 +1,308 @@
+"""The client for plain synchronous Python: scripts, threads, Spark's executors. No event loop in the caller.
+
+The work is done by the event loop of one background thread, the same for all clients of a process.
+A `BlockingClient` may be used by many threads. It is pickled as its configuration, and opens itself anew
+where it arrives; after a fork, parent and child each have their own connections.
+"""
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from namekeeper.client.client_config import ClientConfig
+from namekeeper.client.consumer import Consumer
+from namekeeper.client.event_stream import EventStream
+from namekeeper.client.instance import MQClientInstance
+from namekeeper.client.knowledge import ClientStatus, TopicKnowledge
+from namekeeper.client.message_queue import MessageQueue
+from namekeeper.client.producer import DEFAULT_TOPIC_QUEUE_NUMS, Producer
+from namekeeper.client.route_events import TopicEvent
+from namekeeper.errors import RemotingClosedError, RemotingTimeoutError
+from namekeeper.model.route import TopicRouteData
+from namekeeper.remoting.loop_thread import LoopThread, loop_thread
+
+__all__ = ["BlockingClient", "BlockingConsumer", "BlockingEvents", "BlockingProducer"]
+
+T = TypeVar("T")
+
+GRACE_SECONDS = 5.0
+"""Beyond the limits of the look-ups that a call makes, for a machine that is busy."""
+LOOK_UPS = 2
+"""A call makes so many at most: of a topic, and of the template if it doesn't exist."""
+
+
+class BlockingClient:
+    """`MQClientInstance` in blocking form; a context manager. Opened by its first use.
+
+    Every call ends in time: see `mq_client_api_timeout_ms`. Beside the errors of `MQClientInstance`, calls
+    raise RemotingTimeoutError if the background thread gets no turn, and RemotingClosedError after `close`.
+    """
+
+    def __init__(self, config: ClientConfig | None = None) -> None:
+        self.config = config or ClientConfig()
+        self._is_closed = False
+        self._patience_seconds = LOOK_UPS * self.config.mq_client_api_timeout_ms / 1000 + GRACE_SECONDS
+        self._lock = threading.Lock()
+        self._thread: LoopThread | None = None
+        self._instance: MQClientInstance | None = None
+        _clients.add(self)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[ClientConfig]]:
+        return type(self), (self.config,)
+
+    def __enter__(self) -> Self:
+        """Open it now; ConfigError if the settings can't be used."""
+        self.instance()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop keeping routes fresh, close the connections; may be called twice."""
+        with self._lock:
+            instance, self._instance = self._instance, None
+            self._is_closed = True
+        if instance is not None:
+            self._run(instance.shutdown())
+
+    def topic_route(self, topic: str) -> TopicRouteData:
+        """See `MQClientInstance.topic_route`."""
+        return self.call(lambda client: client.topic_route(topic))
+
+    def fetch_publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """See `MQClientInstance.fetch_publish_message_queues`."""
+        return self.call(lambda client: client.fetch_publish_message_queues(topic))
+
+    def fetch_subscribe_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """See `MQClientInstance.fetch_subscribe_message_queues`."""
+        return self.call(lambda client: client.fetch_subscribe_message_queues(topic))
+
+    def find_broker_address(self, queue: MessageQueue) -> str:
+        """See `MQClientInstance.find_broker_address`."""
+        return self.call(lambda client: client.find_broker_address(queue))
+
+    def producer(
+        self, producer_group: str, *, default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS
+    ) -> "BlockingProducer":
+        """Add a producer group; ConfigError if there is one of this name."""
+        return BlockingProducer(self, producer_group, default_topic_queue_nums)
+
+    def push_consumer(self, consumer_group: str, *, broadcasting: bool = False) -> "BlockingConsumer":
+        """Add a push consumer group; ConfigError if there is a consumer group of this name."""
+        return BlockingConsumer(
+            self, lambda client: client.register_push_consumer(consumer_group, broadcasting=broadcasting)
+        )
+
+    def pull_consumer(self, consumer_group: str) -> "BlockingConsumer":
+        """Add a pull consumer group; ConfigError if there is a consumer group of this name."""
+        return BlockingConsumer(self, lambda client: client.register_pull_consumer(consumer_group))
+
+    def events(self, *topics: str) -> "BlockingEvents":
+        """See `MQClientInstance.events`; here it is a plain iterator and context manager."""
+
+        async def open_stream(client: MQClientInstance) -> EventStream:
+            return client.events(*topics)
+
+        return BlockingEvents(self, self.call(open_stream))
+
+    def knowledge(self, topic: str) -> TopicKnowledge:
+        """See `MQClientInstance.knowledge`."""
+
+        async def look(client: MQClientInstance) -> TopicKnowledge:
+            return client.knowledge(topic)
+
+        return self.call(look)
+
+    def status(self) -> ClientStatus:
+        """See `MQClientInstance.status`."""
+
+        async def look(client: MQClientInstance) -> ClientStatus:
+            return client.status()
+
+        return self.call(look)
+
+    # For the classes below.
+
+    def instance(self) -> MQClientInstance:
+        """The client of this process, opened if it is not."""
+        instance = self._instance
+        if instance is not None:
+            return instance
+        with self._lock:
+            if self._is_closed:
+                raise RemotingClosedError("client", "it is closed")
+            if self._instance is None:
+                # Made here: certificates are read from files, which must not hold up the loop of all clients.
+                instance = MQClientInstance(self.config)
+                self._thread = loop_thread()
+                self._instance = self._run(instance.__aenter__())
+            return self._instance
+
+    def call(self, work: Callable[[MQClientInstance], Coroutine[Any, Any, T]]) -> T:
+        """Run something on the client of this process, with the deadline of all calls."""
+        return self._run(work(self.instance()))
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something that has a deadline of its own, or none."""
+        assert self._thread is not None
+        return self._thread.run(work, timeout_seconds=None)
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        assert self._thread is not None
+        try:
+            return self._thread.run(work, timeout_seconds=self._patience_seconds)
+        except TimeoutError:
+            raise RemotingTimeoutError(
+                "client", f"the background thread gave no result within {self._patience_seconds:g} s"
+            ) from None
+
+    def _start_anew(self) -> None:
+        """Forget what belongs to the parent of a forked process."""
+        self._lock = threading.Lock()
+        self._thread = self._instance = None
+
+
+class BlockingProducer:
+    """`Producer` in blocking form; made by `BlockingClient.producer`."""
+
+    def __init__(self, client: BlockingClient, producer_group: str, default_topic_queue_nums: int) -> None:
+        self.producer_group = producer_group
+        self._client = client
+        self._default_topic_queue_nums = default_topic_queue_nums
+        self._registered: tuple[MQClientInstance, Producer] | None = None
+        self._producer()
+
+    def publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """See `Producer.publish_message_queues`; what is known is returned without waiting for anybody."""
+        producer = self._producer()
+        info = producer.topic_publish_info_table.get(topic)
+        if info is not None and info.ok:
+            return info.message_queues
+        return self._client.call(lambda _: producer.publish_message_queues(topic))
+
+    def unregister(self) -> None:
+        """Remove the group; its topics are no longer kept fresh for it."""
+        group = self.producer_group
+        self._client.call(lambda client: _soon(lambda: client.unregister_producer(group)))
+
+    def _producer(self) -> Producer:
+        instance = self._client.instance()
+        if self._registered is None or self._registered[0] is not instance:
+            producer = self._client.call(
+                lambda client: _soon(
+                    lambda: client.register_producer(
+                        self.producer_group, default_topic_queue_nums=self._default_topic_queue_nums
+                    )
+                )
+            )
+            self._registered = (instance, producer)
+        return self._registered[1]
+
+
+class BlockingConsumer:
+    """`Consumer` in blocking form; made by `BlockingClient.push_consumer` and `pull_consumer`."""
+
+    def __init__(self, client: BlockingClient, register: Callable[[MQClientInstance], Consumer]) -> None:
+        self._client = client
+        self._register = register
+        self._registered: tuple[MQClientInstance, Consumer] | None = None
+        self._topics: dict[str, None] = {}
+        self.consumer_group = self._consumer().consumer_group
+
+    def subscribe(self, topic: str) -> tuple[MessageQueue, ...]:
+        """See `Consumer.subscribe`; the queues are sorted."""
+        consumer = self._consumer()
+        queues = self._client.call(lambda _: consumer.subscribe(topic))
+        self._topics[topic] = None
+        return tuple(sorted(queues))
+
+    def unsubscribe(self, topic: str) -> None:
+        """See `Consumer.unsubscribe`."""
+        consumer = self._consumer()
+        self._topics.pop(topic, None)
+        self._client.call(lambda _: _soon(lambda: consumer.unsubscribe(topic)))
+
+    def subscribe_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
+        """Return the queues of a subscribed topic as they are known now, sorted; none: not known yet."""
+        return tuple(sorted(self._consumer().topic_subscribe_info_table.get(topic, ())))
+
+    def unregister(self) -> None:
+        """Remove the group; its topics are no longer kept fresh for it."""
+        group = self.consumer_group
+        self._client.call(lambda client: _soon(lambda: client.unregister_consumer(group)))
+
+    def _consumer(self) -> Consumer:
+        instance = self._client.instance()
+        if self._registered is None or self._registered[0] is not instance:
+            consumer = self._client.call(lambda client: _soon(lambda: self._register(client)))
+            for topic in self._topics:
+                consumer.subscription[topic] = None
+            self._registered = (instance, consumer)
+        return self._registered[1]
+
+
+class BlockingEvents:
+    """`EventStream` in blocking form; made by `BlockingClient.events`."""
+
+    def __init__(self, client: BlockingClient, stream: EventStream) -> None:
+        self._client = client
+        self._stream = stream
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> TopicEvent:
+        """Wait for the next event, for as long as it takes; the end when stream or client is closed."""
+        event = self._client.wait(_next(self._stream, None))
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def next(self, *, timeout_seconds: float) -> TopicEvent | None:
+        """Wait so long for the next event; None if there is none, also because the stream is at its end."""
+        return self._client.wait(_next(self._stream, timeout_seconds))
+
+    def close(self) -> None:
+        """Nobody reads any more; may be called twice."""
+        self._client.wait(_soon(self._stream.close))
+
+
+_clients: "weakref.WeakSet[BlockingClient]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for client in list(_clients):
+        client._start_anew()  # noqa: SLF001 - the class's own, in this module
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+async def _next(stream: EventStream, timeout_seconds: float | None) -> TopicEvent | None:
+    """The deadline is kept here, where an event is either taken or still waits."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            return await anext(stream)
+    except (TimeoutError, StopAsyncIteration):
+        return None
+
+
+async def _soon(work: Callable[[], T]) -> T:
+    """Do something in the loop's thread."""
+    return work()

@@ -1,0 +1,104 @@
+"""Settings of a client: plain values that can be pickled and sent to where the client will run."""
+
+import os
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from namekeeper.errors import ConfigError
+from namekeeper.nsaddr import address_server_url
+from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.signature import signing_hook
+from namekeeper.remoting.tls_contexts import client_context
+from namekeeper.remoting.tls_settings import TlsSettings
+
+__all__ = ["ClientConfig", "make_remoting_client", "name_servers_of"]
+
+NAMESRV_ADDR = "NAMESRV_ADDR"
+"""The environment variable that RocketMQ's own clients read."""
+
+
+class ClientConfig(Struct, frozen=True, kw_only=True):
+    """What a client needs to know; the defaults are Java's (protocol.md 7.1)."""
+
+    namesrv_addr: str = ""
+    """`host:port;host:port`; without it NAMESRV_ADDR counts, then the address server."""
+    namesrv_domain: str = ""
+    """Address server: host, host:port, or the URL of the list. Java's default domain is not assumed."""
+    namesrv_domain_subgroup: str = "nsaddr"
+    unit_name: str | None = None
+    poll_name_server_interval_ms: int = 30_000
+    heartbeat_broker_interval_ms: int = 30_000
+    """How often brokers that no route names any more are forgotten."""
+    mq_client_api_timeout_ms: int = 3_000
+    """For one look-up, however many name servers are asked."""
+    connect_timeout_ms: int = 3_000
+    access_key: str = ""
+    """Sign requests (protocol.md 5.10); empty: don't."""
+    secret_key: str = ""
+    security_token: str | None = None
+    tls: TlsSettings = field(default_factory=TlsSettings)
+
+    def __post_init__(self) -> None:
+        """Refuse what can't work; ConfigError names the setting."""
+        for name in _TIMES:
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} must be more than 0, not {getattr(self, name)}")
+        if bool(self.access_key) != bool(self.secret_key):
+            raise ConfigError("access_key and secret_key go together: give both, or none")
+
+    def __repr__(self) -> str:
+        keys = ", signed" if self.access_key else ""
+        return (
+            f"ClientConfig(namesrv_addr={self.namesrv_addr!r}, namesrv_domain={self.namesrv_domain!r}{keys})"
+        )
+
+
+_TIMES = (
+    "poll_name_server_interval_ms",
+    "heartbeat_broker_interval_ms",
+    "mq_client_api_timeout_ms",
+    "connect_timeout_ms",
+)
+
+
+def name_servers_of(
+    config: ClientConfig, environ: Mapping[str, str] | None = None
+) -> tuple[list[str], str | None]:
+    """Return the given addresses, or none and the URL of the address server.
+
+    Raises:
+        ConfigError: neither is given, or the list is malformed.
+    """
+    for text, where in (
+        (config.namesrv_addr, "namesrv_addr"),
+        ((os.environ if environ is None else environ).get(NAMESRV_ADDR, ""), NAMESRV_ADDR),
+    ):
+        if text.strip():
+            try:
+                return [str(addr) for addr in parse_addresses(text)], None
+            except ConfigError as error:
+                raise ConfigError(f"{where}: {error}") from None
+    if not config.namesrv_domain:
+        raise ConfigError(
+            "no name server: give namesrv_addr='host:port;host:port', or set NAMESRV_ADDR, "
+            "or give the address server with namesrv_domain"
+        )
+    return [], address_server_url(
+        config.namesrv_domain, subgroup=config.namesrv_domain_subgroup, unit_name=config.unit_name
+    )
+
+
+def make_remoting_client(config: ClientConfig) -> RemotingClient:
+    """Make the connections' owner: TLS and signature as configured; reads the files of certificates.
+
+    Raises:
+        ConfigError: the certificates can't be used.
+    """
+    hook = None
+    if config.access_key:
+        hook = signing_hook(config.access_key, config.secret_key, security_token=config.security_token)
+    return RemotingClient(
+        tls=client_context(config.tls), rpc_hook=hook, connect_timeout_ms=config.connect_timeout_ms
+    )

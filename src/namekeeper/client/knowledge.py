@@ -1,0 +1,157 @@
+"""How old a client's knowledge is: when a name server last confirmed each route, and what failed since."""
+
+from msgspec import Struct
+
+from namekeeper.client.name_servers import NamesrvStatus
+from namekeeper.errors import NamekeeperError
+from namekeeper.model.now import Now
+
+__all__ = ["ClientStatus", "Knowledge", "TopicKnowledge"]
+
+
+class TopicKnowledge(Struct, frozen=True):
+    """What a client can say about the route that it has of a topic."""
+
+    topic: str
+    has_route: bool
+    is_template: bool
+    """The route is that of TBW102: the topic didn't exist when it was asked for."""
+    age_ms: int | None
+    """Since a name server last confirmed the route; None: never."""
+    confirmed_at: Now | None
+    namesrv_addr: str | None
+    """Who confirmed it."""
+    absent_since: Now | None
+    """Since when name servers say that there is no such topic; None while they say there is."""
+    error: NamekeeperError | None
+    """Why it could not be confirmed since; None after a success."""
+    error_at: Now | None
+
+
+class ClientStatus(Struct, frozen=True):
+    """What a client knows, over all."""
+
+    namesrvs: tuple[NamesrvStatus, ...]
+    topics: int
+    """Topics with a route."""
+    oldest_age_ms: int | None
+    """Since the route that was confirmed longest ago was; None: there is none."""
+    absent_topics: int
+    """Topics that name servers say don't exist."""
+    cut_off_since: Now | None
+    """Since when no name server answers; None while one does."""
+
+
+class _Known(Struct):
+    confirmed_at: Now | None = None
+    namesrv_addr: str | None = None
+    digest: bytes = b""
+    is_template: bool = False
+    absent_since: Now | None = None
+    error: NamekeeperError | None = None
+    error_at: Now | None = None
+
+
+_UNKNOWN = _Known()
+
+
+class Knowledge:
+    """When which topic was confirmed, by whom, and what failed; the instants come in as arguments."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, _Known] = {}
+        self._cut_off: NamekeeperError | None = None
+        self._cut_off_at: Now | None = None
+        self._cut_off_since: Now | None = None
+
+    def was_asked(self, topic: str) -> bool:
+        """Whether a look-up of this topic ever ended."""
+        return topic in self._topics
+
+    def digest(self, topic: str) -> bytes:
+        """Of the answer that brought the topic's route; empty: none did, or it was that of the template."""
+        return self._topics.get(topic, _UNKNOWN).digest
+
+    def is_template(self, topic: str) -> bool:
+        """Whether its route is that of TBW102."""
+        return self._topics.get(topic, _UNKNOWN).is_template
+
+    def is_absent(self, topic: str) -> bool:
+        """Whether name servers say that there is no such topic."""
+        return self._topics.get(topic, _UNKNOWN).absent_since is not None
+
+    def is_new_failure(self, topic: str, error: NamekeeperError) -> bool:
+        """Whether the last thing that happened to this topic was anything else."""
+        return str(self._topics.get(topic, _UNKNOWN).error) != str(error)
+
+    def confirm(
+        self, topic: str, now: Now, namesrv_addr: str, *, digest: bytes = b"", is_template: bool = False
+    ) -> None:
+        """A name server gave the route that is in use."""
+        known = self._known(topic)
+        known.confirmed_at, known.namesrv_addr = now, namesrv_addr
+        known.digest, known.is_template = digest, is_template
+        known.absent_since = known.error = known.error_at = None
+        self._answered()
+
+    def absent(self, topic: str, now: Now) -> None:
+        """All name servers that answered say that there is no such topic."""
+        known = self._known(topic)
+        if known.absent_since is None:
+            known.absent_since = now
+        known.error = known.error_at = None
+        self._answered()
+
+    def failed(self, topic: str, now: Now, error: NamekeeperError) -> None:
+        """There was no answer, or none that can be used."""
+        known = self._known(topic)
+        known.error, known.error_at = error, now
+
+    def cut_off(self, now: Now, error: NamekeeperError) -> None:
+        """No name server answered."""
+        self._cut_off, self._cut_off_at = error, now
+        if self._cut_off_since is None:
+            self._cut_off_since = now
+
+    def of(self, topic: str, now: Now, *, has_route: bool) -> TopicKnowledge:
+        """Say what is known of a topic."""
+        known = self._topics.get(topic, _UNKNOWN)
+        confirmed_at = known.confirmed_at
+        error, error_at = known.error, known.error_at
+        if error is None and self._cut_off_at is not None and _is_later(self._cut_off_at, confirmed_at):
+            error, error_at = self._cut_off, self._cut_off_at
+        return TopicKnowledge(
+            topic=topic,
+            has_route=has_route,
+            is_template=known.is_template,
+            age_ms=None if confirmed_at is None else now.mono_ms - confirmed_at.mono_ms,
+            confirmed_at=confirmed_at,
+            namesrv_addr=known.namesrv_addr,
+            absent_since=known.absent_since,
+            error=error,
+            error_at=error_at,
+        )
+
+    def over_all(self, now: Now, namesrvs: tuple[NamesrvStatus, ...], *, topics: int) -> ClientStatus:
+        """Say what is known altogether."""
+        oldest = min(
+            (known.confirmed_at.mono_ms for known in self._topics.values() if known.confirmed_at is not None),
+            default=None,
+        )
+        return ClientStatus(
+            namesrvs=namesrvs,
+            topics=topics,
+            oldest_age_ms=None if oldest is None else now.mono_ms - oldest,
+            absent_topics=sum(known.absent_since is not None for known in self._topics.values()),
+            cut_off_since=self._cut_off_since,
+        )
+
+    def _known(self, topic: str) -> _Known:
+        return self._topics.setdefault(topic, _Known())
+
+    def _answered(self) -> None:
+        self._cut_off_since = None
+
+
+def _is_later(at: Now, than: Now | None) -> bool:
+    return than is None or at.mono_ms > than.mono_ms

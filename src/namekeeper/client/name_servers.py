@@ -1,0 +1,187 @@
+"""Asks name servers: the chosen one first, the others when it fails or takes its time (protocol.md 7.2).
+
+One look-up has one deadline. A name server that fails is followed by the next at once; one that is silent
+gets its share of the time left, then the next is asked *beside* it, so that a slow one can still win. So a
+dead one of two, whatever way it is dead, costs time and no answer; Java's client fails instead.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from namekeeper.client.namesrv_choice import NamesrvChoice
+from namekeeper.clock import Clock
+from namekeeper.errors import NoNameServerError, RemotingError, RemotingTimeoutError
+from namekeeper.model.now import Now
+
+__all__ = ["Answered", "NameServers", "NamesrvStatus"]
+
+T = TypeVar("T")
+
+Question = Callable[[str, int], Awaitable[T]]
+"""Asks the name server at an address within so many milliseconds; RemotingError: no good answer."""
+
+
+class Answered(Struct, Generic[T], frozen=True):
+    """An answer, and who gave it."""
+
+    namesrv_addr: str
+    value: T
+
+
+class NamesrvStatus(Struct, frozen=True):
+    """What this client knows of one name server."""
+
+    addr: str
+    is_chosen: bool
+    """Whether it is asked first."""
+    answered_at: Now | None
+    """When it last gave a good answer; None: never."""
+    failed_at: Now | None
+    error: RemotingError | None
+    """What came last instead of an answer."""
+
+
+class _Record(Struct):
+    answered_at: Now | None = None
+    failed_at: Now | None = None
+    error: RemotingError | None = None
+
+
+class NameServers:
+    """The name servers of one client, asked in the order of `choice`."""
+
+    def __init__(
+        self, choice: NamesrvChoice, *, clock: Clock, release: Callable[[str], object] = lambda _addr: None
+    ) -> None:
+        """Take the settings.
+
+        Args:
+            choice: whom to ask.
+            clock: the time.
+            release: told each address that left the list; closes its connection.
+        """
+        self._choice = choice
+        self._clock = clock
+        self._release = release
+        self._records: dict[str, _Record] = {}
+        self.why_none: RemotingError | None = None
+        """Why the list is empty, if it is."""
+
+    @property
+    def addrs(self) -> tuple[str, ...]:
+        """The list in use."""
+        return self._choice.addrs
+
+    def update(self, addrs: Iterable[str]) -> None:
+        """Use another list from now on; an empty one is ignored."""
+        for addr in self._choice.update(addrs):
+            self._release(addr)
+        self._records = {addr: self._record(addr) for addr in self._choice.addrs}
+
+    def status(self) -> tuple[NamesrvStatus, ...]:
+        """Which name servers answered when, in the order of the list."""
+        return tuple(
+            NamesrvStatus(
+                addr, addr == self._choice.chosen, record.answered_at, record.failed_at, record.error
+            )
+            for addr, record in ((addr, self._record(addr)) for addr in self._choice.addrs)
+        )
+
+    async def ask(self, question: Question[T], *, timeout_ms: int) -> Answered[T]:
+        """Return the first good answer.
+
+        Raises:
+            NoNameServerError: there is none within the time; it has the reason of each.
+        """
+        waiting = deque(self._choice.candidates())
+        attempts: dict[asyncio.Task[T], str] = {}
+        failures: dict[str, RemotingError] = {}
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_ms / 1000
+        try:
+            while waiting or attempts:
+                left = max(deadline - loop.time(), 0.001)
+                if waiting:
+                    addr = waiting.popleft()
+                    attempts[_start(question, addr, left)] = addr
+                patience = left / (len(waiting) + 1) if waiting else None
+                done, _ = await asyncio.wait(attempts, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    addr = attempts.pop(task)
+                    answer = self._take(addr, task, failures)
+                    if answer is not None:
+                        self._choice.answered(addr)
+                        self._note_slow(attempts)
+                        return answer
+        finally:
+            await _end(attempts)
+        if not failures and self.why_none is not None:
+            failures[self.why_none.addr] = self.why_none
+        raise NoNameServerError(failures)
+
+    async def ask_each(
+        self, addrs: Iterable[str], question: Question[T], *, timeout_ms: int
+    ) -> tuple[list[Answered[T]], dict[str, RemotingError]]:
+        """Ask several at once, whoever is chosen; return the good answers, and why others gave none."""
+        tasks = {_start(question, addr, timeout_ms / 1000): addr for addr in addrs}
+        failures: dict[str, RemotingError] = {}
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+            answers = [self._take(addr, task, failures) for task, addr in tasks.items()]
+        finally:
+            await _end(tasks)
+        return [answer for answer in answers if answer is not None], failures
+
+    def prefer(self, addr: str) -> None:
+        """Ask this one first from now on."""
+        self._choice.answered(addr)
+
+    def _take(
+        self, addr: str, task: asyncio.Task[T], failures: dict[str, RemotingError]
+    ) -> Answered[T] | None:
+        """Note how an attempt ended; return the answer if it is one."""
+        error = task.exception()
+        if error is None:
+            self._record(addr).answered_at = self._clock.now()
+            return Answered(addr, task.result())
+        if not isinstance(error, RemotingError):
+            raise error
+        failures[addr] = error
+        self._failed(addr, error)
+        return None
+
+    def _note_slow(self, attempts: dict[asyncio.Task[T], str]) -> None:
+        """Note who was asked and had said nothing when another answered."""
+        for task, addr in attempts.items():
+            if not task.done():
+                self._failed(
+                    addr, RemotingTimeoutError(addr, "no answer before another was asked and gave one")
+                )
+
+    def _failed(self, addr: str, error: RemotingError) -> None:
+        record = self._record(addr)
+        record.failed_at, record.error = self._clock.now(), error
+        self._choice.failed(addr)
+
+    def _record(self, addr: str) -> _Record:
+        return self._records.setdefault(addr, _Record())
+
+
+def _start(question: Question[T], addr: str, left_seconds: float) -> asyncio.Task[T]:
+    async def ask() -> T:
+        return await question(addr, max(int(left_seconds * 1000), 1))
+
+    return asyncio.get_running_loop().create_task(ask(), name=f"ask {addr}")
+
+
+async def _end(tasks: Iterable[asyncio.Task[T]]) -> None:
+    """Cancel what still runs and look at every end, so that no error is reported as unseen."""
+    tasks = tuple(tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
