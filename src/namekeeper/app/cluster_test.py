@@ -8,7 +8,6 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
 from msgspec import structs
 
@@ -16,18 +15,18 @@ from namekeeper.clock import Clock
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.messages.bodies import encode_topic_route
+from namekeeper.nsaddr import address_server_url, fetch_name_server_addresses
 from namekeeper.processor.dispatch import READERS, Reader
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 from namekeeper.processor.routing import no_route
 from namekeeper.processor.state import NameServerState
-from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.route.queries import topic_route
 from namekeeper.wire.codes import RequestCode, ResponseCode, version_ordinal
 from namekeeper.wire.command import RemotingCommand, Response
 
-__all__ = ["ClusterTest", "address_server_url"]
+__all__ = ["ClusterTest"]
 
 REFRESH_MS = 120_000
 """How long a list of name servers is used; Java's clients ask as often."""
@@ -40,7 +39,6 @@ LOOKUP_SECONDS = 3.0
 """For everything: who asked us gives up then."""
 MAX_UNDER_WAY = 64
 """Look-ups at once: unknown topics must not keep the server busy."""
-LIST_BYTES = 64 * 1024
 PASSED_ON = "__CLUSTER_TEST"
 """Ext field of requests that were passed on. They are not passed on again: two name servers that take each
 other for the other environment would never come to an end."""
@@ -57,7 +55,11 @@ class ClusterTest:
     def __init__(self, settings: NamesrvSettings, *, clock: Clock, tls: ssl.SSLContext | None = None) -> None:
         self.readers: Mapping[int, Reader] = {**READERS, RequestCode.GET_ROUTEINFO_BY_TOPIC: _read_route}
         """The handlers of `READERS`, with the one of request 105 replaced."""
-        self._url = address_server_url(settings)
+        self._url = address_server_url(
+            settings.namesrv_domain,
+            subgroup=settings.namesrv_domain_subgroup,
+            unit_name=settings.product_env_name or None,
+        )
         self._clock = clock
         self._client = RemotingClient(tls=tls, rpc_hook=_as_old_client)
         self._namesrv_addrs: list[str] = []
@@ -123,24 +125,17 @@ class ClusterTest:
             now_ms = self._clock.now().mono_ms
             if now_ms >= self._fetch_again_at_ms:
                 try:
-                    self._namesrv_addrs = [str(addr) for addr in parse_addresses(await _fetch(self._url))]
+                    self._namesrv_addrs = await fetch_name_server_addresses(
+                        self._url, timeout_seconds=FETCH_SECONDS
+                    )
                     self._fetch_again_at_ms = now_ms + REFRESH_MS
-                except (OSError, ConfigError) as error:
-                    why = str(error) or "no answer in time"
-                    self._warn("no list of name servers from %s: %s", self._url, why)
+                except ConfigError as error:
+                    self._warn("%s", error)
                     self._fetch_again_at_ms = now_ms + RETRY_MS
         return self._namesrv_addrs
 
     def _warn(self, message: str, *args: object) -> None:
         self._log_limit.log(logging.WARNING, f"clusterTest: {message}", *args)
-
-
-def address_server_url(settings: NamesrvSettings) -> str:
-    """Where the list of the unit's name servers is (protocol.md 6.8)."""
-    domain, unit = settings.namesrv_domain, settings.product_env_name
-    host = domain if ":" in domain else f"{domain}:8080"
-    suffix = f"-{unit}?nofix=1" if unit else ""
-    return f"http://{host}/rocketmq/{settings.namesrv_domain_subgroup}{suffix}"
 
 
 def _read_route(state: NameServerState, request: RemotingCommand) -> Response:
@@ -158,25 +153,3 @@ def _read_route(state: NameServerState, request: RemotingCommand) -> Response:
 
 def _as_old_client(_addr: str, request: RemotingCommand) -> None:
     request.version = _LEGACY_VERSION
-
-
-async def _fetch(url: str) -> str:
-    """First line of a page.
-
-    Raises:
-        OSError: there is none; TimeoutError is one too.
-    """
-    # A fifth of a second to import, and hardly ever needed.
-    aiohttp = await asyncio.to_thread(import_module, "aiohttp")
-    try:
-        async with (
-            asyncio.timeout(FETCH_SECONDS),
-            aiohttp.ClientSession() as session,
-            session.get(url) as response,
-        ):
-            if response.status != 200:
-                raise ConnectionError(f"status {response.status}")
-            text: bytes = await response.content.read(LIST_BYTES)
-    except (aiohttp.ClientError, ValueError) as error:
-        raise ConnectionError(str(error)) from None
-    return text.decode(errors="replace").strip().partition("\n")[0]
