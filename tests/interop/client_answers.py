@@ -25,9 +25,9 @@ from namekeeper.client.publish_info import topic_publish_info, topic_subscribe_i
 from namekeeper.client.queue_selection import ThreadLocalIndex
 from namekeeper.client.route_change import is_route_changed
 from namekeeper.client.static_endpoints import static_endpoints
-from namekeeper.client.topic_name import check_send_topic
 from namekeeper.errors import NamekeeperError
 from namekeeper.model.route import TopicRouteData
+from namekeeper.topic_name import check_send_topic
 from tests.interop.client_cases import Case
 
 __all__ = ["REFUSED", "ours"]

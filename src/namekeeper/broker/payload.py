@@ -25,6 +25,7 @@ from namekeeper.wire.command import OUR_VERSION, RemotingCommand, request
 
 __all__ = [
     "broker_heartbeat_request",
+    "encoded_register_broker_request",
     "query_data_version_request",
     "register_broker_request",
     "unregister_broker_request",
@@ -46,8 +47,16 @@ def register_broker_request(
     """
     encoded = encode_registration_body(body, compressed=compressed, version=version)
     complete = structs.replace(header, compressed=compressed, body_crc32=masked_crc32(encoded))
-    fields = encode_register_broker_header(complete)
-    return request(RequestCode.REGISTER_BROKER, fields, encoded, version=version)
+    return encoded_register_broker_request(complete, encoded, version=version)
+
+
+def encoded_register_broker_request(
+    header: RegisterBrokerHeader, encoded: bytes, *, version: int = OUR_VERSION
+) -> RemotingCommand:
+    """Build REGISTER_BROKER (103) around an encoded body, whose form and checksum the header says."""
+    return request(
+        RequestCode.REGISTER_BROKER, encode_register_broker_header(header), encoded, version=version
+    )
 
 
 def unregister_broker_request(header: UnRegisterBrokerRequestHeader) -> RemotingCommand:

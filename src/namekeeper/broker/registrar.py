@@ -1,109 +1,300 @@
-"""Registers one broker with every name server in parallel, and unregisters it (protocol.md 6.4, 6.6).
+"""Keeps one broker registered with every name server for as long as it lives (protocol.md 6).
 
-The connection that carries the registrations must stay open for as long as the broker lives: when it closes,
-the name server removes the broker (trap T23).
+The connections that carry the registrations are the broker's life: when they close, name servers remove the
+broker (trap T23). So each registrar has a client of its own, and closes it last.
 """
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Self
 
-from msgspec import Struct
+from msgspec import structs
 
-from namekeeper.broker.payload import register_broker_request, unregister_broker_request
-from namekeeper.errors import RemotingError, ResponseError
-from namekeeper.messages.bodies import decode_kv_table
-from namekeeper.messages.fields import decode_header
-from namekeeper.messages.register_broker_body import RegisterBrokerBody
-from namekeeper.messages.registration import RegisterBrokerResponseHeader, UnRegisterBrokerRequestHeader
-from namekeeper.model.registration import RegisterBrokerHeader
-from namekeeper.remoting.client import RemotingClient
-from namekeeper.wire.codes import ResponseCode
-from namekeeper.wire.command import RemotingCommand
+from namekeeper.broker.connecting import make_broker_client
+from namekeeper.broker.heartbeats import Heartbeats
+from namekeeper.broker.lane import BrokerClient, RegisterBrokerResult
+from namekeeper.broker.lanes import Lanes, Started, split_addresses
+from namekeeper.broker.pace import Pace, Sleep
+from namekeeper.broker.registration import BrokerState, Registration
+from namekeeper.broker.settings import MIN_PERIOD_MS, BrokerSettings
+from namekeeper.broker.tasks import Tasks
+from namekeeper.broker.topic_config_manager import TopicConfigManager
+from namekeeper.clock import Clock, SystemClock
+from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.model.broker import MASTER_ID
+from namekeeper.model.topic import TopicConfig
+from namekeeper.nsaddr import AddressServer
 
-__all__ = ["BrokerRegistrar", "RegisterBrokerResult"]
+__all__ = ["BrokerRegistrar"]
 
-REGISTER_BROKER_TIMEOUT_MS = 24_000
-UNREGISTER_BROKER_TIMEOUT_MS = 3_000
-
-
-class RegisterBrokerResult(Struct, frozen=True):
-    """What one name server said."""
-
-    namesrv_addr: str
-    master_addr: str | None = None
-    """For a slave: its master, if that is live."""
-    ha_server_addr: str | None = None
-    order_topic_config: dict[str, str] | None = None
-    """Topic -> order configuration; None when the name server sent no table."""
-    error: RemotingError | None = None
-    """Why there is no answer; the other members are empty then."""
+_log = logging.getLogger("namekeeper.broker")
 
 
 class BrokerRegistrar:
-    """One broker's registrations; the client must be used for nothing else that may be closed before it."""
+    """One broker's registrations; an async context manager: registered inside, unregistered after.
+
+    A name server that can't be reached is in the results, and is tried again each period.
+    """
 
     def __init__(
-        self, client: RemotingClient, namesrv_addrs: Sequence[str], header: RegisterBrokerHeader
+        self,
+        settings: BrokerSettings,
+        topics: TopicConfigManager | Iterable[TopicConfig] = (),
+        *,
+        client: BrokerClient | None = None,
+        on_result: Callable[[RegisterBrokerResult], object] | None = None,
+        clock: Clock | None = None,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._client = client
-        self._namesrv_addrs = tuple(namesrv_addrs)
-        self._header = header
+        """Connect nothing yet.
+
+        Args:
+            settings: the broker, and where its name servers are.
+            topics: what it has; a manager from `TopicConfigManager.open` keeps them on disk.
+            client: as `make_broker_client` makes it; this broker's alone, and closed with it.
+            on_result: gets each result as it comes; must not block.
+            clock: counts the periods, and stamps data versions unless `topics` is a manager.
+            sleep: waits between registrations.
+
+        Raises:
+            ConfigError: no address, or one that can't be used.
+            TopicNameError: a topic whose name can't be sent.
+        """
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._sleep = sleep
+        self.topics = (
+            topics
+            if isinstance(topics, TopicConfigManager)
+            else TopicConfigManager(topics, clock=self._clock)
+        )
+        """The topics; change them through this registrar, so that name servers hear of it."""
+        self.master_addr: str | None = None
+        """Of a slave: where its master is, by the last registration; None while there is none."""
+        self.ha_server_addr: str | None = None
+        """Of a slave: where that master lets it replicate; the last that was known."""
+        addrs = split_addresses(settings.namesrv_addr)
+        if not addrs and not settings.address_server:
+            raise ConfigError("no name server: set namesrv_addr to host:port;host:port, or address_server")
+        self._client: BrokerClient = client or make_broker_client(settings)
+        self._registrations, self._keeping = Tasks(), Tasks()
+        self._lanes = Lanes(self._client, self._registrations, on_result)
+        self._lanes.replace(addrs)
+        self._changing = asyncio.Lock()
+        self._is_registered = False
+        self._is_closed = False
+
+    async def __aenter__(self) -> Self:
+        """Register and go on registering; returns when every name server had its time.
+
+        Raises:
+            ConfigError: there is only an address server, and it gives no list.
+        """
+        try:
+            if self._settings.address_server:
+                await self._ask_address_server(self._settings.address_server)
+            await self.register_broker_all()
+        except BaseException:
+            await self.abort()
+            raise
+        self._is_registered = True
+        self._keeping.start(self._register_again_and_again())
+        if self._settings.enable_slave_acting_master:
+            self._keeping.start(self._send_heartbeats())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def settings(self) -> BrokerSettings:
+        """The broker as it is now: its id and permission may have changed."""
+        return self._settings
+
+    @property
+    def namesrv_addrs(self) -> list[str]:
+        """The name servers of now."""
+        return self._lanes.namesrv_addrs
+
+    @property
+    def last_results(self) -> Mapping[str, RegisterBrokerResult]:
+        """Name server -> what became of the last registration there, if there was one."""
+        return self._lanes.last_results()
+
+    # Registering.
 
     async def register_broker_all(
-        self,
-        body: RegisterBrokerBody,
-        *,
-        compressed: bool = False,
-        timeout_ms: int = REGISTER_BROKER_TIMEOUT_MS,
+        self, *, check_order_config: bool = True, oneway: bool = False, force: bool = True
     ) -> list[RegisterBrokerResult]:
-        """Register with every name server at once, with the same bytes; a dead one delays nobody.
+        """Register all topics with every name server at once, with the same bytes.
+
+        Args:
+            check_order_config: mark topics as ordered if a name server's answer says so.
+            oneway: want no answers.
+            force: otherwise only where the name server's data version differs.
 
         Returns:
-            A result for each name server, in the order of their addresses; none is raised.
+            A result for each name server, in the order of their addresses; none is raised. Complete after
+            `register_broker_timeout_ms` at the latest.
         """
-        request = register_broker_request(self._header, body, compressed=compressed)
-        return await asyncio.gather(
-            *(self._register(namesrv_addr, request, timeout_ms) for namesrv_addr in self._namesrv_addrs)
-        )
+        started = self._lanes.start(Registration(self._state(), force=force, oneway=oneway))
+        return await self._finish(started, check_order_config=check_order_config)
 
-    async def unregister_broker_all(
-        self, *, timeout_ms: int = UNREGISTER_BROKER_TIMEOUT_MS
-    ) -> dict[str, RemotingError | None]:
-        """Unregister from every name server, one after the other as Java does; failures are returned."""
-        header = self._header
-        request = unregister_broker_request(
-            UnRegisterBrokerRequestHeader(
-                header.broker_name, header.broker_addr, header.cluster_name, header.broker_id
-            )
-        )
-        results: dict[str, RemotingError | None] = {}
-        for namesrv_addr in self._namesrv_addrs:
-            try:
-                await self._ask(namesrv_addr, request, timeout_ms)
-                results[namesrv_addr] = None
-            except RemotingError as error:
-                results[namesrv_addr] = error
-        return results
+    async def need_register(self) -> dict[str, bool | RemotingError]:
+        """Ask every name server whether it lacks this version of the broker (protocol.md 6.3)."""
+        return await self._lanes.needs(self._state())
 
-    async def _register(
-        self, namesrv_addr: str, request: RemotingCommand, timeout_ms: int
-    ) -> RegisterBrokerResult:
+    async def update_topic_config(self, *configs: TopicConfig) -> list[RegisterBrokerResult]:
+        """Add or change topics and tell every name server at once; only these travel where that is enough.
+
+        Raises:
+            TopicNameError: a name that RocketMQ forbids; nothing has changed.
+            ConfigError: the change could not be stored; nothing has changed.
+        """
+        async with self._changing:
+            before = self.topics.data_version
+            await self.topics.update_topic_config(*configs)
+            started = self._lanes.start(Registration(self._state(), changed=configs, before=before))
+        return await self._finish(started, check_order_config=True)
+
+    async def delete_topic_config(self, topic: str) -> bool:
+        """Forget a topic; name servers are not told, as in Java: they keep it until asked to delete it.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            ConfigError: the change could not be stored; nothing has changed.
+        """
+        async with self._changing:
+            return await self.topics.delete_topic_config(topic)
+
+    async def change_broker_permission(self, broker_permission: int) -> list[RegisterBrokerResult]:
+        """Allow or forbid reading and writing for the whole broker, and tell every name server.
+
+        Raises:
+            ConfigError: the new version could not be stored; nothing has changed.
+        """
+        async with self._changing:
+            await self.topics.next_version()
+            self._settings = structs.replace(self._settings, broker_permission=broker_permission)
+            started = self._lanes.start(Registration(self._state()))
+        return await self._finish(started, check_order_config=False)
+
+    async def change_role(
+        self, broker_id: int, *, state_version: int | None = None
+    ) -> list[RegisterBrokerResult]:
+        """Become master (0) or a slave, and tell every name server.
+
+        Args:
+            broker_id: from now on.
+            state_version: see `TopicConfigManager.next_version`.
+
+        Raises:
+            ConfigError: an id below 0, or the new version could not be stored; nothing has changed.
+        """
+        settings = structs.replace(self._settings, broker_id=broker_id)
+        async with self._changing:
+            if state_version is not None:
+                await self.topics.next_version(state_version=state_version)
+            self._settings = settings
+            started = self._lanes.start(Registration(self._state()))
+        return await self._finish(started, check_order_config=True)
+
+    async def update_name_server_address_list(self, namesrv_addr: str) -> None:
+        """Register with new name servers at once, unregister from those that are gone from the list.
+
+        Raises:
+            ConfigError: the list is empty, or has an address that can't be used; nothing has changed.
+        """
+        addrs = split_addresses(namesrv_addr)
+        if not addrs:
+            raise ConfigError("the new list of name servers is empty: give host:port;host:port")
+        added, gone = self._lanes.replace(addrs)
+        await self._finish(self._lanes.start(Registration(self._state()), added), check_order_config=True)
+        await self._lanes.unregister(self._state(), gone)
+        for lane in gone:
+            self._client.release(lane.namesrv_addr)
+
+    # The end.
+
+    async def close(self) -> dict[str, RemotingError | None]:
+        """Unregister from one name server after the other, as Java does; may be called twice.
+
+        Returns:
+            Name server -> why it could not be told, or None. Each has `unregister_broker_timeout_ms`.
+        """
+        if self._is_closed:
+            return {}
+        self._is_closed = True
         try:
-            answer = await self._ask(namesrv_addr, request, timeout_ms)
-        except RemotingError as error:
-            return RegisterBrokerResult(namesrv_addr, error=error)
-        fields = decode_header(RegisterBrokerResponseHeader, answer.ext_fields)
-        return RegisterBrokerResult(
-            namesrv_addr,
-            master_addr=fields.master_addr,
-            ha_server_addr=fields.ha_server_addr,
-            order_topic_config=decode_kv_table(answer.body) if answer.body else None,
-        )
+            await self._keeping.cancel()
+            # What is on its way arrives before the unregistration, or not at all.
+            await self._registrations.wait(timeout_ms=self._settings.unregister_broker_timeout_ms)
+            await self._registrations.cancel()
+            return await self._lanes.unregister(self._state())
+        finally:
+            await self._client.close()
 
-    async def _ask(self, namesrv_addr: str, request: RemotingCommand, timeout_ms: int) -> RemotingCommand:
-        answer = await self._client.invoke(
-            namesrv_addr, request.code, request.ext_fields, request.body, timeout_ms=timeout_ms
-        )
-        if answer.code != ResponseCode.SUCCESS:
-            raise ResponseError(namesrv_addr, answer.code, answer.remark)
-        return answer
+    async def hang(self) -> None:
+        """Send nothing any more over connections that stay open, as a process that hangs."""
+        await self._keeping.cancel()
+        await self._registrations.cancel()
+
+    async def abort(self) -> None:
+        """End as a crash does: connections close, nobody is told."""
+        self._is_closed = True
+        await self.hang()
+        await self._client.close()
+
+    # A registration under way.
+
+    def _state(self) -> BrokerState:
+        return BrokerState(self._settings, self.topics.table, self.topics.data_version)
+
+    async def _finish(self, started: Started, *, check_order_config: bool) -> list[RegisterBrokerResult]:
+        async def use(result: RegisterBrokerResult) -> None:
+            if self._settings.broker_id != MASTER_ID:
+                self.master_addr = result.master_addr
+                self.ha_server_addr = result.ha_server_addr or self.ha_server_addr
+            if check_order_config and result.order_topic_config is not None:
+                await self._mark_ordered(result.order_topic_config)
+
+        return await self._lanes.finish(started, use)
+
+    async def _mark_ordered(self, order_topic_config: Mapping[str, str]) -> None:
+        """Only brokers read the mark, so name servers learn the new version with the next registration."""
+        try:
+            await self.topics.update_order_topic_config(order_topic_config, is_five=self._settings.is_five)
+        except ConfigError as error:
+            _log.warning("the marks of ordered topics could not be stored: %s", error)
+
+    # What runs until the end.
+
+    async def _register_again_and_again(self) -> None:
+        pace = Pace(self._settings.period_ms, first_ms=MIN_PERIOD_MS, clock=self._clock, sleep=self._sleep)
+        while True:
+            await pace.next()
+            # Not awaited: a name server that answers late must not delay the next one for the others.
+            self._registrations.start(self.register_broker_all(force=self._settings.force_register))
+
+    async def _send_heartbeats(self) -> None:
+        interval_ms = self._settings.broker_heartbeat_interval_ms
+        heartbeats = Heartbeats(self._client, lambda: self.namesrv_addrs, self._state)
+        await heartbeats.run(Pace(interval_ms, first_ms=interval_ms, clock=self._clock, sleep=self._sleep))
+
+    async def _ask_address_server(self, url: str) -> None:
+        """Ask for the first list, and go on asking; without an answer a list that was given will do."""
+        address_server = AddressServer(url, self._listed, sleep=self._sleep)
+        await address_server.ask()
+        if address_server.failure is not None and not self.namesrv_addrs:
+            raise address_server.failure
+        self._keeping.start(address_server.keep_asking())
+
+    def _listed(self, namesrv_addrs: list[str]) -> None:
+        if not self._is_registered:
+            self._lanes.replace(namesrv_addrs)
+        elif set(namesrv_addrs) != set(self.namesrv_addrs):
+            _log.info("the address server lists other name servers now: %s", ";".join(namesrv_addrs))
+            self._registrations.start(self.update_name_server_address_list(";".join(namesrv_addrs)))

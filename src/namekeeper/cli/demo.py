@@ -4,36 +4,48 @@ import asyncio
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import click
+from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
 from namekeeper.admin import operations
 from namekeeper.admin.operations import Namesrv
-from namekeeper.broker.registrar import BrokerRegistrar
 from namekeeper.errors import NamekeeperError, ResponseError
-from namekeeper.messages.register_broker_body import RegisterBrokerBody
+from namekeeper.fleet.churn import Kind
+from namekeeper.fleet.fleet import STAND_IN, Fleet
+from namekeeper.fleet.plan import Die, FleetPlan, FleetSettings, Hang, PlannedBroker, Stop
 from namekeeper.model.perm import format_perm
-from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import TopicConfig
-from namekeeper.model.version import DataVersion
 from namekeeper.remoting.client import RemotingClient
 
 __all__ = ["demo"]
 
 BOOT = "The Name Server boot success."
 TOPICS = ("orders", "payments", "shipments")
-FLEET = (("broker-a", 0), ("broker-a", 1), ("broker-b", 0), ("broker-b", 1))
-"""Broker name and id: two masters, each with a slave."""
-FIRST_PORT = 20_911
-"""Nothing listens there: a name server never connects to a broker's address."""
-HEARTBEAT_TIMEOUT_MS = 2_000
-"""What the fleet asks for, so that a broker that falls silent is expired while one watches."""
+FLEET = {
+    (name, broker_id): PlannedBroker("demo", name, broker_id, f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}")
+    for name, broker_id, port in (
+        ("broker-a", 0, 20_911),
+        ("broker-a", 1, 20_921),
+        ("broker-b", 0, 20_931),
+        ("broker-b", 1, 20_941),
+    )
+}
+"""Broker name and id: two masters, each with a slave. Nothing listens there: a name server never connects to
+a broker's address to register it."""
+IN_A_HURRY = structs.replace(
+    STAND_IN,
+    enable_slave_acting_master=True,
+    broker_heartbeat_interval_ms=500,
+    broker_not_active_timeout_ms=2_000,
+)
+"""So that a broker that falls silent is expired while one watches."""
 PATIENCE_S = 20.0
 LOOK_S = 0.1
 
@@ -50,42 +62,6 @@ def demo() -> None:
         sys.exit(1)
 
 
-class _Broker:
-    """One broker of the fleet: its own connections, which are its life line."""
-
-    def __init__(
-        self, client: RemotingClient, name: str, broker_id: int, port: int, namesrvs: list[str]
-    ) -> None:
-        self.name = name
-        self.client = client
-        self.addr = f"127.0.0.1:{port}"
-        self.header = RegisterBrokerHeader(
-            broker_name=name,
-            broker_addr=self.addr,
-            cluster_name="demo",
-            ha_server_addr=f"127.0.0.1:{port + 1}",
-            broker_id=broker_id,
-            heartbeat_timeout_ms=HEARTBEAT_TIMEOUT_MS,
-            enable_acting_master=False,
-        )
-        self.registrar = BrokerRegistrar(client, namesrvs, self.header)
-        self._body = RegisterBrokerBody(
-            data_version=DataVersion(counter=1, timestamp=1_700_000_000_000),
-            topics=tuple(TopicConfig(topic, read_queue_nums=4, write_queue_nums=4) for topic in TOPICS),
-        )
-
-    async def register(self) -> None:
-        for result in await self.registrar.register_broker_all(self._body):
-            if result.error is not None:
-                raise result.error
-
-    async def keep_registering(self) -> None:
-        """A real broker registers every 30 s; this one is in a hurry, as everything here is."""
-        while True:
-            await asyncio.sleep(HEARTBEAT_TIMEOUT_MS / 4000)
-            await self.register()
-
-
 class _Demo:
     """The story, a step at a time."""
 
@@ -94,8 +70,8 @@ class _Demo:
         self._home = home
         self._stack = AsyncExitStack()
         self._namesrvs: list[Namesrv] = []
-        self._lives: dict[str, tuple[_Broker, asyncio.Task[None]]] = {}
-        """Broker name and id -> the broker, and the task in which it registers again and again."""
+        self._fleet: Fleet
+        """From the step on in which it starts."""
 
     async def run(self) -> None:
         async with self._stack:
@@ -117,33 +93,30 @@ class _Demo:
 
     async def _start_brokers(self) -> None:
         self._step("Four brokers register with both: two masters, each with a slave")
-        addrs = [namesrv.addr for namesrv in self._namesrvs]
-        for number, (name, broker_id) in enumerate(FLEET):
-            client = await self._stack.enter_async_context(RemotingClient())
-            broker = _Broker(client, name, broker_id, FIRST_PORT + 10 * number, addrs)
-            await broker.register()
-            life = await self._stack.enter_async_context(_running(broker))
-            self._lives[f"{name}:{broker_id}"] = (broker, life)
+        topics = tuple(TopicConfig(topic, read_queue_nums=4, write_queue_nums=4) for topic in TOPICS)
+        plan = FleetPlan(FleetSettings(namesrvs=2), tuple(FLEET.values()), {"demo": topics}, ())
+        addrs = ";".join(namesrv.addr for namesrv in self._namesrvs)
+        self._fleet = await self._stack.enter_async_context(Fleet(plan, addrs, template=IN_A_HURRY))
+        if self._fleet.summary.last_failure is not None:
+            raise NamekeeperError(self._fleet.summary.last_failure)
         self._show(await operations.topic_route(self._namesrvs[0], TOPICS[0]), self._namesrvs[0])
 
     async def _stop_slave(self) -> None:
         self._step("The slave of broker-a stops cleanly: it unregisters")
-        slave, life = self._lives["broker-a:1"]
-        life.cancel()
-        await slave.registrar.unregister_broker_all()
+        slave = FLEET["broker-a", 1]
+        await self._fleet.perform(Stop(0, Kind.STOPS, slave.broker_addr))
         await self._show_without(slave, self._namesrvs[:1])
 
     async def _kill_master(self) -> None:
         self._step("The master of broker-b dies: its connections break, both name servers know at once")
-        master, life = self._lives["broker-b:0"]
-        life.cancel()
-        await master.client.close()
+        master = FLEET["broker-b", 0]
+        await self._fleet.perform(Die(0, Kind.DEATHS, master.broker_addr))
         await self._show_without(master, self._namesrvs)
 
     async def _silence_master(self) -> None:
         self._step("The master of broker-a hangs: connected but silent, it expires")
-        master, life = self._lives["broker-a:0"]
-        life.cancel()
+        master = FLEET["broker-a", 0]
+        await self._fleet.perform(Hang(0, Kind.HANGS, master.broker_addr))
         await self._show_without(master, self._namesrvs[:1])
 
     async def _ask_for_unknown_topic(self) -> None:
@@ -153,9 +126,9 @@ class _Demo:
         except ResponseError as error:
             self._console.print(f"   [yellow]code {error.code}[/] {(error.remark or '').splitlines()[0]}")
 
-    async def _show_without(self, broker: _Broker, namesrvs: list[Namesrv]) -> None:
+    async def _show_without(self, broker: PlannedBroker, namesrvs: list[Namesrv]) -> None:
         for namesrv in namesrvs:
-            self._show(await _route_without(namesrv, broker.addr), namesrv)
+            self._show(await _route_without(namesrv, broker.broker_addr), namesrv)
 
     def _step(self, text: str) -> None:
         self._console.print(f"\n[bold cyan]>[/] {text}")
@@ -193,17 +166,6 @@ async def _route_without(namesrv: Namesrv, addr: str) -> TopicRouteData:
     raise NamekeeperError(
         f"{addr} is still in the route of {TOPICS[0]} at {namesrv.addr} after {PATIENCE_S:g} s"
     )
-
-
-@asynccontextmanager
-async def _running(broker: _Broker) -> AsyncIterator[asyncio.Task[None]]:
-    """A task in which the broker registers again and again."""
-    task = asyncio.create_task(broker.keep_registering())
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from namekeeper.client.message_queue import MessageQueue
 from namekeeper.client.producer import UpdateRoute
-from namekeeper.client.topic_name import check_topic
+from namekeeper.topic_name import check_topic
 
 __all__ = ["RETRY_GROUP_TOPIC_PREFIX", "Consumer"]
 

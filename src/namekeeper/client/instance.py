@@ -17,12 +17,12 @@ from namekeeper.client.polling import Poller, Timing
 from namekeeper.client.producer import DEFAULT_TOPIC_QUEUE_NUMS, Producer, publish_queues_of
 from namekeeper.client.publish_info import topic_publish_info, topic_subscribe_info
 from namekeeper.client.route_updates import RouteUpdates
-from namekeeper.client.topic_name import check_topic
 from namekeeper.errors import ConfigError, NoNameServerError, NoRouteError, RemotingConnectError
 from namekeeper.model.route import TopicRouteData
 from namekeeper.nsaddr import AddressServer
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.topic_name import check_topic
 
 __all__ = ["MQClientInstance"]
 

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from namekeeper.client.message_queue import MessageQueue
 from namekeeper.client.publish_info import TopicPublishInfo
-from namekeeper.client.topic_name import check_topic
 from namekeeper.errors import NoRouteError
+from namekeeper.topic_name import check_topic
 
 __all__ = ["DEFAULT_TOPIC_QUEUE_NUMS", "Producer", "UpdateRoute", "publish_queues_of"]
 

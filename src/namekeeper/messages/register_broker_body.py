@@ -4,9 +4,11 @@ JSON is strict: every key quoted and spelled as Java does, no `null` (trap T56).
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import add, attrgetter
+from struct import Struct as BinaryStruct
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from namekeeper.messages.bodies import encode_data_version, encode_mapping
 from namekeeper.messages.registration_body import MAPPING_SECTION_VERSION
@@ -15,12 +17,19 @@ from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.command import OUR_VERSION
 
-__all__ = ["RegisterBrokerBody", "encode_registration_body"]
+__all__ = ["RegisterBrokerBody", "encode_registration_body", "encode_topic_config_table"]
 
 _encode = json.Encoder().encode
 _BOOLS = {False: b"false", True: b"true"}
+_encode_sorted = json.Encoder(order="sorted").encode
+"""Members by name, as Java writes them."""
+_name_of: Callable[[TopicConfig], str] = attrgetter("topic_name")
 _ZLIB_LEVEL = 9
 """Java's, so that the bytes are the same."""
+_LARGE_BYTES = 1 << 20
+_LARGE_ZLIB_LEVEL = 6
+"""Above this size: level 9 takes three times as long, for a few per cent. Name servers read every level."""
+_INT32: Callable[[int], bytes] = BinaryStruct(">i").pack
 
 
 class RegisterBrokerBody(Struct, frozen=True):
@@ -45,7 +54,8 @@ def encode_registration_body(
     """
     has_mappings = version >= MAPPING_SECTION_VERSION
     if compressed:
-        return zlib.compress(_sections(body, has_mappings=has_mappings, standard=standard), _ZLIB_LEVEL)
+        sections = _sections(body, has_mappings=has_mappings, standard=standard)
+        return zlib.compress(sections, _ZLIB_LEVEL if len(sections) <= _LARGE_BYTES else _LARGE_ZLIB_LEVEL)
     wrapper = _wrapper_5x(body, standard=standard) if has_mappings else _wrapper_4x(body)
     return b'{"filterServerList":%b,"topicConfigSerializeWrapper":%b}' % (
         _encode(body.filter_servers),
@@ -53,10 +63,28 @@ def encode_registration_body(
     )
 
 
+def encode_topic_config_table(topics: Sequence[TopicConfig], *, has_attributes: bool = True) -> bytes:
+    """Write topics as the object that maps names to them: in registrations, and in a broker's `topics.json`.
+
+    Args:
+        topics: Each name once.
+        has_attributes: False before 5.0, when there were none.
+    """
+    if not has_attributes:
+        topics = [structs.replace(topic, attributes={}) if topic.attributes else topic for topic in topics]
+    # Written as one list of names and topics in turn, at a third of what an item at a time costs. A quote in
+    # a text is escaped, so what is replaced here stands nowhere but between a name and its topic.
+    pairs: list[str | TopicConfig] = [""] * (2 * len(topics))
+    pairs[::2] = map(_name_of, topics)
+    pairs[1::2] = topics
+    members = _encode_sorted(pairs)[1:-1].replace(b'",{"attributes"', b'":{"attributes"')
+    return b"{%b}" % (members if has_attributes else members.replace(b'{"attributes":{},', b"{"))
+
+
 def _wrapper_4x(body: RegisterBrokerBody) -> bytes:
     return b'{"dataVersion":%b,"topicConfigTable":%b}' % (
         _data_version_4x(body.data_version),
-        _object((topic.topic_name, _topic_config(topic, b"")) for topic in body.topics),
+        encode_topic_config_table(body.topics, has_attributes=False),
     )
 
 
@@ -67,27 +95,8 @@ def _wrapper_5x(body: RegisterBrokerBody, *, standard: bool) -> bytes:
     ) % (
         encode_data_version(body.data_version),
         encode_data_version(body.mapping_data_version),
-        _object(
-            (topic.topic_name, _topic_config(topic, b'"attributes":%b,' % _encode(topic.attributes)))
-            for topic in body.topics
-        ),
+        encode_topic_config_table(body.topics),
         _object((mapping.topic, encode_mapping(mapping, standard=standard)) for mapping in body.mappings),
-    )
-
-
-def _topic_config(topic: TopicConfig, attributes: bytes) -> bytes:
-    return (
-        b'{%b"order":%b,"perm":%d,"readQueueNums":%d,"topicFilterType":%b,'
-        b'"topicName":%b,"topicSysFlag":%d,"writeQueueNums":%d}'
-    ) % (
-        attributes,
-        _BOOLS[topic.order],
-        topic.perm,
-        topic.read_queue_nums,
-        _encode(topic.topic_filter_type),
-        _encode(topic.topic_name),
-        topic.topic_sys_flag,
-        topic.write_queue_nums,
     )
 
 
@@ -103,7 +112,7 @@ def _sections(body: RegisterBrokerBody, *, has_mappings: bool, standard: bool) -
     version = encode_data_version(body.data_version) if has_mappings else _data_version_4x(body.data_version)
     sections = [
         _item(version),
-        _items(_topic_string(topic, has_attributes=has_mappings) for topic in body.topics),
+        _topic_strings(body.topics, has_attributes=has_mappings),
         _item(_encode(body.filter_servers)),
     ]
     if has_mappings:
@@ -111,21 +120,40 @@ def _sections(body: RegisterBrokerBody, *, has_mappings: bool, standard: bool) -
     return b"".join(sections)
 
 
-def _topic_string(topic: TopicConfig, *, has_attributes: bool) -> bytes:
-    text = b"%b %d %d %d %b" % (
-        topic.topic_name.encode(),
-        topic.read_queue_nums,
-        topic.write_queue_nums,
-        topic.perm,
-        topic.topic_filter_type.encode(),
-    )
-    return b"%b %b" % (text, _encode(topic.attributes)) if has_attributes else text
+def _topic_strings(topics: Sequence[TopicConfig], *, has_attributes: bool) -> bytes:
+    """Write section 2; a column at a time, because that runs in C."""
+    names = [topic.topic_name.encode() for topic in topics]
+    tails = list(map(_Tails(has_attributes=has_attributes).of, topics))
+    pieces = [b""] * (3 * len(topics))
+    pieces[::3] = map(_INT32, map(add, map(len, names), map(len, tails)))
+    pieces[1::3] = names
+    pieces[2::3] = tails
+    return _INT32(len(topics)) + b"".join(pieces)
+
+
+class _Tails:
+    """What follows the name in a topic string; nearly all topics of a broker share a few of them."""
+
+    def __init__(self, *, has_attributes: bool) -> None:
+        self._known: dict[tuple[int, int, int, str], bytes] = {}
+        self._empty = b" {}" if has_attributes else b""
+        self._has_attributes = has_attributes
+
+    def of(self, topic: TopicConfig) -> bytes:
+        """Return the tail of one topic."""
+        key = (topic.read_queue_nums, topic.write_queue_nums, topic.perm, topic.topic_filter_type)
+        tail = self._known.get(key)
+        if tail is None:
+            tail = self._known[key] = b" %d %d %d %b" % (*key[:3], key[3].encode()) + self._empty
+        if topic.attributes and self._has_attributes:
+            return tail[:-2] + _encode(topic.attributes)
+        return tail
 
 
 def _items(items: Iterable[bytes]) -> bytes:
     encoded = [_item(item) for item in items]
-    return len(encoded).to_bytes(4) + b"".join(encoded)
+    return _INT32(len(encoded)) + b"".join(encoded)
 
 
 def _item(item: bytes) -> bytes:
-    return len(item).to_bytes(4) + item
+    return _INT32(len(item)) + item

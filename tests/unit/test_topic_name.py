@@ -2,13 +2,13 @@
 
 import pytest
 
-from namekeeper.client.topic_name import (
+from namekeeper.errors import TopicNameError
+from namekeeper.topic_name import (
     NOT_ALLOWED_SEND_TOPICS,
     TOPIC_MAX_LENGTH,
     check_send_topic,
     check_topic,
 )
-from namekeeper.errors import TopicNameError
 
 LEGAL = [
     "t",

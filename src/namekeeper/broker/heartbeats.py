@@ -1,0 +1,75 @@
+"""The signs of life of a broker in acting-master mode: one each second (protocol.md 6.7)."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from namekeeper.broker.lane import BrokerClient, send
+from namekeeper.broker.pace import Pace
+from namekeeper.broker.payload import broker_heartbeat_request
+from namekeeper.broker.registration import BrokerState
+from namekeeper.errors import RemotingError
+from namekeeper.messages.registration import BrokerHeartbeatRequestHeader
+from namekeeper.wire.command import RemotingCommand
+
+__all__ = ["Heartbeats"]
+
+
+class Heartbeats:
+    """Sends heartbeats; a name server that doesn't take one gets the next, and delays nobody."""
+
+    def __init__(
+        self,
+        client: BrokerClient,
+        namesrv_addrs: Callable[[], Sequence[str]],
+        state: Callable[[], BrokerState],
+    ) -> None:
+        """Take what to ask each time.
+
+        Args:
+            client: carries them.
+            namesrv_addrs: the name servers of this second.
+            state: the broker of this second.
+        """
+        self._client = client
+        self._namesrv_addrs = namesrv_addrs
+        self._state = state
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self, pace: Pace) -> None:
+        """Send at the given pace until cancelled."""
+        try:
+            while True:
+                await pace.next()
+                self.beat()
+        finally:
+            for task in self._under_way.values():
+                task.cancel()
+            await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    def beat(self) -> None:
+        """Send one heartbeat to each name server but to those that still have one to take."""
+        request = _heartbeat(self._state())
+        for addr in self._namesrv_addrs():
+            if addr not in self._under_way:
+                task = asyncio.create_task(self._send(addr, request), name=f"heartbeat to {addr}")
+                self._under_way[addr] = task
+                task.add_done_callback(partial(self._ended, addr))
+
+    def _ended(self, addr: str, _task: asyncio.Task[None]) -> None:
+        self._under_way.pop(addr, None)
+
+    async def _send(self, addr: str, request: RemotingCommand) -> None:
+        try:
+            await send(self._client, addr, request, self._state().settings.send_heartbeat_timeout_ms)
+        except RemotingError:
+            return  # the next registration says so
+
+
+def _heartbeat(state: BrokerState) -> RemotingCommand:
+    settings = state.settings
+    if settings.compatible_with_old_name_srv:
+        return state.query(state.data_version, oneway=True)
+    return broker_heartbeat_request(
+        BrokerHeartbeatRequestHeader(settings.cluster_name, settings.broker_addr, settings.broker_name)
+    )

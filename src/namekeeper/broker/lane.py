@@ -1,0 +1,243 @@
+"""The way of registrations to one name server: one at a time, in order, whatever goes wrong.
+
+Each name server has a lane of its own, so one that is dead or slow delays none of the others.
+"""
+
+import asyncio
+import logging
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from namekeeper.broker.registration import BrokerState, Registration
+from namekeeper.errors import (
+    NamekeeperError,
+    RemotingError,
+    RemotingTimeoutError,
+    RequestError,
+    ResponseError,
+)
+from namekeeper.messages.bodies import decode_data_version, decode_kv_table
+from namekeeper.messages.fields import decode_header
+from namekeeper.messages.registration import RegisterBrokerResponseHeader
+from namekeeper.model.version import DataVersion
+from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.command import RemotingCommand
+
+__all__ = ["BrokerClient", "Lane", "RegisterBrokerResult", "send"]
+
+_log = logging.getLogger("namekeeper.broker")
+
+
+class BrokerClient(Protocol):
+    """What carries requests, in life a RemotingClient; its connections are the broker's life (trap T23)."""
+
+    async def invoke(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = ...,
+    ) -> RemotingCommand:
+        """Send a request, return the answer; a RemotingError if there is none."""
+        ...
+
+    async def invoke_oneway(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = ...,
+    ) -> None:
+        """Send a request that is never answered; a RemotingError if it can't be sent."""
+        ...
+
+    def release(self, addr: str) -> None:
+        """Close the connection to a peer that is needed no more."""
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class RegisterBrokerResult(Struct, frozen=True):
+    """What became of a registration at one name server."""
+
+    namesrv_addr: str
+    sent: Literal["all", "changed", "nothing", "oneway"] = "all"
+    """All topics; the changed ones; nothing, because this version is known there; or no answer wanted."""
+    master_addr: str | None = None
+    """For a slave: its master, if that is live."""
+    ha_server_addr: str | None = None
+    """Where that master lets slaves replicate."""
+    order_topic_config: dict[str, str] | None = None
+    """Topic -> order configuration; None when the name server sent no table."""
+    error: NamekeeperError | None = None
+    """Why there is no answer; the members before are empty then."""
+
+
+class Lane:
+    """Registrations of one broker at one name server."""
+
+    def __init__(self, namesrv_addr: str, client: BrokerClient) -> None:
+        self.namesrv_addr = namesrv_addr
+        self.last_result: RegisterBrokerResult | None = None
+        self._client = client
+        self._turn = asyncio.Lock()
+        self._has_all = False
+        """Whether the last registration was accepted; the name server may have forgotten it since."""
+
+    async def register(self, registration: Registration, timeout_ms: int) -> RegisterBrokerResult:
+        """Bring a registration there, after those before it; never raises but when cancelled.
+
+        What was lost before, or forgotten by the name server, goes there too: an incremental registration
+        is replaced by a full one unless the name server holds all that came before.
+        """
+        deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._turn.acquire()
+        except TimeoutError:
+            message = f"an earlier registration still waits for its answer after {timeout_ms} ms"
+            return self._note(RegisterBrokerResult(
+                self.namesrv_addr, error=RemotingTimeoutError(self.namesrv_addr, message)))  # fmt: skip
+        try:
+            result = await self._register(registration, deadline)
+        except NamekeeperError as error:
+            result = RegisterBrokerResult(self.namesrv_addr, error=error)
+        finally:
+            self._turn.release()
+        return self._note(result)
+
+    async def needs(self, state: BrokerState, data_version: DataVersion, timeout_ms: int) -> bool:
+        """Ask whether the name server lacks a version of the broker (protocol.md 6.3).
+
+        The question is a sign of life. An answer with a code other than SUCCESS says no, as in Java.
+
+        Raises:
+            RemotingError: there is no answer, or none that can be read.
+        """
+        answer = await self._ask(state.query(data_version), timeout_ms)
+        if answer.code != ResponseCode.SUCCESS:
+            return False
+        if (answer.ext_fields or {}).get("changed", "true").lower() != "false":
+            return True
+        return bool(answer.body) and _read(self.namesrv_addr, answer.body) != data_version
+
+    async def unregister(self, request: RemotingCommand, timeout_ms: int) -> RemotingError | None:
+        """Send UNREGISTER_BROKER; returns why it could not be done, or None."""
+        self._has_all = False
+        try:
+            answer = await self._ask(request, timeout_ms)
+        except RemotingError as error:
+            return error
+        if answer.code != ResponseCode.SUCCESS:
+            return ResponseError(self.namesrv_addr, answer.code, answer.remark)
+        return None
+
+    async def _register(self, registration: Registration, deadline: float) -> RegisterBrokerResult:
+        if registration.is_incremental:
+            return await self._register_changed(registration, deadline)
+        if not registration.force and not await self._lacks(registration, deadline):
+            return RegisterBrokerResult(self.namesrv_addr, sent="nothing")
+        return await self._register_all(registration, deadline)
+
+    async def _register_changed(self, registration: Registration, deadline: float) -> RegisterBrokerResult:
+        """Send the changed topics to a name server that has all others; everything to any other one.
+
+        Java sends them in any case. A name server that came back empty refuses them then, or, if it is of
+        4.x, takes them for all there is until the next change (trap T11).
+        """
+        before = registration.before
+        if self._has_all and before is not None and not await self._lacks(registration, deadline, before):
+            try:
+                return await self._send(registration.incremental(), registration, deadline, "changed")
+            except ResponseError:
+                pass  # forgotten since it was asked
+        return await self._register_all(registration, deadline)
+
+    async def _register_all(self, registration: Registration, deadline: float) -> RegisterBrokerResult:
+        requests = await registration.full()
+        if registration.has_one_topic and not self._has_all:
+            requests = [*registration.first(), *requests]
+        try:
+            return await self._send(requests, registration, deadline, "all")
+        except ResponseError:
+            if not registration.has_one_topic or len(requests) > 1:
+                raise
+        return await self._send([*registration.first(), *requests], registration, deadline, "all")
+
+    async def _send(
+        self,
+        requests: list[RemotingCommand],
+        registration: Registration,
+        deadline: float,
+        what: Literal["all", "changed"],
+    ) -> RegisterBrokerResult:
+        """Send one after the other; the first failure ends it."""
+        self._has_all = False
+        answer: RemotingCommand | None = None
+        for request in requests:
+            if registration.oneway:
+                await send(self._client, self.namesrv_addr, request, self._left_ms(deadline))
+                continue
+            answer = await self._ask(request, self._left_ms(deadline))
+            if answer.code != ResponseCode.SUCCESS:
+                raise ResponseError(self.namesrv_addr, answer.code, answer.remark)
+        self._has_all = True
+        if answer is None:
+            return RegisterBrokerResult(self.namesrv_addr, sent="oneway")
+        return _result(self.namesrv_addr, answer, what)
+
+    async def _lacks(
+        self, registration: Registration, deadline: float, data_version: DataVersion | None = None
+    ) -> bool:
+        """Say whether the name server lacks a version; one that doesn't say, lacks it."""
+        try:
+            state = registration.state
+            return await self.needs(state, data_version or state.data_version, self._left_ms(deadline))
+        except RemotingError:
+            return True
+
+    async def _ask(self, request: RemotingCommand, timeout_ms: int) -> RemotingCommand:
+        return await self._client.invoke(
+            self.namesrv_addr, request.code, request.ext_fields, request.body, timeout_ms=timeout_ms
+        )
+
+    def _left_ms(self, deadline: float) -> int:
+        return max(1, int((deadline - asyncio.get_running_loop().time()) * 1000))
+
+    def _note(self, result: RegisterBrokerResult) -> RegisterBrokerResult:
+        """Remember a result; a line in the log where it differs from the one before."""
+        last, self.last_result = self.last_result, result
+        if result.error is not None and (last is None or last.error is None):
+            _log.warning("no registration at name server %s", result.error)
+        elif result.error is None and (last is None or last.error is not None):
+            _log.info("registered at name server %s", self.namesrv_addr)
+        return result
+
+
+async def send(client: BrokerClient, addr: str, request: RemotingCommand, timeout_ms: int) -> None:
+    """Send a request that wants no answer; raises RemotingError if it can't be sent."""
+    await client.invoke_oneway(addr, request.code, request.ext_fields, request.body, timeout_ms=timeout_ms)
+
+
+def _result(addr: str, answer: RemotingCommand, sent: Literal["all", "changed"]) -> RegisterBrokerResult:
+    try:
+        fields = decode_header(RegisterBrokerResponseHeader, answer.ext_fields)
+        order_topic_config = decode_kv_table(answer.body) if answer.body else None
+    except RequestError as error:
+        raise RemotingError(addr, f"its answer can't be read: {error.remark}; is it a name server?") from None
+    return RegisterBrokerResult(addr, sent, fields.master_addr, fields.ha_server_addr, order_topic_config)
+
+
+def _read(addr: str, body: bytes) -> DataVersion:
+    try:
+        return decode_data_version(body)
+    except RequestError as error:
+        raise RemotingError(addr, f"its answer can't be read: {error.remark}; is it a name server?") from None

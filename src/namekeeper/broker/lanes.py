@@ -1,0 +1,120 @@
+"""The name servers of one broker, each with its lane, and what goes into all lanes at once."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+from namekeeper.broker.lane import BrokerClient, Lane, RegisterBrokerResult
+from namekeeper.broker.registration import BrokerState, Registration
+from namekeeper.broker.tasks import Tasks
+from namekeeper.errors import RemotingClosedError, RemotingError
+from namekeeper.remoting.address import parse_address
+
+__all__ = ["Lanes", "split_addresses"]
+
+_log = logging.getLogger("namekeeper.broker")
+
+Started = Mapping["asyncio.Task[RegisterBrokerResult]", str]
+"""The lanes' work on one registration, and the address of each."""
+
+
+class Lanes:
+    """Lanes by the address of their name server, as the list of name servers is now."""
+
+    def __init__(
+        self,
+        client: BrokerClient,
+        tasks: Tasks,
+        on_result: Callable[[RegisterBrokerResult], object] | None,
+    ) -> None:
+        self._client = client
+        self._tasks = tasks
+        self._on_result = on_result
+        self._lanes: dict[str, Lane] = {}
+
+    @property
+    def namesrv_addrs(self) -> list[str]:
+        """The name servers."""
+        return list(self._lanes)
+
+    def last_results(self) -> dict[str, RegisterBrokerResult]:
+        """Return what became of the last registration at each name server that had one."""
+        return {addr: lane.last_result for addr, lane in self._lanes.items() if lane.last_result is not None}
+
+    def replace(self, namesrv_addrs: Iterable[str]) -> tuple[list[Lane], list[Lane]]:
+        """Take a new list of name servers; return the lanes that are new, and those that are gone."""
+        before = self._lanes
+        self._lanes = {addr: before.get(addr) or Lane(addr, self._client) for addr in namesrv_addrs}
+        added = [lane for addr, lane in self._lanes.items() if addr not in before]
+        return added, [lane for addr, lane in before.items() if addr not in self._lanes]
+
+    def start(self, registration: Registration, lanes: Iterable[Lane] | None = None) -> Started:
+        """Put a registration into every lane, or into some; each lane keeps the order of these calls."""
+        chosen = self._lanes.values() if lanes is None else lanes
+        return {self._tasks.spawn(self._register(lane, registration)): lane.namesrv_addr for lane in chosen}
+
+    async def finish(
+        self, started: Started, use: Callable[[RegisterBrokerResult], Awaitable[None]]
+    ) -> list[RegisterBrokerResult]:
+        """Wait for the results; the first with an answer is used, as in Java."""
+        is_used = False
+        pending = set(started)
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                result = _result_of(task, started[task])
+                if not is_used and result.error is None and result.sent in ("all", "changed"):
+                    is_used = True
+                    await use(result)
+        return [_result_of(task, addr) for task, addr in started.items()]
+
+    async def needs(self, state: BrokerState) -> dict[str, bool | RemotingError]:
+        """Ask every name server whether it lacks this state."""
+        lanes = list(self._lanes.values())
+        asked: list[Coroutine[Any, Any, bool | RemotingError]] = [_needs(lane, state) for lane in lanes]
+        answers = await asyncio.gather(*asked)
+        return {lane.namesrv_addr: answer for lane, answer in zip(lanes, answers, strict=True)}
+
+    async def unregister(
+        self, state: BrokerState, lanes: Iterable[Lane] | None = None
+    ) -> dict[str, RemotingError | None]:
+        """Unregister from one name server after the other, as Java does; return what went wrong where."""
+        results: dict[str, RemotingError | None] = {}
+        for lane in self._lanes.values() if lanes is None else lanes:
+            failure = await lane.unregister(state.unregister(), state.settings.unregister_broker_timeout_ms)
+            results[lane.namesrv_addr] = failure
+            if failure is not None:
+                _log.warning("not unregistered from name server %s", failure)
+        return results
+
+    async def _register(self, lane: Lane, registration: Registration) -> RegisterBrokerResult:
+        result = await lane.register(registration, registration.state.settings.register_broker_timeout_ms)
+        if self._on_result is not None:
+            self._on_result(result)
+        return result
+
+
+def split_addresses(namesrv_addr: str) -> list[str]:
+    """Return the addresses of a list as they are written, each once.
+
+    Raises:
+        ConfigError: one can't be used; names it.
+    """
+    addrs = [text.strip() for text in namesrv_addr.split(";") if text.strip()]
+    for addr in addrs:
+        parse_address(addr)
+    return list(dict.fromkeys(addrs))
+
+
+def _result_of(task: "asyncio.Task[RegisterBrokerResult]", addr: str) -> RegisterBrokerResult:
+    if task.cancelled():
+        return RegisterBrokerResult(addr, error=RemotingClosedError(addr, "this broker was closed meanwhile"))
+    return task.result()
+
+
+async def _needs(lane: Lane, state: BrokerState) -> bool | RemotingError:
+    try:
+        return await lane.needs(state, state.data_version, state.settings.register_broker_timeout_ms)
+    except RemotingError as error:
+        return error

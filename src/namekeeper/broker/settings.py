@@ -1,0 +1,119 @@
+"""What a broker is to name servers, and how it keeps in touch with them: the settings of `BrokerConfig`."""
+
+from msgspec import Struct
+
+from namekeeper.errors import ConfigError
+from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
+from namekeeper.model.mapping import TopicQueueMappingInfo
+from namekeeper.model.perm import Perm
+from namekeeper.model.registration import RegisterBrokerHeader
+from namekeeper.remoting.address import parse_address
+from namekeeper.wire.command import OUR_VERSION
+
+__all__ = ["FIVE", "MAX_PERIOD_MS", "MIN_PERIOD_MS", "BrokerSettings"]
+
+FIVE = 413
+"""5.0.0: from here on brokers follow the rules of the 5.x line (protocol.md 1.9)."""
+
+MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
+"""Java's bounds of the registration period (protocol.md 6.2); name servers drop who is silent for 120 s."""
+
+
+class BrokerSettings(Struct, frozen=True, kw_only=True):
+    """One broker; names and defaults are Java's of 5.5.0 (protocol.md 6.1). Can be pickled.
+
+    Raises:
+        ConfigError: a value that can't work; says which and what to write.
+    """
+
+    broker_name: str
+    """Shared by a master and its slaves."""
+    broker_addr: str
+    """`host:port` that clients use; what identifies this broker, never taken from a socket."""
+    cluster_name: str = "DefaultCluster"
+    namesrv_addr: str = ""
+    """The name servers, `host:port;host:port`."""
+    address_server: str | None = None
+    """URL of a page that lists them, asked at the start and every 2 minutes; see `nsaddr`."""
+    broker_id: int = 0
+    """0 is the master."""
+    ha_server_addr: str = ""
+    """`host:port` from which slaves replicate; name servers hand it on to them."""
+    zone_name: str | None = None
+    register_name_server_period_ms: int = 30_000
+    """Between registrations, counted from start to start; taken as 10 to 60 seconds."""
+    register_broker_timeout_ms: int = 24_000
+    """For one name server to answer a registration."""
+    unregister_broker_timeout_ms: int = 3_000
+    """For one name server to answer on a clean stop."""
+    force_register: bool = True
+    """Register each time; otherwise ask for the data version first, and register where it differs."""
+    compressed_register: bool = False
+    """Bodies as zlib streams: small, but without `topic_sys_flag` and `order` (trap T13)."""
+    enable_split_registration: bool = False
+    """Send the topics in several registrations. Only to name servers of 5.x, and of them not to those with
+    `deleteTopicWithBrokerRegistration`: each part would delete the topics of the others (trap T57)."""
+    split_registration_size: int = 800
+    """Topics in one of them."""
+    broker_permission: int = Perm.READ | Perm.WRITE
+    """What the whole broker allows: without one of these bits every topic is registered without it."""
+    filter_servers: tuple[str, ...] = ()
+    mappings: tuple[TopicQueueMappingInfo, ...] = ()
+    """Static topics (5.x)."""
+    enable_slave_acting_master: bool = False
+    """Send a heartbeat each second, so that a slave takes over within `broker_not_active_timeout_ms`."""
+    broker_heartbeat_interval_ms: int = 1_000
+    send_heartbeat_timeout_ms: int = 1_000
+    broker_not_active_timeout_ms: int = 10_000
+    """With acting masters: after so long without a sign of life name servers take the broker out."""
+    compatible_with_old_name_srv: bool = True
+    """Heartbeats that name servers before 5.0 understand too: 322 instead of 904."""
+    version: int = OUR_VERSION
+    """Release whose rules and forms are followed (protocol.md 1.9); below 413 those of 4.x."""
+
+    def __post_init__(self) -> None:
+        for name in ("broker_name", "cluster_name"):
+            if not getattr(self, name).strip():
+                raise ConfigError(f"{name} is empty: a broker needs one")
+        parse_address(self.broker_addr)
+        self._check_at_least(0, "broker_id")
+        self._check_at_least(1, "register_broker_timeout_ms", "unregister_broker_timeout_ms")
+        self._check_at_least(1, "broker_heartbeat_interval_ms", "send_heartbeat_timeout_ms")
+        # A name server of 5.x refuses the first registration of a broker if it has one topic (trap T10).
+        self._check_at_least(2, "split_registration_size")
+        if self.enable_split_registration and not self.is_five:
+            raise ConfigError(
+                "enable_split_registration needs a version from 413 (5.0.0) on: "
+                "name servers of 4.x keep only the first part of an unchanged version"
+            )
+
+    @property
+    def period_ms(self) -> int:
+        """Time between registrations, within Java's bounds."""
+        return max(MIN_PERIOD_MS, min(self.register_name_server_period_ms, MAX_PERIOD_MS))
+
+    @property
+    def is_five(self) -> bool:
+        """Whether the rules are those of 5.x."""
+        return self.version >= FIVE
+
+    def header(self) -> RegisterBrokerHeader:
+        """Return the header of its registrations; a 4.x broker says nothing of acting masters (trap T36)."""
+        is_acting = self.enable_slave_acting_master and self.is_five
+        return RegisterBrokerHeader(
+            broker_name=self.broker_name,
+            broker_addr=self.broker_addr,
+            cluster_name=self.cluster_name,
+            ha_server_addr=self.ha_server_addr,
+            broker_id=self.broker_id,
+            heartbeat_timeout_ms=(
+                self.broker_not_active_timeout_ms if is_acting else DEFAULT_HEARTBEAT_TIMEOUT_MS
+            ),
+            enable_acting_master=self.enable_slave_acting_master if self.is_five else None,
+            zone_name=self.zone_name,
+        )
+
+    def _check_at_least(self, least: int, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} is {getattr(self, name)}: it must be at least {least}")

@@ -1,0 +1,164 @@
+"""`topics.json`: the topics of a broker and their data version on disk, in the broker's own format.
+
+A Java broker reads what this writes, and the other way round. Members that this doesn't know survive.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, convert, json
+
+from namekeeper.errors import ConfigError
+from namekeeper.files import atomic_replace, read_if_exists
+from namekeeper.messages.bodies import encode_data_version
+from namekeeper.messages.body_types import RawDataVersion
+from namekeeper.messages.register_broker_body import encode_topic_config_table
+from namekeeper.model.topic import TopicConfig
+from namekeeper.model.version import DataVersion
+from namekeeper.wire import fastjson
+
+__all__ = ["StoredTopics", "TopicConfigFile", "parse_topics", "write_topics"]
+
+_VERSION, _TABLE = "dataVersion", "topicConfigTable"
+_MEMBERS = frozenset(
+    {
+        "attributes", "order", "perm", "readQueueNums", "topicFilterType", "topicName", "topicSysFlag",
+        "writeQueueNums",
+    }
+)  # fmt: skip
+_INDENT = 1
+
+
+class StoredTopics(Struct, frozen=True):
+    """The content of the file."""
+
+    data_version: DataVersion = DataVersion()
+    configs: tuple[TopicConfig, ...] = ()
+    unknown: dict[str, Any] = {}
+    """Members beside the two of the document."""
+    unknown_of_topics: dict[str, dict[str, Any]] = {}
+    """Topic -> members of its configuration that we don't know."""
+
+
+def parse_topics(data: bytes) -> StoredTopics:
+    """Read the content of a `topics.json` of any release.
+
+    Raises:
+        ValueError: it is none; says where.
+    """
+    document = fastjson.loads(data)
+    if b"$ref" in data:
+        document = fastjson.resolve_refs(document)
+    document = _object(document, "the document")
+    configs, unknown_of_topics = [], {}
+    for key, value in _object(document.get(_TABLE) or {}, _TABLE).items():
+        config, unknown = _read_config(key, value)
+        configs.append(config)
+        if unknown:
+            unknown_of_topics[config.topic_name] = unknown
+    return StoredTopics(
+        data_version=convert(document.get(_VERSION) or {}, RawDataVersion, strict=False).to_model(),
+        configs=tuple(configs),
+        unknown={key: value for key, value in document.items() if key not in (_VERSION, _TABLE)},
+        unknown_of_topics=unknown_of_topics,
+    )
+
+
+def write_topics(stored: StoredTopics) -> bytes:
+    """Return the content of the file, indented as a broker's is."""
+    table = encode_topic_config_table(stored.configs)
+    if stored.unknown_of_topics:
+        known = json.decode(table)
+        table = json.encode(
+            {name: {**known[name], **stored.unknown_of_topics.get(name, {})} for name in known}
+        )
+    members = [
+        b'"%b":%b' % (_VERSION.encode(), encode_data_version(stored.data_version)),
+        b'"%b":%b' % (_TABLE.encode(), table),
+    ]
+    members += [b"%b:%b" % (json.encode(key), json.encode(value)) for key, value in stored.unknown.items()]
+    return json.format(b"{%b}" % b",".join(members), indent=_INDENT)
+
+
+class TopicConfigFile:
+    """One `topics.json` with its `.bak`. Every method blocks on the disk: call it in a thread."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self.was_broken: str | None = None
+        """Why the file itself could not be used and its `.bak` was; None when all was well."""
+
+    def load(self) -> StoredTopics:
+        """Read the file, or its `.bak` if there is no file or none that can be read, as a broker does.
+
+        Without both there are no topics. A file that can't be read is kept as `.corrupt`: otherwise the
+        next change would make it the `.bak`.
+
+        Raises:
+            ConfigError: neither can be used; says what to do.
+        """
+        try:
+            stored = self._read(self.path)
+        except ValueError as error:
+            self.was_broken = str(error)
+            stored = self._read_backup()
+            with contextlib.suppress(FileNotFoundError):
+                Path(self.path).replace(f"{self.path}.corrupt")
+        return stored if stored is not None else self._read_backup(may_lack=True)
+
+    def save(self, stored: StoredTopics) -> None:
+        """Replace the content; the old or the new one is there whenever the machine dies.
+
+        Raises:
+            ConfigError: it can't be written; the old content is still there.
+        """
+        try:
+            atomic_replace(self.path, write_topics(stored))
+        except OSError as error:
+            raise ConfigError(
+                f"can't write {self.path}: {error.strerror}; make room, or give this user the right to"
+            ) from None
+
+    def _read_backup(self, *, may_lack: bool = False) -> StoredTopics:
+        backup = f"{self.path}.bak"
+        try:
+            stored = self._read(backup)
+        except ValueError as error:
+            raise self._unusable(f"{backup}: {error}") from None
+        if stored is None and not may_lack:
+            raise self._unusable("there is no .bak beside it")
+        return stored or StoredTopics()
+
+    def _read(self, path: str) -> StoredTopics | None:
+        """Content of one file, None if there is none; ValueError if it can't be understood."""
+        try:
+            data = read_if_exists(path)
+        except OSError as error:
+            raise ConfigError(f"can't read {path}: {error.strerror}; give this user the right to") from None
+        return parse_topics(data) if data else None
+
+    def _unusable(self, why: str) -> ConfigError:
+        return ConfigError(
+            f"{self.path}: {self.was_broken or 'missing'}; {why}; "
+            "mend the file, or move both away to start without topics"
+        )
+
+
+def _read_config(key: str, value: object) -> tuple[TopicConfig, dict[str, Any]]:
+    what = f"the configuration of topic {key[:64]!r}"
+    members = _object(value, what)
+    known = {name: member for name, member in members.items() if name in _MEMBERS and member is not None}
+    known.setdefault("topicName", key)
+    try:
+        config = convert(known, TopicConfig, strict=False)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    return config, {name: member for name, member in members.items() if name not in _MEMBERS}
+
+
+def _object(value: object, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 - the file is wrong, not our call
+    return value

@@ -1,0 +1,124 @@
+"""The topics of a broker as a value: never changed, so that brokers with the same topics share one.
+
+A table keeps the body that it was last encoded to. Brokers that share a table and a data version send the
+same bytes, and a broker whose topics don't change encodes once.
+"""
+
+import re
+import weakref
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, structs
+
+from namekeeper.errors import TopicNameError
+from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
+from namekeeper.messages.registration_body import masked_crc32
+from namekeeper.model.perm import Perm
+from namekeeper.model.topic import TopicConfig
+
+__all__ = ["BodyForm", "EncodedBody", "TopicConfigTable"]
+
+_SPACE = re.compile(r"\s")
+_READ_WRITE = Perm.READ | Perm.WRITE
+
+
+class BodyForm(Struct, frozen=True):
+    """How a table is encoded: everything in a registration's body but the topics."""
+
+    rest: RegisterBrokerBody
+    """Its topics are replaced by those of the table."""
+    compressed: bool
+    version: int
+
+
+class EncodedBody(Struct, frozen=True):
+    """A registration's body with its checksum."""
+
+    data: bytes
+    crc32: int
+
+
+class TopicConfigTable:
+    """Topic configurations by name; those changed last come last."""
+
+    __slots__ = ("__weakref__", "_configs", "_encoded", "_limited", "_next")
+
+    def __init__(self, configs: Iterable[TopicConfig] = ()) -> None:
+        """Take configurations; of several with one name the last counts.
+
+        Raises:
+            TopicNameError: a name that can't be sent. System topics may have any other name, as in Java.
+        """
+        self._configs = {config.topic_name: config for config in configs}
+        for name in self._configs:
+            if not name or _SPACE.search(name):
+                raise TopicNameError(name, "a topic needs a name without blanks")
+        self._encoded: tuple[BodyForm, EncodedBody] | None = None
+        self._limited: tuple[int, bool, TopicConfigTable] | None = None
+        self._next: tuple[tuple[TopicConfig, ...], weakref.ref[TopicConfigTable]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._configs)
+
+    def __iter__(self) -> Iterator[TopicConfig]:
+        return iter(self._configs.values())
+
+    def __contains__(self, topic: str) -> bool:
+        return topic in self._configs
+
+    def get(self, topic: str) -> TopicConfig | None:
+        """Return the configuration of a topic, or None."""
+        return self._configs.get(topic)
+
+    def with_configs(self, *configs: TopicConfig) -> "TopicConfigTable":
+        """Return a table that has these too, or instead; brokers that share this one share the next one."""
+        if self._next is not None and self._next[0] == configs and (known := self._next[1]()) is not None:
+            return known
+        changed = {config.topic_name for config in configs}
+        kept = (config for name, config in self._configs.items() if name not in changed)
+        table = TopicConfigTable([*kept, *configs])
+        self._next = (configs, weakref.ref(table))
+        return table
+
+    def without(self, topic: str) -> "TopicConfigTable":
+        """Return a table that lacks a topic."""
+        return TopicConfigTable(config for name, config in self._configs.items() if name != topic)
+
+    def limited_to(self, broker_permission: int, *, is_five: bool) -> "TopicConfigTable":
+        """Return the table as a broker registers it that may not be read or written (protocol.md 6.2).
+
+        Args:
+            broker_permission: what the broker allows; with read and write nothing changes.
+            is_five: a 5.x broker takes bits from each topic, a 4.x one replaces all of them.
+        """
+        if broker_permission & _READ_WRITE == _READ_WRITE:
+            return self
+        if self._limited is None or self._limited[:2] != (broker_permission, is_five):
+            limited = TopicConfigTable(
+                structs.replace(
+                    config, perm=config.perm & broker_permission if is_five else broker_permission
+                )
+                for config in self
+            )
+            self._limited = (broker_permission, is_five, limited)
+        return self._limited[2]
+
+    def parts(self, size: int) -> "list[TopicConfigTable]":
+        """Cut it into tables of `size` topics, those changed last first, and one with the rest, maybe empty.
+
+        Java name servers update a topic that they know from the first part only (trap T57), so what changed
+        must be in it.
+        """
+        configs = list(self._configs.values())[::-1]
+        whole = len(configs) // size * size
+        return [TopicConfigTable(configs[at : at + size]) for at in range(0, whole, size)] + [
+            TopicConfigTable(configs[whole:])
+        ]
+
+    def encode(self, form: BodyForm) -> EncodedBody:
+        """Return the registration's body; the last one is kept."""
+        if self._encoded is None or self._encoded[0] != form:
+            body = structs.replace(form.rest, topics=tuple(self._configs.values()))
+            data = encode_registration_body(body, compressed=form.compressed, version=form.version)
+            self._encoded = (form, EncodedBody(data, masked_crc32(data)))
+        return self._encoded[1]

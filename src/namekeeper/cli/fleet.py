@@ -1,0 +1,152 @@
+"""`namekeeper fleet`: a simulated fleet of brokers against any name servers."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from msgspec import structs, to_builtins
+from rich.console import Console
+
+from namekeeper.broker.lanes import split_addresses
+from namekeeper.cli.fleet_show import FleetShow
+from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.fleet.churn import MIXTURES, Kind, parse_churn, parse_duration
+from namekeeper.fleet.fleet import STAND_IN, Fleet
+from namekeeper.fleet.make_plan import make_plan
+from namekeeper.fleet.plan import FleetPlan, FleetSettings
+
+__all__ = ["fleet"]
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+EXIT_FAILED = 2
+EXIT_USAGE = 1
+
+
+@click.command()
+@click.option(
+    "--namesrv",
+    "-n",
+    envvar="NAMESRV_ADDR",
+    metavar="ADDRS",
+    default="",
+    help="Name servers, host:port;host:port.  [env: NAMESRV_ADDR]",
+)
+@click.option("--brokers", type=int, default=4, show_default=True, help="Broker names, each with a master.")
+@click.option(
+    "--clusters", type=int, default=1, show_default=True, help="Broker names are dealt out to them."
+)
+@click.option("--topics", type=int, default=20, show_default=True, help="Topics on each broker of a cluster.")
+@click.option("--slaves", type=int, default=0, show_default=True, help="Slaves of each master.")
+@click.option(
+    "--churn",
+    default="calm",
+    show_default=True,
+    metavar="SPEC",
+    help=f"What happens how often in the whole fleet, as topics=6/h,deaths=1/m ({', '.join(Kind)}), "
+    f"or one of {', '.join(MIXTURES)}.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal plans.")
+@click.option(
+    "--speed",
+    type=click.Choice(["real", "fast"]),
+    default="real",
+    show_default=True,
+    help="fast: one action after the other, without waiting for its time.",
+)
+@click.option("--duration", default="60s", show_default=True, help="Of the plan: 90s, 10m, 1h, 2d.")
+@click.option("--acting-master", is_flag=True, help="Brokers send heartbeats each second, slaves take over.")
+@click.option("--compressed", is_flag=True, help="Registrations as zlib streams.")
+@click.option("--plan", "only_plan", is_flag=True, help="Print the plan as JSON and do nothing.")
+def fleet(**options: Any) -> None:  # noqa: ANN401 - click's
+    """A simulated fleet of brokers, for demos, load tests and journals.
+
+    Brokers register as real ones do, each over connections of its own; nothing listens at their addresses.
+    Ctrl-C and SIGTERM stop the fleet cleanly: every broker unregisters. A second one ends it at once.
+    """
+    console = Console(highlight=False, stderr=True)
+    try:
+        addrs = split_addresses(options["namesrv"])
+        plan = make_plan(_settings(options, max(1, len(addrs))))
+        if options["only_plan"]:
+            _print_plan(plan)
+            return
+        if not addrs:
+            raise ConfigError("no name server: give --namesrv host:port;host:port, or set NAMESRV_ADDR")
+        logging.getLogger("namekeeper").addHandler(logging.NullHandler())  # the summary says it
+        _raise_descriptor_limit()
+        status = asyncio.run(_run(plan, options, console))
+    except NamekeeperError as error:
+        console.print(f"namekeeper: {error}", style="red")
+        status = EXIT_USAGE
+    sys.exit(status)
+
+
+def _settings(options: dict[str, Any], namesrvs: int) -> FleetSettings:
+    return FleetSettings(
+        brokers=options["brokers"],
+        clusters=options["clusters"],
+        topics=options["topics"],
+        slaves=options["slaves"],
+        churn=parse_churn(options["churn"]),
+        seed=options["seed"],
+        duration_seconds=parse_duration(options["duration"]),
+        namesrvs=namesrvs,
+    )
+
+
+async def _run(plan: FleetPlan, options: dict[str, Any], console: Console) -> int:
+    template = structs.replace(
+        STAND_IN,
+        enable_slave_acting_master=options["acting_master"],
+        compressed_register=options["compressed"],
+    )
+    show = FleetShow(console, plan)
+    running = Fleet(plan, options["namesrv"], template=template, on_action=show.acted)
+    life = asyncio.create_task(_live(running, show, fast=options["speed"] == "fast"))
+    with _stopped_by_signals(life), contextlib.suppress(asyncio.CancelledError):
+        await life
+    show.ended(running)
+    print(json.dumps(running.summary.to_dict()))
+    return 0 if running.summary.registrations else EXIT_FAILED
+
+
+async def _live(running: Fleet, show: FleetShow, *, fast: bool) -> None:
+    with show.bar():
+        show.begins()
+        async with running:
+            show.started(running)
+            try:
+                await running.play(fast=fast)
+            finally:
+                show.stops(running)
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(life: asyncio.Task[None]) -> Iterator[None]:
+    """The first signal cancels, and brokers unregister; the second one cancels that too."""
+    loop = asyncio.get_running_loop()
+    for number in _STOP_SIGNALS:
+        loop.add_signal_handler(number, life.cancel)
+    try:
+        yield
+    finally:
+        for number in _STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def _raise_descriptor_limit() -> None:
+    """Each broker has a connection to each name server."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _print_plan(plan: FleetPlan) -> None:
+    print(json.dumps(to_builtins(plan), indent=1))

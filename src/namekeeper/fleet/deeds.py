@@ -1,0 +1,108 @@
+"""How each action of a plan is done."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from namekeeper.admin import operations
+from namekeeper.admin.operations import Namesrv
+from namekeeper.errors import ConfigError
+from namekeeper.fleet.host import Host
+from namekeeper.fleet.plan import (
+    Action,
+    AddWritePerm,
+    CreateTopic,
+    Die,
+    Hang,
+    Heal,
+    Partition,
+    Start,
+    Stop,
+    SwitchRole,
+    WipeWritePerm,
+)
+from namekeeper.model.broker import MASTER_ID
+from namekeeper.remoting.client import RemotingClient
+
+__all__ = ["Deeds"]
+
+
+class Deeds:
+    """Does what actions say with the brokers of a fleet."""
+
+    def __init__(
+        self, hosts: Mapping[str, Host], namesrv_addrs: Sequence[str], control: RemotingClient
+    ) -> None:
+        """Take the fleet.
+
+        Args:
+            hosts: broker address -> broker.
+            namesrv_addrs: in the order of the plan.
+            control: carries what administrators ask.
+        """
+        self._hosts = hosts
+        self._namesrv_addrs = namesrv_addrs
+        self._namesrvs = [Namesrv(addr, control) for addr in namesrv_addrs]
+        self._do: dict[type[Action], Callable[..., Awaitable[None]]] = {
+            CreateTopic: self._create_topic,
+            Start: lambda action, _: self._with(action.broker_addr, Host.start),
+            Stop: lambda action, _: self._with(action.broker_addr, Host.stop),
+            Die: lambda action, _: self._with(action.broker_addr, Host.die),
+            Hang: lambda action, _: self._with(action.broker_addr, Host.hang),
+            SwitchRole: self._switch_role,
+            WipeWritePerm: lambda action, _: self._tell_all(operations.wipe_write_perm, action.broker_name),
+            AddWritePerm: lambda action, _: self._tell_all(operations.add_write_perm, action.broker_name),
+            Partition: self._partition,
+            Heal: self._heal,
+        }
+
+    async def do(self, action: Action, *, at_once: bool) -> None:
+        """Do one; a NamekeeperError if a name server or the plan did not allow it."""
+        await self._do[type(action)](action, at_once)
+
+    async def _with(self, broker_addr: str, do: Callable[[Host], Awaitable[Any]]) -> None:
+        host = self._host(broker_addr)
+        async with host.turn:
+            await do(host)
+
+    async def _create_topic(self, action: CreateTopic, _: bool) -> None:  # noqa: FBT001 - as the others
+        hosts = [host for host in self._hosts.values() if host.settings.cluster_name == action.cluster_name]
+        await asyncio.gather(
+            *(
+                self._with(host.settings.broker_addr, lambda host: host.create_topic(action.topic))
+                for host in hosts
+            )
+        )
+
+    async def _switch_role(self, action: SwitchRole, _: bool) -> None:  # noqa: FBT001 - as the others
+        """The new master first, as a controller does it."""
+        slave_id = self._host(action.slave_addr).settings.broker_id
+
+        def become(broker_id: int) -> Callable[[Host], Awaitable[None]]:
+            return lambda host: host.change_role(broker_id, action.state_version)
+
+        await self._with(action.slave_addr, become(MASTER_ID))
+        await self._with(action.master_addr, become(slave_id))
+
+    async def _partition(self, action: Partition, _: bool) -> None:  # noqa: FBT001 - as the others
+        addr = self._namesrv_addrs[action.namesrv]
+        await self._with(action.broker_addr, lambda host: host.cut_from(addr))
+
+    async def _heal(self, action: Heal, at_once: bool) -> None:  # noqa: FBT001 - as the others
+        addr = self._namesrv_addrs[action.namesrv]
+        await self._with(action.broker_addr, lambda host: host.heal(addr, at_once=at_once))
+
+    async def _tell_all(self, ask: Callable[[Namesrv, str], Awaitable[int]], broker_name: str) -> None:
+        """Tell every name server; the first failure is raised when all were told."""
+        answers = await asyncio.gather(
+            *(ask(namesrv, broker_name) for namesrv in self._namesrvs), return_exceptions=True
+        )
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+
+    def _host(self, broker_addr: str) -> Host:
+        try:
+            return self._hosts[broker_addr]
+        except KeyError:
+            raise ConfigError(f"the plan has no broker {broker_addr}") from None

@@ -1,0 +1,197 @@
+"""Plays a plan on real registrars, against any name servers: ours, or Java's."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Self
+
+from msgspec import structs
+
+from namekeeper.broker.lane import RegisterBrokerResult
+from namekeeper.broker.lanes import split_addresses
+from namekeeper.broker.pace import Sleep
+from namekeeper.broker.registrar import BrokerRegistrar
+from namekeeper.broker.settings import BrokerSettings
+from namekeeper.broker.tasks import Tasks
+from namekeeper.broker.topic_config_manager import TopicConfigManager
+from namekeeper.broker.topic_config_table import TopicConfigTable
+from namekeeper.clock import Clock, SystemClock
+from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.fleet.deeds import Deeds
+from namekeeper.fleet.host import Host
+from namekeeper.fleet.link import REGISTRATIONS_AT_ONCE
+from namekeeper.fleet.plan import Action, FleetPlan, PlannedBroker
+from namekeeper.fleet.stamps import StampClock
+from namekeeper.fleet.summary import FleetSummary
+from namekeeper.model.version import DataVersion
+from namekeeper.remoting.client import RemotingClient
+
+__all__ = ["Fleet"]
+
+BROKERS_AT_ONCE = 16
+"""That start, or stop, at the same time."""
+STAND_IN = BrokerSettings(
+    broker_name="?", broker_addr="127.0.0.1:1", cluster_name="?", namesrv_addr="127.0.0.1:1"
+)
+
+
+class Fleet:
+    """A fleet that runs while it is entered; an async context manager.
+
+    Entering it registers every broker, leaving it unregisters those that run. In between `play` does what the
+    plan says, or `perform` something else. Name servers that fail raise nothing: `summary` counts.
+    """
+
+    def __init__(
+        self,
+        plan: FleetPlan,
+        namesrv_addr: str,
+        *,
+        template: BrokerSettings = STAND_IN,
+        on_action: Callable[[Action, NamekeeperError | None], object] | None = None,
+        clock: Clock | None = None,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """Take the settings.
+
+        Args:
+            plan: who there is, and what happens.
+            namesrv_addr: `host:port;host:port`, as many as the plan has.
+            template: how brokers register; who they are is the plan's.
+            on_action: gets each thing that was done, and what went wrong.
+            clock: the time.
+            sleep: waits between actions.
+
+        Raises:
+            ConfigError: no address, one that can't be used, or not as many as the plan has.
+        """
+        self.plan = plan
+        self.namesrv_addrs = tuple(split_addresses(namesrv_addr))
+        if len(self.namesrv_addrs) != plan.settings.namesrvs:
+            raise ConfigError(
+                f"the plan is for {plan.settings.namesrvs} name servers, {len(self.namesrv_addrs)} are given"
+            )
+        self.summary = FleetSummary(brokers=len(plan.brokers))
+        self._clock = clock or SystemClock()
+        self._stamps = StampClock(self._clock)
+        self._sleep = sleep
+        self._on_action = on_action
+        self._control = RemotingClient()
+        self._tasks = Tasks()
+        self.hosts = self._make_hosts(template)
+        """Broker address -> the broker, running or not."""
+        self._deeds = Deeds(self.hosts, self.namesrv_addrs, self._control)
+
+    async def __aenter__(self) -> Self:
+        """Start all brokers; returns when each has registered, or failed to."""
+        try:
+            await self._all(Host.start)
+        except BaseException:  # stopped meanwhile: those that have registered leave as they should
+            await self.__aexit__()
+            raise
+        self._count_running()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop what is under way, then all brokers: they unregister."""
+        await self._tasks.cancel()
+        await self._all(Host.stop)
+        await self._control.close()
+        self._count_running()
+
+    @property
+    def registrars(self) -> Mapping[str, BrokerRegistrar]:
+        """Broker address -> its registrar, of those that run."""
+        return {addr: host.registrar for addr, host in self.hosts.items() if host.registrar is not None}
+
+    async def play(self, *, fast: bool = False) -> None:
+        """Do everything that the plan says, and return at its end.
+
+        Args:
+            fast: one action after the other, without waiting for its time; each is complete before the next.
+        """
+        start_ms = self._clock.now().mono_ms
+        for action in self.plan.actions:
+            if fast:
+                await self.perform(action, at_once=True)
+            else:
+                await self._wait_until(start_ms + action.at_ms)
+                # Brokers don't wait for each other; what concerns one broker keeps its order.
+                self._tasks.start(self.perform(action))
+        if not fast:
+            await self._wait_until(start_ms + int(self.plan.settings.duration_seconds * 1000))
+
+    async def perform(self, action: Action, *, at_once: bool = False) -> NamekeeperError | None:
+        """Do one thing; return what went wrong.
+
+        Args:
+            action: of the plan, or of your own.
+            at_once: don't leave to the next registration what can be done now.
+        """
+        self._stamps.stamp()
+        failure: NamekeeperError | None = None
+        try:
+            await self._deeds.do(action, at_once=at_once)
+        except NamekeeperError as error:
+            failure = error
+            self.summary.failed_actions += 1
+            self.summary.last_failure = str(error)
+        self.summary.actions[type(action).__name__] += 1
+        self._count_running()
+        if self._on_action is not None:
+            self._on_action(action, failure)
+        return failure
+
+    async def abort(self) -> None:
+        """End as a crash of all brokers does."""
+        await self._tasks.cancel()
+        await self._all(Host.die)
+        await self._control.close()
+
+    async def _wait_until(self, mono_ms: int) -> None:
+        while (wait_ms := mono_ms - self._clock.now().mono_ms) > 0:
+            await self._sleep(wait_ms / 1000)
+
+    async def _all(self, do: Callable[[Host], Awaitable[None]]) -> None:
+        """Do something with every broker, some at a time; one that fails keeps nobody from it."""
+        gate = asyncio.Semaphore(BROKERS_AT_ONCE)
+
+        async def one(host: Host) -> None:
+            async with gate, host.turn:
+                with contextlib.suppress(NamekeeperError):
+                    await do(host)
+
+        await asyncio.gather(*(one(host) for host in self.hosts.values()))
+
+    def _make_hosts(self, template: BrokerSettings) -> dict[str, Host]:
+        gates = {addr: asyncio.Semaphore(REGISTRATIONS_AT_ONCE) for addr in self.namesrv_addrs}
+        tables = {cluster: TopicConfigTable(topics) for cluster, topics in self.plan.topics.items()}
+        version = DataVersion(1, 0, self._clock.now().wall_ms)
+
+        def host(broker: PlannedBroker) -> Host:
+            topics = TopicConfigManager(tables[broker.cluster_name], version, clock=self._stamps)
+            settings = _settings(template, broker, self.namesrv_addrs)
+            return Host(settings, topics, self.namesrv_addrs, gates, self._count)
+
+        return {broker.broker_addr: host(broker) for broker in self.plan.brokers}
+
+    def _count(self, result: RegisterBrokerResult) -> None:
+        self.summary.count(result)
+
+    def _count_running(self) -> None:
+        running = [host for host in self.hosts.values() if host.registrar is not None]
+        self.summary.running = len(running)
+        self.summary.topics = sum(len(host.topics.table) for host in running)
+
+
+def _settings(template: BrokerSettings, broker: PlannedBroker, addrs: Iterable[str]) -> BrokerSettings:
+    return structs.replace(
+        template,
+        broker_name=broker.broker_name,
+        broker_addr=broker.broker_addr,
+        cluster_name=broker.cluster_name,
+        broker_id=broker.broker_id,
+        ha_server_addr=broker.ha_server_addr,
+        namesrv_addr=";".join(addrs),
+        address_server=None,
+    )

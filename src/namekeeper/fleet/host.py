@@ -1,0 +1,98 @@
+"""One broker of a fleet: what of it outlives a restart, and what it does while it runs."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from msgspec import structs
+
+from namekeeper.broker.lane import RegisterBrokerResult
+from namekeeper.broker.registrar import BrokerRegistrar
+from namekeeper.broker.settings import BrokerSettings
+from namekeeper.broker.topic_config_manager import TopicConfigManager
+from namekeeper.fleet.link import FleetLink, Gates
+from namekeeper.model.topic import TopicConfig
+
+__all__ = ["Host"]
+
+
+class Host:
+    """A broker that can be started and stopped; one thing at a time, in order."""
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        topics: TopicConfigManager,
+        namesrv_addrs: Sequence[str],
+        gates: Gates,
+        on_result: Callable[[RegisterBrokerResult], object],
+    ) -> None:
+        self.settings = settings
+        self.topics = topics
+        self.registrar: BrokerRegistrar | None = None
+        """While it runs."""
+        self.is_hanging = False
+        self.turn = asyncio.Lock()
+        """Held by whoever does something with this broker."""
+        self._namesrv_addrs = namesrv_addrs
+        self._gates = gates
+        self._on_result = on_result
+        self._link: FleetLink | None = None
+
+    async def start(self) -> None:
+        """Register, with the topics and in the role it had last; one that hangs is ended first."""
+        if self.is_hanging:
+            await self.die()
+        if self.registrar is not None:
+            return
+        self._link = FleetLink(self.settings, self._namesrv_addrs, self._gates)
+        self.registrar = BrokerRegistrar(
+            self.settings, self.topics, client=self._link, on_result=self._on_result
+        )
+        await self.registrar.__aenter__()
+
+    async def stop(self) -> None:
+        """Unregister."""
+        self.is_hanging = False
+        registrar, self.registrar = self.registrar, None
+        if registrar is not None:
+            await registrar.close()
+
+    async def die(self) -> None:
+        """Be gone, without a word."""
+        registrar, self.registrar = self.registrar, None
+        self.is_hanging = False
+        if registrar is not None:
+            await registrar.abort()
+
+    async def hang(self) -> None:
+        """Be connected and silent, until it starts again."""
+        if self.registrar is not None:
+            self.is_hanging = True
+            await self.registrar.hang()
+
+    async def create_topic(self, topic: TopicConfig) -> None:
+        """Have a topic from now on; one that doesn't run gets it all the same, as from a shared store."""
+        if self.registrar is None:
+            await self.topics.update_topic_config(topic)
+        else:
+            await self.registrar.update_topic_config(topic)
+
+    async def change_role(self, broker_id: int, state_version: int) -> None:
+        """Be the master, or a slave, from now on."""
+        self.settings = structs.replace(self.settings, broker_id=broker_id)
+        if self.registrar is None:
+            await self.topics.next_version(state_version=state_version)
+        else:
+            await self.registrar.change_role(broker_id, state_version=state_version)
+
+    async def cut_from(self, namesrv_addr: str) -> None:
+        """Lose a name server."""
+        if self._link is not None and self.registrar is not None:
+            await self._link.cut(namesrv_addr)
+
+    async def heal(self, namesrv_addr: str, *, at_once: bool) -> None:
+        """Find it again; it hears of the broker at once or with the next registration."""
+        if self._link is not None and self.registrar is not None:
+            self._link.heal(namesrv_addr)
+            if at_once:
+                await self.registrar.register_broker_all()

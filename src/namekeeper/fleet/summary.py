@@ -1,0 +1,41 @@
+"""What a fleet has done, counted."""
+
+from collections import Counter
+from typing import Any
+
+from msgspec import Struct, field, to_builtins
+
+from namekeeper.broker.lane import RegisterBrokerResult
+
+__all__ = ["FleetSummary"]
+
+
+class FleetSummary(Struct):
+    """Counts since the fleet started; changes while it runs."""
+
+    brokers: int = 0
+    """That the plan has."""
+    running: int = 0
+    """That run now."""
+    topics: int = 0
+    """Configurations of topics that the running brokers have registered, all together."""
+    actions: Counter[str] = field(default_factory=Counter)
+    """What was done, by its name."""
+    failed_actions: int = 0
+    """Of those, how many a name server refused or did not answer."""
+    registrations: dict[str, int] = field(default_factory=dict)
+    """Name server -> registrations it accepted."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """Name server -> registrations that failed."""
+    last_failure: str | None = None
+
+    def count(self, result: RegisterBrokerResult) -> None:
+        """Count one result of one broker at one name server."""
+        table = self.registrations if result.error is None else self.failures
+        table[result.namesrv_addr] = table.get(result.namesrv_addr, 0) + 1
+        if result.error is not None:
+            self.last_failure = str(result.error)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return dict(to_builtins(self))
