@@ -1,12 +1,22 @@
-"""Replacing a file so that, whenever the machine dies, the old or the new content is there, whole."""
+"""Files that hold what they should, whenever the machine dies: the calls, and what is made of them."""
 
 import contextlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["Os", "atomic_replace", "read_if_exists"]
+__all__ = [
+    "Os",
+    "atomic_replace",
+    "create_file",
+    "make_folder",
+    "read_chunks",
+    "read_if_exists",
+    "sync_folder",
+    "write_all",
+]
 
 _NEW_FILE_MODE = 0o644
 _NEW_FOLDER_MODE = 0o755
@@ -46,6 +56,15 @@ class Os(Protocol):
     def mkdir(self, path: str, mode: int = ...) -> None:
         """As os.mkdir."""
 
+    def listdir(self, path: str) -> list[str]:
+        """As os.listdir."""
+
+    def stat(self, path: str) -> os.stat_result:
+        """As os.stat."""
+
+    def ftruncate(self, fd: int, length: int) -> None:
+        """As os.ftruncate."""
+
 
 def atomic_replace(path: str, data: bytes, *, backup: bool = True, system: Os = os) -> None:
     """Give the file at `path` new content; blocks on the disk, so never call it on the event loop.
@@ -64,13 +83,13 @@ def atomic_replace(path: str, data: bytes, *, backup: bool = True, system: Os = 
     """
     target = os.path.realpath(path)
     folder = str(Path(target).parent)
-    _make_folder(folder, system)
+    make_folder(folder, system)
     old = _read(target, system)
     mode = _NEW_FILE_MODE if old is None else old[1]
     if backup and old is not None:
         _write_and_rename(f"{target}.bak", old[0], mode, system)
     _write_and_rename(target, data, mode, system)
-    _sync_folder(folder, system)
+    sync_folder(folder, system)
 
 
 def read_if_exists(path: str, *, system: Os = os) -> bytes | None:
@@ -79,16 +98,80 @@ def read_if_exists(path: str, *, system: Os = os) -> bytes | None:
     return None if found is None else found[0]
 
 
+def create_file(path: str, *, mode: int = _NEW_FILE_MODE, system: Os = os) -> int:
+    """Create a file that isn't there and return its descriptor, for writing.
+
+    Raises:
+        OSError: It could not be done, FileExistsError among others.
+    """
+    return system.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+
+
+def read_chunks(path: str, *, system: Os = os) -> Iterator[bytes]:
+    """Content of a file, part by part.
+
+    Raises:
+        OSError: It can't be read.
+    """
+    fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while part := system.read(fd, _READ_SIZE):
+            yield part
+    finally:
+        system.close(fd)
+
+
+def write_all(fd: int, data: bytes, system: Os = os) -> None:
+    """Write every byte.
+
+    Raises:
+        OSError: It could not be done; a part may have been written.
+    """
+    rest = memoryview(data)
+    while rest:
+        rest = rest[system.write(fd, bytes(rest[:_READ_SIZE])) :]
+
+
+def make_folder(folder: str, system: Os = os) -> None:
+    """Create a folder with its parents if it isn't there; new names are synced in the folder that holds them.
+
+    Raises:
+        OSError: It could not be done.
+    """
+    try:
+        system.mkdir(folder, _NEW_FOLDER_MODE)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_folder(str(Path(folder).parent), system)
+        make_folder(folder, system)
+        return
+    sync_folder(str(Path(folder).parent), system)
+
+
+def sync_folder(folder: str, system: Os = os) -> None:
+    """Have the names in a folder survive a crash: a new, renamed or removed one is not on disk before.
+
+    Raises:
+        OSError: It could not be done.
+    """
+    fd = system.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        system.fsync(fd)
+    finally:
+        system.close(fd)
+
+
 def _write_and_rename(path: str, data: bytes, mode: int, system: Os) -> None:
     # The process id is in the name because two servers may share a file by mistake; each must write its own.
     temporary = f"{path}.{os.getpid()}.tmp"
     with contextlib.suppress(FileNotFoundError):
         system.unlink(temporary)
     try:
-        fd = system.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fd = create_file(temporary, mode=0o600, system=system)
         try:
             system.fchmod(fd, mode)
-            _write_all(fd, data, system)
+            write_all(fd, data, system)
             system.fsync(fd)
         finally:
             system.close(fd)
@@ -97,12 +180,6 @@ def _write_and_rename(path: str, data: bytes, mode: int, system: Os) -> None:
         with contextlib.suppress(OSError):
             system.unlink(temporary)
         raise
-
-
-def _write_all(fd: int, data: bytes, system: Os) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[system.write(fd, bytes(rest[:_READ_SIZE])) :]
 
 
 def _read(path: str, system: Os) -> tuple[bytes, int] | None:
@@ -116,26 +193,5 @@ def _read(path: str, system: Os) -> tuple[bytes, int] | None:
         while part := system.read(fd, _READ_SIZE):
             parts.append(part)
         return b"".join(parts), stat.S_IMODE(system.fstat(fd).st_mode)
-    finally:
-        system.close(fd)
-
-
-def _make_folder(folder: str, system: Os) -> None:
-    """Create a folder with its parents; each new name is synced in the folder that holds it."""
-    try:
-        system.mkdir(folder, _NEW_FOLDER_MODE)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        _make_folder(str(Path(folder).parent), system)
-        _make_folder(folder, system)
-        return
-    _sync_folder(str(Path(folder).parent), system)
-
-
-def _sync_folder(folder: str, system: Os) -> None:
-    fd = system.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        system.fsync(fd)
     finally:
         system.close(fd)

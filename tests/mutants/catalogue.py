@@ -1,6 +1,8 @@
 """The bugs: each breaks one rule of design.md 5 or protocol.md that a real name server has broken, or might."""
 
+from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.mutant import Mutant
+from tests.mutants.records import RECORD_MUTANTS
 
 __all__ = ["MUTANTS"]
 
@@ -229,9 +231,9 @@ MUTANTS = (
     Mutant(
         "short-cut-survives-216",
         "route/topics.py",
-        "            edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))\n"
+        "            end_mappings(edit, (self.topic,), broker_name)\n"
         "            _forget_bodies(tables, broker_name)\n",
-        "            edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))\n",
+        "            end_mappings(edit, (self.topic,), broker_name)\n",
         "a deleted topic comes back with the next registration (trap T43)",
         (ROUTE + "short_cut.py",),
     ),
@@ -295,8 +297,8 @@ MUTANTS = (
     Mutant(
         "stripped-bit-registered",
         "route/registration.py",
-        "return make_row(effective, spec)",
-        "return make_row(effective, effective)",
+        "self[spec_id] = make_row(effective, spec)",
+        "self[spec_id] = make_row(effective, effective)",
         "what a broker registered is kept as it said it, before the acting master's strip",
         (ROUTE + "registration.py",),
     ),
@@ -352,9 +354,9 @@ MUTANTS = (
     Mutant(
         "mappings-left-behind",
         "route/removal.py",
-        "        if not tables.rows_of(topic):\n",
-        "        if False:\n",
-        "static-topic mappings end with the last name that has the topic (trap T45)",
+        " and not tables.rows_of(topic):\n",
+        " and False:\n",
+        "static-topic mappings end when nobody has the topic and none of their names lives (trap T45)",
         (ROUTE + "removal.py",),
     ),
     # Readers.
@@ -440,4 +442,6 @@ MUTANTS = (
         "after a crash a file holds the old or the new content, whole",
         ("test_files.py",),
     ),
+    *RECORD_MUTANTS,
+    *DISK_MUTANTS,
 )

@@ -86,6 +86,7 @@ def run_tests(sources: Path, tests: tuple[str, ...]) -> Outcome:
     environment = {
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "NAMEKEEPER_EXAMPLES": "40",
         "PYTHONPATH": os.pathsep.join((str(sources), str(ROOT))),
         SOURCES_VARIABLE: str(sources),
     }

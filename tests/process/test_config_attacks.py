@@ -48,11 +48,13 @@ SMUGGLED = [
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file but the log and what the process says."""
+    """Every file but the log, the journal, and what the process says."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and "logs" not in path.parts and path.name not in {"stdout.txt", "stderr.txt"}
+        if path.is_file()
+        and not {"logs", "journal"} & set(path.parts)
+        and path.name not in {"stdout.txt", "stderr.txt"}
     }
 
 
@@ -69,8 +71,10 @@ def test_no_request_chooses_a_path(tmp_path, allowed):
             assert "Can not update config" in (answer.remark or "")
         for attempt in SMUGGLED:
             answer = server.ask(318, attempt.format(evil=evil).encode())
-            assert answer.code == 1, attempt
-            assert "control characters" in (answer.remark or "")
+            is_forbidden = allowed == "false" or attempt.startswith("configStorePath")
+            assert answer.code == (16 if is_forbidden else 1), attempt
+            remark = "Can not update config" if is_forbidden else "control characters"
+            assert remark in (answer.remark or "")
         assert server.ask(319).body == shown
         assert contents(tmp_path) == before
         assert server.stop() == 0
@@ -101,6 +105,8 @@ def test_names_in_the_kv_configuration_are_no_paths(tmp_path, name):
         assert server.ask(101, namespace=name, key=name).fields == {"value": name}
         assert set(contents(tmp_path)) == {"home/kv.json"}
         assert server.stop() == 0
+        journals = [path.parent.name for path in tmp_path.rglob("identity.json")]
+        assert journals == [server.address.rpartition(":")[2]]
     lines = [line for line in server.log.splitlines() if "putKVConfig" in line]
     assert len(lines) == 1
     assert server.log.isascii()

@@ -1,8 +1,9 @@
-"""What follows from a change: log lines, counters, notifications. The one place that decides it."""
+"""What follows from a change: journal, log lines, counters, notifications. The one place that decides it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from namekeeper.app.journaling import Journaling
 from namekeeper.app.log_lines import log_change
 from namekeeper.route.events import (
     BrokerHeard,
@@ -45,21 +46,25 @@ class Effects:
 
     def __init__(
         self,
+        journaling: Journaling,
         notify: Callable[[MinBrokerIdChanged], None],
         reconfigured: Callable[[Mapping[str, str]], None] = lambda _: None,
     ) -> None:
         """Prepare.
 
         Args:
+            journaling: the journal.
             notify: tells brokers that the smallest id of their group is another one.
             reconfigured: told which properties have a new value.
         """
         self.counters = EffectCounters()
         self._notify = notify
         self._reconfigured = reconfigured
+        self.journaling = journaling
 
     def apply(self, change: Change) -> None:
-        """Count, log and tell others."""
+        """Record, count, log and tell others."""
+        self.journaling.record(change)
         for event in change.events:
             effect = _EFFECTS.get(type(event))
             if effect is not None:

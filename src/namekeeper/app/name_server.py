@@ -1,7 +1,7 @@
 """A running name server: builds the object graph, starts it in order and stops it in order.
 
 Everything that touches the state runs on one event loop, so there are no locks. Files are written by one
-thread, log lines by another.
+thread, the journal and log lines by one each.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
+from namekeeper.app.journaling import Journaling
 from namekeeper.app.logs import Logs, start_logs
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
@@ -86,7 +87,10 @@ class NameServer:
         client = _make_client(settings) if settings.tls_enable else None  # so certificates are checked now
         self._notifier = Notifier(lambda: client or _make_client(settings))
         self._cluster_test = _make_cluster_test(settings, self._clock) if settings.cluster_test else None
-        self.effects = Effects(self._notifier, self._reconfigured)
+        self._journaling = Journaling(
+            self.state, clock=self._clock, connections=lambda: len(self.server.connections)
+        )
+        self.effects = Effects(self._journaling, self._notifier, self._reconfigured)
         self._saver = self._make_saver()
         self.requests = Requests(
             self.state,
@@ -140,7 +144,11 @@ class NameServer:
     async def __aenter__(self) -> Self:
         """Listen first, so that brokers need not wait for the rest."""
         self._loop = asyncio.get_running_loop()
+        # The beginning has its place in the journal before the first request; the disk comes later.
+        self._journaling.begin()
         await self.server.start()
+        self._journaling.start(self.port)
+        self._tasks.append(asyncio.create_task(self._journaling.run()))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))
         if self.state.settings.http_port >= 0:
             self._tasks.append(asyncio.create_task(self._serve_operators()))
@@ -172,7 +180,8 @@ class NameServer:
             await self._cluster_test.close()
         # Answers under way go out before the connections close.
         await self.server.close()
-        # What was stored is on disk before the process ends.
+        # What was recorded and what was stored is on disk before the process ends.
+        await self._journaling.stop()
         await self._saver.finish()
         await self._loop.run_in_executor(None, self._files.shutdown)
 
@@ -195,6 +204,7 @@ class NameServer:
                     metrics=self.operators.stats,
                     health=self.operators.health,
                     nsaddr=self.operators.nsaddr,
+                    journal=self._journaling.stats,
                 )
             )
         except Exception:

@@ -2,9 +2,8 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.effects import Effects
 from namekeeper.app.saver import Saver
 from namekeeper.clock import Clock
@@ -19,6 +18,9 @@ from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import Change
 from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
+
+if TYPE_CHECKING:
+    from namekeeper.app.cluster_test import ClusterTest  # with it comes the remoting client: start-up time
 
 __all__ = ["Requests"]
 
@@ -39,7 +41,7 @@ class Requests:
         *,
         clock: Clock,
         call_soon: Callable[[Callable[[], None]], object],
-        cluster_test: ClusterTest | None = None,
+        cluster_test: "ClusterTest | None" = None,
     ) -> None:
         """Prepare.
 
@@ -58,6 +60,7 @@ class Requests:
         self._call_soon = call_soon
         self._queue = ChangeQueue(state.tables, clock.now())
         self._has_turn = False
+        self._journaling = effects.journaling
         self._cluster_test = cluster_test
         self._readers: Mapping[int, Reader] = READERS if cluster_test is None else cluster_test.readers
         self.counts: dict[int, int] = dict.fromkeys([*READERS, *CHANGERS, OTHER], 0)
@@ -77,7 +80,7 @@ class Requests:
         """Requests by code and by the code of the answer."""
         results = dict(self._results)
         counts = dict(self.counts)
-        counts[RequestCode.GET_ROUTEINFO_BY_TOPIC] += self._state.route_answers.known.hits
+        counts[RequestCode.GET_ROUTEINFO_BY_TOPIC] += self._journaling.short_way
         for code, count in counts.items():
             failed = sum(number for (request, _), number in self._results.items() if request == code)
             results[code, ResponseCode.SUCCESS] = count - failed
@@ -103,11 +106,14 @@ class Requests:
             response = reader(self._state, request)
         except Exception as error:
             self._count_failure(code, error)
+            self._journaling.refused(request, connection.channel.remote_addr, error)
             raise
         if response.code:
             return self._not_success(request, connection, response)
-        if code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.header:
-            self._state.route_answers.known.learn(request, response.body)
+        if code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
+            tally = self._journaling.looked_up(request.ext_fields["topic"])
+            if request.header:
+                self._state.route_answers.known.learn(request, response.body, tally)
         return response
 
     def drain(self) -> None:
@@ -122,12 +128,12 @@ class Requests:
         cluster_test = self._cluster_test
         topic = None if cluster_test is None else cluster_test.topic_to_look_up(request, response)
         if cluster_test is None or topic is None:
-            self._count_result(request.code, response.code)
+            self._count_not_success(request, response)
             return response
 
         def answer(body: bytes | None) -> None:
             if body is None:
-                self._count_result(request.code, response.code)
+                self._count_not_success(request, response)
             connection.respond(request, response if body is None else Response(body=body))
 
         cluster_test.look_up(topic, answer)
@@ -149,6 +155,7 @@ class Requests:
         except Exception as error:
             self._count_failure(code, error)
             self._count_failed_registration(request)
+            self._journaling.refused(request, connection.channel.remote_addr, error)
             raise
         self._submit(outcome, request, connection)
         return None
@@ -192,6 +199,14 @@ class Requests:
             self._count_registration(applied.result.outcome, len(request.body))
         self._effects.apply(Change(change.cause, change.remote_addr, applied.events))
         return deferred.answer(applied.result)
+
+    def _count_not_success(self, request: RemotingCommand, response: Response) -> None:
+        self._count_result(request.code, response.code)
+        if (
+            request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
+            and response.code == ResponseCode.TOPIC_NOT_EXIST
+        ):
+            self._journaling.not_found(request)
 
     def _count_failure(self, code: int, error: Exception) -> None:
         self._count_result(code, error.code if isinstance(error, RequestError) else ResponseCode.SYSTEM_ERROR)

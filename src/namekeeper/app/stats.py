@@ -37,6 +37,7 @@ class Operators:
         self._effects = effects
         self._server = server
         self._housekeeping = housekeeping
+        self._journaling = effects.journaling
         self._started_at = clock.now()
         self._clock = clock
 
@@ -81,6 +82,7 @@ class Operators:
             loop_lag_max_seconds=self._housekeeping.take_max_lag_ms() / 1000,
             dropped_log_lines=self._housekeeping.dropped_log_lines(),
             route_cache_bytes=self._state.route_answers.kept_bytes,
+            journal=self._journaling.stats(),
         )
 
     def health(self) -> HealthState:
@@ -90,6 +92,8 @@ class Operators:
             degraded["log"] = "log lines were dropped: the disk is slow, full or read only"
         if self._requests.unsaved_files:
             degraded["files"] = "the KV file or the properties file could not be written: see the log"
+        if trouble := self._journaling.trouble:
+            degraded["journal"] = trouble
         if self._state.is_draining:
             return HealthState(phase=Phase.DRAINING, degraded=degraded)
         if self._state.is_waiting_for_service:

@@ -14,7 +14,15 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("namekeeper.cli.group:serve", "Run a name server."),
     "admin": ("namekeeper.cli.mqadmin:admin", "Ask and change name servers, as mqadmin does."),
     "compare": ("namekeeper.cli.compare:compare", "Show where name servers disagree."),
-    "demo": ("namekeeper.cli.demo:demo", "Two name servers and a small fleet of brokers to look at."),
+    "fleet": ("namekeeper.cli.fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
+    "pipeline": ("namekeeper.cli.commands.pipeline:pipeline", "Turn journals into tables with Spark."),
+    "journal": ("namekeeper.cli.journal:journal", "Look into a journal: ls, cat, tail, verify, seal ..."),
+    "route-at": ("namekeeper.cli.commands.route_at:route_at", "Show the route of a topic as it was."),
+    "why": ("namekeeper.cli.commands.why:why", "Say why a topic had no route."),
+    "demo": (
+        "namekeeper.cli.demo.command:demo",
+        "An incident in fast motion, and what the journals tell of it.",
+    ),
 }
 """Sub-command -> (`module:object`, one line of help)."""
 

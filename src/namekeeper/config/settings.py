@@ -318,6 +318,61 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
             _OURS, name="rocketmq.namesrv.domain.subgroup", nonempty=True, remote=False,
         ),
     ] = "nsaddr"  # fmt: skip
+    journal_enable: Annotated[
+        bool, Property("Keep a journal of every change on disk", _OURS, remote=False)
+    ] = True
+    journal_path: Annotated[
+        str, Property("Folder of the journal; empty: `journal/<port>` beside the KV file", _OURS, path=True)
+    ] = ""
+    journal_namesrv_id: Annotated[
+        str,
+        Property(
+            "Id of this name server in its journal, for a new folder; empty: `<host>_<port>`",
+            _OURS,
+            remote=False,
+        ),
+    ] = ""
+    journal_fsync: Annotated[
+        str,
+        Property(
+            "When the journal is forced to the disk: after each write, at intervals, or when a segment ends",
+            _OURS, choices=("always", "interval", "never"), remote=False,
+        ),
+    ] = "interval"  # fmt: skip
+    journal_fsync_interval_ms: Annotated[
+        int, Property("The interval of `interval`", _OURS, "ms", low=1, high=60_000, remote=False)
+    ] = 200
+    journal_segment_bytes: Annotated[
+        int,
+        Property(
+            "Size at which a segment of the journal is sealed, before compression",
+            _OURS, "bytes", low=1024, high=4096 * MIB, long=True, remote=False,
+        ),
+    ] = 64 * MIB  # fmt: skip
+    journal_segment_seconds: Annotated[
+        int,
+        Property("Age at which a segment is sealed; Spark reads those", _OURS, "s", low=1, remote=False),
+    ] = 300
+    journal_retention_bytes: Annotated[
+        int,
+        Property(
+            "Size that the journal's folder may have; the oldest segments go first",
+            _OURS, "bytes", low=MIB, high=_LONG_MAX, long=True, remote=False,
+        ),
+    ] = 4096 * MIB  # fmt: skip
+    journal_retention_days: Annotated[
+        int, Property("Days that a segment of the journal is kept", _OURS, low=1, high=36_500, remote=False)
+    ] = 30
+    journal_checkpoint_hours: Annotated[
+        int, Property("Hours between two checkpoints in the journal", _OURS, low=1, high=168, remote=False)
+    ] = 6
+    journal_queue_bytes: Annotated[
+        int,
+        Property(
+            "Memory for changes that wait for the journal's disk; more are dropped, and counted",
+            _OURS, "bytes", low=MIB, high=_LONG_MAX, long=True, remote=False,
+        ),
+    ] = 256 * MIB  # fmt: skip
     log_root: Annotated[str, Property("Folder of the log files", _OURS, path=True, nonempty=True)] = (
         "~/logs/rocketmqlogs"
     )

@@ -72,6 +72,7 @@ _JOURNAL_GAUGES = (
     _Plain("is_writable", "journal_writable", "1 while the journal can be written."),
 )
 _JOURNAL_COUNTERS = (
+    _Plain("dropped_changes", "journal_dropped_changes", "Changes that found no room in the queue."),
     _Plain("dropped_records", "journal_dropped_records", "Records that the disk was too slow for."),
     _Plain("written_bytes", "journal_written_bytes", "Bytes written to the journal."),
 )  # fmt: skip

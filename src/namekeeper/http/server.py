@@ -13,9 +13,10 @@ from typing import Self, cast
 import msgspec
 from aiohttp import web
 
+from namekeeper import __version__
 from namekeeper.http.health import HealthSource, health_of
 from namekeeper.http.metrics import render_metrics
-from namekeeper.http.stats import StatsSource
+from namekeeper.http.stats import JournalStats, StatsSource
 
 __all__ = ["OperatorHttpServer"]
 
@@ -37,6 +38,7 @@ namekeeper, a RocketMQ name server
 /metrics           for Prometheus
 /healthz           200 while the process runs
 /readyz            200 while clients should use it; ?strict=1 counts degraded as not ready
+/status            version, health and journal as JSON
 /rocketmq/nsaddr   the address list that clients without one ask for
 """
 
@@ -53,16 +55,25 @@ class OperatorHttpServer:
         metrics: gives the numbers of now.
         health: gives the state of now.
         nsaddr: gives the list `host:port;host:port` that clients are told; empty if there is none.
+        journal: gives the numbers of the journal; None without one.
     """
 
     def __init__(
-        self, host: str, port: int, *, metrics: StatsSource, health: HealthSource, nsaddr: Callable[[], str]
+        self,
+        host: str,
+        port: int,
+        *,
+        metrics: StatsSource,
+        health: HealthSource,
+        nsaddr: Callable[[], str],
+        journal: Callable[[], JournalStats | None] = lambda: None,
     ) -> None:
         self._host = host
         self._port = port
         self._metrics = metrics
         self._health = health
         self._nsaddr = nsaddr
+        self._journal = journal
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
 
@@ -113,6 +124,7 @@ class OperatorHttpServer:
         application.router.add_get("/metrics", self._get_metrics)
         application.router.add_get("/healthz", self._get_healthz)
         application.router.add_get("/readyz", self._get_readyz)
+        application.router.add_get("/status", self._get_status)
         # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
         application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
         return application
@@ -134,6 +146,17 @@ class OperatorHttpServer:
         health = health_of(self._health(), strict=strict)
         value = {"status": health.status, "ready": health.ready, "reasons": health.reasons}
         return _json(health.http_status, value)
+
+    async def _get_status(self, _request: web.Request) -> web.Response:
+        health = health_of(self._health())
+        value = {
+            "version": __version__,
+            "status": health.status,
+            "ready": health.ready,
+            "reasons": health.reasons,
+            "journal": self._journal(),
+        }
+        return _json(200, value)
 
     async def _get_nsaddr(self, _request: web.Request) -> web.Response:
         addresses = self._nsaddr()

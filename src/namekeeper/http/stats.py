@@ -17,12 +17,19 @@ class JournalStats(Struct, frozen=True, kw_only=True):
     last_seq: int = 0
     durable_seq: int = 0
     """What a crash of the machine now would leave."""
+    dropped_changes: int = 0
+    """Changes that found no room in the queue."""
     dropped_records: int = 0
+    """Records that did not get into a file: theirs, and those that the disk lost."""
     queue_depth: int = 0
     written_bytes: int = 0
     disk_bytes: int = 0
     """Size of the folder."""
     is_writable: bool = True
+    namesrv: str = ""
+    """Id of this name server in its journal; empty until the folder is open."""
+    boot: int = 0
+    """0 until then."""
 
 
 class NameServerStats(Struct, frozen=True, kw_only=True):

@@ -7,11 +7,13 @@ left out of the line. The pipeline shares the contract with this module, not the
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct, field
 
 __all__ = [
     "CONTRACT_VERSION",
     "EDGES_MS",
+    "KINDS",
+    "NO_MAPPING",
     "ROWS_IN_A_RECORD",
     "STATE_KINDS",
     "BrokerGroup",
@@ -24,6 +26,7 @@ __all__ = [
     "Cluster",
     "Config",
     "Denied",
+    "Envelope",
     "FilterServers",
     "Kv",
     "LookupHour",
@@ -41,6 +44,8 @@ CONTRACT_VERSION = 1
 ROWS_IN_A_RECORD = 1_000
 """Topic rows, or look-up counts, in one record: a line stays under some hundred kilobytes."""
 
+NO_MAPPING = Raw(b"null")
+
 EDGES_MS = (1_000, 5_000, 10_000, 20_000, 35_000, 65_000, 125_000)
 """Bounds of `BrokerMinute.gaps`."""
 
@@ -55,7 +60,30 @@ class Record(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="re
     change: int = 0
     end: bool = False
     ts: int = 0
-    up_ms: int = 0
+    up_ms: int = field(default_factory=int)
+    """Required, and the only such member that may be 0: what a factory makes is not left out."""
+    cause: str = ""
+    peer: str = ""
+    checkpoint: int = 0
+
+    @property
+    def kind(self) -> str:
+        """Its name in the contract."""
+        return str(self.__struct_config__.tag)
+
+
+class Envelope(Struct, kw_only=True):
+    """The envelope alone: of a kind that is not known, or of a record that need not be read."""
+
+    kind: str
+    v: int
+    namesrv: str
+    boot: int
+    seq: int
+    change: int
+    end: bool = False
+    ts: int
+    up_ms: int
     cause: str = ""
     peer: str = ""
     checkpoint: int = 0
@@ -140,7 +168,7 @@ class BrokerGroup(Record, tag="broker_group", kw_only=True):
     cluster: str = ""
     zone: str | None = None
     acting_master: bool = False
-    broker_addrs: Mapping[str, str] = {}
+    broker_addrs: Mapping[int, str] = {}
     gone: bool = False
 
 
@@ -169,7 +197,8 @@ class TopicMapping(Record, tag="topic_mapping", kw_only=True):
 
     topic: str
     broker_name: str
-    mapping: Mapping[str, Any] | None = None
+    mapping: Raw = NO_MAPPING
+    """TopicQueueMappingInfo as JSON, in the standard form of the wire."""
     gone: bool = False
 
 
@@ -241,6 +270,30 @@ class Denied(Record, tag="denied", kw_only=True):
     reason: str
     count: int
 
+
+KINDS: tuple[type[Record], ...] = (
+    ServerStarted,
+    ServerAlive,
+    ServerStopped,
+    ClockChanged,
+    CheckpointBegin,
+    CheckpointEnd,
+    SegmentsDeleted,
+    BrokerLive,
+    BrokerGroup,
+    Cluster,
+    TopicQueues,
+    BrokerNameRemovedRecord,
+    TopicMapping,
+    FilterServers,
+    Kv,
+    Config,
+    BrokerMinute,
+    LookupHour,
+    UnknownTopicMinute,
+    Denied,
+)
+"""Every kind, as in the contract."""
 
 STATE_KINDS: tuple[type[Record], ...] = (
     BrokerLive,

@@ -6,12 +6,14 @@ learned only after it was decoded in full and answered; from then on everything 
 bytes, so the decoder would say the same.
 """
 
-from struct import Struct
+from struct import Struct as Format
+
+from msgspec import Struct
 
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 from namekeeper.wire.command import RemotingCommand
 
-__all__ = ["KnownRequests"]
+__all__ = ["KnownRequests", "Tally"]
 
 _OPAQUE = b'"opaque":'
 _MAX_DIGITS = 9
@@ -20,10 +22,19 @@ _ZERO = ord("0")
 _MAX_KEY_BYTES = 1_024
 """A header of a look-up has 200 bytes, 400 with a signature."""
 
-_PREFIX = Struct(">II").pack
+_PREFIX = Format(">II").pack
 
-_Known = tuple[list[bytes], bytes]
+_Around = tuple[list[bytes], bytes]
 """What comes before the digits of the opaque, by their number, and what comes after them."""
+
+
+class Tally(Struct, gc=False):
+    """Counts requests for one thing; shared by all headers that ask for it."""
+
+    count: int = 0
+
+
+_Known = tuple[list[bytes], bytes, Tally]
 
 
 class KnownRequests:
@@ -33,15 +44,13 @@ class KnownRequests:
     good as what comes now.
     """
 
-    __slots__ = ("_around", "_bytes", "_known", "_limit", "hits")
+    __slots__ = ("_around", "_bytes", "_known", "_limit")
 
     def __init__(self, limit_bytes: int) -> None:
         self._known: dict[bytes, _Known] = {}
-        self._around: dict[bytes, _Known] = {}
+        self._around: dict[bytes, _Around] = {}
         self._bytes = 0
         self._limit = limit_bytes
-        self.hits = 0
-        """Requests answered."""
 
     def answer(self, header: bytes) -> bytes | None:
         """The whole answer to a request that has this header and no body; None if it isn't known."""
@@ -50,22 +59,28 @@ class KnownRequests:
         known = self._known.get(before + after)
         if known is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
             return None
-        self.hits += 1
-        heads, tail = known
+        heads, tail, tally = known
+        tally.count += 1
         return heads[len(digits)] + digits + tail
 
-    def learn(self, request: RemotingCommand, body: bytes) -> None:
-        """Remember that a request with the header of this one is answered with SUCCESS and `body`."""
+    def learn(self, request: RemotingCommand, body: bytes, tally: Tally) -> None:
+        """Remember that a request with the header of this one is answered with SUCCESS and `body`.
+
+        Args:
+            request: Decoded, and answered by who knows how.
+            body: The answer's.
+            tally: Counts the requests that are answered from here.
+        """
         header = request.header
         before, _, rest = header.partition(_OPAQUE)
         digits, comma, after = rest.partition(b",")
         if request.flag or not comma or _OPAQUE in after or digits != b"%d" % request.opaque:
             return
         key = before + after
-        known = self._around.get(body) or self._make_around(body)
-        if len(key) > _MAX_KEY_BYTES or known is None or self._bytes + len(key) > self._limit:
+        around = self._around.get(body) or self._make_around(body)
+        if len(key) > _MAX_KEY_BYTES or around is None or self._bytes + len(key) > self._limit:
             return
-        self._known[key] = known
+        self._known[key] = (*around, tally)
         self._bytes += len(key)
 
     def close(self) -> None:
@@ -80,7 +95,7 @@ class KnownRequests:
             self._around = {}
             self._bytes = 0
 
-    def _make_around(self, body: bytes) -> _Known | None:
+    def _make_around(self, body: bytes) -> _Around | None:
         """Topics with the same queues on the same brokers have the same body, and share one of these."""
         fixed = len(BARE_SUCCESS_HEAD) + len(BARE_SUCCESS_TAIL)
         tail = BARE_SUCCESS_TAIL + body
@@ -92,5 +107,5 @@ class KnownRequests:
             for digits in range(_MAX_DIGITS + 1)
         ]
         self._bytes += size
-        self._around[body] = known = (heads, tail)
-        return known
+        self._around[body] = around = (heads, tail)
+        return around

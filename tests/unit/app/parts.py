@@ -9,6 +9,7 @@ from typing import Any
 
 from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.effects import Effects
+from namekeeper.app.journaling import Journaling
 from namekeeper.app.logs import Logs
 from namekeeper.app.name_server import NameServer
 from namekeeper.app.requests import Requests
@@ -78,7 +79,9 @@ class Parts:
         self.notified: list[MinBrokerIdChanged] = []
         self.reconfigured: list[dict[str, str]] = []
         self.effects = Effects(
-            self.notified.append, lambda properties: self.reconfigured.append(dict(properties))
+            Journaling(self.state, clock=self.clock),
+            self.notified.append,
+            lambda properties: self.reconfigured.append(dict(properties)),
         )
         self.saver = Saver({Save.KV_CONFIG: self.file(self.kv_file, self.state.kv_config.to_text),
                             Save.CONFIG: self.file(folder / "namesrv.properties",

@@ -28,9 +28,19 @@ def told():
     return []
 
 
+class Recording:
+    """Stands for the journal."""
+
+    def __init__(self):
+        self.changes = []
+
+    def record(self, change):
+        self.changes.append(change)
+
+
 @pytest.fixture
 def effects(told):
-    return Effects(told.append, lambda properties: told.append(dict(properties)))
+    return Effects(Recording(), told.append, lambda properties: told.append(dict(properties)))
 
 
 def apply(effects, *happened, cause=Cause.REGISTER):
@@ -104,10 +114,19 @@ def test_new_properties_are_told(effects, told):
 
 
 def test_nobody_need_listen_to_new_properties(caplog):
-    Effects(lambda _: None).apply(Change(Cause.UPDATE_CONFIG, None, (ConfigChanged({"a": "b"}),)))
+    Effects(Recording(), lambda _: None).apply(Change(Cause.UPDATE_CONFIG, None, (ConfigChanged({"a": "b"}),)))
 
 
 def test_every_end_has_a_name_in_the_counters():
     reasons = {Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, Cause.STALE}
     assert set(ENDS) == reasons
     assert reasons <= set(events.Cause)
+
+
+def test_every_change_is_recorded_before_anything_follows_from_it(effects, told):
+    told_before = []
+    effects.journaling.record = lambda change: told_before.append((change, list(told)))
+    change = Change(Cause.REGISTER, "10.9.0.1:5000", (MIN_ID,))
+    effects.apply(change)
+    assert told_before == [(change, [])]
+    assert told == [MIN_ID]

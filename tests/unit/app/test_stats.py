@@ -17,7 +17,7 @@ from tests.support.waiting import eventually
 from tests.unit.app.parts import FakeClock, frame, name_server, registration
 
 LOCAL = "127.0.0.1"
-NOT_HERE = {"journal", "denials"}
+NOT_HERE = {"denials"}
 """Numbers of what this name server doesn't have yet."""
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.config.load import settings_from
 from namekeeper.config.properties import parse_properties
-from namekeeper.config.runtime import RuntimeConfig
+from namekeeper.config.runtime import RuntimeConfig, is_secret
 from namekeeper.errors import RequestError
 
 BLACK_LISTED = (16, "Can not update config in black list.")
@@ -30,6 +30,15 @@ def test_all_properties_are_shown_sorted_and_raw():
     assert "listenPort=9876" in lines
     assert "orderMessageEnable=false" in lines
     assert config().text().endswith("\n")
+
+
+def test_all_values_are_there_for_who_knows_which_are_secret():
+    values = config(myPassword="s3cret", unknownKey="x").values()
+    assert (values["myPassword"], values["unknownKey"], values["listenPort"]) == ("s3cret", "x", "9876")
+    assert [name for name in ("myPassword", "tls.server.keyPassword", "listenPort") if is_secret(name)] == [
+        "myPassword",
+        "tls.server.keyPassword",
+    ]
 
 
 def test_properties_without_a_value_and_secrets_are_not_shown():

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -7,10 +8,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from namekeeper import __version__
 from namekeeper.http import server as module
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer
-from namekeeper.http.stats import NameServerStats
+from namekeeper.http.stats import JournalStats, NameServerStats
 from tests.support.loops import both_loops
 
 
@@ -28,11 +30,13 @@ class Site:
     state: HealthState = field(default_factory=lambda: HealthState(phase=Phase.SERVING))
     nsaddr: str = "10.0.0.1:9876;10.0.0.2:9876"
     topics: int = 7
+    journal: JournalStats | None = None
 
     def __post_init__(self) -> None:
         self.server = OperatorHttpServer(
-            "127.0.0.1", 0, metrics=self.stats, health=lambda: self.state, nsaddr=lambda: self.nsaddr
-        )
+            "127.0.0.1", 0, metrics=self.stats, health=lambda: self.state, nsaddr=lambda: self.nsaddr,
+            journal=lambda: self.journal,
+        )  # fmt: skip
 
     def stats(self) -> NameServerStats:
         if self.topics < 0:
@@ -59,7 +63,7 @@ async def test_the_index_names_every_page(site: Site) -> None:
     answer = await site.ask("/")
 
     assert answer.status == 200
-    for path in ("/metrics", "/healthz", "/readyz", "/rocketmq/nsaddr"):
+    for path in ("/metrics", "/healthz", "/readyz", "/status", "/rocketmq/nsaddr"):
         assert path in answer.text
 
 
@@ -79,6 +83,18 @@ async def test_healthz_says_that_the_process_lives(site: Site) -> None:
 
     assert (answer.status, answer.text) == (200, '{"status":"ok"}')
     assert answer.headers["Content-Type"] == "application/json"
+
+
+async def test_status_is_everything_in_json_and_always_200(site: Site) -> None:
+    value = json.loads((await site.ask("/status")).text)
+    assert value == {"version": __version__, "status": "ok", "ready": True, "reasons": {}, "journal": None}
+    site.journal = JournalStats(last_seq=9, durable_seq=7, namesrv="ns", boot=5)
+    site.state = HealthState(phase=Phase.DRAINING, degraded={"journal": "the disk is full"})
+    answer = await site.ask("/status")
+    value = json.loads(answer.text)
+    assert answer.status == 200
+    assert (value["journal"]["durable_seq"], value["journal"]["boot"]) == (7, 5)
+    assert value["reasons"]["journal"] == "the disk is full"
 
 
 async def test_readyz_tells_clients_to_stay_away_while_it_drains(site: Site) -> None:

@@ -72,8 +72,8 @@ def test_it_is_what_a_set_of_pairs_would_be(steps):
 
 def test_a_topic_is_one_string_whoever_names_it():
     index = TopicIndex()
-    (first,) = index.add(["".join(("Topic", "1"))], "a")
-    (second,) = index.add(["".join(("Topic", "1"))], "b")
+    (first,) = index.add([b"Topic1".decode()], "a")
+    (second,) = index.add([b"Topic1".decode()], "b")
     assert first is second
 
 

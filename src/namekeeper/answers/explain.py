@@ -1,0 +1,269 @@
+"""Why a topic had no route at an instant: the cause at each name server, and the evidence for it.
+
+Pure, and the same for evidence from journals and from the tables of the pipeline. The answer of a name server
+is about what it knew then; where it knows nothing, it says so.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from namekeeper.answers.evidence import Evidence, Stretch, TopicRoute
+from namekeeper.answers.restart import Return, return_of
+from namekeeper.answers.times import shown_duration
+from namekeeper.answers.wording import (
+    ENDS,
+    by,
+    dropped_by_broker,
+    how_it_ended,
+    made_so,
+    queues,
+    session_behind,
+)
+from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
+from namekeeper.model.perm import Perm
+
+__all__ = ["Explanation", "Fact", "Verdict", "explain"]
+
+
+class Verdict(StrEnum):
+    """What was the matter."""
+
+    HAS_ROUTE = "has_route"
+    """Nothing: it could be read and written."""
+    NEVER_REGISTERED = "never_registered"
+    NOT_ON_THIS_ONE = "not_on_this_one"
+    BROKER_GONE = "broker_gone"
+    DELETED = "deleted"
+    DROPPED_BY_BROKER = "dropped_by_broker"
+    WRITE_PERM_WIPED = "write_perm_wiped"
+    MASTER_GONE = "master_gone"
+    """A slave acts for its master, and nobody may write to it."""
+    NOT_WRITABLE = "not_writable"
+    """It was registered so."""
+    JUST_STARTED = "just_started"
+    NOT_BACK = "broker_not_back"
+    """The name server had started, and everybody had had the time to come back."""
+    UNKNOWN = "unknown"
+    """Records were lost."""
+    STOPPED = "stopped"
+    """The name server was."""
+    NOT_YET = "not_known_yet"
+    BEFORE = "before_the_journal"
+
+
+class Fact(Struct, frozen=True):
+    """Something that supports the verdict."""
+
+    text: str
+    at: int | None = None
+    """Wall ms, if it has a time."""
+
+
+class Explanation(Struct, frozen=True):
+    """The cause at one name server."""
+
+    namesrv: str
+    topic: str
+    at: int
+    """Wall ms."""
+    knows_up_to: int | None
+    verdict: Verdict
+    summary: str
+    facts: list[Fact]
+
+
+def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explanation]:
+    """Say for each name server why it had no route of the topic, or that it had one.
+
+    Args:
+        evidence: of each name server, about the same topic.
+        at: wall ms; None is what each of them knows last.
+    """
+    return [_explain_one(one, [other for other in evidence if other is not one], at) for one in evidence]
+
+
+def _explain_one(one: Evidence, others: Sequence[Evidence], wanted: int | None) -> Explanation:
+    at = one.knows_up_to or 0 if wanted is None else wanted
+    verdict, summary, facts = _judge(one, others, at)
+    return Explanation(
+        one.namesrv, one.topic, at, one.knows_up_to, verdict, summary, [*facts, *_asked_for(one, at)]
+    )
+
+
+_HOUR_MS = 3_600_000
+
+_Judgement = tuple[Verdict, str, list[Fact]]
+
+
+def _judge(one: Evidence, others: Sequence[Evidence], at: int) -> _Judgement:
+    if one.knows_up_to is None or at > one.knows_up_to:
+        return _not_yet(one)
+    stretch = one.stretch_at(at)
+    if stretch is None:
+        facts = [] if one.looked_from is None else [Fact("its records begin", one.looked_from)]
+        return Verdict.BEFORE, "its journal does not reach back so far", facts
+    if stretch.state == "unknown":
+        return _unknown(one, stretch)
+    if stretch.state == "stopped":
+        return _stopped(stretch)
+    routes = one.routes_at(at)
+    if routes:
+        return _with_route(one, routes)
+    return _without_route(one, others, at, stretch)
+
+
+def _not_yet(one: Evidence) -> _Judgement:
+    if one.knows_up_to is None:
+        return Verdict.NOT_YET, "nothing is known yet: there is no record", []
+    facts = [Fact("last record", one.knows_up_to)]
+    if one.stretches and one.stretches[-1].state == "stopped":
+        return Verdict.NOT_YET, "the name server was stopped and has not begun to write again", facts
+    return Verdict.NOT_YET, "not known yet: the last record is older", facts
+
+
+def _unknown(one: Evidence, stretch: Stretch) -> _Judgement:
+    facts = [Fact("records were lost from here on", stretch.valid_from)]
+    if stretch.valid_to is not None:
+        facts.append(Fact("all is known again from this checkpoint on", stretch.valid_to))
+    before = [route for route in one.routes if route.valid_to == stretch.valid_from]
+    after = [route for route in one.routes if route.valid_from == stretch.valid_to]
+    facts += [Fact(f"before, {queues(route)}", stretch.valid_from) for route in before]
+    facts += [Fact(f"after, {queues(route)}", stretch.valid_to) for route in after]
+    return Verdict.UNKNOWN, "unknown, because records were lost", facts
+
+
+def _stopped(stretch: Stretch) -> _Judgement:
+    facts = [Fact("the name server was stopped in an orderly way", stretch.valid_from)]
+    if stretch.valid_to is not None:
+        facts.append(Fact("it was started again", stretch.valid_to))
+    return Verdict.STOPPED, "the name server was not running", facts
+
+
+def _with_route(one: Evidence, routes: list[TopicRoute]) -> _Judgement:
+    if any(_is_writable(route) for route in routes):
+        facts = [Fact(made_so(route), route.valid_from) for route in routes]
+        return Verdict.HAS_ROUTE, "it had a route with queues to write to", facts
+    made = [_maker(one, route) for route in routes]
+    facts = [Fact(made_so(maker), maker.valid_from) for maker in made]
+    causes = {maker.from_cause for maker in made}
+    if "wipe_write_perm" in causes:
+        peer = next(maker.from_peer for maker in made if maker.from_cause == "wipe_write_perm")
+        return Verdict.WRITE_PERM_WIPED, f"write permission was wiped{by(peer)}", facts
+    if causes & ENDS.keys():
+        return Verdict.MASTER_GONE, "its master was gone, and nobody may write to the slave that acts", facts
+    return Verdict.NOT_WRITABLE, "it had a route, but no queue to write to", facts
+
+
+def _without_route(one: Evidence, others: Sequence[Evidence], at: int, stretch: Stretch) -> _Judgement:
+    assert stretch.boot is not None
+    began = one.began(stretch.boot)
+    last = _last_of_each_name(one, at)
+    in_this_boot = [route for route in last if route.valid_to is not None and route.valid_to > began]
+    if in_this_boot:
+        return _ended(one, in_this_boot)
+    cut_off = [route for route in last if route.ended_by in {"stopped", "unknown"}]
+    if cut_off:
+        return _since_start(cut_off, return_of(one, at, began))
+    if last:
+        return _ended(one, last)
+    return _not_here(one, others, at)
+
+
+def _ended(one: Evidence, ended: list[TopicRoute]) -> _Judgement:
+    newest = ended[0]
+    facts = [Fact(how_it_ended(one, route), route.valid_to) for route in ended]
+    if newest.ended_by in {"unknown", "checkpoint"}:
+        return Verdict.UNKNOWN, "it went while records were lost", facts
+    if newest.to_cause == "delete_topic":
+        return Verdict.DELETED, f"the topic was deleted{by(newest.to_peer)}", facts
+    if dropped_by_broker(newest):
+        return Verdict.DROPPED_BY_BROKER, f"{newest.broker_name} registered without it", facts
+    session = session_behind(one, newest)
+    reason = newest.to_cause if session is None else session.reason
+    how = ENDS.get(reason or "", "is gone")
+    return Verdict.BROKER_GONE, f"broker {newest.broker_name} {how}", facts
+
+
+def _since_start(last: list[TopicRoute], back: Return) -> _Judgement:
+    count = f"{back.back} of {back.known} known brokers were back"
+    after = shown_duration(back.after_ms)
+    facts = [Fact(f"the name server started, {after} before", back.began), Fact(count)]
+    for route in last:
+        name = route.broker_name
+        sessions = [session for session in back.sessions if session.broker_name == name]
+        facts += [
+            Fact(f"{name} registered at {s.broker_addr} without the topic", s.valid_from) for s in sessions
+        ]
+        if not sessions:
+            facts.append(Fact(f"{name}, which had it until here, was not back", route.valid_to))
+    verdict = Verdict.JUST_STARTED if back.after_ms < DEFAULT_HEARTBEAT_TIMEOUT_MS else Verdict.NOT_BACK
+    return verdict, f"the name server had started {after} before; {count}", facts
+
+
+def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> _Judgement:
+    elsewhere = [(other, route) for other in others for route in other.routes_at(at)]
+    facts = [Fact(f"{other.namesrv}: {made_so(route)}", route.valid_from) for other, route in elsewhere]
+    lost = [s for s in one.stretches if s.state == "unknown" and s.valid_from <= at]
+    facts += [Fact("records were lost from here on: it may have been there then", s.valid_from) for s in lost]
+    if elsewhere:
+        names = ", ".join(sorted({other.namesrv for other, _ in elsewhere}))
+        return Verdict.NOT_ON_THIS_ONE, f"registered on {names}, but never on this name server", facts
+    had = [other.namesrv for other in others if any(route.valid_from <= at for route in other.routes)]
+    if had:
+        names = ", ".join(sorted(had))
+        return Verdict.NOT_ON_THIS_ONE, f"never registered here; {names} had it before", facts
+    if one.looked_from is not None:
+        facts.append(Fact("its records begin", one.looked_from))
+    return Verdict.NEVER_REGISTERED, "never registered, as far as its records go", facts
+
+
+def _last_of_each_name(one: Evidence, at: int) -> list[TopicRoute]:
+    """The row of each broker name that ended last, the newest first."""
+    last: dict[str, TopicRoute] = {}
+    for route in sorted(one.routes, key=lambda route: route.valid_to or 0):
+        if route.has_ended(at):
+            last[route.broker_name] = route
+    return sorted(last.values(), key=lambda route: route.valid_to or 0, reverse=True)
+
+
+def _maker(one: Evidence, route: TopicRoute) -> TopicRoute:
+    """The row that says who made it so: found by a checkpoint, it may have been there before."""
+    for before in reversed(one.routes):
+        if route.from_cause is not None:
+            break
+        if (
+            before.broker_name == route.broker_name
+            and before.valid_from < route.valid_from
+            and before.ended_by in {"unknown", "checkpoint"}
+            and _same_queues(before, route)
+        ):
+            route = before
+    return route
+
+
+def _same_queues(one: TopicRoute, other: TopicRoute) -> bool:
+    return (one.perm, one.write_queue_nums) == (other.perm, other.write_queue_nums)
+
+
+def _is_writable(route: TopicRoute) -> bool:
+    return bool(route.perm & Perm.WRITE) and route.write_queue_nums > 0
+
+
+def _asked_for(one: Evidence, at: int) -> list[Fact]:
+    """How often it was asked for in vain in the hour before."""
+    recent = [each for each in one.lookups if at - _HOUR_MS <= each.minute <= at]
+    if not recent:
+        return []
+    count = sum(each.count for each in recent)
+    who = ", ".join(sorted({each.language for each in recent if each.language})) or "unknown clients"
+    return [
+        Fact(
+            f"asked for in vain {count} times within the hour before, by clients of {who}; first",
+            min(each.minute for each in recent),
+        )
+    ]
+
+
+_HOUR_MS = 3_600_000

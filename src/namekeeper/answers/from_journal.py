@@ -1,0 +1,165 @@
+"""Evidence and states straight from a journal's folder, open segment included: no Spark, no Java, a second.
+
+Only what is needed is read. A state needs what follows the last complete checkpoint before its instant; the
+history of a topic needs a while more, and all of it only if that does not tell.
+"""
+
+from collections.abc import Callable, Iterator
+
+from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.gathering import Gathering
+from namekeeper.journal.decode import Problem, RecordReader
+from namekeeper.journal.history import AnyRecord, steps
+from namekeeper.journal.reader import find_segments, read_segment_lines
+from namekeeper.journal.replay import Replay, StateAt
+from namekeeper.model.perm import Perm
+
+__all__ = ["DAY_MS", "JournalFolder", "Progress"]
+
+DAY_MS = 86_400_000
+
+_ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied"})
+"""Kinds of which no answer here needs more than their place."""
+
+_CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
+
+Progress = Callable[[int, int], None]
+"""Told how many segments were read, and of how many."""
+
+
+class JournalFolder:
+    """A journal to be asked; each question reads what it needs anew."""
+
+    def __init__(self, folder: str, progress: Progress | None = None) -> None:
+        """Look at it.
+
+        Args:
+            folder: the folder.
+            progress: told of segments that were read; None if nobody wants to know.
+
+        Raises:
+            JournalError: it is no journal, or can't be read; the message says what to do.
+        """
+        self.folder = folder
+        self.notes: list[str] = []
+        """What could not be read when the last question was answered."""
+        self._segments = find_segments(folder)
+        self._progress = progress
+
+    @property
+    def namesrv(self) -> str:
+        """Who wrote it."""
+        return self._segments[0].namesrv
+
+    def state_at(self, at: int | None, topic: str | None = None) -> StateAt:
+        """The state at an instant.
+
+        Args:
+            at: wall ms; None is the end of the journal.
+            topic: only this one's rows are needed, which costs a tenth.
+        """
+        begin = self._begin(at)
+        while True:
+            result = self._replay(begin, at, topic)
+            knows_from = result.coverage.knows_from
+            if begin == 0 or (knows_from is not None and (at is None or knows_from <= at)):
+                return result
+            begin = self._checkpoint_before(begin - 1)
+
+    def evidence(self, topic: str, at: int | None, back_ms: int = DAY_MS) -> Evidence:
+        """What is known of a topic.
+
+        Args:
+            topic: the topic.
+            at: the instant that is asked about, wall ms; None is the end of the journal.
+            back_ms: how long before it reading begins; if that does not tell, all is read.
+        """
+        end = self._last_ts() if at is None else at
+        begin = self._begin(end - back_ms)
+        evidence = self._gather(begin, topic)
+        if begin and not _tells(evidence, end):
+            evidence = self._gather(0, topic)
+        return evidence
+
+    def _replay(self, begin: int, at: int | None, topic: str | None) -> StateAt:
+        replay = Replay(at)
+        for step in steps(self._records(begin, RecordReader(topic, _ACTIVITY))):
+            replay.take(step)
+        return replay.result()
+
+    def _gather(self, begin: int, topic: str) -> Evidence:
+        gathering = Gathering(self.namesrv, topic)
+        for step in steps(self._records(begin, RecordReader(topic, _ACTIVITY))):
+            gathering.take(step)
+        return gathering.result()
+
+    def _records(self, begin: int, reader: RecordReader) -> Iterator[AnyRecord]:
+        self.notes.clear()
+        total = len(self._segments) - begin
+        for done, name in enumerate(self._segments[begin:]):
+            self._tell(done, total)
+            for line in read_segment_lines(self.folder, name):
+                record = reader(line)
+                if record is not None:
+                    yield record
+        self._tell(total, total)
+        self.notes += _notes(reader)
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total)
+
+    def _begin(self, at: int | None) -> int:
+        """Segment in which the last checkpoint before an instant begins, as far as names and times tell."""
+        low, high = 0, len(self._segments) - 1
+        while at is not None and low < high:
+            middle = (low + high + 1) // 2
+            first_ts = self._first_ts(middle)
+            if first_ts is not None and first_ts > at:
+                high = middle - 1
+            else:
+                low = middle
+        return self._checkpoint_before(high)
+
+    def _checkpoint_before(self, index: int) -> int:
+        """The newest segment up to this one in which a checkpoint begins, or the first of all."""
+        for at in range(index, 0, -1):
+            lines = read_segment_lines(self.folder, self._segments[at])
+            if any(line.data.startswith(_CHECKPOINT_BEGIN) for line in lines):
+                return at
+        return 0
+
+    def _first_ts(self, index: int) -> int | None:
+        reader = RecordReader()
+        for line in read_segment_lines(self.folder, self._segments[index]):
+            record = reader(line)
+            if record is not None:
+                return record.ts
+        return None
+
+    def _last_ts(self) -> int:
+        reader = RecordReader("")
+        for name in reversed(self._segments):
+            found = [record.ts for line in read_segment_lines(self.folder, name) if (record := reader(line))]
+            if found:
+                return found[-1]
+        return 0
+
+
+def _tells(evidence: Evidence, at: int) -> bool:
+    """Whether the topic was there at all, and it is known who took write permissions that are missing."""
+    unexplained = [r for r in evidence.routes_at(at) if r.from_cause is None and not r.perm & Perm.WRITE]
+    return bool(evidence.routes) and not unexplained
+
+
+def _notes(reader: RecordReader) -> Iterator[str]:
+    for problem, count in reader.unreadable.items():
+        yield f"{count} lines are {problem}; what they held is missing{_advice(problem)}"
+    if reader.first_unreadable is not None:
+        yield f"the first of them: line {reader.first_unreadable.number}: {reader.first_unreadable.detail}"
+    for kind, count in reader.unknown_kinds.items():
+        yield f"{count} records are of the unknown kind {kind!r} and were passed over"
+
+
+def _advice(problem: Problem) -> str:
+    return "; use a newer namekeeper" if problem is Problem.NEWER else ""

@@ -1,0 +1,109 @@
+"""Answers as text for people and as JSON: when a time is told, in the reader's zone and in UTC."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from namekeeper.answers.explain import Explanation
+from namekeeper.answers.times import Zone, shown
+from namekeeper.journal.coverage import Knowledge
+from namekeeper.messages.bodies import encode_topic_route
+from namekeeper.model.route import TopicRouteData
+
+__all__ = [
+    "RouteAt",
+    "explain_knowledge",
+    "explanation_lines",
+    "explanations_json",
+    "knows_up_to_text",
+    "printable",
+    "route_value",
+    "routes_json",
+]
+
+
+class RouteAt(Struct, frozen=True):
+    """The route of a topic at one name server, at an instant."""
+
+    namesrv: str
+    at: int
+    """Wall ms."""
+    knowledge: Knowledge
+    knows_up_to: int | None
+    route: TopicRouteData | None
+
+
+def printable(text: str) -> str:
+    """A text that can do nothing to a terminal, whatever names are in it."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def explain_knowledge(knowledge: Knowledge) -> str:
+    """Why nothing can be said of an instant."""
+    return _KNOWLEDGE[knowledge]
+
+
+def knows_up_to_text(knows_up_to: int | None, zone: Zone) -> str:
+    """Up to when a name server's records tell."""
+    return "knows nothing yet" if knows_up_to is None else f"knows up to {shown(knows_up_to, zone)}"
+
+
+def explanation_lines(explanation: Explanation, zone: Zone) -> Iterator[str]:
+    """An explanation as lines: the cause, then what supports it."""
+    yield printable(f"{explanation.namesrv} at {shown(explanation.at, zone)}: {explanation.summary}")
+    for fact in explanation.facts:
+        when = "" if fact.at is None else f"  {shown(fact.at, zone)}"
+        yield printable(f"  - {fact.text}{when}")
+    yield f"  ({knows_up_to_text(explanation.knows_up_to, zone)})"
+
+
+def explanations_json(explanations: Sequence[Explanation]) -> str:
+    """Explanations as JSON; each time in ms and as ISO 8601."""
+    return _text([_with_iso(msgspec.to_builtins(explanation)) for explanation in explanations])
+
+
+def routes_json(routes: Sequence[RouteAt]) -> str:
+    """Routes as JSON, TopicRouteData as request 105 answers it in the standard form."""
+    return _text([
+        {
+            **_with_iso({"namesrv": each.namesrv, "at": each.at, "knows_up_to": each.knows_up_to}),
+            "knowledge": each.knowledge,
+            "route": None if each.route is None else route_value(each.route),
+        }
+        for each in routes
+    ])  # fmt: skip
+
+
+def route_value(route: TopicRouteData) -> Raw:
+    """TopicRouteData as request 105 answers it in the standard form."""
+    return Raw(encode_topic_route(route, standard=True))
+
+
+_KNOWLEDGE = {
+    Knowledge.KNOWN: "known",
+    Knowledge.UNKNOWN: "unknown, because records were lost",
+    Knowledge.NOT_YET: "not known yet",
+    Knowledge.BEFORE: "the journal does not reach back so far",
+    Knowledge.STOPPED: "the name server was not running",
+}
+
+
+def _with_iso(value: dict[str, Any]) -> dict[str, Any]:
+    times = {
+        f"{name}_iso": _iso(value[name]) for name in ("at", "knows_up_to") if value.get(name) is not None
+    }
+    facts = [_with_iso(fact) for fact in value.get("facts", ())]
+    return {**value, **times, **({"facts": facts} if "facts" in value else {})}
+
+
+def _iso(ms: int) -> str:
+    return shown(ms, UTC).removesuffix(" UTC").replace(" ", "T") + "Z"
+
+
+def _text(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

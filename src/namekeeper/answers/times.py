@@ -1,0 +1,163 @@
+"""Instants as people write them, ISO 8601 or `2 hours ago`, and read them, in their zone and in UTC."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+from namekeeper.errors import ConfigError
+
+__all__ = ["Zone", "duration_of", "instant_of", "shown", "shown_duration", "zone_of"]
+
+Zone = tzinfo | None
+"""None is the reader's own, as the system has it."""
+
+_AGO = re.compile(r"(.+?)\s+ago", re.IGNORECASE)
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*(?:,|and\b)?", re.IGNORECASE)
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
+_LIMIT_MS = 253_402_214_400_000
+"""The last day of the year 9999: what `datetime` can show in any zone."""
+
+_UNIT_MS = {
+    "ms": 1, "millisecond": 1, "s": 1_000, "sec": 1_000, "second": 1_000, "m": 60_000, "min": 60_000,
+    "minute": 60_000, "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000, "w": 604_800_000,
+    "week": 604_800_000,
+}  # fmt: skip
+_HELP = "write it as 2026-01-31T03:12:00Z, '2026-01-31 03:12', 03:12, now or '2 hours ago'"
+
+
+def zone_of(name: str | None) -> Zone:
+    """The time zone of that name, or of that offset.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if name is None:
+        return None
+    if name.upper() in {"UTC", "Z"}:
+        return UTC
+    match = _OFFSET.fullmatch(name)
+    if match and int(match[2]) < 24 and int(match[3]) < 60:
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
+        return timezone(-offset if match[1] == "-" else offset)
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ConfigError(
+            f"there is no time zone {name!r}: use a name such as Europe/Berlin, UTC, or +02:00"
+        ) from None
+
+
+def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
+    """Read an instant, as wall ms.
+
+    Args:
+        text: ISO 8601, with an offset or in `zone`; a time of day, the last such; or how long ago.
+        now_ms: The present, wall ms.
+        zone: Zone of what has no offset of its own.
+
+    Raises:
+        ConfigError: it is none, or none that happens once in this zone.
+    """
+    text = text.strip()
+    if text.lower() == "now":
+        return now_ms
+    if match := _AGO.fullmatch(text):
+        return max(0, now_ms - duration_of(match[1]))
+    if match := _CLOCK.fullmatch(text):
+        return _last_time_of_day(match, text, now_ms, zone)
+    try:
+        parsed = datetime.fromisoformat(text)
+        ms = _to_ms(parsed if parsed.tzinfo is not None else _in_zone(parsed, text, zone))
+    except (ValueError, OverflowError):
+        raise ConfigError(f"{text!r} is no time: {_HELP}") from None
+    if not 0 <= ms <= _LIMIT_MS:
+        raise ConfigError(f"{text!r} is before 1970 or after 9999")
+    return ms
+
+
+def duration_of(text: str) -> int:
+    """Read a duration such as `2 hours`, `90s` or `1 day and 2 hours`, as ms.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    total, at = 0.0, 0
+    while at < len(text):
+        match = _PART.match(text, at)
+        unit = "" if match is None else match[2].lower()
+        unit_ms = _UNIT_MS.get(unit) or _UNIT_MS.get(unit.removesuffix("s"))
+        if match is None or unit_ms is None:
+            raise ConfigError(f"{text!r} is no duration: write it as '2 hours', 90s or 7d")
+        total += float(match[1]) * unit_ms
+        at = match.end()
+    if not text.strip() or total > _LIMIT_MS:
+        raise ConfigError(f"{text!r} is no duration: write it as '2 hours', 90s or 7d")
+    return round(total)
+
+
+def shown(ms: int, zone: Zone) -> str:
+    """An instant in the reader's zone and in UTC: `2026-01-31 04:12:00.250 CET (03:12:00.250Z)`."""
+    utc = datetime.fromtimestamp(ms / 1_000, UTC)
+    local = utc.astimezone(zone)
+    same_day = local.date() == utc.date()
+    if local.utcoffset() == timedelta(0):
+        return f"{utc:%Y-%m-%d} {_clock(utc)} UTC"
+    in_utc = _clock(utc) if same_day else f"{utc:%Y-%m-%d} {_clock(utc)}"
+    return f"{local:%Y-%m-%d} {_clock(local)} {_zone_name(local)} ({in_utc}Z)"
+
+
+def shown_duration(ms: int) -> str:
+    """A duration in its two largest units: `2 h 5 min`, `3.4 s`."""
+    if ms < 1_000:
+        return f"{ms} ms"
+    if ms < 60_000:
+        return f"{ms / 1_000:g} s"
+    parts: list[str] = []
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
+        count, ms = divmod(ms, size)
+        if count or parts:
+            parts.append(f"{count} {unit}")
+    return " ".join(part for part in parts[:2] if not part.startswith("0 "))
+
+
+def _clock(time: datetime) -> str:
+    return f"{time:%H:%M:%S}.{time.microsecond // 1_000:03}"
+
+
+def _zone_name(time: datetime) -> str:
+    name = time.tzname() or ""
+    return name if name.isalpha() else f"{time:%z}"
+
+
+def _to_ms(time: datetime) -> int:
+    return round((time - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(milliseconds=1))
+
+
+def _attach(naive: datetime, zone: Zone) -> datetime:
+    return naive.astimezone() if zone is None else naive.replace(tzinfo=zone)
+
+
+def _in_zone(naive: datetime, text: str, zone: Zone) -> datetime:
+    first, second = (_attach(naive.replace(fold=fold), zone) for fold in (0, 1))
+    back = first.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
+    if back != naive:
+        raise ConfigError(f"{text!r} does not exist: clocks were put forward over it")
+    if first.utcoffset() != second.utcoffset():
+        raise ConfigError(
+            f"{text!r} happened twice, as clocks were put back: write {first.isoformat()} or"
+            f" {second.isoformat()}"
+        )
+    return first
+
+
+def _last_time_of_day(match: re.Match[str], text: str, now_ms: int, zone: Zone) -> int:
+    today = datetime.fromtimestamp(now_ms / 1_000, UTC).astimezone(zone).replace(tzinfo=None)
+    try:
+        time = today.replace(
+            hour=int(match[1]), minute=int(match[2]), second=int(match[3] or 0), microsecond=0
+        )
+    except ValueError:
+        raise ConfigError(f"{text!r} is no time: {_HELP}") from None
+    ms = _to_ms(_in_zone(time, text, zone))
+    return ms if ms <= now_ms else _to_ms(_in_zone(time - timedelta(days=1), text, zone))

@@ -1,0 +1,137 @@
+"""`namekeeper journal verify | seal`: is it whole, and have what is written sealed now."""
+
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from namekeeper.cli.failure import Refused
+from namekeeper.cli.render import render_json
+from namekeeper.errors import JournalError
+from namekeeper.journal.folder import SEAL_REQUEST, hold_lock, is_held
+from namekeeper.journal.identity import load_identity
+from namekeeper.journal.reader import find_segments
+from namekeeper.journal.recovery import recover
+from namekeeper.journal.verify import BootReport, Report
+from namekeeper.journal.verify import verify as verify_folder
+
+__all__ = ["seal", "verify"]
+
+EXIT_NOT_WHOLE = 1
+LOOK_SECONDS = 0.05
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+@click.command("verify", context_settings=_SETTINGS)
+@click.argument("folder", metavar="DIR")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def verify(folder: str, *, as_json: bool) -> None:
+    """Read everything in DIR: numbers without holes, changes whole, checkpoints complete, files readable.
+
+    Ends with 0 if nothing is lost, 1 if something is or may be, 2 if DIR is no journal.
+    """
+    try:
+        report = verify_folder(folder)
+    except JournalError as error:
+        raise Refused(str(error)) from None
+    if as_json:
+        click.echo(render_json(report))
+    else:
+        _print(report)
+    if not report.is_whole:
+        sys.exit(EXIT_NOT_WHOLE)
+
+
+@click.command("seal", context_settings=_SETTINGS)
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds to wait for the server.",
+)
+def seal(folder: str, *, timeout: float) -> None:
+    """Have everything sealed that is written to DIR, by the server that writes there or in its place.
+
+    Sealed segments can be shipped and are what Spark reads.
+    """
+    try:
+        before = {str(name) for name in find_segments(folder)}
+        if is_held(folder):
+            _ask_server(folder, timeout)
+        else:
+            _seal_leftovers(folder)
+        after = [str(name) for name in find_segments(folder)]
+    except JournalError as error:
+        raise Refused(str(error)) from None
+    except OSError as error:
+        raise Refused(f"{folder} can't be written: {error.strerror or error}") from None
+    for name in after:
+        if name not in before and not name.endswith(".open"):
+            click.echo(name)
+
+
+def _ask_server(folder: str, timeout: float) -> None:
+    request = Path(folder) / SEAL_REQUEST
+    request.touch()
+    deadline = time.monotonic() + timeout
+    while request.exists():
+        if time.monotonic() > deadline:
+            raise Refused(
+                f"the name server that writes to {folder} did not seal within {timeout:g} s: see its log, or"
+                " give it longer with --timeout"
+            )
+        time.sleep(LOOK_SECONDS)
+
+
+def _seal_leftovers(folder: str) -> None:
+    identity = load_identity(folder)
+    if identity is None:
+        raise JournalError(f"{folder} has no identity.json: there is nothing to seal in what was shipped")
+    release = hold_lock(folder)
+    try:
+        recover(folder, identity)
+    finally:
+        release()
+
+
+def _print(report: Report) -> None:
+    uuid = f" ({report.uuid})" if report.uuid else ""
+    click.echo(f"{report.namesrv}{uuid}: {report.segments} segments, {len(report.boots)} boots")
+    for boot in report.boots:
+        for text in _about(boot, is_last=boot is report.boots[-1], is_written=report.is_being_written):
+            click.echo(f"  {text}")
+    for problem in report.problems:
+        place = f"{problem.file}, line {problem.line}" if problem.line else problem.file
+        click.echo(f"  {place}: {problem.what}")
+    if report.more_problems:
+        click.echo(f"  and {report.more_problems} more lines like these")
+    if report.unknown_versions:
+        click.echo(f"  {report.unknown_versions} records of a newer version: use a newer namekeeper")
+    for file in report.quarantined:
+        click.echo(f"  put aside when a crash was cleaned up: quarantine/{file}")
+    click.echo(_verdict(report))
+
+
+def _about(boot: BootReport, *, is_last: bool, is_written: bool) -> list[str]:
+    began = datetime.fromtimestamp(boot.boot / 1000, UTC).isoformat(sep=" ", timespec="seconds")
+    checkpoints = f"{boot.complete_checkpoints} complete checkpoint{'s' * (boot.complete_checkpoints != 1)}"
+    if boot.incomplete_checkpoints:
+        checkpoints += f" and {boot.incomplete_checkpoints} incomplete"
+    records = f"seq {boot.first_seq} to {boot.last_seq}, {boot.records} records, {checkpoints}"
+    lines = [f"boot {boot.boot} ({began}): {records}"]
+    lines += [f"  lost: seq {first} to {last}" for first, last in boot.holes]
+    if not boot.is_stopped and not (is_last and is_written):
+        lines.append(f"  it did not stop in order: what was not written after seq {boot.last_seq} is unknown")
+    return lines
+
+
+def _verdict(report: Report) -> str:
+    if report.is_whole:
+        return "whole"
+    lost = f"{report.lost_records} records are lost" if report.lost_records else "no record is surely lost"
+    return f"not whole: {lost}"

@@ -1,0 +1,154 @@
+"""`namekeeper journal ls | cat | tail`: what is in a journal, as it is."""
+
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from namekeeper.cli.asking import note
+from namekeeper.cli.failure import Refused
+from namekeeper.cli.render import render_json
+from namekeeper.errors import JournalError
+from namekeeper.journal.lines import Line, read_envelope
+from namekeeper.journal.names import SegmentName
+from namekeeper.journal.reader import find_segments, read_segment_lines
+from namekeeper.journal.record import Envelope
+
+__all__ = ["cat", "ls", "tail"]
+
+EXIT_BROKEN = 1
+"""Some lines are no records."""
+LOOK_SECONDS = 0.2
+"""How often a journal that is followed is looked at."""
+
+_ROW = "{:<24} {:>14} {:>14} {:>12}  {}"
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+@click.command("ls", context_settings=_SETTINGS)
+@click.argument("folder", metavar="DIR")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def ls(folder: str, *, as_json: bool) -> None:
+    """List the segments in DIR: when the boot began that wrote them, which records they hold, their size."""
+    rows = [(name, _size(folder, name)) for name in _segments(folder)]
+    if as_json:
+        click.echo(render_json([_as_dict(name, size) for name, size in rows]))
+        return
+    click.echo(_ROW.format("#boot (UTC)", "#first seq", "#last seq", "#bytes", "#file"))
+    for name, size in rows:
+        last = "open" if name.last_seq is None else name.last_seq
+        click.echo(_ROW.format(_utc(name.boot), name.first_seq, last, size, name))
+
+
+@click.command("cat", context_settings=_SETTINGS)
+@click.argument("folder", metavar="DIR")
+@click.option("--boot", type=int, help="Only records of this boot.")
+@click.option(
+    "--kind", "kinds", multiple=True, metavar="KIND", help="Only records of this kind; may be repeated."
+)
+def cat(folder: str, *, boot: int | None, kinds: tuple[str, ...]) -> None:
+    """Print the records in DIR in order, one JSON object a line.
+
+    Lines that are no records are told on stderr; then the exit status is 1.
+    """
+    broken = 0
+    for name in _segments(folder):
+        if boot is not None and name.boot != boot:
+            continue
+        for line in read_segment_lines(folder, name):
+            envelope = read_envelope(line)
+            if isinstance(envelope, str):
+                broken += 1
+                note(f"{name}, line {line.number}: {envelope}")
+            elif not kinds or envelope.kind in kinds:
+                _write(line)
+    if broken:
+        sys.exit(EXIT_BROKEN)
+
+
+@click.command("tail", context_settings=_SETTINGS)
+@click.argument("folder", metavar="DIR")
+@click.option("-n", "--lines", "count", type=click.IntRange(min=0), default=10, show_default=True)
+@click.option("-f", "--follow", is_flag=True, help="Go on printing what is written, until interrupted.")
+def tail(folder: str, *, count: int, follow: bool) -> None:
+    """Print the last records in DIR."""
+    last = _last_records(folder, count)
+    for _, line in last:
+        _write(line)
+    place = _place(last[-1][0]) if last else _end(folder)
+    while follow:
+        sys.stdout.flush()
+        time.sleep(LOOK_SECONDS)
+        for envelope, line in _records_after(folder, place):
+            _write(line)
+            place = _place(envelope)
+
+
+def _segments(folder: str) -> list[SegmentName]:
+    try:
+        return find_segments(folder)
+    except JournalError as error:
+        raise Refused(str(error)) from None
+
+
+def _records(folder: str, name: SegmentName) -> Iterator[tuple[Envelope, Line]]:
+    for line in read_segment_lines(folder, name):
+        envelope = read_envelope(line)
+        if isinstance(envelope, Envelope):
+            yield envelope, line
+
+
+def _last_records(folder: str, count: int) -> list[tuple[Envelope, Line]]:
+    found: list[tuple[Envelope, Line]] = []
+    for name in reversed(_segments(folder)):
+        if len(found) >= count:
+            break
+        found = [*_records(folder, name), *found]
+    return found[len(found) - count :] if len(found) > count else found
+
+
+def _records_after(folder: str, place: tuple[int, int]) -> Iterator[tuple[Envelope, Line]]:
+    for name in _segments(folder):
+        if name.last_seq is not None and (name.boot, name.last_seq) <= place:
+            continue
+        for envelope, line in _records(folder, name):
+            if _place(envelope) > place:
+                yield envelope, line
+
+
+def _end(folder: str) -> tuple[int, int]:
+    last = _last_records(folder, 1)
+    return _place(last[-1][0]) if last else (0, 0)
+
+
+def _place(envelope: Envelope) -> tuple[int, int]:
+    return (envelope.boot, envelope.seq)
+
+
+def _write(line: Line) -> None:
+    sys.stdout.buffer.write(line.data + b"\n")
+
+
+def _size(folder: str, name: SegmentName) -> int:
+    try:
+        return (Path(folder) / str(name)).stat().st_size
+    except FileNotFoundError:
+        return 0  # sealed or deleted meanwhile
+
+
+def _as_dict(name: SegmentName, size: int) -> dict[str, object]:
+    return {
+        "file": str(name),
+        "namesrv": name.namesrv,
+        "boot": name.boot,
+        "firstSeq": name.first_seq,
+        "lastSeq": name.last_seq,
+        "bytes": size,
+    }
+
+
+def _utc(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(sep=" ", timespec="milliseconds")[:23]

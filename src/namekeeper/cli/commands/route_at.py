@@ -1,0 +1,62 @@
+"""`namekeeper route-at`: the route of a topic as it was at an instant."""
+
+import click
+
+from namekeeper.answers.render import RouteAt, explain_knowledge, knows_up_to_text, printable, routes_json
+from namekeeper.answers.times import Zone, shown
+from namekeeper.cli.asking import note
+from namekeeper.cli.failure import failure_of
+from namekeeper.cli.history import (
+    AT_HELP,
+    EXIT_NOT_KNOWN,
+    history_options,
+    shown_reading,
+    take_instant,
+    take_source,
+    take_zone,
+)
+from namekeeper.cli.render import render_route_list
+from namekeeper.errors import NamekeeperError
+from namekeeper.journal.coverage import Knowledge
+
+__all__ = ["route_at"]
+
+
+@click.command("route-at", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("topic")
+@click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
+@click.option("--namesrv", metavar="ID", help="Only this name server.")
+@history_options
+@click.pass_context
+def route_at(  # noqa: PLR0913 - one for each option
+    context: click.Context, /, topic: str, *, at_text: str | None, namesrv: str | None,
+    journals: tuple[str, ...], zone_name: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show the route of TOPIC as each name server would have answered it.
+
+    Ends with 0 if some name server knows (also if it had no route), 3 if nobody does.
+    """
+    zone = take_zone(zone_name)
+    at = None if at_text is None else take_instant(at_text, zone)
+    try:
+        with shown_reading() as progress:
+            source = take_source(journals, progress, namesrv=namesrv)
+            routes = source.routes(topic, at)
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    for text in source.notes:
+        note(f"note: {text}")
+    click.echo(routes_json(routes) if as_json else "\n\n".join(_text(topic, each, zone) for each in routes))
+    if all(each.knowledge is not Knowledge.KNOWN for each in routes):
+        context.exit(EXIT_NOT_KNOWN)
+
+
+def _text(topic: str, found: RouteAt, zone: Zone) -> str:
+    if found.knowledge is not Knowledge.KNOWN:
+        body = explain_knowledge(found.knowledge)
+    elif found.route is None:
+        body = f"no route of {printable(topic)}; `namekeeper why` tells the cause"
+    else:
+        body = "\n".join(map(printable, render_route_list(found.route).split("\n")))
+    known = knows_up_to_text(found.knows_up_to, zone)
+    return f"{found.namesrv} at {shown(found.at, zone)} ({known})\n{body}"

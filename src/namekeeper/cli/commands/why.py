@@ -1,0 +1,58 @@
+"""`namekeeper why`: the cause of "No route info of this topic", at each name server, with evidence."""
+
+import click
+
+from namekeeper.answers.explain import Verdict, explain
+from namekeeper.answers.render import explanation_lines, explanations_json
+from namekeeper.cli.asking import note
+from namekeeper.cli.failure import failure_of
+from namekeeper.cli.history import (
+    AT_HELP,
+    EXIT_NOT_KNOWN,
+    history_options,
+    shown_reading,
+    take_duration,
+    take_instant,
+    take_source,
+    take_zone,
+)
+from namekeeper.errors import NamekeeperError
+
+__all__ = ["why"]
+
+_NOT_KNOWN = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.UNKNOWN}
+
+
+@click.command("why", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("topic")
+@click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
+@click.option(
+    "--back", default="1 day", show_default=True, metavar="DURATION",
+    help="How long before it reading begins; all is read if that does not tell.",
+)  # fmt: skip
+@history_options
+@click.pass_context
+def why(  # noqa: PLR0913 - one for each option
+    context: click.Context, /, topic: str, *, at_text: str | None, back: str, journals: tuple[str, ...],
+    zone_name: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Say why TOPIC had no route: the cause at each name server, and the evidence for it.
+
+    Ends with 0 if some name server knows, 3 if nobody does.
+    """
+    zone = take_zone(zone_name)
+    at = None if at_text is None else take_instant(at_text, zone)
+    try:
+        with shown_reading() as progress:
+            source = take_source(journals, progress, back_ms=take_duration(back))
+            explanations = explain(source.evidence(topic, at), at)
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    for text in source.notes:
+        note(f"note: {text}")
+    if as_json:
+        click.echo(explanations_json(explanations))
+    else:
+        click.echo("\n\n".join("\n".join(explanation_lines(each, zone)) for each in explanations))
+    if all(each.verdict in _NOT_KNOWN for each in explanations):
+        context.exit(EXIT_NOT_KNOWN)

@@ -1,0 +1,120 @@
+"""What the commands about the past share: which history, which instant, which zone, how far reading is."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
+from namekeeper.answers.times import Zone, duration_of, instant_of, zone_of
+from namekeeper.cli.asking import note
+from namekeeper.clock import SystemClock
+from namekeeper.errors import ConfigError
+
+__all__ = [
+    "AT_HELP",
+    "EXIT_NOT_KNOWN",
+    "history_options",
+    "shown_reading",
+    "take_duration",
+    "take_instant",
+    "take_source",
+    "take_zone",
+    "zone_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_NOT_KNOWN = 3
+"""There is an answer for no name server: nobody knows, or not yet."""
+
+_LINES_FROM = 50
+"""Segments from which on lines tell how far reading is, where there is no terminal."""
+_LINES = 10
+
+AT_HELP = "Instant: ISO 8601, a time of day, or '2 hours ago'."
+
+
+def zone_option(function: F) -> F:
+    """Add the zone that times are read and shown in."""
+    return click.option(
+        "--zone", "zone_name", metavar="ZONE", help="Time zone to read and show times in; yours by default."
+    )(function)
+
+
+def history_options(function: F) -> F:
+    """Add where the history is, and how it is shown."""
+    function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+    function = zone_option(function)
+    return click.option(
+        "--journal", "journals", multiple=True, required=True, metavar="DIR",
+        help="Journal folder of a name server; once for each name server.",
+    )(function)  # fmt: skip
+
+
+def take_zone(name: str | None) -> Zone:
+    """The zone of that name.
+
+    Raises:
+        click.BadParameter: there is none.
+    """
+    try:
+        return zone_of(name)
+    except ConfigError as error:
+        raise click.BadParameter(str(error), param_hint="--zone") from None
+
+
+def take_instant(text: str, zone: Zone) -> int:
+    """Read an instant, as wall ms.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    try:
+        return instant_of(text, now_ms=SystemClock().now().wall_ms, zone=zone)
+    except ConfigError as error:
+        raise click.BadParameter(str(error), param_hint="--at") from None
+
+
+def take_duration(text: str) -> int:
+    """Read a duration, as ms.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    try:
+        return duration_of(text)
+    except ConfigError as error:
+        raise click.BadParameter(str(error), param_hint="--back") from None
+
+
+def take_source(
+    journals: Sequence[str],
+    progress: SourceProgress,
+    **options: Any,  # noqa: ANN401
+) -> HistorySource:
+    """Where the answers are to come from.
+
+    Raises:
+        NamekeeperError: it can't be used; the message says what to do.
+    """
+    return JournalSource(journals, progress=progress, **options)
+
+
+@contextmanager
+def shown_reading() -> Iterator[SourceProgress]:
+    """Give a function that shows how far reading is: a bar on a terminal, some lines elsewhere."""
+    if sys.stderr.isatty():
+        from namekeeper.cli.progress import shown_progress
+
+        with shown_progress() as show:
+            yield show
+        return
+    yield _tell
+
+
+def _tell(what: str, done: int, total: int) -> None:
+    if total >= _LINES_FROM and done and done % (total // _LINES) == 0:
+        note(f"{what}: {done} of {total} segments read")

@@ -1,0 +1,85 @@
+"""How a journal is to be kept, and what its two halves tell each other: plain values, quickly imported."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from namekeeper.journal.record import SegmentsDeleted
+
+__all__ = [
+    "DAY_MS",
+    "Fsync",
+    "JournalSettings",
+    "Limits",
+    "NeedsCheckpoint",
+    "News",
+    "Ready",
+    "Refused",
+    "SegmentSettings",
+    "WriterSettings",
+]
+
+DAY_MS = 24 * 3_600_000
+
+
+class Fsync(StrEnum):
+    """When what was written is forced to the disk."""
+
+    ALWAYS = "always"
+    INTERVAL = "interval"
+    NEVER = "never"
+
+
+class SegmentSettings(Struct, frozen=True, kw_only=True):
+    """When to sync and when to seal."""
+
+    fsync: Fsync = Fsync.INTERVAL
+    fsync_interval_ms: int = 200
+    segment_bytes: int = 64 << 20
+    segment_ms: int = 300_000
+
+
+class Limits(Struct, frozen=True):
+    """What a folder may hold."""
+
+    max_bytes: int = 4 << 30
+    max_age_ms: int = 30 * DAY_MS
+
+
+class WriterSettings(Struct, frozen=True, kw_only=True):
+    """Where and how a writer writes."""
+
+    folder: str
+    namesrv: str
+    """Id for a new folder."""
+    is_configured: bool = False
+    """Whether the operator chose that id."""
+    segments: SegmentSettings = SegmentSettings()
+    limits: Limits = Limits()
+
+
+class JournalSettings(Struct, frozen=True, kw_only=True):
+    """How a server records."""
+
+    server_version: str
+    scan_interval_ms: int
+    queue_bytes: int = 256 << 20
+    checkpoint_ms: int = 6 * 3_600_000
+
+
+class Refused(Struct, frozen=True):
+    """News: the folder can't be used; what waited is lost, and a new beginning is needed when it can."""
+
+
+class Ready(Struct, frozen=True):
+    """News: the folder can be used now; begin again with seq 1."""
+
+
+class NeedsCheckpoint(Struct, frozen=True):
+    """News: a checkpoint is needed, and why."""
+
+    reason: str
+
+
+News = Refused | Ready | NeedsCheckpoint | SegmentsDeleted
+"""What the writer tells the event loop; the last one is to be written down as it is."""

@@ -1,0 +1,130 @@
+"""Bugs of the journal's disk half: each loses what was promised to survive (design.md 6)."""
+
+from tests.mutants.mutant import Mutant
+
+__all__ = ["DISK_MUTANTS"]
+
+JOURNAL = "journal/test_"
+
+DISK_MUTANTS = (
+    Mutant(
+        "segment-not-synced",
+        "journal/segment.py",
+        "        self._system.fsync(self._descriptor())\n        if not self._is_named:",
+        "        if not self._is_named:",
+        "what was published as durable survives a crash",
+        (JOURNAL + "durability.py",),
+    ),
+    Mutant(
+        "segment-name-not-synced",
+        "journal/segment.py",
+        "            sync_folder(self._folder, self._system)\n            self._is_named = True",
+        "            self._is_named = True",
+        "a new segment is durable when its name is",
+        (JOURNAL + "durability.py",),
+    ),
+    Mutant(
+        "sealed-name-not-synced",
+        "journal/segment.py",
+        "        sync_folder(folder, system)\n        with contextlib.suppress(FileNotFoundError):",
+        "        with contextlib.suppress(FileNotFoundError):",
+        "the open segment goes only when the sealed one is sure",
+        (JOURNAL + "durability.py",),
+    ),
+    Mutant(
+        "sealed-copy-not-synced",
+        "journal/segment.py",
+        "        self._write()\n        system.fsync(self._descriptor())\n        self._close()",
+        "        self._write()\n        self._close()",
+        "a sealed segment is whole when its name shows",
+        (JOURNAL + "durability.py",),
+    ),
+    Mutant(
+        "durable-before-the-sync",
+        "journal/output.py",
+        "        self.written_seq = batch.last_seq\n",
+        "        self.written_seq = self.durable_seq = batch.last_seq\n",
+        "durable is what was synced",
+        (JOURNAL + "durability.py",),
+    ),
+    Mutant(
+        "retention-takes-the-checkpoint",
+        "journal/retention.py",
+        "    if checkpoint is None or oldest.place >= checkpoint:",
+        "    if checkpoint is None:",
+        "retention never deletes the only complete checkpoint",
+        (JOURNAL + "retention.py",),
+    ),
+    Mutant(
+        "deletions-out-of-order",
+        "journal/archive.py",
+        "        sync_folder(self._folder, self._system)\n        self._sealed.remove(segment)",
+        "        self._sealed.remove(segment)",
+        "a crash leaves no hole behind an older segment",
+        (JOURNAL + "archive.py",),
+    ),
+    Mutant(
+        "checkpoint-counts-too-early",
+        "journal/output.py",
+        "                self._checkpoint_ended = (seq, self._checkpoint_began)",
+        "                self.checkpoint = self._checkpoint_began",
+        "a checkpoint counts when its end is durable",
+        (JOURNAL + "output.py",),
+    ),
+    Mutant(
+        "torn-change-sealed",
+        "journal/recovery.py",
+        "                if envelope.end:\n",
+        "                if envelope.end or envelope.seq > envelope.change:\n",
+        "a segment is sealed only after the end of a change",
+        (JOURNAL + "recovery.py",),
+    ),
+    Mutant(
+        "torn-tail-thrown-away",
+        "journal/recovery.py",
+        "        if torn:\n            aside",
+        "        if False:\n            aside",
+        "what can't be kept is put aside",
+        (JOURNAL + "recovery.py",),
+    ),
+    Mutant(
+        "drop-without-a-hole",
+        "journal/intake.py",
+        "        self.last_seq += records\n        if not self._backlog.put(entry, must=must):\n",
+        "        if self._backlog.put(entry, must=must):\n            self.last_seq += records\n        else:\n",
+        "what is dropped shows in seq",
+        (JOURNAL + "intake.py",),
+    ),
+    Mutant(
+        "no-checkpoint-after-a-drop",
+        "journal/recorder.py",
+        "        if self.is_incomplete and is_writable and self._has_room:\n",
+        "        if False:\n",
+        "a drop is healed by the next checkpoint",
+        (JOURNAL + "recorder.py",),
+    ),
+    Mutant(
+        "checkpoint-goes-on-after-a-drop",
+        "journal/recorder.py",
+        "            if self.intake.holes != holes:\n                return\n",
+        "",
+        "a checkpoint with a drop in it is given up",
+        (JOURNAL + "recorder.py",),
+    ),
+    Mutant(
+        "unsynced-forgotten-after-a-failure",
+        "journal/output.py",
+        "        for batch in self._unsynced:\n            self._put(batch, now)\n",
+        "",
+        "a disk that fails now and then loses nothing",
+        (JOURNAL + "output.py",),
+    ),
+    Mutant(
+        "boot-by-the-clock",
+        "journal/writer.py",
+        "first.ts, recovery.previous_boot + 1)\n",
+        "first.ts, 1)\n",
+        "a boot is later than the last one, whatever the clock says",
+        (JOURNAL + "writer.py",),
+    ),
+)

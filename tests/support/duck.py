@@ -1,0 +1,126 @@
+"""The pipeline's SQL on DuckDB: the same text, another engine, in milliseconds."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from namekeeper.pipeline.gold_plan import Range
+from namekeeper.pipeline.gold_steps import News
+from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.table import Table, names_in
+from tests.support.history_facts import fact_tables
+
+__all__ = ["Duck"]
+
+_OF_SPARK = {
+    "broker_group_told": """
+        SELECT * EXCLUDE (broker_addrs), list_sort(list_transform(map_entries(broker_addrs),
+            lambda e: {'broker_id': CAST(e.key AS BIGINT), 'broker_addr': e.value})) AS members
+        FROM broker_group""",
+    "checkpoint_count": """
+        SELECT namesrv, boot, checkpoint, e.key AS kind, e.value AS records
+        FROM (SELECT namesrv, boot, checkpoint, unnest(map_entries(counts)) AS e
+              FROM checkpoint WHERE kind = 'checkpoint_end')""",
+}
+"""Queries that are written for Spark alone, because they take maps apart."""
+
+_PARAMETER = re.compile(r":([a-z_]+)")
+_COMMENT = re.compile(r"--.*")
+
+
+_DDL = {"bigint": "BIGINT", "string": "VARCHAR", "int": "INTEGER", "double": "DOUBLE", "boolean": "BOOLEAN"}
+
+
+class Duck:
+    """A warehouse in memory, which does what `gold_steps.Workshop` asks for."""
+
+    def __init__(self, zone: str = "UTC") -> None:
+        self.zone = zone
+        self.load_id = 0
+        self.written: dict[str, set[str] | None] = {}
+        """Gold table -> partitions that the last run wrote; None: all."""
+        self._connection = duckdb.connect()
+        self._connection.execute("SET threads = 1")
+        for macro in (
+            "day_of(ms, zone) AS strftime(timezone(zone, make_timestamptz(ms * 1000)), '%Y-%m-%d')",
+            "sort_array(a) AS list_sort(a)",
+            "try_element_at(a, i) AS list_extract(a, i)",
+        ):
+            self._connection.execute(f"CREATE MACRO {macro}")
+        for table in (*FACTS.values(), *GOLD.values()):
+            self._connection.execute(f"CREATE TABLE stored_{table.name} ({_ddl(table.ddl)})")
+
+    def load(self, records: Iterable[dict[str, Any]]) -> list[News]:
+        """Take records into the facts as the next load; returns what is new."""
+        self.load_id += 1
+        for name, table in fact_tables(records, self.load_id).items():
+            self._connection.register("arrived", table)
+            columns = ", ".join(f'"{column}"' for column in table.column_names)
+            self._connection.execute(f"INSERT INTO stored_{name} SELECT {columns} FROM arrived")
+            self._connection.unregister("arrived")
+        found = self._connection.execute(
+            "SELECT namesrv, boot, min(seq), max(seq), min(ts) FROM stored_events WHERE load_id = ?"
+            " GROUP BY namesrv, boot",
+            [self.load_id],
+        )
+        return [News(*row) for row in found.fetchall()]
+
+    def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
+        """Make a table of what a query finds."""
+        sql = _COMMENT.sub("", _OF_SPARK.get(name, sql)).replace("`", '"')
+        used = {key: args[key] for key in _PARAMETER.findall(sql)}
+        sql = _PARAMETER.sub(r"$\1", sql)
+        self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", used)
+
+    def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Make a small table."""
+        self._connection.execute(f"CREATE OR REPLACE TABLE {name} ({_ddl(ddl)})")
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT INTO {name} VALUES ({marks})", [list(row) for row in rows])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a table."""
+        found = self._connection.execute(f"SELECT * FROM {name}")
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def show(self, name: str, table: Table) -> None:
+        """Name the rows of a gold table."""
+        self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM stored_{table.name}")
+
+    def show_facts(self, ranges: Sequence[Range]) -> None:
+        """Name every fact table."""
+        for name, table in FACTS.items():
+            self.show(name, table)
+
+    def replace(self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None) -> None:
+        """Write partitions of a gold table."""
+        stored = f"stored_{table.name}"
+        if values is None:
+            self._connection.execute(f"DELETE FROM {stored}")
+        else:
+            strange = self._connection.execute(
+                f'SELECT DISTINCT "{by}" FROM {name} WHERE NOT list_contains(?, "{by}")', [list(values)]
+            ).fetchall()
+            assert not strange, f"{table.name}: rows of partitions that are not replaced: {strange}"
+            self._connection.execute(f'DELETE FROM {stored} WHERE list_contains(?, "{by}")', [list(values)])
+        columns = ", ".join(f'"{column}"' for column in names_in(table))
+        self._connection.execute(f"INSERT INTO {stored} SELECT {columns} FROM {name}")
+        self.written[table.name] = None if values is None else set(values)
+
+    def gold(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a gold table, by its key."""
+        rows = self.rows(f"stored_{name}")
+        return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])
+
+
+def _ddl(ddl: str) -> str:
+    """Spark's types as DuckDB has them."""
+    ddl = ddl.replace("`", '"')
+    ddl = ddl.replace("array<struct<broker_id:bigint,broker_addr:string>>", "STRUCT(broker_id BIGINT, broker_addr VARCHAR)[]")
+    ddl = re.sub(r"array<(\w+)>", lambda match: f"{_DDL[match[1]]}[]", ddl)
+    return re.sub(r"map<(\w+),(\w+)>", lambda match: f"MAP({_DDL[match[1]]}, {_DDL[match[2]]})", ddl)

@@ -1,0 +1,276 @@
+"""Sums and comparisons over several name servers by plain loops over instants: the oracle of the gold aggregates.
+
+Slow and short on purpose. Rules are those of design.md 7.4, written a second time; nothing is shared with the SQL.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from tests.support.history_oracle import Moment, Story
+
+__all__ = ["Sums"]
+
+DAY = 86_400_000
+MEMORY = 7 * DAY
+LATE = 120_000
+
+Span = tuple[int, int]
+Held = dict[Any, list[Span]]
+
+
+class Sums:
+    """What several name servers of one cluster knew, together; days are those of UTC."""
+
+    def __init__(self, cluster: str, stories: Mapping[str, Story]) -> None:
+        self.cluster = cluster
+        self.stretches = {name: list(_stretches(story)) for name, story in stories.items()}
+        self.began = {name: story.began for name, story in stories.items()}
+        self.brokers = {
+            name: _held(each, lambda m: [(*row[:2], key[1]) for key, row in m.state["live"].items()])
+            for name, each in self.stretches.items()
+        }
+        self.topics = {
+            name: _held(each, lambda m: [(*key, row) for key, row in m.state["topic"].items()])
+            for name, each in self.stretches.items()
+        }
+        self.names = {
+            name: _held(each, lambda m: [key[0] for key in m.state["group"]]) for name, each in self.stretches.items()
+        }
+
+    # Who can tell.
+
+    def sees(self, name: str, at: int) -> Moment | None:
+        """The moment of a name server that is up and known, and has seen the cluster lately."""
+        stretch = next((m for start, end, m in self.stretches[name] if start <= at < end), None)
+        spans = [span for each in self.brokers[name].values() for span in each]
+        return stretch if any(start <= at < end + MEMORY for start, end in spans) else None
+
+    def is_witness(self, name: str, at: int, first_of_boot: Callable[[Moment], bool]) -> bool:
+        """Whether it would know of the thing that `first_of_boot` looks for in a moment."""
+        now = self.sees(name, at)
+        if now is None:
+            return False
+        if at >= self.began[name][now.boot] + LATE:
+            return True
+        return any(
+            m.boot == now.boot and start <= at and first_of_boot(m) for start, _, m in self.stretches[name]
+        )
+
+    def horizon(self) -> int:
+        ends = [0]
+        for name, each in self.stretches.items():
+            spans = [span for some in self.brokers[name].values() for span in some]
+            for start, end, _ in each:
+                ends += [min(end, b + MEMORY) for a, b in spans if a < end and b + MEMORY > start]
+        return max(ends)
+
+    # Brokers.
+
+    def broker_days(self) -> dict[tuple[str, str, int], dict[str, int]]:
+        """(day, broker name, id) -> state -> ms."""
+        found: dict[tuple[str, str, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for broker in {key[:2] for held in self.brokers.values() for key in held}:
+            for start, end, state in self.broker_states(broker):
+                for day, ms in _by_day(start, end):
+                    found[day, *broker][state] += ms
+        return {key: dict(states) for key, states in found.items()}
+
+    def broker_states(self, broker: tuple[str, int]) -> Iterator[tuple[int, int, str]]:
+        """(from, to, state) in small pieces."""
+        spans = [
+            span for held in self.brokers.values() for key, some in held.items() if key[:2] == broker for span in some
+        ]
+        horizon = self.horizon()
+
+        def is_there(moment: Moment) -> bool:
+            return any(row[:2] == broker for row in moment.state["live"].values())
+
+        for start, end in pairwise(self._instants([*spans, *((a, b + MEMORY) for a, b in spans)])):
+            if not any(a <= start < min(b + MEMORY, horizon) for a, b in spans):
+                continue
+            if any(a <= start < b for a, b in spans):
+                yield start, end, "up"
+            else:
+                seen = any(self.is_witness(name, start, is_there) for name in self.stretches)
+                yield start, end, "down" if seen else "unknown"
+
+    # Topics.
+
+    def topic_days(self, deleted: Mapping[str, list[tuple[str, str, int]]]) -> dict[tuple[str, str], dict[str, int]]:
+        """(day, topic) -> state -> ms.
+
+        Args:
+            deleted: name server -> (broker name, topic, instant) of rows that ended by themselves.
+        """
+        found: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for topic in {key[1] for held in self.topics.values() for key in held}:
+            for start, end, state in self._topic_states(topic, deleted):
+                for day, ms in _by_day(start, end):
+                    found[day, topic][state] += ms
+        return {key: dict(states) for key, states in found.items()}
+
+    def _topic_states(
+        self, topic: str, deleted: Mapping[str, list[tuple[str, str, int]]]
+    ) -> Iterator[tuple[int, int, str]]:
+        spans, expected = [], []
+        horizon = self.horizon()
+        for name, held in self.topics.items():
+            for key, some in held.items():
+                for a, b in some if key[1] == topic else ():
+                    spans.append((a, b))
+                    expected.append((a, b if (key[0], topic, b) in deleted[name] else min(b + MEMORY, horizon)))
+
+        def is_there(moment: Moment) -> bool:
+            return any(key[1] == topic for key in moment.state["topic"])
+
+        masters = [span for held in self.brokers.values() for some in held.values() for span in some]
+        for start, end in pairwise(self._instants([*spans, *expected, *masters])):
+            if not any(a <= start < b for a, b in expected):
+                continue
+            if any(self._is_writable(name, topic, start) for name in self.stretches):
+                yield start, end, "writable"
+            elif any(a <= start < b for a, b in spans):
+                yield start, end, "unwritable"
+            else:
+                seen = any(self.is_witness(name, start, is_there) for name in self.stretches)
+                yield start, end, "no_route" if seen else "unknown"
+
+    def _is_writable(self, name: str, topic: str, at: int) -> bool:
+        moment = next((m for start, end, m in self.stretches[name] if start <= at < end), None)
+        if moment is None:
+            return False
+        masters = {row[0] for row in moment.state["live"].values() if row[1] == 0}
+        rows = moment.state["topic"].items()
+        return any(key[1] == topic and key[0] in masters and row[2] & 2 and row[1] > 0 for key, row in rows)
+
+    # Differences.
+
+    def offsets(self, samples: Iterable[Mapping[str, int]]) -> dict[tuple[str, str], int]:
+        """(name server, day) -> how far its clock is off, from (name server -> instant) of what several saw."""
+        differences: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for sample in samples:
+            if len(sample) > 1:
+                middle = median(sample.values())
+                for name, at in sample.items():
+                    differences[name, _day(at)].append(at - middle)
+        return {key: _rounded(median(some)) for key, some in differences.items() if len(some) >= 5}
+
+    def drift(self, offsets: Mapping[tuple[str, str], int]) -> list[tuple[Any, ...]]:
+        """(broker, held by, missing at, from, to) of 5 seconds or more."""
+
+        def corrected(name: str, span: Span) -> Span:
+            start, end = span
+            return start - offsets.get((name, _day(start)), 0), end - offsets.get((name, _day(end)), 0)
+
+        found = []
+        for broker in {key for held in self.brokers.values() for key in held}:
+            held = {name: [corrected(name, s) for s in each.get(broker, ())] for name, each in self.brokers.items()}
+            witness = {
+                name: [corrected(name, s) for s in self._witness_spans(name, broker[:2])] for name in self.brokers
+            }
+            bounds = sorted({at for some in (held, witness) for each in some.values() for span in each for at in span})
+            views = [
+                (start, end, _having(held, witness, start, end), _lacking(held, witness, start, end))
+                for start, end in pairwise(bounds)
+            ]
+            found += [
+                (broker, has, lacks, start, end)
+                for start, end, has, lacks in _joined(views)
+                if has and lacks and end - start >= 5_000
+            ]
+        return sorted(found)
+
+    def _witness_spans(self, name: str, broker: tuple[str, int]) -> list[Span]:
+        def is_there(moment: Moment) -> bool:
+            return any(row[:2] == broker for row in moment.state["live"].values())
+
+        spans: list[Span] = []
+        bounds = self._instants([(a, b + MEMORY) for some in self.brokers[name].values() for a, b in some])
+        for start, end in pairwise(bounds):
+            if self.is_witness(name, start, is_there):
+                boot = self.sees(name, start).boot
+                if spans and spans[-1][1] == start and not self._begins_at(name, start):
+                    spans[-1] = (spans[-1][0], end)
+                else:
+                    spans.append((start, end))
+                assert boot
+        return spans
+
+    def _begins_at(self, name: str, at: int) -> bool:
+        """Whether a known stretch begins then: behind it is another one."""
+        before = next((m for start, end, m in self.stretches[name] if end == at), None)
+        after = next((m for start, end, m in self.stretches[name] if start == at), None)
+        return before is not None and after is not None and before.boot != after.boot
+
+    def _instants(self, spans: Iterable[Span]) -> list[int]:
+        """Every instant at which something may change."""
+        instants = {at for span in spans for at in span}
+        for name, each in self.stretches.items():
+            for start, end, moment in each:
+                instants |= {start, end, self.began[name][moment.boot] + LATE}
+        memories = {at + MEMORY for held in self.brokers.values() for some in held.values() for _, at in some}
+        return sorted(instants | memories | {self.horizon()})
+
+
+def _stretches(story: Story) -> Iterator[tuple[int, int, Moment]]:
+    """(from, to, moment) while it was up and as far as is known."""
+    ends = [*(moment.ts for moment in story.moments[1:]), story.knows_up_to]
+    for moment, end in zip(story.moments, ends, strict=True):
+        if moment.status == "up" and moment.ts < min(end, story.knows_up_to):
+            yield moment.ts, min(end, story.knows_up_to), moment
+
+
+def _held(stretches: Iterable[tuple[int, int, Moment]], keys: Callable[[Moment], Iterable[Any]]) -> Held:
+    """Key -> spans, joined where they touch."""
+    held: Held = {}
+    for start, end, moment in stretches:
+        for key in set(keys(moment)):
+            spans = held.setdefault(key, [])
+            if spans and spans[-1][1] == start:
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((start, end))
+    return held
+
+
+def _having(held: dict[str, list[Span]], witness: dict[str, list[Span]], start: int, end: int) -> tuple[str, ...]:
+    return tuple(sorted(n for n in held if _covers(held[n], start, end) and _covers(witness[n], start, end)))
+
+
+def _lacking(held: dict[str, list[Span]], witness: dict[str, list[Span]], start: int, end: int) -> tuple[str, ...]:
+    return tuple(sorted(n for n in held if _covers(witness[n], start, end) and not _covers(held[n], start, end)))
+
+
+def _covers(spans: Iterable[Span], start: int, end: int) -> bool:
+    return any(a <= start and b >= end for a, b in spans)
+
+
+def _joined(views: Iterable[tuple[int, int, Any, Any]]) -> list[tuple[int, int, Any, Any]]:
+    joined: list[tuple[int, int, Any, Any]] = []
+    for start, end, has, lacks in views:
+        if joined and joined[-1][1:] == (start, has, lacks):
+            joined[-1] = (joined[-1][0], end, has, lacks)
+        else:
+            joined.append((start, end, has, lacks))
+    return joined
+
+
+def _by_day(start: int, end: int) -> Iterator[tuple[str, int]]:
+    while start < end:
+        until = min(end, (start // DAY + 1) * DAY)
+        yield _day(start), until - start
+        start = until
+
+
+def _rounded(value: float) -> int:
+    """Halves away from zero, as SQL does it."""
+    return int(value + (0.5 if value >= 0 else -0.5))
+
+
+def _day(ms: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,49 @@
+"""Journal folders made of lines, cut into segments as a writer would."""
+
+import gzip
+from pathlib import Path
+
+from namekeeper.journal.decode import RecordReader
+from namekeeper.journal.lines import split_lines
+from namekeeper.journal.names import SegmentName
+from namekeeper.journal.record import Envelope, Record
+
+__all__ = ["read_records", "write_journal"]
+
+UUID8 = "0a1b2c3d"
+
+
+def read_records(lines: list[bytes], topic: str | None = None) -> list[Record | Envelope]:
+    """Records of lines, all of which must be good."""
+    reader = RecordReader(topic)
+    records = [reader(line) for line in split_lines(iter(lines))]
+    assert not reader.unreadable, reader.first_unreadable
+    return [record for record in records if record is not None]
+
+
+def write_journal(folder: Path, lines: list[bytes], per_segment: int = 1_000) -> Path:
+    """Write lines of one name server into sealed segments, the last of which is open."""
+    folder.mkdir(parents=True, exist_ok=True)
+    placed = list(zip(read_records(lines), lines, strict=True))
+    segments: list[list[tuple[Record | Envelope, bytes]]] = []
+    for record, line in placed:
+        last = segments[-1][-1][0] if segments else None
+        if last is None or last.boot != record.boot or (last.end and len(segments[-1]) >= per_segment):
+            segments.append([])
+        segments[-1].append((record, line))
+    for number, segment in enumerate(segments, 1):
+        first, last = segment[0][0], segment[-1][0]
+        data = b"".join(line for _, line in segment)
+        name = SegmentName(namesrv=first.namesrv, uuid8=UUID8, boot=first.boot, first_seq=first.seq)
+        if number < len(segments):
+            name = SegmentName(
+                namesrv=first.namesrv,
+                uuid8=UUID8,
+                boot=first.boot,
+                first_seq=first.seq,
+                last_seq=last.seq,
+                form=".gz",
+            )
+            data = gzip.compress(data)
+        (folder / str(name)).write_bytes(data)
+    return folder

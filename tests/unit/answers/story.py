@@ -1,0 +1,127 @@
+"""Incidents at a name server, told in the past tense: what was said and done, minute by minute, into a journal."""
+
+from pathlib import Path
+
+from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.gathering import Gathering
+from namekeeper.journal.history import steps
+from namekeeper.journal.record import UnknownTopicMinute
+from tests.differential.bodies import Broker, TopicConfig, registration
+from tests.property.journalled import JournalledServer
+from tests.support.java_model_values import Request
+from tests.support.journal_folder import read_records, write_journal
+
+__all__ = ["MINUTE", "Story"]
+
+MINUTE = 60_000
+
+
+class Story:
+    """One name server; every call happens a second after the one before."""
+
+    def __init__(self, namesrv: str = "ns_9876") -> None:
+        self.journal = JournalledServer(namesrv)
+        self.connections: dict[str, int] = {}
+        self.brokers: dict[str, Broker] = {}
+
+    @property
+    def now(self) -> int:
+        return self.journal.ts
+
+    def later(self, ms: int = MINUTE) -> int:
+        self.journal.passed(ms)
+        return self.now
+
+    def registers(
+        self, name: str = "b0", addr: str = "a0:1", topics: tuple[str, ...] = ("T",), **more
+    ) -> int:
+        """A broker registers, over a connection of its own."""
+        self.later(1_000)
+        connection = self.connections.setdefault(addr, len(self.connections) + 1)
+        configs = {topic: TopicConfig(perm=more.pop("perm", 6)) for topic in (*topics, "other", "more")}
+        broker = Broker(
+            **{
+                "cluster": "c",
+                "name": name,
+                "broker_id": 0,
+                "addr": addr,
+                "conn": connection,
+                "topics": configs,
+                **more,
+            }
+        )
+        before = self.brokers.get(addr)
+        broker.counter = 1 if before is None else before.counter + 1
+        self.brokers[addr] = broker
+        return self._ask(registration(broker), connection)
+
+    def unregisters(self, addr: str = "a0:1") -> int:
+        self.later(1_000)
+        return self._ask(Request(104, self.brokers[addr].fields()), self.connections[addr])
+
+    def heard(self, addr: str = "a0:1") -> int:
+        self.later(1_000)
+        return self._ask(Request(904, self.brokers[addr].fields()), self.connections[addr])
+
+    def expires(self) -> int:
+        """Two minutes and a bit of silence from everybody."""
+        self.later(120_001)
+        self.journal.server.scan(self.journal.up_ms)
+        return self.now
+
+    def connection_breaks(self, addr: str = "a0:1") -> int:
+        self.later(1_000)
+        self.journal.server.close(self.connections.pop(addr), self.journal.up_ms)
+        self.connections[addr] = 100 + len(self.journal.written)
+        return self.now
+
+    def wiped(self, name: str = "b0") -> int:
+        self.later(1_000)
+        return self._ask(Request(205, {"brokerName": name}), 99)
+
+    def deleted(self, topic: str = "T") -> int:
+        self.later(1_000)
+        return self._ask(Request(216, {"topic": topic}), 99)
+
+    def asked_in_vain(self, topic: str = "T", count: int = 3) -> int:
+        self.later(1_000)
+        minute = self.now // MINUTE * MINUTE
+        self.journal.write(
+            UnknownTopicMinute(minute=minute, topic=topic, language="JAVA", client_version=1, count=count)
+        )
+        return self.now
+
+    def restarts(self, down_ms: int = 5_000) -> int:
+        """Stopped, and started a while later; connections are new ones."""
+        self.later(1_000)
+        self.journal.stop()
+        self.later(down_ms)
+        self.journal.start()
+        self.connections = {addr: connection + 100 for addr, connection in self.connections.items()}
+        return self.now
+
+    def crashes(self, keep: int = 10_000) -> int:
+        self.later(1_000)
+        self.journal.crash(keep)
+        self.later(1_000)
+        self.journal.start()
+        self.connections = {addr: connection + 100 for addr, connection in self.connections.items()}
+        return self.now
+
+    def alive(self) -> int:
+        self.later(1_000)
+        self.journal.alive()
+        return self.now
+
+    def evidence(self, topic: str = "T") -> Evidence:
+        gathering = Gathering(self.journal.namesrv, topic)
+        for step in steps(read_records(self.journal.lines(), topic)):
+            gathering.take(step)
+        return gathering.result()
+
+    def folder(self, path: Path, per_segment: int = 1_000) -> str:
+        return str(write_journal(path, self.journal.lines(), per_segment))
+
+    def _ask(self, request: Request, connection: int) -> int:
+        self.journal.server.ask(request, connection, self.journal.up_ms)
+        return self.now

@@ -1,0 +1,303 @@
+"""Why a topic had no route: each cause with its evidence, at the instant before and after."""
+
+from typing import Any
+
+import pytest
+
+from namekeeper.answers.explain import Verdict, explain
+from tests.unit.answers.story import MINUTE, Story
+
+
+@pytest.fixture
+def story() -> Story:
+    told = Story()
+    told.registers()
+    told.later()
+    return told
+
+
+def why(story: Story, at: int | None = None, *others: Story, topic: str = "T") -> Any:
+    first, *_ = explain([each.evidence(topic) for each in (story, *others)], at)
+    return first
+
+
+def texts(explanation: Any) -> str:
+    return "\n".join(fact.text for fact in explanation.facts)
+
+
+def test_a_topic_with_queues_to_write_to_had_a_route(story):
+    story.alive()
+    found = why(story)
+    assert found.verdict is Verdict.HAS_ROUTE
+    assert found.at == found.knows_up_to == story.now
+    assert texts(found) == "b0: 4 read and 4 write queues, RW-, registered by peer:1"
+
+
+def test_a_topic_that_nobody_registered(story):
+    story.alive()
+    found = why(story, topic="U")
+    assert (found.verdict, found.summary) == (
+        Verdict.NEVER_REGISTERED,
+        "never registered, as far as its records go",
+    )
+
+
+def test_a_topic_that_others_have(story):
+    other = Story("ns2")
+    other.alive()
+    story.alive()
+    other.later(story.now - other.now)
+    other.alive()
+    found = why(other, story.now, story)
+    assert (found.verdict, found.summary) == (
+        Verdict.NOT_ON_THIS_ONE,
+        "registered on ns_9876, but never on this name server",
+    )
+    assert texts(found) == "ns_9876: b0: 4 read and 4 write queues, RW-, registered by peer:1"
+
+
+def test_a_topic_that_others_had(story):
+    story.deleted()
+    other = Story("ns2")
+    other.later(story.now - other.now)
+    other.alive()
+    found = why(other, None, story)
+    assert (found.verdict, found.summary) == (
+        Verdict.NOT_ON_THIS_ONE,
+        "never registered here; ns_9876 had it before",
+    )
+
+
+def test_a_broker_that_expired(story):
+    gone = story.expires()
+    story.alive()
+    assert why(story, gone - 1).verdict is Verdict.HAS_ROUTE
+    found = why(story, gone)
+    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 expired")
+    assert texts(found) == "b0 (a0:1) expired, 3 min after its last sign of life"
+    assert found.facts[0].at == gone
+
+
+def test_a_broker_that_lost_its_connection(story):
+    story.heard()
+    story.connection_breaks()
+    found = why(story)
+    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 lost its connection")
+    assert texts(found) == "b0 (a0:1) lost its connection, 1 s after its last sign of life"
+
+
+def test_a_broker_that_was_unregistered(story):
+    story.unregisters()
+    found = why(story)
+    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 was unregistered")
+    assert texts(found).startswith("b0 (a0:1) was unregistered by peer:1, ")
+
+
+def test_a_broker_whose_address_took_another_name(story):
+    story.registers("b9", topics=())
+    found = why(story)
+    assert found.verdict is Verdict.BROKER_GONE
+    assert found.summary == "broker b0 was replaced by another address or name"
+
+
+def test_a_topic_that_was_deleted(story):
+    gone = story.deleted()
+    found = why(story, gone)
+    assert (found.verdict, found.summary) == (Verdict.DELETED, "the topic was deleted by peer:99")
+    assert (texts(found), found.facts[0].at) == ("deleted on b0 by peer:99", gone)
+
+
+def test_a_topic_that_its_broker_does_not_bring_any_more(story):
+    story.journal.server.ask(_switch(), 99, story.journal.up_ms)
+    story.registers(topics=())
+    found = why(story)
+    assert (found.verdict, found.summary) == (Verdict.DROPPED_BY_BROKER, "b0 registered without it")
+
+
+def test_a_write_permission_that_was_wiped(story):
+    wiped = story.wiped()
+    story.alive()
+    assert why(story, wiped - 1).verdict is Verdict.HAS_ROUTE
+    found = why(story)
+    assert (found.verdict, found.summary) == (
+        Verdict.WRITE_PERM_WIPED,
+        "write permission was wiped by peer:99",
+    )
+    assert (texts(found), found.facts[0].at) == (
+        "b0: 4 read and 4 write queues, R--, write permission wiped by peer:99",
+        wiped,
+    )
+
+
+def test_who_wiped_is_known_beyond_a_loss_of_records(story):
+    wiped = story.wiped()
+    story.alive()
+    story.journal.drop(1)
+    story.later()
+    story.journal.begin_checkpoint("recovery")
+    story.journal.go_on_with_checkpoint(1_000)
+    story.alive()
+    found = why(story)
+    assert (found.verdict, found.facts[0].at) == (Verdict.WRITE_PERM_WIPED, wiped)
+
+
+def test_a_master_that_is_gone_while_a_slave_acts(story):
+    story.registers(addr="a0:1", acting=True)
+    story.registers(addr="a1:1", broker_id=1, acting=True)
+    story.unregisters("a0:1")
+    found = why(story)
+    assert found.verdict is Verdict.MASTER_GONE
+    assert "not to be written to since its master was unregistered" in texts(found)
+
+
+def test_a_topic_that_was_registered_without_writing(story):
+    story.registers(topics=("R",), perm=4)
+    found = why(story, topic="R")
+    assert (found.verdict, found.summary) == (
+        Verdict.NOT_WRITABLE,
+        "it had a route, but no queue to write to",
+    )
+
+
+def test_a_name_server_that_had_just_started(story):
+    story.registers("b1", "a1:1", topics=())
+    began = story.restarts()
+    story.registers("b1", "a1:1", topics=())
+    found = why(story)
+    assert found.verdict is Verdict.JUST_STARTED
+    assert found.summary == "the name server had started 1 s before; 1 of 2 known brokers were back"
+    assert found.facts[0].at == began
+    assert "b0, which had it until here, was not back" in texts(found)
+    story.registers()
+    assert why(story).verdict is Verdict.HAS_ROUTE
+
+
+def test_a_broker_that_came_back_without_the_topic(story):
+    story.restarts()
+    story.registers(topics=())
+    assert "b0 registered at a0:1 without the topic" in texts(why(story))
+
+
+def test_a_broker_that_did_not_come_back_for_long(story):
+    story.restarts()
+    story.later(2 * MINUTE)
+    story.alive()
+    assert why(story).verdict is Verdict.NOT_BACK
+
+
+def test_a_topic_that_was_deleted_in_an_earlier_boot_is_not_waited_for(story):
+    story.deleted()
+    story.restarts()
+    found = why(story)
+    assert found.verdict is Verdict.DELETED
+
+
+def test_records_that_were_lost(story):
+    story.alive()
+    since = story.now
+    story.journal.drop(2)
+    story.later()
+    story.journal.begin_checkpoint("recovery")
+    until = story.now
+    story.journal.go_on_with_checkpoint(1_000)
+    story.alive()
+    found = why(story, since)
+    assert (found.verdict, found.summary) == (Verdict.UNKNOWN, "unknown, because records were lost")
+    assert [fact.at for fact in found.facts] == [since, until, since, until]
+    assert why(story, until).verdict is Verdict.HAS_ROUTE
+
+
+def test_what_went_while_records_were_lost_is_unknown(story):
+    story.alive()
+    story.journal.dropping = True
+    story.deleted()
+    story.journal.begin_checkpoint("recovery")
+    story.journal.go_on_with_checkpoint(1_000)
+    story.alive()
+    found = why(story)
+    assert (found.verdict, found.summary) == (Verdict.UNKNOWN, "it went while records were lost")
+    assert texts(found) == "b0 had it until records were lost"
+
+
+def test_a_crash_is_a_loss_until_the_next_start(story):
+    story.alive()
+    before = story.now
+    began = story.crashes()
+    assert why(story, began - 1).verdict is Verdict.UNKNOWN
+    assert why(story, before - 1).verdict is Verdict.HAS_ROUTE
+    assert why(story, began).verdict is Verdict.JUST_STARTED
+
+
+def test_a_name_server_that_was_stopped(story):
+    began = story.restarts(down_ms=10_000)
+    found = why(story, began - 5_000)
+    assert (found.verdict, found.summary) == (Verdict.STOPPED, "the name server was not running")
+    assert [fact.at for fact in found.facts] == [began - 10_000, began]
+
+
+def test_what_is_not_known_yet(story):
+    story.alive()
+    found = why(story, story.now + 1)
+    assert (found.verdict, found.facts[0].at) == (Verdict.NOT_YET, story.now)
+    story.journal.stop()
+    assert "was stopped" in why(story, story.now + 1).summary
+
+
+def test_without_records_nothing_is_known():
+    story = Story()
+    story.journal.written.clear()
+    found = why(story)
+    assert (found.verdict, found.at, found.knows_up_to, found.facts) == (Verdict.NOT_YET, 0, None, [])
+
+
+def test_without_a_whole_checkpoint_nothing_is_known_before_the_end(story):
+    del story.journal.written[1:]
+    found = why(story)
+    assert (found.verdict, found.facts) == (Verdict.BEFORE, [])
+
+
+def test_a_loss_that_goes_on_has_no_end(story):
+    story.alive()
+    story.journal.drop(1)
+    story.alive()
+    found = why(story)
+    assert (found.verdict, len(found.facts)) == (Verdict.UNKNOWN, 2)
+
+
+def test_a_name_server_that_was_stopped_for_good(story):
+    story.journal.stop()
+    story.journal.written.append(story.journal.written[-1])
+    found = why(story, story.now)
+    assert (found.verdict, len(found.facts)) == (Verdict.STOPPED, 1)
+
+
+def test_a_topic_that_may_have_been_there_while_records_were_lost(story):
+    story.alive()
+    story.journal.drop(1)
+    story.later()
+    story.journal.begin_checkpoint("recovery")
+    story.journal.go_on_with_checkpoint(1_000)
+    found = why(story, topic="U")
+    assert found.verdict is Verdict.NEVER_REGISTERED
+    assert "records were lost from here on: it may have been there then" in texts(found)
+
+
+def test_what_was_before_the_journal(story):
+    found = why(story, 5)
+    assert (found.verdict, found.facts[0].at) == (Verdict.BEFORE, story.journal.boots[0])
+
+
+def test_how_often_it_was_asked_for(story):
+    story.deleted()
+    story.asked_in_vain(count=3)
+    story.asked_in_vain(count=4)
+    assert "asked for in vain 7 times within the hour before, by clients of JAVA" in texts(why(story))
+    story.later(61 * MINUTE)
+    story.alive()
+    assert "in vain" not in texts(why(story))
+
+
+def _switch():
+    from tests.support.java_model_values import Request
+
+    return Request(318, {}, b"deleteTopicWithBrokerRegistration=true\n")

@@ -1,0 +1,151 @@
+"""Answers straight from a folder: what is read, and that reading less gives the same."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from namekeeper.answers.explain import Verdict, explain
+from namekeeper.answers.from_journal import DAY_MS, JournalFolder
+from namekeeper.errors import JournalError
+from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.replay import state_at
+from tests.property.histories import random_history
+from tests.property.journalled import shown
+from tests.support.journal_folder import read_records, write_journal
+from tests.unit.answers.story import Story
+
+
+@pytest.fixture
+def long_story() -> Story:
+    """Four days with a checkpoint each day; the topic was wiped on the first."""
+    story = Story()
+    story.registers()
+    story.wiped()
+    for _ in range(4):
+        for _ in range(4):
+            story.later(DAY_MS // 4)
+            story.alive()
+        story.journal.begin_checkpoint("interval")
+        story.journal.go_on_with_checkpoint(1_000)
+    story.alive()
+    return story
+
+
+class Reading:
+    """Counts segments as they are read."""
+
+    def __init__(self):
+        self.told = []
+
+    def __call__(self, done, total):
+        self.told.append((done, total))
+
+
+def test_a_state_needs_what_follows_the_last_checkpoint_only(long_story, tmp_path):
+    reading = Reading()
+    journal = JournalFolder(long_story.folder(tmp_path, per_segment=2), reading)
+    found = journal.state_at(None)
+    assert found.state.tables.topics_of("b0").keys() == {"T", "other", "more"}
+    read = reading.told[-1][1]
+    journal.state_at(long_story.journal.boots[0] + 5_000)
+    assert reading.told[-1][1] > 2 * read
+    assert reading.told[0] == (0, read)
+
+
+def test_an_instant_before_the_first_checkpoint_reads_all(long_story, tmp_path):
+    journal = JournalFolder(long_story.folder(tmp_path, per_segment=2))
+    assert journal.state_at(5).knowledge is Knowledge.BEFORE
+
+
+def test_who_wiped_is_looked_for_in_all_there_is(long_story, tmp_path):
+    journal = JournalFolder(long_story.folder(tmp_path, per_segment=2))
+    (found,) = explain([journal.evidence("T", None)])
+    assert found.verdict is Verdict.WRITE_PERM_WIPED
+
+
+def test_a_topic_that_was_seen_lately_is_not_looked_for_further_back(long_story, tmp_path):
+    long_story.registers("b1", "a1:1", topics=("new",))
+    journal = JournalFolder(long_story.folder(tmp_path, per_segment=2))
+    evidence = journal.evidence("new", None)
+    assert evidence.looked_from > long_story.journal.boots[0] + 2 * DAY_MS
+    assert journal.evidence("new", None, back_ms=30 * DAY_MS).looked_from == long_story.journal.boots[0]
+    assert journal.evidence("nowhere", None).looked_from == long_story.journal.boots[0]
+
+
+def test_a_checkpoint_that_is_not_complete_does_not_do(long_story, tmp_path):
+    long_story.journal.begin_checkpoint("interval")
+    long_story.alive()
+    journal = JournalFolder(long_story.folder(tmp_path, per_segment=2))
+    found = journal.state_at(None)
+    assert found.knowledge is Knowledge.KNOWN
+    assert found.state.tables.topics_of("b0")
+
+
+def test_lines_that_can_not_be_read_are_told_and_their_loss_shows(tmp_path):
+    story = Story()
+    story.registers()
+    story.alive()
+    lines = story.journal.lines()
+    lines[-2] = lines[-2].replace(b'"v":1', b'"v":7')
+    folder = write_journal(tmp_path, story.journal.lines())
+    (file,) = folder.iterdir()
+    file.write_bytes(b"".join(lines) + b'{"kind":"future","v":1,"torn')
+    journal = JournalFolder(str(folder))
+    assert journal.state_at(None).knowledge is Knowledge.UNKNOWN
+    assert len(journal.notes) == 3
+    assert "newer namekeeper" in journal.notes[0]
+    assert "torn" in journal.notes[1]
+    assert journal.notes[2].startswith(f"the first of them: line {len(lines) - 1}: version 7")
+
+
+def test_a_kind_that_is_not_known_is_told_and_no_loss(tmp_path):
+    story = Story()
+    story.registers()
+    story.alive()
+    folder = write_journal(tmp_path, story.journal.lines())
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes().replace(b'"server_alive"', b'"server_sings"'))
+    journal = JournalFolder(str(folder))
+    assert journal.state_at(None).knowledge is Knowledge.KNOWN
+    assert journal.notes == ["1 records are of the unknown kind 'server_sings' and were passed over"]
+
+
+def test_segments_without_a_good_line_are_passed_over(long_story, tmp_path):
+    folder = long_story.folder(tmp_path, per_segment=2)
+    *_, before, last = sorted(tmp_path.iterdir())
+    before.write_bytes(b"not packed")
+    last.write_bytes(b"\0")
+    journal = JournalFolder(folder)
+    assert journal.evidence("T", None).knows_up_to < long_story.now
+    assert journal.state_at(long_story.now).knowledge is Knowledge.NOT_YET
+
+
+def test_a_folder_of_broken_segments_knows_nothing(tmp_path):
+    story = Story()
+    folder = story.folder(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"\0")
+    evidence = JournalFolder(folder).evidence("T", None)
+    assert (evidence.looked_from, evidence.knows_up_to) == (None, None)
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path):
+    with pytest.raises(JournalError):
+        JournalFolder(str(tmp_path / "nowhere"))
+
+
+@given(st.randoms(use_true_random=True))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_reading_less_gives_the_same(tmp_path_factory, chance):
+    """Wherever segments are cut, and whichever of them are read."""
+    server = random_history(chance, 60)
+    folder = write_journal(tmp_path_factory.mktemp("journal"), server.lines(), chance.choice((1, 5, 1_000)))
+    journal = JournalFolder(str(folder))
+    at = chance.choice(server.written).ts
+    whole, part = state_at(read_records(server.lines()), at), journal.state_at(at)
+    assert part.knowledge == whole.knowledge
+    if whole.knowledge is Knowledge.KNOWN:
+        of_whole = shown(whole.state.tables, whole.state.kv, whole.state.properties)
+        assert shown(part.state.tables, part.state.kv, part.state.properties) == of_whole
+        one = journal.state_at(at, "T0").state.tables
+        assert dict(one.rows_of("T0")) == dict(whole.state.tables.rows_of("T0"))

@@ -1,0 +1,35 @@
+"""Who was back after a name server started."""
+
+from namekeeper.answers.restart import return_of
+from tests.unit.answers.story import Story
+
+
+def test_those_who_were_there_when_the_boot_before_ended_count():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b1", "a1:1")
+    story.registers("b2", "a2:1")
+    story.unregisters("a2:1")
+    began = story.restarts()
+    story.registers("b1", "a1:1")
+    story.registers("b9", "a9:1")
+    found = return_of(story.evidence(), story.now, began)
+    assert (found.known, found.back, found.after_ms) == (2, 1, 2_000)
+    assert {session.broker_addr for session in found.sessions} == {"a1:1", "a9:1"}
+    assert return_of(story.evidence(), began, began).back == 0
+
+
+def test_boots_before_the_last_one_do_not_count():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.restarts()
+    story.registers("b1", "a1:1")
+    began = story.restarts()
+    found = return_of(story.evidence(), story.now, began)
+    assert (found.known, found.back) == (1, 0)
+
+
+def test_without_a_boot_before_nobody_is_known():
+    story = Story()
+    found = return_of(story.evidence(), story.now, story.now)
+    assert (found.known, found.back, found.sessions) == (0, 0, [])

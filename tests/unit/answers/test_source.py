@@ -1,0 +1,64 @@
+"""Journal folders as the source of answers."""
+
+import pytest
+
+from namekeeper.answers.source import JournalSource
+from namekeeper.errors import ConfigError
+from namekeeper.journal.coverage import Knowledge
+from tests.unit.answers.story import Story
+
+
+@pytest.fixture
+def folders(tmp_path):
+    stories = {name: Story(name) for name in ("a_1", "b_1")}
+    stories["a_1"].registers()
+    stories["b_1"].alive()
+    return [story.folder(tmp_path / name) for name, story in stories.items()]
+
+
+def test_each_name_server_answers_for_itself(folders):
+    source = JournalSource(folders)
+    at = Story().now + 1_000
+    first, second = source.routes("T", at)
+    assert (first.namesrv, first.knowledge, first.at) == ("a_1", Knowledge.KNOWN, at)
+    assert [data.broker_name for data in first.route.queue_datas] == ["b0"]
+    assert (second.namesrv, second.route) == ("b_1", None)
+    assert [each.namesrv for each in source.evidence("T", None)] == ["a_1", "b_1"]
+    assert source.notes == []
+
+
+def test_where_nothing_is_known_there_is_no_route(folders):
+    (found,) = JournalSource(folders[:1]).routes("T", Story().now + 2_000)
+    assert (found.knowledge, found.route) == (Knowledge.NOT_YET, None)
+    assert found.knows_up_to == Story().now + 1_000
+
+
+def test_one_of_them_may_be_asked(folders):
+    source = JournalSource(folders, "b_1")
+    assert [each.namesrv for each in source.routes("T", 5)] == ["b_1"]
+    with pytest.raises(ConfigError, match="none of the journals is that of 'c_1'; they are of a_1, b_1"):
+        JournalSource(folders, "c_1")
+
+
+def test_two_journals_of_one_name_server_are_refused(folders, tmp_path):
+    again = Story("a_1").folder(tmp_path / "again")
+    with pytest.raises(ConfigError, match="both the journal of a_1"):
+        JournalSource([*folders, again])
+    assert len(JournalSource([folders[0], folders[0]]).routes("T", 5)) == 1
+
+
+def test_reading_is_told_with_its_folder(folders):
+    told = []
+    JournalSource(folders, progress=lambda *what: told.append(what)).routes("T", 5)
+    assert told == [(folder, done, 1) for folder in folders for done in (0, 1)]
+
+
+def test_what_could_not_be_read_is_told_with_its_folder(folders):
+    from pathlib import Path
+
+    (file,) = Path(folders[1]).iterdir()
+    file.write_bytes(file.read_bytes() + b"{")
+    source = JournalSource(folders)
+    source.routes("T", 5)
+    assert all(note.startswith(f"{folders[1]}: ") for note in source.notes)
+    assert len(source.notes) == 2

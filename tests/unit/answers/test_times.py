@@ -1,0 +1,129 @@
+"""Instants as people write and read them."""
+
+import contextlib
+import time
+from datetime import UTC
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from namekeeper.answers.times import duration_of, instant_of, shown, shown_duration, zone_of
+from namekeeper.errors import ConfigError
+
+NOW = 1_769_829_120_000
+"""2026-01-31T03:12:00Z."""
+BERLIN = zone_of("Europe/Berlin")
+
+
+@pytest.fixture
+def local_zone(monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2026-01-31T03:12:00Z", NOW),
+        ("2026-01-31T03:12:00.250Z", NOW + 250),
+        ("2026-01-31T04:12+01:00", NOW),
+        ("2026-01-31 04:12", NOW),
+        ("20260131T041200", NOW),
+        ("2026-01-31", NOW - 4 * 3_600_000 - 12 * 60_000),
+        ("now", NOW),
+        (" 2 hours ago ", NOW - 7_200_000),
+        ("90s ago", NOW - 90_000),
+        ("1 day and 2 hours ago", NOW - 26 * 3_600_000),
+        ("1.5 h ago", NOW - 5_400_000),
+        ("04:12", NOW),
+        ("04:13", NOW - 86_400_000 + 60_000),
+        ("4:11:30", NOW - 30_000),
+        ("100000 weeks ago", 0),
+    ],
+)
+def test_ways_to_write_an_instant(text, ms):
+    assert instant_of(text, now_ms=NOW, zone=BERLIN) == ms
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "yesterday",
+        "25:00",
+        "04:60",
+        "2 parsecs ago",
+        "ago",
+        "2026-13-01",
+        "1969-12-31T00:00Z",
+        "3 ago",
+        "1e9",
+    ],
+)
+def test_what_is_no_instant_is_refused_by_name(text):
+    with pytest.raises(ConfigError) as error:
+        instant_of(text, now_ms=NOW, zone=UTC)
+    assert text.removesuffix("ago").strip() in str(error.value)
+
+
+def test_a_time_over_which_clocks_were_put_forward_is_none():
+    with pytest.raises(ConfigError, match="does not exist"):
+        instant_of("2026-03-29 02:30", now_ms=NOW, zone=BERLIN)
+
+
+def test_a_time_that_happened_twice_must_say_which():
+    with pytest.raises(ConfigError, match=r"write 2026-10-25T02:30:00\+02:00 or 2026-10-25T02:30:00\+01:00"):
+        instant_of("2026-10-25 02:30", now_ms=NOW, zone=BERLIN)
+    assert instant_of("2026-10-25T02:30:00+02:00", now_ms=NOW, zone=BERLIN) == 1_792_888_200_000
+
+
+@pytest.mark.usefixtures("local_zone")
+def test_without_a_zone_the_readers_own_counts():
+    assert instant_of("2026-01-30 22:12", now_ms=NOW, zone=zone_of(None)) == NOW
+    assert shown(NOW, None) == "2026-01-30 22:12:00.000 EST (2026-01-31 03:12:00.000Z)"
+
+
+def test_an_instant_is_shown_in_both_zones():
+    assert shown(NOW + 250, BERLIN) == "2026-01-31 04:12:00.250 CET (03:12:00.250Z)"
+    assert shown(NOW, UTC) == "2026-01-31 03:12:00.000 UTC"
+    assert shown(NOW, zone_of("-05:30")) == "2026-01-30 21:42:00.000 -0530 (2026-01-31 03:12:00.000Z)"
+
+
+@pytest.mark.parametrize("name", ["Mars/Olympus", "../../etc/passwd", "", "a\0b", "+25:00", "+02:75"])
+def test_a_zone_that_does_not_exist_is_refused(name):
+    with pytest.raises(ConfigError, match="there is no time zone"):
+        zone_of(name)
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [(0, "0 ms"), (999, "999 ms"), (3_400, "3.4 s"), (60_000, "1 min"), (7_500_000, "2 h 5 min"),
+     (86_400_000, "1 d"), (90_061_000, "1 d 1 h")],
+)  # fmt: skip
+def test_durations(ms, text):
+    assert shown_duration(ms) == text
+
+
+@pytest.mark.parametrize("text", ["", " ", "2", "h", "2 hours x", "9" * 30 + "d"])
+def test_what_is_no_duration_is_refused(text):
+    with pytest.raises(ConfigError, match="is no duration"):
+        duration_of(text)
+
+
+@given(
+    st.integers(0, 4_000_000_000_000),
+    st.sampled_from(["UTC", "Asia/Kathmandu", "America/New_York", "+14:00"]),
+)
+def test_what_is_shown_in_utc_can_be_read_again(ms, zone):
+    text = shown(ms, zone_of("UTC")).removesuffix(" UTC") + "Z"
+    assert instant_of(text, now_ms=ms, zone=zone_of(zone)) == ms
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_an_instant_or_refused(text):
+    with contextlib.suppress(ConfigError):
+        assert instant_of(text, now_ms=NOW, zone=UTC) >= 0

@@ -1,0 +1,179 @@
+"""A server's journal is made from its settings and told what happens; without one nothing is missed."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from namekeeper.app.journaling import Journaling, journal_folder
+from namekeeper.errors import ConfigError
+from namekeeper.journal.verify import verify
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.processor.state import NameServerState
+from namekeeper.wire.codec import encode_command
+from tests.support.loops import both_loops
+from tests.support.peer import connect
+from tests.support.waiting import TIME_UNIT, eventually
+from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
+from tests.unit.journal.disk_parts import records_in
+
+LOCAL = "127.0.0.1"
+BROKER = {
+    "brokerName": "broker-a",
+    "brokerAddr": "10.0.0.1:10911",
+    "clusterName": "DefaultCluster",
+    "brokerId": "0",
+}
+
+
+def folder_of(folder: Path) -> Path:
+    (found,) = (folder / "journal").iterdir()
+    return found
+
+
+async def read(folder: Path):
+    """Records so far, read in a thread: a loop must not wait for a disk."""
+    return await asyncio.to_thread(records_in, folder)
+
+
+async def wait_for(folder: Path, kind: str) -> None:
+    """Wait until a record of a kind is in a file."""
+    async with asyncio.timeout(10 * TIME_UNIT):
+        while not of_kind(await read(folder), kind):  # noqa: ASYNC110 - another thread writes it
+            await asyncio.sleep(0.01)
+
+
+async def is_whole(folder: Path) -> bool:
+    return (await asyncio.to_thread(verify, str(folder))).is_whole
+
+
+def of_kind(records, kind):
+    return [record for record in records if record["kind"] == kind]
+
+
+async def exchange(peer, *frames):
+    await peer.send(b"".join(frames))
+    return [await peer.answer() for _ in frames]
+
+
+@both_loops
+async def test_what_happens_on_a_server_is_in_its_journal(tmp_path):
+    async with (
+        name_server(tmp_path, journal_namesrv_id="ns-1") as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        port = server.port
+        await exchange(peer, encode_command(registration()))
+        await exchange(
+            peer,
+            frame(322, opaque=2, **BROKER),
+            *(frame(105, opaque=opaque, topic="T1") for opaque in range(3, 8)),
+            frame(105, opaque=9, topic="nobody"),
+            frame(101, opaque=12, namespace="a", key="not there"),
+            frame(318, b"orderMessageEnable=true", opaque=10),
+            frame(100, opaque=11, namespace="a", key="b", value="c"),
+        )
+        folder = tmp_path / "journal" / str(port)
+        await eventually(folder.exists)
+        await wait_for(folder, "kv")
+    records = await read(folder)
+    assert [record["kind"] for record in records[:2]] == ["server_started", "checkpoint_begin"]
+    assert records[0]["port"] == port
+    assert records[0]["namesrv"] == "ns-1"
+    assert [(kv["namespace"], kv["key"], kv["value"], kv["cause"]) for kv in of_kind(records, "kv")] == [
+        ("a", "b", "c", "put_kv_config")
+    ]
+    assert of_kind(records, "topic_queues")[0]["rows"] == [["T1", 4, 4, 6, 0], ["T2", 4, 4, 6, 0]]
+    assert of_kind(records, "broker_minute")[0]["count"] == 2
+    assert of_kind(records, "lookup_hour")[0]["lookups"] == [["T1", 5]]
+    assert of_kind(records, "unknown_topic_minute")[0]["topic"] == "nobody"
+    (denied,) = of_kind(records, "denied")
+    assert (denied["code"], denied["host"]) == (318, LOCAL)
+    assert records[-1]["kind"] == "server_stopped"
+    assert not [record for record in of_kind(records, "broker_live") if record.get("gone")]
+    assert await is_whole(folder)
+
+
+@both_loops
+async def test_the_first_checkpoint_is_the_state_before_the_first_request(tmp_path):
+    (tmp_path / "kv.json").write_text(json.dumps({"configTable": {"ns": {"k": "v"}}}))
+    async with name_server(tmp_path) as server:
+        stats = server.operators.stats()
+        assert stats.journal is None or stats.journal.last_seq == 5
+    records = await read(folder_of(tmp_path))
+    assert [record["kind"] for record in records] == [
+        "server_started", "checkpoint_begin", "kv", "config", "checkpoint_end", "server_stopped",
+    ]  # fmt: skip
+
+
+@both_loops
+async def test_operators_are_told_how_it_is(tmp_path):
+    async with name_server(tmp_path, journal_fsync_interval_ms="1") as server:
+
+        def is_durable():
+            journal = server.operators.stats().journal
+            return journal is not None and journal.durable_seq == journal.last_seq
+
+        await eventually(is_durable)
+        journal = server.operators.stats().journal
+        assert (journal.is_writable, journal.dropped_changes, journal.dropped_records) == (True, 0, 0)
+        assert journal.boot > 0
+        assert journal.namesrv.endswith(f"_{server.port}")
+        assert journal.written_bytes > 0
+        assert server.operators.health().degraded == {}
+
+
+@both_loops
+async def test_a_folder_that_can_not_be_used_is_degraded_and_stops_nothing(tmp_path, caplog):
+    (tmp_path / "journal").touch()
+    async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as peer:
+        await eventually(lambda: "journal" in server.operators.health().degraded)
+        assert "Not a directory" in server.operators.health().degraded["journal"]
+        await exchange(peer, encode_command(registration()), frame(105, opaque=2, topic="T1"))
+        await eventually(lambda: server.operators.stats().journal is not None)
+        assert not server.operators.stats().journal.is_writable
+        assert server.operators.stats().is_ready
+    assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
+
+
+@both_loops
+async def test_two_servers_on_one_folder_only_the_first_has_the_journal(tmp_path):
+    path = str(tmp_path / "shared")
+    async with name_server(tmp_path, journal_path=path) as first:
+        await eventually((tmp_path / "shared" / "identity.json").exists)
+        async with name_server(tmp_path, journal_path=path) as second:
+            await eventually(lambda: "journal" in second.operators.health().degraded)
+            assert f"in use by process {os.getpid()}" in second.operators.health().degraded["journal"]
+            assert first.operators.health().degraded == {}
+    assert await is_whole(Path(path))
+
+
+@both_loops
+async def test_where_none_is_wanted_there_is_none(tmp_path):
+    async with (
+        name_server(tmp_path, journal_enable="false") as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        await exchange(
+            peer, encode_command(registration()), frame(105, opaque=2, topic="T1"), frame(105, opaque=3, topic="U"),
+            frame(318, b"a=b", opaque=4),
+        )  # fmt: skip
+        assert server.operators.stats().journal is None
+        assert server.operators.health().degraded == {}
+    assert not (tmp_path / "journal").exists()
+
+
+def test_the_folder_is_beside_the_kv_file_or_where_it_is_wanted(tmp_path):
+    settings = startup(tmp_path).settings
+    assert journal_folder(settings, 9876) == str(tmp_path / "journal" / "9876")
+    assert journal_folder(startup(tmp_path, journal_path="/data/j").settings, 9876) == "/data/j"
+
+
+@pytest.mark.parametrize("namesrv", ["a b", "../a", "a--b"])
+def test_an_id_that_can_not_be_used_is_refused(tmp_path, namesrv):
+    made = startup(tmp_path, journal_namesrv_id=namesrv)
+    state = NameServerState(made.runtime_config, KvConfigStore())
+    with pytest.raises(ConfigError, match=f"journalNamesrvId={namesrv}: up to 120 letters"):
+        Journaling(state, clock=FakeClock())

@@ -1,0 +1,185 @@
+"""The two halves together: a thread that writes what a loop records, started and stopped in order."""
+
+import threading
+
+import pytest
+
+from namekeeper.errors import JournalError
+from namekeeper.journal import journal as module
+from namekeeper.journal.checkpoint import Snapshot
+from namekeeper.journal.folder import hold_lock
+from namekeeper.journal.journal import Journal
+from namekeeper.journal.lookups import LookupCounts
+from namekeeper.journal.recorder import IDLE_S, Source
+from namekeeper.journal.settings import JournalSettings, NeedsCheckpoint, SegmentSettings, WriterSettings
+from namekeeper.journal.verify import verify
+from tests.support.processes import eventually
+from tests.unit.journal.disk_parts import records_in
+from tests.unit.journal.loop_parts import Clock, kv_change
+
+SETTINGS = JournalSettings(server_version="1.2.3", scan_interval_ms=5_000)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    for name in ("GROUP_S", "BUSY_S", "IDLE_S", "AFTER_A_BUG_S"):
+        monkeypatch.setattr(module, name, 0.005)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def journal(clock, settings=SETTINGS) -> Journal:
+    source = Source(lambda: Snapshot({}, (), ()), lambda: 0, LookupCounts())
+    return Journal(settings, source, clock=clock)
+
+
+def writer(path) -> WriterSettings:
+    return WriterSettings(folder=str(path), namesrv="ns_9876", segments=SegmentSettings(fsync_interval_ms=1))
+
+
+def stop(made: Journal) -> None:
+    made.end()
+    assert made.join(20)
+    assert not [thread for thread in threading.enumerate() if thread.name == "JournalThread"]
+
+
+def test_what_is_recorded_before_the_thread_starts_is_written_first(tmp_path, clock):
+    made = journal(clock)
+    made.recorder.begin()
+    made.recorder.record(kv_change())
+    made.start(writer(tmp_path), 9876)
+    stop(made)
+    records = records_in(tmp_path)
+    assert [record["kind"] for record in records] == [
+        "server_started", "checkpoint_begin", "checkpoint_end", "kv", "server_stopped",
+    ]  # fmt: skip
+    started = records[0]
+    assert (started["server_version"], started["port"], started["scan_interval_ms"]) == ("1.2.3", 9876, 5_000)
+    assert started["uuid"] == verify(str(tmp_path)).uuid
+    assert verify(str(tmp_path)).is_whole
+    assert (made.waiting, made.dropped_records, made.trouble) == (0, 0, "")
+
+
+def test_the_next_boot_knows_the_one_before(tmp_path, clock):
+    for _ in range(2):
+        made = journal(clock)
+        made.recorder.begin()
+        made.start(writer(tmp_path), 9876)
+        stop(made)
+    first, second = (record for record in records_in(tmp_path) if record["kind"] == "server_started")
+    assert (second["previous_boot"], second["previous_seq"]) == (first["boot"], 4)
+    assert second["boot"] == first["boot"] + 1  # the clock stood still
+
+
+def test_it_publishes_what_is_durable(tmp_path, clock):
+    made = journal(clock)
+    made.recorder.begin()
+    assert made.tick() > 0
+    assert made.writer is None
+    made.start(writer(tmp_path), 9876)
+
+    def is_durable():
+        clock.advance(10)
+        return made.writer is not None and made.writer.durable_seq == made.recorder.intake.last_seq
+
+    eventually(is_durable, within=20, what="the beginning is durable")
+    made.recorder.record(kv_change())
+    eventually(is_durable, within=20, what="the change is durable")
+    stop(made)
+
+
+def test_a_folder_that_is_refused_is_trouble_and_nothing_is_recorded(tmp_path, clock):
+    release = hold_lock(str(tmp_path))
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    eventually(lambda: "in use by process" in made.trouble, within=20, what="the folder is refused")
+    made.tick()
+    made.recorder.record(kv_change())
+    assert made.waiting == 0
+    assert made.dropped_records == 3
+    release()
+    clock.advance(60_000)
+    eventually(lambda: made.trouble == "" or made.tick() < 0, within=20, what="the folder is taken")
+    made.tick()
+    made.recorder.record(kv_change())
+    stop(made)
+    records = records_in(tmp_path)
+    assert [record["kind"] for record in records][:2] == ["server_started", "checkpoint_begin"]
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
+
+
+def test_drops_are_trouble_until_a_checkpoint_follows(tmp_path, clock):
+    made = journal(clock, JournalSettings(server_version="1", scan_interval_ms=1, queue_bytes=5_000))
+    made.recorder.begin()
+    for _ in range(10):
+        made.recorder.record(kv_change())
+    assert "records were dropped" in made.trouble
+    made.start(writer(tmp_path), 9876)
+
+    def is_healed():
+        made.tick()
+        return made.trouble == ""
+
+    eventually(is_healed, within=20, what="a checkpoint follows")
+    stop(made)
+    report = verify(str(tmp_path))
+    assert report.lost_records == made.recorder.intake.dropped_records > 0
+    assert report.boots[0].complete_checkpoints == 2
+
+
+def test_news_of_the_writer_are_acted_upon(tmp_path, clock):
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    eventually(lambda: made.writer is not None, within=20, what="the writer is there")
+    made.writer.news.append(NeedsCheckpoint("retention"))
+    made.tick()
+    assert made.tick() == IDLE_S
+    stop(made)
+    reasons = [record["reason"] for record in records_in(tmp_path) if record["kind"] == "checkpoint_begin"]
+    assert reasons == ["start", "retention"]
+
+
+def test_a_bug_in_the_writer_is_logged_and_does_not_end_it(tmp_path, clock, monkeypatch, caplog):
+    from namekeeper.journal.writer import Writer
+
+    real, failures = Writer.step, [RuntimeError("a bug"), JournalError("x")]
+
+    def step(self, now):
+        if failures:
+            raise failures.pop()
+        real(self, now)
+
+    monkeypatch.setattr(Writer, "step", step)
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    eventually(lambda: not failures, within=20, what="the bugs have happened")
+    stop(made)
+    assert caplog.text.count("a bug in the journal's writer") == 2
+    assert len(records_in(tmp_path)) == 4
+
+
+def test_a_disk_that_hangs_does_not_hold_up_the_end(tmp_path, clock, monkeypatch, caplog):
+    from namekeeper.journal.writer import Writer
+
+    hang = threading.Event()
+    monkeypatch.setattr(Writer, "close", lambda *_: hang.wait(30))
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    made.end()
+    assert not made.join(0.01)
+    assert "the journal's disk hangs" in caplog.text
+    hang.set()
+    assert made.join(20)
+
+
+def test_one_that_was_never_started_ends_too(clock):
+    made = journal(clock)
+    made.end()
+    assert made.join(1)
