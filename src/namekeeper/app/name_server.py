@@ -28,7 +28,6 @@ from namekeeper.app.stats import Operators
 from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import trusted_networks
-from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
@@ -84,9 +83,9 @@ class NameServer:
         self._loop: asyncio.AbstractEventLoop
         """Known from entering on."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
-        client = _make_client(settings) if settings.tls_enable else None  # so certificates are checked now
-        self._notifier = Notifier(lambda: client or _make_client(settings))
-        self._cluster_test = _make_cluster_test(settings, self._clock) if settings.cluster_test else None
+        client = _make_client(startup) if settings.tls_enable else None  # so certificates are checked now
+        self._notifier = Notifier(lambda: client or _make_client(startup))
+        self._cluster_test = _make_cluster_test(startup, self._clock) if settings.cluster_test else None
         self._journaling = Journaling(
             self.state, clock=self._clock, connections=lambda: len(self.server.connections)
         )
@@ -111,7 +110,7 @@ class NameServer:
             serialize_type=SerializeType[settings.serialize_type],
             body_budget_bytes=settings.body_bytes_in_flight_limit,
             known_answer=self._known_answer(),
-            tls=TlsContexts(lambda: read_tls_settings(settings)),
+            tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
             ],
@@ -308,25 +307,25 @@ def _say(line: str) -> None:
 # What a server needs late, or never, is imported late: it listens before.
 
 
-def _make_client(settings: NamesrvSettings) -> "RemotingClient":
+def _make_client(startup: Startup) -> "RemotingClient":
     from namekeeper.remoting.client import RemotingClient
 
-    return RemotingClient(tls=_client_tls(settings))
+    return RemotingClient(tls=_client_tls(startup))
 
 
-def _make_cluster_test(settings: NamesrvSettings, clock: Clock) -> "ClusterTest":
+def _make_cluster_test(startup: Startup, clock: Clock) -> "ClusterTest":
     from namekeeper.app.cluster_test import ClusterTest
 
-    return ClusterTest(settings, clock=clock, tls=_client_tls(settings))
+    return ClusterTest(startup.settings, clock=clock, tls=_client_tls(startup))
 
 
-def _client_tls(settings: NamesrvSettings) -> ssl.SSLContext | None:
+def _client_tls(startup: Startup) -> ssl.SSLContext | None:
     """How our own requests are encrypted; reads files only if they are."""
-    if not settings.tls_enable:
+    if not startup.settings.tls_enable:
         return None
     from namekeeper.remoting.tls_contexts import client_context
 
-    return client_context(read_tls_settings(settings))
+    return client_context(read_tls_settings(startup))
 
 
 def _pid_file(log_root: str) -> PidFile | None:

@@ -3,25 +3,26 @@
 import contextlib
 
 from namekeeper.config.property import Group, format_value
-from namekeeper.config.settings import SPECS, NamesrvSettings
-from namekeeper.config.startup import with_tls_file
+from namekeeper.config.settings import SPECS
+from namekeeper.config.startup import Startup, with_tls_file
 from namekeeper.files import read_if_exists
 from namekeeper.remoting.tls_settings import TlsSettings
 
 __all__ = ["read_tls_settings"]
 
 
-def read_tls_settings(settings: NamesrvSettings) -> TlsSettings:
+def read_tls_settings(startup: Startup) -> TlsSettings:
     """Lay the TLS file over the settings if it is there and readable; blocks on the disk.
 
     Raises:
         ConfigError: the file holds what can't be used.
     """
+    settings = startup.settings
     data = None
     with contextlib.suppress(OSError):  # as in Java, a file that can't be read is none
         data = read_if_exists(settings.tls_config_file)
     if data is not None:
-        settings, _ = with_tls_file(settings, data)
+        settings, _ = with_tls_file(settings, data, startup.given)
     return TlsSettings.from_properties(
         {
             spec.name: format_value(getattr(settings, spec.field))

@@ -21,6 +21,8 @@ class Startup(Struct, frozen=True, kw_only=True):
     runtime_config: RuntimeConfig
     config_file: str | None = None
     """The file of `-c`, which a request 318 rewrites."""
+    given: frozenset[str] = frozenset()
+    """Properties that a flag or the environment gives: no file stands above them."""
     warnings: tuple[str, ...] = ()
     """Lines for the log, once it is open."""
 
@@ -61,15 +63,24 @@ def make_startup(
     warnings += [*notes, *_without_effect(settings)]
     return Startup(
         settings=settings,
+        given=frozenset(over),
         runtime_config=RuntimeConfig.start(settings, stored),
         config_file=config_file,
         warnings=tuple(warnings),
     )
 
 
-def with_tls_file(settings: NamesrvSettings, data: bytes) -> tuple[NamesrvSettings, list[str]]:
-    """Lay the keys of a TLS file over settings, as Java does at start and at each reload of certificates."""
-    fixed = {"tls.server.mode", "tls.enable", "tls.config.file"}
+def with_tls_file(
+    settings: NamesrvSettings, data: bytes, given: frozenset[str] = frozenset()
+) -> tuple[NamesrvSettings, list[str]]:
+    """Lay the keys of a TLS file over settings, as Java does at start and at each reload of certificates.
+
+    Args:
+        settings: what they are without it.
+        data: content of the file.
+        given: names of properties that stay as they are.
+    """
+    fixed = {"tls.server.mode", "tls.enable", "tls.config.file", *given}
     entries = parse_properties(data, source=settings.tls_config_file)
     return settings_from(
         {name: text for name, text in entries.items() if name.startswith("tls.") and name not in fixed},

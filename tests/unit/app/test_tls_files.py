@@ -9,7 +9,7 @@ from tests.unit.app.parts import startup
 
 
 def read(folder, **flags):
-    return read_tls_settings(startup(folder, **flags).settings)
+    return read_tls_settings(startup(folder, **flags))
 
 
 def test_settings_are_taken_as_they_are(tmp_path):
@@ -21,11 +21,18 @@ def test_settings_are_taken_as_they_are(tmp_path):
 
 def test_the_file_is_read_anew_each_time(tmp_path):
     file = tmp_path / "tls.properties"
-    settings = startup(tmp_path, tls_config_file=str(file)).settings
+    settings = startup(tmp_path, tls_config_file=str(file))
     assert read_tls_settings(settings).server_key_path == ""
     file.write_text("tls.server.keyPath=/k.pem\ntls.server.need.client.auth=optional\nlistenPort=1\n")
     found = read_tls_settings(settings)
     assert (found.server_key_path, found.need_client_auth) == ("/k.pem", ClientAuth.OPTIONAL)
+
+
+def test_a_flag_stands_above_the_file(tmp_path):
+    file = tmp_path / "tls.properties"
+    file.write_text("tls.server.keyPath=/k.pem\ntls.server.certPath=/c.pem\n")
+    found = read(tmp_path, tls_config_file=str(file), tls_server_cert_path="/mine.pem")
+    assert (found.server_key_path, found.server_cert_path) == ("/k.pem", "/mine.pem")
 
 
 @pytest.mark.parametrize("name", ["", "no/such/file", "."])
