@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, duration_of, instant_of, zone_of
 from namekeeper.cli.asking import note
@@ -48,8 +49,11 @@ def history_options(function: F) -> F:
     """Add where the history is, and how it is shown."""
     function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
     function = zone_option(function)
+    function = click.option(
+        "--warehouse", metavar="URI", help="Tables that `namekeeper pipeline run` made, read with Spark."
+    )(function)
     return click.option(
-        "--journal", "journals", multiple=True, required=True, metavar="DIR",
+        "--journal", "journals", multiple=True, metavar="DIR",
         help="Journal folder of a name server; once for each name server.",
     )(function)  # fmt: skip
 
@@ -92,15 +96,25 @@ def take_duration(text: str) -> int:
 
 def take_source(
     journals: Sequence[str],
+    warehouse: str | None,
     progress: SourceProgress,
-    **options: Any,  # noqa: ANN401
+    *,
+    namesrv: str | None = None,
+    back_ms: int = DAY_MS,
 ) -> HistorySource:
-    """Where the answers are to come from.
+    """Where the answers are to come from: journals or a warehouse.
 
     Raises:
+        click.UsageError: neither or both are given.
         NamekeeperError: it can't be used; the message says what to do.
     """
-    return JournalSource(journals, progress=progress, **options)
+    if bool(journals) == (warehouse is not None):
+        raise click.UsageError("give the history: --journal DIR for each name server, or --warehouse URI")
+    if warehouse is None:
+        return JournalSource(journals, namesrv, back_ms=back_ms, progress=progress)
+    from namekeeper.cli.warehouse import WarehouseSource
+
+    return WarehouseSource(warehouse, namesrv, progress=progress)
 
 
 @contextmanager

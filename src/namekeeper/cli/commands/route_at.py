@@ -30,7 +30,7 @@ __all__ = ["route_at"]
 @click.pass_context
 def route_at(  # noqa: PLR0913 - one for each option
     context: click.Context, /, topic: str, *, at_text: str | None, namesrv: str | None,
-    journals: tuple[str, ...], zone_name: str | None, as_json: bool,
+    journals: tuple[str, ...], warehouse: str | None, zone_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the route of TOPIC as each name server would have answered it.
 
@@ -40,7 +40,7 @@ def route_at(  # noqa: PLR0913 - one for each option
     at = None if at_text is None else take_instant(at_text, zone)
     try:
         with shown_reading() as progress:
-            source = take_source(journals, progress, namesrv=namesrv)
+            source = take_source(journals, warehouse, progress, namesrv=namesrv)
             routes = source.routes(topic, at)
     except NamekeeperError as error:
         raise failure_of(error) from error

@@ -99,4 +99,6 @@ def test_bad_input(story, tmp_path, arguments, exit_code, message):
 
 def test_no_journal_at_all():
     result = run("--at", "now")
-    assert (result.exit_code, "Missing option '--journal'" in result.output) == (2, True)
+    assert (result.exit_code, "--journal DIR" in result.output) == (2, True)
+    result = run("--at", "now", "--journal", "a", "--warehouse", "b")
+    assert (result.exit_code, "--warehouse URI" in result.output) == (2, True)

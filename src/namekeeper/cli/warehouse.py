@@ -1,0 +1,99 @@
+"""The history of name servers out of the pipeline's tables, for the commands about the past."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
+from namekeeper.answers.render import RouteAt
+from namekeeper.answers.source import SourceProgress
+from namekeeper.cli.commands.pipeline import refusals
+from namekeeper.errors import ConfigError
+from namekeeper.journal.coverage import Knowledge
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["WarehouseSource"]
+
+
+class WarehouseSource:
+    """A warehouse, asked through Spark; a `HistorySource`.
+
+    Args:
+        uri: where it is.
+        namesrv: only this name server is wanted.
+        progress: told that Spark starts.
+
+    Raises:
+        Refused: there is no warehouse, or no Spark to read it with.
+    """
+
+    notes: Sequence[str] = ()
+
+    def __init__(
+        self, uri: str, namesrv: str | None = None, *, progress: SourceProgress | None = None
+    ) -> None:
+        self._namesrv = namesrv
+        self._progress = progress
+        with refusals():
+            from namekeeper.pipeline.answers import open_warehouse
+
+            self._tables = open_warehouse(uri)
+
+    def routes(self, topic: str, at: int | None) -> list[RouteAt]:
+        """The route of a topic at each name server, at an instant; None is the end of each.
+
+        Raises:
+            ConfigError: nobody of the name that is wanted is there.
+        """
+        with refusals():
+            from namekeeper.pipeline.answers import knowledge, route_rows
+
+            rows = knowledge(self._spark, self._tables, at or 0, self._namesrv).collect()
+            ends = {row["namesrv"]: row["knows_up_to"] for row in rows}
+            self._check(list(ends))
+            instants = dict.fromkeys(ends, at) if at is not None else ends
+            found = [
+                (instant, each)
+                for instant in sorted(set(instants.values()))
+                for each in route_rows(self._spark, self._tables, topic, instant, self._namesrv)
+                if instants[each.namesrv] == instant
+            ]
+        return [
+            RouteAt(
+                each.namesrv,
+                instant,
+                Knowledge(each.knowledge),
+                each.knows_up_to,
+                route_from_rows(topic, each.tables) if each.knowledge == Knowledge.KNOWN else None,
+            )
+            for instant, each in sorted(found, key=lambda pair: pair[1].namesrv)
+        ]
+
+    def evidence(self, topic: str, at: int | None) -> list[Evidence]:
+        """What is known of a topic at each name server.
+
+        Raises:
+            ConfigError: nobody of the name that is wanted is there.
+        """
+        with refusals():
+            from namekeeper.pipeline.answers import why_rows
+
+            found = why_rows(self._spark, self._tables, topic, at, self._namesrv)
+        self._check(list(found.knows_up_to))
+        return evidence_from_rows(topic, found.tables, found.knows_up_to)
+
+    @cached_property
+    def _spark(self) -> "SparkSession":
+        from namekeeper.pipeline.session import get_session
+
+        if self._progress is not None:
+            self._progress("starting Spark", 0, 1)
+        return get_session(conf=None)
+
+    def _check(self, found: Sequence[str]) -> None:
+        if not found:
+            who = f"of {self._namesrv!r}" if self._namesrv else "of any name server"
+            raise ConfigError(f"the warehouse holds no journal {who}: see `namekeeper pipeline run`")

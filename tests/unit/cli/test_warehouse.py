@@ -1,0 +1,78 @@
+"""The tables of the pipeline as the history that commands ask; Spark's part is answered by the test."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from namekeeper.cli import warehouse as module
+from namekeeper.cli.failure import Refused
+from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.errors import ConfigError
+from namekeeper.journal.coverage import Knowledge
+
+pytest.importorskip("pyspark")
+
+ROWS = {
+    "topic_route": [
+        {
+            "namesrv": "ns-1", "broker_name": "b", "topic": "T", "read_queue_nums": 4, "write_queue_nums": 4,
+            "perm": 6, "topic_sys_flag": 0,
+        }
+    ],
+    "broker_group_history": [
+        {
+            "namesrv": "ns-1", "broker_name": "b", "cluster": "c",
+            "members": [{"broker_id": 0, "broker_addr": "a:1"}],
+        }
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def source(monkeypatch):
+    from namekeeper.pipeline import answers
+
+    asked = []
+    ends = [{"namesrv": "ns-1", "knows_up_to": 10}, {"namesrv": "ns-2", "knows_up_to": 20}]
+
+    def knowledge(spark, tables, at, namesrv):
+        found = [row for row in ends if namesrv in (None, row["namesrv"])]
+        return SimpleNamespace(collect=lambda: found)
+
+    def route_rows(spark, tables, topic, at, namesrv):
+        asked.append(at)
+        known = [("ns-1", "known", 10, ROWS), ("ns-2", "unknown", 20, {})]
+        return [answers.RouteRows(*row) for row in known if namesrv in (None, row[0])]
+
+    monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
+    monkeypatch.setattr(answers, "knowledge", knowledge)
+    monkeypatch.setattr(answers, "route_rows", route_rows)
+    monkeypatch.setattr(WarehouseSource, "_spark", None)
+
+    def make(namesrv=None):
+        return WarehouseSource("file:/w", namesrv)
+
+    return SimpleNamespace(make=make, asked=asked)
+
+
+def test_a_route_is_made_of_rows_by_the_servers_own_rules(source):
+    one, two = source.make().routes("T", 5)
+    assert (one.namesrv, one.at, one.knowledge, one.knows_up_to) == ("ns-1", 5, Knowledge.KNOWN, 10)
+    assert [broker.broker_addrs for broker in one.route.broker_datas] == [{0: "a:1"}]
+    assert (two.namesrv, two.knowledge, two.route) == ("ns-2", Knowledge.UNKNOWN, None)
+
+
+def test_without_an_instant_it_is_the_end_of_each(source):
+    assert [route.at for route in source.make().routes("T", None)] == [10, 20]
+    assert source.asked == [10, 20]
+
+
+def test_a_name_server_that_is_not_there(source):
+    assert [route.namesrv for route in source.make("ns-2").routes("T", 5)] == ["ns-2"]
+    with pytest.raises(ConfigError, match="no journal of 'ns-3'"):
+        source.make("ns-3").routes("T", 5)
+
+
+def test_a_folder_that_is_no_warehouse_is_refused(tmp_path):
+    with pytest.raises(Refused):
+        module.WarehouseSource(str(tmp_path))
