@@ -8,7 +8,7 @@ ARGS   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo demo-java test interop differential fuzz mutants bench bench-quick fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop differential fuzz mutants bench bench-quick fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -22,7 +22,11 @@ $(VENV)/.setup: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.setup
+$(VENV)/.pipeline: $(VENV)/.setup
+	$(PIP) --editable '.[pipeline]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.pipeline
 	$(PIP) --group test
 	@touch $@
 
@@ -31,9 +35,10 @@ $(VENV)/.dev: $(VENV)/.test
 	@touch $@
 
 setup: $(VENV)/.setup ## a virtual environment with namekeeper in it
+setup-pipeline: $(VENV)/.pipeline ## the same with Spark, for the pipeline: half a gigabyte more
 dev: $(VENV)/.dev ## the same with every tool for development
 
-demo: $(VENV)/.setup ## two name servers and a small fleet of brokers, in under a minute
+demo: $(VENV)/.pipeline ## an incident in a small cluster, and what is remembered of it
 	$(BIN)/namekeeper demo
 
 demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through namekeeper (needs java and mvn)

@@ -1,7 +1,8 @@
 """The pipeline's SQL on DuckDB: the same text, another engine, in milliseconds."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
@@ -111,6 +112,16 @@ class Duck:
         columns = ", ".join(f'"{column}"' for column in names_in(table))
         self._connection.execute(f"INSERT INTO {stored} SELECT {columns} FROM {name}")
         self.written[table.name] = None if values is None else set(values)
+
+    @contextmanager
+    def harmed(self, sql: str) -> Iterator[None]:
+        """Do some harm to the stored tables, and undo it in the end."""
+        self._connection.execute("BEGIN")
+        try:
+            self._connection.execute(sql)
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
 
     def gold(self, name: str) -> list[dict[str, Any]]:
         """The rows of a gold table, by its key."""

@@ -24,8 +24,14 @@ Held = dict[Any, list[Span]]
 class Sums:
     """What several name servers of one cluster knew, together; days are those of UTC."""
 
-    def __init__(self, cluster: str, stories: Mapping[str, Story]) -> None:
-        self.cluster = cluster
+    def __init__(self, stories: Mapping[str, Story], horizon: int) -> None:
+        """Look at some name servers.
+
+        Args:
+            stories: Name server -> its story.
+            horizon: The last instant of which any name server of the warehouse tells.
+        """
+        self.horizon = horizon
         self.stretches = {name: list(_stretches(story)) for name, story in stories.items()}
         self.began = {name: story.began for name, story in stories.items()}
         self.brokers = {
@@ -59,14 +65,6 @@ class Sums:
             m.boot == now.boot and start <= at and first_of_boot(m) for start, _, m in self.stretches[name]
         )
 
-    def horizon(self) -> int:
-        ends = [0]
-        for name, each in self.stretches.items():
-            spans = [span for some in self.brokers[name].values() for span in some]
-            for start, end, _ in each:
-                ends += [min(end, b + MEMORY) for a, b in spans if a < end and b + MEMORY > start]
-        return max(ends)
-
     # Brokers.
 
     def broker_days(self) -> dict[tuple[str, str, int], dict[str, int]]:
@@ -83,13 +81,12 @@ class Sums:
         spans = [
             span for held in self.brokers.values() for key, some in held.items() if key[:2] == broker for span in some
         ]
-        horizon = self.horizon()
 
         def is_there(moment: Moment) -> bool:
             return any(row[:2] == broker for row in moment.state["live"].values())
 
         for start, end in pairwise(self._instants([*spans, *((a, b + MEMORY) for a, b in spans)])):
-            if not any(a <= start < min(b + MEMORY, horizon) for a, b in spans):
+            if not any(a <= start < min(b + MEMORY, self.horizon) for a, b in spans):
                 continue
             if any(a <= start < b for a, b in spans):
                 yield start, end, "up"
@@ -116,12 +113,11 @@ class Sums:
         self, topic: str, deleted: Mapping[str, list[tuple[str, str, int]]]
     ) -> Iterator[tuple[int, int, str]]:
         spans, expected = [], []
-        horizon = self.horizon()
         for name, held in self.topics.items():
             for key, some in held.items():
                 for a, b in some if key[1] == topic else ():
                     spans.append((a, b))
-                    expected.append((a, b if (key[0], topic, b) in deleted[name] else min(b + MEMORY, horizon)))
+                    expected.append((a, b if (key[0], topic, b) in deleted[name] else min(b + MEMORY, self.horizon)))
 
         def is_there(moment: Moment) -> bool:
             return any(key[1] == topic for key in moment.state["topic"])
@@ -212,7 +208,7 @@ class Sums:
             for start, end, moment in each:
                 instants |= {start, end, self.began[name][moment.boot] + LATE}
         memories = {at + MEMORY for held in self.brokers.values() for some in held.values() for _, at in some}
-        return sorted(instants | memories | {self.horizon()})
+        return sorted(instants | memories | {self.horizon})
 
 
 def _stretches(story: Story) -> Iterator[tuple[int, int, Moment]]:

@@ -152,7 +152,9 @@ class NameServer:
     def stop(self, now: int) -> None:
         """End a boot in order."""
         if self.losing:
-            self.recover(now)
+            self.losing = False
+            if self.rng.random() < 0.5:  # else it stops before the checkpoint that would heal it
+                self.recover(now)
         self.write_checkpoint(now)
         self.is_up = False
         self.write(now, [{"kind": "server_stopped", "last_seq": self.seq + 1}])
@@ -322,6 +324,12 @@ class NameServer:
         self.write(now, [{"kind": "server_alive", "connections": 2}])
 
 
+def static_mapping(broker_name: str, epoch: int) -> Record:
+    """TopicQueueMappingInfo of the topic `static`, as the wire has it."""
+    queues = {"bname": broker_name, "currIdMap": {"0": epoch % 4, "3": 1}, "dirty": False, "epoch": epoch}
+    return {**queues, "scope": "__global__", "topic": "static", "totalQueues": 4}
+
+
 def frozen(value: Any) -> Any:
     """The same value, hashable and without an order of members."""
     if isinstance(value, dict):
@@ -454,10 +462,10 @@ class World:
             acting, zone = rng.random() < 0.3, rng.choice((None, "zone-a"))
             size = 1_003 if rng.random() < 0.01 else rng.randint(0, 3)
             topics = {f"{name}-t{index}": (4, 4, READ | WRITE, 0) for index in range(size)}
-            topics |= {topic: (8, 8, READ | WRITE, 0) for topic in rng.sample(NAMES, 2)}
+            topics |= dict.fromkeys(rng.sample(NAMES, 2), (8, 8, READ | WRITE, 0))
             mappings: dict[str, Record] = {}
             if rng.random() < 0.3:
-                mappings["static"] = {"topic": "static", "epoch": 1, "curr": {"0": 3}}
+                mappings["static"] = static_mapping(f"{name}-b{number}", 1)
             filters = (f"10.0.{number}.9:4000",) if rng.random() < 0.2 else ()
             for member in range(rng.choice((1, 1, 2))):
                 addr = f"10.0.{number}.{member}:10911"
@@ -519,7 +527,7 @@ class World:
             topic = self.rng.choice((*NAMES, "static"))
             broker.topics[topic] = (self.rng.randint(1, 16), self.rng.randint(0, 16), self.rng.choice((2, 4, 6)), 0)
             if topic == "static":
-                broker.mappings[topic] = {"topic": topic, "epoch": self.rng.randint(1, 9), "curr": {"0": 1}}
+                broker.mappings[topic] = static_mapping(broker.name, self.rng.randint(1, 9))
             for mate in self.brokers:
                 if mate.name == broker.name and mate.is_up:
                     mate.version += 1
@@ -587,10 +595,41 @@ class World:
         server = self.rng.choice(self.servers)
         if not server.is_up:
             return
+        if server.checkpoint_rows and not server.losing:
+            self._tear(server)
+            return
         server.losing = not server.losing
         self.history.dropped += server.losing
         if not server.losing:
-            server.recover(self.now)
+            if self.rng.random() < 0.4:
+                server.begin_checkpoint(self.now, "recovery")
+                self._tear(server)
+            else:
+                server.recover(self.now)
+
+    def _tear(self, server: NameServer) -> None:
+        """A checkpoint with a hole in it has an end all the same; it must not count."""
+        self.now += 5_000
+        server.set_kv(self.now, "kv", ("kept", "k"), str(self.now))
+        server.losing = True
+        server.set_kv(self.now, "kv", ("lost", "k"), str(self.now))
+        server.losing = False
+        server.write_checkpoint(self.now)
+        self.now += self.rng.choice((0, 60_000))
+        server.recover(self.now)
+        self.history.dropped += 1
+
+    def miscount(self) -> None:
+        """A checkpoint with a row too few or too many: its counts tell, and its rows are no news."""
+        server = self.rng.choice(self.servers)
+        if not server.is_up or server.losing or server.checkpoint_rows:
+            return
+        server.begin_checkpoint(self.now, "interval")
+        if len(server.checkpoint_rows) > 2 and self.rng.random() < 0.5:
+            del server.checkpoint_rows[self.rng.randrange(len(server.checkpoint_rows) - 1)]
+        else:
+            server.checkpoint_rows.insert(0, {"kind": "kv", "namespace": "of nobody", "key": "k", "value": "v"})
+        server.write_checkpoint(self.now)
 
     def checkpoint(self) -> None:
         server = self.rng.choice(self.servers)
@@ -614,7 +653,7 @@ class World:
 
     DEEDS: Mapping[str, int] = {
         "start_broker": 12, "end_broker": 4, "flap": 3, "move": 1, "new_topic": 5, "several_topics": 1, "perm": 3,
-        "topic_by_hand": 3, "kv": 3, "cut_off": 3, "restart": 3, "shut_down": 1, "drop": 2, "checkpoint": 4,
+        "topic_by_hand": 3, "kv": 3, "cut_off": 3, "restart": 3, "shut_down": 1, "drop": 2, "checkpoint": 5, "miscount": 1,
         "clock": 2, "activity": 6,
     }  # fmt: skip
 
@@ -637,6 +676,8 @@ def history(name: str, seed: int, *, deeds: int = 40) -> History:
     for server in world.servers:
         if server.is_up and not server.losing:
             server.write(world.now, [{"kind": "server_alive", "connections": 1}])
+            if rng.random() < 0.2:
+                server.jump(world.now, -90_000)
     return world.history
 
 

@@ -15,9 +15,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "admin": ("namekeeper.cli.mqadmin:admin", "Ask and change name servers, as mqadmin does."),
     "compare": ("namekeeper.cli.compare:compare", "Show where name servers disagree."),
     "fleet": ("namekeeper.cli.fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
-    "pipeline": ("namekeeper.cli.commands.pipeline:pipeline", "Turn journals into tables with Spark."),
+    "pipeline": ("namekeeper.cli.pipeline:pipeline", "Turn journals into tables with Spark."),
     "journal": ("namekeeper.cli.journal:journal", "Look into a journal: ls, cat, tail, verify, seal ..."),
     "route-at": ("namekeeper.cli.commands.route_at:route_at", "Show the route of a topic as it was."),
+    "report": ("namekeeper.cli.commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "why": ("namekeeper.cli.commands.why:why", "Say why a topic had no route."),
     "demo": (
         "namekeeper.cli.demo.command:demo",

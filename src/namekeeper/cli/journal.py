@@ -12,6 +12,7 @@ JOURNAL_COMMANDS: Mapping[str, tuple[str, str]] = {
     "tail": ("namekeeper.cli.commands.journal_show:tail", "Print its last records, and follow it."),
     "verify": ("namekeeper.cli.commands.journal_keep:verify", "Check that it is whole; say what is lost."),
     "replay": ("namekeeper.cli.commands.journal_replay:replay", "Show the state at an instant."),
+    "ship": ("namekeeper.cli.commands.journal_ship:ship", "Copy sealed segments to where Spark reads them."),
     "seal": ("namekeeper.cli.commands.journal_keep:seal", "Seal what is written, so that it can be shipped."),
 }
 """Sub-command -> (`module:object`, one line of help)."""

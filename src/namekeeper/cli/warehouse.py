@@ -8,7 +8,7 @@ from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.source import SourceProgress
-from namekeeper.cli.commands.pipeline import refusals
+from namekeeper.cli.spark import refusals
 from namekeeper.errors import ConfigError
 from namekeeper.journal.coverage import Knowledge
 

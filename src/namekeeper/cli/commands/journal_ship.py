@@ -1,0 +1,48 @@
+"""`namekeeper journal ship DIR URI`: sealed segments to where the pipeline reads them."""
+
+import time
+
+import click
+
+from namekeeper.cli.spark import interval_option, refusals, shown_steps
+from namekeeper.pipeline.errors import PipelineError
+
+__all__ = ["ship"]
+
+_EXIT_INTERRUPTED = 130
+
+
+@click.command("ship", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("journal", metavar="DIR")
+@click.argument("target", metavar="URI")
+@interval_option
+@click.pass_context
+def ship(context: click.Context, /, journal: str, target: str, *, watch: float | None) -> None:
+    """Copy the sealed segments of the journal in DIR to URI, a path or any file system that pyarrow knows.
+
+    A segment appears whole or not at all. What is there already is not sent again, and nothing is deleted.
+    """
+    try:
+        with refusals():
+            _ship_once(journal, target)
+            while watch is not None:
+                time.sleep(watch)
+                try:
+                    _ship_once(journal, target)
+                except PipelineError as error:
+                    click.echo(f"{error}; trying again in {watch:g} s", err=True)
+    except KeyboardInterrupt:
+        click.echo("stopped; what was copied is whole", err=True)
+        context.exit(_EXIT_INTERRUPTED)
+
+
+def _ship_once(journal: str, target: str) -> None:
+    from namekeeper.pipeline.folder import open_folder
+    from namekeeper.pipeline.ship import ship as ship_segments
+
+    with shown_steps() as progress:
+        shipped = ship_segments(open_folder(journal), open_folder(target), progress)
+    click.echo(
+        f"{shipped.copied:,} segments copied ({shipped.bytes:,} bytes), {shipped.there:,} were there",
+        err=True,
+    )

@@ -1,0 +1,78 @@
+"""`namekeeper report`: what a warehouse says of availability, flaps, drift, capacity and changes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from namekeeper.cli.asking import note
+from namekeeper.cli.failure import Refused
+from namekeeper.cli.spark import refusals, session_of, session_options, shown_steps
+
+if TYPE_CHECKING:
+    from namekeeper.pipeline.report import Report
+
+__all__ = ["report"]
+
+_ALL = "all"
+_NAMES = ("availability", "topics", "flaps", "drift", "capacity", "changes", "unknown-topics")
+
+
+def _day(_context: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Take a day."""
+    try:
+        return None if value is None else date.fromisoformat(value).isoformat()
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no day like 2026-03-01") from None
+
+
+@click.command("report", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("section", type=click.Choice([*_NAMES, _ALL]), default=_ALL)
+@click.option("--warehouse", required=True, metavar="URI", help="Tables that `namekeeper pipeline run` made.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "html"]), default="text", show_default=True,
+    help="How it is written; HTML is one file that needs nothing else.",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File; else stdout.")
+@click.option("--from", "first_day", metavar="DAY", callback=_day, help="First day, as 2026-03-01.")
+@click.option("--to", "last_day", metavar="DAY", callback=_day, help="Last day, included.")
+@session_options
+def report(  # noqa: PLR0913 - one for each option
+    section: str, *, warehouse: str, form: str, output: Path | None, first_day: str | None,
+    last_day: str | None, memory: str, master: str, remote: str | None, settings: Mapping[str, str],
+) -> None:  # fmt: skip
+    """Report on a warehouse: one SECTION, or all of them.
+
+    Days are those of the warehouse's time zone. Says for each name server up to when it is known.
+    """
+    with refusals(), shown_steps() as progress:
+        from namekeeper.pipeline.answers import open_warehouse
+        from namekeeper.pipeline.report_query import ReportQuery, collect_report
+
+        render = _renderer(form)
+        tables = open_warehouse(warehouse)
+        session = session_of(memory, master, remote, settings)
+        sections: Sequence[str] = _NAMES if section == _ALL else (section,)
+        made = collect_report(session(), tables, ReportQuery(sections, first_day, last_day), progress)
+        text = render(made)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{output} can't be written: {error.strerror}; choose another place with -o") from error
+    note(f"written to {output}")
+
+
+def _renderer(form: str) -> Callable[["Report"], str]:
+    """What writes a report; found before any work is done."""
+    if form == "html":
+        from namekeeper.pipeline.report_html import render_html
+
+        return render_html
+    from namekeeper.pipeline.report_text import render_json, render_text
+
+    return render_json if form == "json" else render_text

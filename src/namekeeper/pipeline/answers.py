@@ -1,0 +1,256 @@
+"""Answers out of a warehouse, as functions that take a SparkSession: DataFrames, and rows of evidence.
+
+A warehouse is given by its URI, or as a `TableReader` where several answers are to be of the same instant.
+Instants are wall ms since 1970. What people type is data: no text of a query has it in it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.gold_plan import FOREVER
+from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.parquet_store import ParquetStore
+from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.store import TableReader
+
+__all__ = [
+    "Evidence",
+    "RouteRows",
+    "Warehouse",
+    "knowledge",
+    "open_warehouse",
+    "route_at",
+    "route_rows",
+    "table",
+    "why_rows",
+]
+
+Warehouse = str | TableReader
+Row = Mapping[str, Any]
+
+KNOWN, UNKNOWN, NOT_YET, BEFORE, STOPPED = (
+    "known",
+    "unknown",
+    "not known yet",
+    "before the journal",
+    "stopped",
+)
+"""What a name server's journal knows of an instant."""
+
+HOUR_MS = 60 * 60 * 1_000
+
+
+class Evidence(NamedTuple):
+    """What tables say of a topic, for the answer to why."""
+
+    tables: Mapping[str, Sequence[Row]]
+    """Name of a table -> its rows that matter."""
+    knows_up_to: Mapping[str, int]
+    """Name server -> wall ms of its last record."""
+
+
+class RouteRows(NamedTuple):
+    """What a name server held of a topic at an instant."""
+
+    namesrv: str
+    knowledge: str
+    knows_up_to: int
+    tables: Mapping[str, Sequence[Row]]
+    """Name of a table -> rows that held; empty unless it is known."""
+
+
+def open_warehouse(uri: str) -> TableReader:
+    """The tables of a warehouse as they are now.
+
+    Raises:
+        WarehouseError: There is no warehouse.
+    """
+    return ParquetStore(open_folder(uri)).reader()
+
+
+def table(spark: SparkSession, warehouse: Warehouse, name: str) -> DataFrame:
+    """A fact or gold table by its name (docs/reference/warehouse.md).
+
+    Raises:
+        WarehouseError: There is no warehouse, or no such table.
+    """
+    tables = open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
+    found = GOLD.get(name) or FACTS.get(name)
+    if found is None:
+        raise WarehouseError(f"there is no table {name!r}; there are {', '.join(sorted([*GOLD, *FACTS]))}")
+    return tables.table(spark, found)
+
+
+def knowledge(spark: SparkSession, warehouse: Warehouse, at: int, namesrv: str | None = None) -> DataFrame:
+    """What each name server's journal knows of an instant.
+
+    Returns:
+        namesrv, knowledge (known, unknown, not known yet, before the journal or stopped), knows_up_to.
+    """
+    tables = _opened(warehouse)
+    up_to = (
+        _of_server(table(spark, tables, "name_server_session"), namesrv)
+        .groupBy("namesrv")
+        .agg(fn.max_by("knows_up_to", "boot").alias("knows_up_to"))
+    )
+    stretch = table(spark, tables, "name_server_timeline").where(_holds(at)).select("namesrv", "state")
+    return up_to.join(stretch, "namesrv", how="left").select(
+        "namesrv",
+        fn.when(fn.lit(at) > fn.col("knows_up_to"), NOT_YET)
+        .when(fn.col("state").isNull(), BEFORE)
+        .when(fn.col("state") == "up", KNOWN)
+        .otherwise(fn.col("state"))
+        .alias("knowledge"),
+        "knows_up_to",
+    )
+
+
+def route_at(
+    spark: SparkSession, warehouse: Warehouse, topic: str, at: int, namesrv: str | None = None
+) -> DataFrame:
+    """The rows of a topic that each name server held at an instant; one of nulls where there were none.
+
+    Returns:
+        namesrv, knowledge, knows_up_to, broker_name, cluster, read_queue_nums, write_queue_nums, perm,
+        topic_sys_flag, members, since (wall ms), from_cause, from_peer.
+    """
+    tables = _opened(warehouse)
+    known = knowledge(spark, tables, at, namesrv)
+    groups = table(spark, tables, "broker_group_history").where(_holds(at))
+    rows = table(spark, tables, "topic_route").where(_holds(at) & (fn.col("topic") == topic))
+    held = rows.join(
+        groups.select("namesrv", "broker_name", "cluster", "members"), ["namesrv", "broker_name"], how="left"
+    )
+    is_known = fn.col("knowledge") == KNOWN
+    columns = (
+        "broker_name",
+        "cluster",
+        "read_queue_nums",
+        "write_queue_nums",
+        "perm",
+        "topic_sys_flag",
+        "members",
+    )
+    return (
+        known.join(held, "namesrv", how="left")
+        .select(
+            "namesrv",
+            "knowledge",
+            "knows_up_to",
+            *(fn.when(is_known, fn.col(name)).alias(name) for name in columns),
+            fn.when(is_known, fn.col("valid_from")).alias("since"),
+            fn.when(is_known, fn.col("from_cause")).alias("from_cause"),
+            fn.when(is_known, fn.col("from_peer")).alias("from_peer"),
+        )
+        .orderBy("namesrv", "broker_name")
+    )
+
+
+def route_rows(
+    spark: SparkSession, warehouse: Warehouse, topic: str, at: int, namesrv: str | None = None
+) -> list[RouteRows]:
+    """The rows out of which the route of a topic at an instant is made, for each name server."""
+    tables = _opened(warehouse)
+    held = {
+        "topic_route": _collected(
+            table(spark, tables, "topic_route").where(_holds(at) & (fn.col("topic") == topic))
+        ),
+        "topic_mapping_history": _collected(
+            table(spark, tables, "topic_mapping_history").where(_holds(at) & (fn.col("topic") == topic))
+        ),
+        "kv_history": _collected(
+            table(spark, tables, "kv_history").where(
+                _holds(at) & (fn.col("namespace") == "ORDER_TOPIC_CONFIG") & (fn.col("key") == topic)
+            )
+        ),
+        "config_history": _collected(table(spark, tables, "config_history").where(_holds(at))),
+        "filter_server_history": _collected(table(spark, tables, "filter_server_history").where(_holds(at))),
+    }
+    names = sorted({row["broker_name"] for row in held["topic_route"]})
+    groups = table(spark, tables, "broker_group_history").where(
+        _holds(at) & fn.col("broker_name").isin(names)
+    )
+    held["broker_group_history"] = _collected(groups) if names else []
+    return [
+        RouteRows(
+            row["namesrv"],
+            row["knowledge"],
+            row["knows_up_to"],
+            _rows_of(held, row["namesrv"]) if row["knowledge"] == KNOWN else {},
+        )
+        for row in _collected(knowledge(spark, tables, at, namesrv).orderBy("namesrv"))
+    ]
+
+
+def why_rows(
+    spark: SparkSession, warehouse: Warehouse, topic: str, at: int | None = None, namesrv: str | None = None
+) -> Evidence:
+    """The rows that tell why a topic had no route.
+
+    Args:
+        spark: The session.
+        warehouse: URI or tables.
+        topic: The topic.
+        at: Wall ms; None is the last instant that is known.
+        namesrv: Only this name server.
+    """
+    tables = _opened(warehouse)
+    lives = _collected(_of_server(table(spark, tables, "name_server_session"), namesrv))
+    newest = {row["namesrv"]: row for row in sorted(lives, key=lambda row: row["boot"])}
+    knows_up_to = {name: row["knows_up_to"] for name, row in newest.items()}
+    looked_at = max(knows_up_to.values(), default=0) if at is None else at
+    since, until = _boots_around(lives, looked_at)
+    of_topic = fn.col("topic") == topic
+    sessions = table(spark, tables, "broker_session").where(
+        (fn.coalesce("valid_to", fn.lit(looked_at)) >= since) & (fn.col("valid_from") <= until)
+    )
+    lookups = table(spark, tables, "unknown_topic_minute").where(
+        of_topic & fn.col("minute").between(looked_at - HOUR_MS, looked_at)
+    )
+    found = {
+        "name_server_timeline": table(spark, tables, "name_server_timeline"),
+        "topic_route": table(spark, tables, "topic_route").where(of_topic),
+        "broker_session": sessions,
+        "unknown_topic_minute": lookups,
+    }
+    return Evidence(
+        {name: _collected(_of_server(rows, namesrv)) for name, rows in found.items()}, knows_up_to
+    )
+
+
+def _opened(warehouse: Warehouse) -> TableReader:
+    return open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
+
+
+def _holds(at: int) -> Column:
+    return (fn.col("valid_from") <= at) & (fn.col("valid_to").isNull() | (fn.col("valid_to") > at))
+
+
+def _of_server(rows: DataFrame, namesrv: str | None) -> DataFrame:
+    return rows if namesrv is None else rows.where(fn.col("namesrv") == namesrv)
+
+
+def _collected(rows: DataFrame) -> list[Row]:
+    return [row.asDict(recursive=True) for row in rows.collect()]
+
+
+def _rows_of(held: Mapping[str, Iterable[Row]], namesrv: str) -> dict[str, list[Row]]:
+    return {name: [row for row in rows if row["namesrv"] == namesrv] for name, rows in held.items()}
+
+
+def _boots_around(lives: Iterable[Row], at: int) -> tuple[int, int]:
+    """Begin of the boot before that of an instant, and end of that of the instant, over all name servers."""
+    begins: dict[str, list[int]] = {}
+    for row in sorted(lives, key=lambda row: row["boot"]):
+        begins.setdefault(row["namesrv"], []).append(row["first_ts"])
+    since, until = [at], [at]
+    for some in begins.values():
+        past = [begin for begin in some if begin <= at]
+        since += past[-2:]
+        until.append(next((begin for begin in some if begin > at), FOREVER))
+    return min(since), max(until)

@@ -1,0 +1,133 @@
+"""What the pipeline finds on this machine, and what to do where something is missing."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+from namekeeper.pipeline.errors import JavaError, PipelineError
+from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.java import choose_java, find_javas
+from namekeeper.pipeline.lock import hold
+from namekeeper.pipeline.manifest import newest_manifest
+from namekeeper.pipeline.parquet_store import ParquetStore
+from namekeeper.pipeline.segments import list_segments
+
+__all__ = ["Finding", "examine"]
+
+_GIB = 1 << 30
+_MEMORY_NEEDED = 3 * _GIB
+"""A heap of 2 GiB, and what Java and Python have beside it."""
+_PACKAGES: Mapping[str, str] = {"pyspark": "4.1 to 4.3", "pyarrow": "18 or later", "pandas": "2.2 to 2.3"}
+_INSTALL = "pip install 'namekeeper[pipeline]'"
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    what: str
+    found: str
+    advice: str = ""
+    """What to do; empty: all is well."""
+
+
+def examine(
+    journals: Sequence[str],
+    warehouse: str | None,
+    *,
+    start: Callable[[], object] | None,
+    environment: Mapping[str, str],
+) -> Iterator[Finding]:
+    """Look at one thing after the other.
+
+    Args:
+        journals: URIs of journals that shall be readable.
+        warehouse: URI of the warehouse that shall be writable.
+        start: Starts Spark and makes it do something; None: it is not tried.
+        environment: The process's environment.
+    """
+    yield Finding("python", f"{sys.version.partition(' ')[0]} at {sys.executable}")
+    for name in _PACKAGES:
+        yield _package(name)
+    yield from _java(environment)
+    yield _memory()
+    for uri in journals:
+        yield _journal(uri)
+    if warehouse is not None:
+        yield _warehouse(warehouse)
+    if start is not None:
+        yield _spark(start)
+
+
+def _package(name: str) -> Finding:
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        return Finding(name, "not installed", f"{_INSTALL} (needs {_PACKAGES[name]})")
+    if name == "pandas" and int(found.partition(".")[0]) >= 3:
+        return Finding(name, found, f"PySpark can't work with pandas 3: {_INSTALL}")
+    return Finding(name, found)
+
+
+def _java(environment: Mapping[str, str]) -> Iterator[Finding]:
+    found = list(find_javas(environment))
+    for java in found:
+        release = f"Java {java.version}" if java.version else "no Java"
+        yield Finding(
+            f"java from {java.source}",
+            f"{release} at {java.home}" + (f": {java.verdict}" if java.verdict else ""),
+        )
+    try:
+        chosen = choose_java(found)
+    except JavaError as error:
+        yield Finding("java for Spark", "none", str(error))
+        return
+    yield Finding(
+        "java for Spark",
+        f"that of {chosen.source}, started by way of a script that drops an argument of Spark's",
+    )
+
+
+def _memory() -> Finding:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found = f"{total / _GIB:.1f} GiB in this machine"
+    if total < _MEMORY_NEEDED:
+        return Finding("memory", found, "give Spark less than its 2 GiB: --memory 512m, and keep runs small")
+    return Finding("memory", found)
+
+
+def _journal(uri: str) -> Finding:
+    try:
+        listing = list_segments([open_folder(uri)])
+    except PipelineError as error:
+        return Finding(f"journal {uri}", "can't be used", str(error))
+    return Finding(f"journal {uri}", f"{len(listing.segments):,} sealed segments")
+
+
+def _warehouse(uri: str) -> Finding:
+    what = f"warehouse {uri}"
+    try:
+        folder = open_folder(uri)
+        manifest = newest_manifest(folder)
+        if manifest is None:
+            ParquetStore(folder).check_free()
+            return Finding(what, "not there yet; the first run makes it")
+        with hold(folder):
+            pass
+    except PipelineError as error:
+        return Finding(what, "can't be used", str(error))
+    return Finding(what, f"as run {manifest.number} left it, days of {manifest.report_time_zone}")
+
+
+def _spark(start: Callable[[], object]) -> Finding:
+    begin = time.monotonic()
+    try:
+        from namekeeper.pipeline.session import failures_of_spark
+
+        with failures_of_spark():
+            start()
+    except (PipelineError, ImportError) as error:
+        return Finding("spark", "does not start", str(error).partition("\n")[0])
+    return Finding("spark", f"started and answered in {time.monotonic() - begin:.1f} s")

@@ -1,0 +1,35 @@
+"""Every exception that the pipeline raises on purpose; each message says what to do.
+
+PipelineError
+├── JavaError          no Java that Spark can run on
+├── JournalError       a folder, or what lies in it, that can't be taken as journals
+├── ConflictError      one name server id with two journals that overlap in time
+└── WarehouseError     a warehouse that can't be used as it is
+    └── BusyError      another run holds it
+"""
+
+__all__ = ["BusyError", "ConflictError", "JavaError", "JournalError", "PipelineError", "WarehouseError"]
+
+
+class PipelineError(Exception):
+    """Root of everything raised on purpose."""
+
+
+class JavaError(PipelineError):
+    """There is no Java that Spark can run on."""
+
+
+class JournalError(PipelineError):
+    """A place that was given as a journal is none, or can't be read."""
+
+
+class ConflictError(PipelineError):
+    """Two journals claim to be of the same name server at the same time."""
+
+
+class WarehouseError(PipelineError):
+    """A warehouse that can't be used as it is."""
+
+
+class BusyError(WarehouseError):
+    """Another run works on this warehouse."""

@@ -1,0 +1,124 @@
+"""Tables that say what a row was from when to when: the SQL that makes them.
+
+All of them are made by the same queries (`sql/history.sql`, `sql/merge.sql` and others), into which the names
+of their columns are put; values never are. Which tables there are is in `gold_histories`.
+"""
+
+from typing import NamedTuple
+
+from namekeeper.pipeline.gold_sql import sql_text
+from namekeeper.pipeline.table import Table, names_in
+
+__all__ = [
+    "History",
+    "history_sql",
+    "merge_sql",
+    "parts_sql",
+    "renewed_sql",
+    "touched_sql",
+]
+
+
+class History(NamedTuple):
+    """A slowly changing dimension of type 2."""
+
+    table: Table
+    fact: str
+    """View of what is told about its rows, in order."""
+    key: tuple[str, ...]
+    """Names a row beside the name server."""
+    values: tuple[str, ...]
+    """What it is; a difference makes a new row."""
+    closing: tuple[str, ...] = ()
+    """What the record that ended it adds."""
+    scope: tuple[str, ...] = ("namesrv",)
+    """Whose time is computed again: that of a name server, or everybody's."""
+    began: tuple[str, ...] = ("from_boot", "from_seq", "from_cause", "from_peer")
+    """Evidence of its begin."""
+    ended: tuple[str, ...] = ("ended_by", "to_boot", "to_seq", "to_cause", "to_peer")
+    """Evidence of its end."""
+    work: str = "work"
+    """View of the times that are computed again."""
+    outside: str = "outside"
+    """View of the other times."""
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """All columns that its end decides."""
+        return (*self.ended, *self.closing)
+
+
+def history_sql(history: History) -> str:
+    """The query that makes rows from what was told, within the work."""
+    own = (*history.key, *history.values, *history.closing)
+    return sql_text("history").format(
+        table=history.table.name,
+        fact=history.fact,
+        key=_list(history.key),
+        key_and_values=_list((*history.key, *history.values)),
+        told=_list(own, "f."),
+        next_closing="".join(f",\n    lead(`{name}`) OVER w AS next_{name}" for name in history.closing),
+        closing="".join(f",\n  next_{name} AS {name}" for name in history.closing),
+    )
+
+
+def merge_sql(history: History) -> str:
+    """The query that joins what was computed with what is left of the rows of before."""
+    own = (*history.scope, *history.key, *history.values)
+    same = (f"AND lag(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values)
+    return sql_text("merge").format(
+        table=history.table.name,
+        columns=_list((*own, "valid_from", "valid_to", *history.began, *history.ends)),
+        own=_list(own),
+        own_o=_list(own, "o."),
+        began=_list(history.began),
+        began_o=",\n    ".join(map(_began_outside, history.began)),
+        ends=_list(history.ends),
+        ends_o=_list(history.ends, "o."),
+        outside=history.outside,
+        scope_u=_same_scope(history, "u"),
+        key=_list((*history.scope, *history.key)),
+        same_values="\n        ".join(same),
+        last_ends=",\n    ".join(
+            f"CASE WHEN is_last = 1 THEN `{name}` ELSE lead(`{name}`) OVER w END AS `{name}`"
+            for name in ("valid_to", *history.ends)
+        ),
+    )
+
+
+def touched_sql(history: History) -> str:
+    """The query for the rows of before that the work concerns."""
+    return sql_text("touched").format(
+        table=history.table.name, work=history.work, scope=_same_scope(history, "w")
+    )
+
+
+def parts_sql(history: History) -> str:
+    """The query for the partitions that are written again."""
+    return sql_text("parts").format(table=history.table.name)
+
+
+def renewed_sql(history: History) -> str:
+    """The query for all rows of these partitions."""
+    names = tuple(names_in(history.table))
+    return sql_text("renewed").format(
+        table=history.table.name,
+        columns=_list(names),
+        columns_o=_list(names, "o."),
+        work=history.work,
+        scope=_same_scope(history, "w"),
+    )
+
+
+def _same_scope(history: History, alias: str) -> str:
+    return "".join(f"{alias}.`{name}` = o.`{name}` AND" for name in history.scope)
+
+
+def _began_outside(name: str) -> str:
+    """What began a piece that is left; of one that was cut, the checkpoint that it begins with, if known."""
+    other = f" ELSE u.{name}" if name in {"from_boot", "from_seq"} else ""
+    return f"CASE WHEN o.valid_from >= u.from_ts THEN o.`{name}`{other} END AS `{name}`"
+
+
+def _list(names: tuple[str, ...], prefix: str = "") -> str:
+    return ", ".join(f"{prefix}`{name}`" for name in names)

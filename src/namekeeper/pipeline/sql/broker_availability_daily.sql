@@ -1,0 +1,12 @@
+-- How long each broker was up, down and unknown on each day.
+SELECT
+  day, cluster, broker_name, broker_id,
+  sum(CASE WHEN state = 'up' THEN valid_to - valid_from ELSE 0 END) AS up_ms,
+  sum(CASE WHEN state = 'down' THEN valid_to - valid_from ELSE 0 END) AS down_ms,
+  sum(CASE WHEN state = 'unknown' THEN valid_to - valid_from ELSE 0 END) AS unknown_ms,
+  sum(CASE WHEN state = 'down' AND began_at = valid_from THEN 1 ELSE 0 END) AS outages,
+  max(CASE WHEN state = 'down' THEN valid_to - valid_from ELSE 0 END) AS longest_outage_ms,
+  max(witnesses) AS witnesses
+FROM broker_state_daily
+WHERE day IN (SELECT day FROM report_day)
+GROUP BY day, cluster, broker_name, broker_id

@@ -1,0 +1,50 @@
+-- Checkpoints that count: the end is there, its counts are met, no seq is missing and none begins in between.
+WITH begun AS (
+  SELECT
+    namesrv, range_id, boot, seq,
+    lead(seq) OVER (PARTITION BY namesrv, range_id, boot ORDER BY seq) AS next_begin
+  FROM inside
+  WHERE kind = 'checkpoint_begin' AND NOT is_wall
+),
+ended AS (
+  SELECT namesrv, range_id, boot, checkpoint, max(seq) AS end_seq
+  FROM inside
+  WHERE kind = 'checkpoint_end'
+  GROUP BY namesrv, range_id, boot, checkpoint
+),
+counted AS (
+  SELECT namesrv, range_id, boot, checkpoint, kind, count(*) AS records
+  FROM inside
+  WHERE checkpoint IS NOT NULL AND kind <> 'checkpoint_end'
+  GROUP BY namesrv, range_id, boot, checkpoint, kind
+),
+promised AS (
+  SELECT e.namesrv, e.range_id, e.boot, e.checkpoint, p.kind, p.records
+  FROM ended e
+  JOIN checkpoint_count p ON p.namesrv = e.namesrv AND p.boot = e.boot AND p.checkpoint = e.checkpoint
+),
+unmet AS (
+  SELECT
+    coalesce(p.namesrv, c.namesrv) AS namesrv,
+    coalesce(p.boot, c.boot) AS boot,
+    coalesce(p.checkpoint, c.checkpoint) AS checkpoint
+  FROM promised p
+  FULL JOIN counted c
+    ON c.namesrv = p.namesrv AND c.range_id = p.range_id AND c.boot = p.boot
+    AND c.checkpoint = p.checkpoint AND c.kind = p.kind
+  WHERE coalesce(p.records, 0) <> coalesce(c.records, 0)
+)
+SELECT b.namesrv, b.range_id, b.boot, b.seq AS begin_seq, e.end_seq
+FROM begun b
+JOIN ended e
+  ON e.namesrv = b.namesrv AND e.range_id = b.range_id AND e.boot = b.boot AND e.checkpoint = b.seq
+WHERE (b.next_begin IS NULL OR b.next_begin > e.end_seq)
+  AND NOT EXISTS (
+    SELECT 1 FROM loss l
+    WHERE l.namesrv = b.namesrv AND l.range_id = b.range_id AND l.boot = b.boot
+      AND l.first_seq > b.seq AND l.first_seq < e.end_seq
+  )
+  AND NOT EXISTS (
+    SELECT 1 FROM unmet u
+    WHERE u.namesrv = b.namesrv AND u.boot = b.boot AND u.checkpoint = b.seq
+  )

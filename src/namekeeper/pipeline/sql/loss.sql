@@ -1,0 +1,44 @@
+-- Losses: a hole in seq, or a boot that ended without a word. Each stands in the order at the first seq that is
+-- missing.
+WITH numbered AS (
+  SELECT
+    namesrv, range_id, boot, seq,
+    lag(boot) OVER w AS before_boot,
+    lag(seq) OVER w AS before_seq,
+    lag(kind) OVER w AS before_kind
+  FROM inside
+  WINDOW w AS (PARTITION BY namesrv, range_id ORDER BY boot, seq)
+),
+suspect AS (
+  SELECT * FROM numbered WHERE boot <> before_boot OR seq > before_seq + 1
+),
+judged AS (
+  SELECT
+    n.*,
+    n.boot = n.before_boot AS same_boot,
+    coalesce(s.previous_boot, 0) AS previous_boot,
+    coalesce(s.previous_seq, 0) AS previous_seq
+  FROM suspect n
+  LEFT JOIN server s
+    ON s.namesrv = n.namesrv AND s.boot = n.boot AND s.seq = n.seq AND s.kind = 'server_started'
+)
+SELECT
+  namesrv,
+  range_id,
+  before_boot AS boot,
+  before_seq + 1 AS first_seq,
+  boot AS next_boot,
+  seq AS next_seq,
+  CASE
+    WHEN same_boot THEN 'missing_records'
+    WHEN before_kind <> 'server_stopped' THEN 'no_stop'
+    WHEN previous_boot > before_boot THEN 'missing_boot'
+    ELSE 'missing_start'
+  END AS reason,
+  CASE
+    WHEN same_boot THEN seq - before_seq - 1
+    WHEN previous_boot = before_boot AND previous_seq > before_seq THEN previous_seq - before_seq + seq - 1
+    ELSE seq - 1
+  END AS lost_records
+FROM judged
+WHERE same_boot OR before_kind <> 'server_stopped' OR seq <> 1 OR previous_boot > before_boot

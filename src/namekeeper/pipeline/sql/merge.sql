@@ -1,0 +1,47 @@
+-- Rows of {table} as they are now: what was computed, and what is left outside the work of the rows that were there
+-- before. Equal neighbours are one row, so that the result does not depend on where it was cut.
+WITH piece AS (
+  SELECT {columns} FROM computed_{table}
+  UNION ALL
+  SELECT
+    {own_o},
+    greatest(o.valid_from, u.from_ts) AS valid_from,
+    least(coalesce(o.valid_to, :forever), u.to_ts) AS valid_to,
+    {began_o},
+    {ends_o}
+  FROM touched_{table} o
+  JOIN {outside} u
+    ON {scope_u} o.valid_from <= u.to_ts AND coalesce(o.valid_to, :forever) > u.from_ts
+),
+marked AS (
+  SELECT
+    p.*,
+    CASE
+      WHEN lag(valid_to) OVER w = valid_from
+        {same_values} THEN 0
+      ELSE 1
+    END AS is_first
+  FROM piece p
+  WINDOW w AS (PARTITION BY {key} ORDER BY valid_from, valid_to)
+),
+framed AS (
+  SELECT m.*, coalesce(lead(is_first) OVER w, 1) AS is_last
+  FROM marked m
+  WINDOW w AS (PARTITION BY {key} ORDER BY valid_from, valid_to)
+),
+ended AS (
+  SELECT
+    {own}, valid_from, {began}, is_first,
+    {last_ends}
+  FROM framed
+  WHERE is_first = 1 OR is_last = 1
+  WINDOW w AS (PARTITION BY {key} ORDER BY valid_from, valid_to)
+)
+SELECT
+  {own}, valid_from,
+  CASE WHEN valid_to < :forever THEN valid_to END AS valid_to,
+  {began},
+  {ends},
+  CASE WHEN valid_to < :forever THEN day_of(valid_to, :zone) ELSE 'open' END AS valid_to_day
+FROM ended
+WHERE is_first = 1 AND valid_to - valid_from >= :shortest_ms

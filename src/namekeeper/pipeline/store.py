@@ -1,0 +1,94 @@
+"""The tables of a warehouse: reading them, and changing several of them in one atomic step.
+
+`TableStore` and `Transaction` are what ingest, gold and answers see. `parquet_store` is plain Parquet under
+one manifest; a table format in the user's catalog has the same two.
+"""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from namekeeper.pipeline.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Span", "TableReader", "TableStore", "Transaction"]
+
+
+class Span(NamedTuple):
+    """What a load brought of one boot of one name server."""
+
+    namesrv: str
+    uuid8: str
+    boot: int
+    first_seq: int
+    last_seq: int
+    first_ts: int
+    """The smallest `ts` in it, ms; clocks may run backwards, so this need not be that of `first_seq`."""
+    last_ts: int
+    """The largest `ts` in it, ms."""
+
+    def joined(self, other: "Span") -> "Span":
+        """The span over this and another one of the same boot."""
+        return self._replace(
+            first_seq=min(self.first_seq, other.first_seq),
+            last_seq=max(self.last_seq, other.last_seq),
+            first_ts=min(self.first_ts, other.first_ts),
+            last_ts=max(self.last_ts, other.last_ts),
+        )
+
+
+class TableReader(Protocol):
+    """Tables as they are at one instant."""
+
+    report_time_zone: str
+    """Zone that defines what a day is."""
+
+    def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
+        """All rows of a table; none if nothing was ever written to it."""
+
+
+class Transaction(TableReader, Protocol):
+    """One run's changes of a warehouse; `table` shows what was committed before and what is in it already."""
+
+    load_id: int
+    """Larger than that of every run before, dead ones included."""
+
+    def append(self, table: Table, rows: "DataFrame") -> None:
+        """Add rows to a table; `rows` has exactly its columns, `load_id` among them if the table has it."""
+
+    def replace(
+        self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
+    ) -> None:
+        """Put `rows` in the place of those that a table has.
+
+        Args:
+            table: The table.
+            rows: New rows, with exactly its columns.
+            by: Column that the table is partitioned by, always the same; not null. Its values as text name
+                the partitions.
+            values: The partitions that are replaced; partitions of `rows` are among them. None: all.
+        """
+
+    def commit(self, ledger: bytes) -> None:
+        """Make the changes visible, all at once, together with what the ledger says now.
+
+        Raises:
+            WarehouseError: Another run has committed since; nothing is changed.
+        """
+
+
+class TableStore(Protocol):
+    """A warehouse."""
+
+    def reader(self) -> TableReader:
+        """The tables as they are now; they stay so for this reader."""
+
+    def ledger(self) -> bytes | None:
+        """What the last commit's ledger says, None if it is lost or there was none."""
+
+    def begin(self) -> Transaction:
+        """Begin a run; the caller holds the lock of the warehouse."""
+
+    def clean_up(self) -> None:
+        """Delete what no reader needs: files of dead runs, and of old ones."""

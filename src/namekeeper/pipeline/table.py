@@ -1,0 +1,54 @@
+"""What a table of the warehouse is, as a value: its name, grain, key and columns, each with its meaning.
+
+Schemas for Spark, the reference pages and the checks are made from these.
+"""
+
+from typing import NamedTuple
+
+__all__ = ["Column", "Table", "columns", "names_in"]
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    name: str
+    type: str
+    """As Spark's DDL has it."""
+    meaning: str
+
+
+class Table(NamedTuple):
+    """A table of the warehouse."""
+
+    name: str
+    meaning: str
+    grain: str
+    """What one row is."""
+    key: tuple[str, ...]
+    """Columns that name a row; empty if rows have no name."""
+    columns: tuple[Column, ...]
+
+    @property
+    def ddl(self) -> str:
+        """Columns as Spark's DDL."""
+        return ", ".join(f"`{column.name}` {column.type}" for column in self.columns)
+
+
+def columns(*described: str) -> tuple[Column, ...]:
+    """Columns, each written as `name type: meaning`.
+
+    Args:
+        described: A line for each; the type has no blank in it.
+    """
+    return tuple(_column(line) for line in described)
+
+
+def names_in(table: Table) -> list[str]:
+    """Names of the columns of a table, in order."""
+    return [column.name for column in table.columns]
+
+
+def _column(line: str) -> Column:
+    head, _, meaning = line.partition(": ")
+    name, _, type_ = head.partition(" ")
+    return Column(name, type_, meaning)

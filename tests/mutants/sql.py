@@ -1,0 +1,122 @@
+"""`python -m tests.mutants.sql`: seed bugs into the pipeline's SQL; exit 1 unless the law catches each of them.
+
+Runs the SQL on DuckDB, where a mutant takes seconds; that Spark makes the same of it is tests/spark/test_law.py's.
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+import duckdb
+
+from namekeeper.pipeline import gold_history, gold_steps
+from namekeeper.pipeline.gold_sql import sql_text
+from namekeeper.pipeline.gold_steps import make_gold
+from namekeeper.pipeline.gold_tables import GOLD
+from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
+from tests.support.duck import Duck
+from tests.support.journal_histories import histories
+from tests.support.journal_pieces import arrivals
+from tests.support.law import Law, records_of
+
+__all__ = ["caught_by", "main", "seeded"]
+
+SEED = 77
+WORLDS = 30
+WORLDS_IN_PIECES = 5
+
+
+def main() -> int:
+    """Run; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants.sql", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants to run; all if none is given")
+    names = parser.parse_args().names
+    if unknown := set(names) - {mutant.name for mutant in SQL_MUTANTS}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    law = Law(histories(SEED, WORLDS))
+    if (found := caught_by(law, None)) is not None:
+        print(f"without a mutant the law is broken: {found}")
+        return 1
+    survived = 0
+    for mutant in SQL_MUTANTS:
+        if names and mutant.name not in names:
+            continue
+        begun = time.monotonic()
+        found = caught_by(law, mutant)
+        survived += found is None
+        print(f"{mutant.name:29} {time.monotonic() - begun:5.1f} s  {found or '*** SURVIVED'}")
+        print(f"{'':29}          {mutant.rule}", flush=True)
+    return 1 if survived else 0
+
+
+def caught_by(law: Law, mutant: SqlMutant | None) -> str | None:
+    """The first rule that does not hold with a mutant; None if all do.
+
+    Raises:
+        duckdb.Error: The query with the mutant can't be run at all.
+    """
+    with seeded(mutant):
+        duck = Duck()
+        make_gold(duck, duck.load(records_of(law.histories)))
+        for check in _checks(law, duck):
+            try:
+                check()
+            except AssertionError:
+                return check.__name__
+    return None
+
+
+@contextmanager
+def seeded(mutant: SqlMutant | None) -> Iterator[None]:
+    """Let the pipeline find a query with a mutant in it."""
+
+    def text(name: str) -> str:
+        return mutant.text() if mutant is not None and mutant.query == name else sql_text(name)
+
+    with mock.patch.object(gold_steps, "sql_text", text), mock.patch.object(gold_history, "sql_text", text):
+        yield
+
+
+def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
+    def states() -> None:
+        law.assert_states(duck.gold, random.Random(SEED), instants=40)
+
+    def stretches() -> None:
+        law.assert_stretches(duck.gold)
+
+    def joined() -> None:
+        law.assert_joined(duck.gold)
+
+    def known_up_to() -> None:
+        law.assert_known_up_to(duck.gold)
+
+    def brokers() -> None:
+        law.assert_brokers(duck.gold)
+
+    def topics() -> None:
+        law.assert_topics(duck.gold)
+
+    def drift() -> None:
+        law.assert_drift(duck.gold)
+
+    def runs() -> None:
+        """In whatever runs the records come."""
+        some = law.histories[:WORLDS_IN_PIECES]
+        at_once, in_pieces = Duck(), Duck()
+        make_gold(at_once, at_once.load(records_of(some)))
+        for batch in arrivals(some, random.Random(SEED), runs=4):
+            make_gold(in_pieces, in_pieces.load(batch))
+        assert all(at_once.gold(name) == in_pieces.gold(name) for name in GOLD)
+
+    yield from (states, stretches, joined, known_up_to, brokers, topics, drift, runs)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except duckdb.Error as error:
+        sys.exit(f"a mutant can't be run, so it shows nothing: {error}")

@@ -1,0 +1,182 @@
+"""The bugs of the pipeline's SQL: each breaks one rule of design.md 6 or 7.4."""
+
+from typing import NamedTuple
+
+from namekeeper.pipeline.gold_sql import sql_text
+
+__all__ = ["SQL_MUTANTS", "SqlMutant"]
+
+
+class SqlMutant(NamedTuple):
+    """A bug that the law must find."""
+
+    name: str
+    query: str
+    """Name of the file in pipeline/sql."""
+    old: str
+    """Occurs exactly once in it."""
+    new: str
+    rule: str
+    """What does not hold any more."""
+
+    def text(self) -> str:
+        """The query with the bug in it.
+
+        Raises:
+            ValueError: the old text is not there exactly once.
+        """
+        text = sql_text(self.query)
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: its text occurs {text.count(self.old)} times in {self.query}.sql")
+        return text.replace(self.old, self.new)
+
+
+SQL_MUTANTS = (
+    SqlMutant(
+        "hole-not-seen",
+        "loss",
+        "boot <> before_boot OR seq > before_seq + 1",
+        "boot <> before_boot OR seq > before_seq + 2",
+        "one missing seq is a loss",
+    ),
+    SqlMutant(
+        "crash-is-no-loss",
+        "loss",
+        "WHERE same_boot OR before_kind <> 'server_stopped' OR",
+        "WHERE same_boot OR",
+        "a boot without server_stopped that another one follows is a loss",
+    ),
+    SqlMutant(
+        "counts-not-compared",
+        "complete_checkpoint",
+        "coalesce(p.records, 0) <> coalesce(c.records, 0)",
+        "coalesce(p.records, 0) < coalesce(c.records, 0)",
+        "a checkpoint counts only if all its counts are met",
+    ),
+    SqlMutant(
+        "torn-checkpoint-counts",
+        "complete_checkpoint",
+        "AND l.first_seq > b.seq AND l.first_seq < e.end_seq",
+        "AND l.first_seq > e.end_seq AND l.first_seq < b.seq",
+        "a checkpoint with a missing seq in it does not count",
+    ),
+    SqlMutant(
+        "clock-runs-backwards",
+        "place",
+        "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+        "ROWS BETWEEN CURRENT ROW AND CURRENT ROW",
+        "time in SQL is the minimum over a record and all later ones",
+    ),
+    SqlMutant(
+        "loss-begins-late",
+        "place",
+        "WHEN kind = 'loss' THEN max(",
+        "WHEN kind = 'none' THEN max(",
+        "unknown runs from the last change before the loss",
+    ),
+    SqlMutant(
+        "stop-heals",
+        "boundary",
+        "WHEN turn = 'stopped' AND before_turn <> 'up' THEN before_turn",
+        "WHEN turn = 'none' THEN before_turn",
+        "what is unknown stays so until a complete checkpoint, even if the server stops",
+    ),
+    SqlMutant(
+        "torn-rows-believed",
+        "history",
+        "WHERE f.checkpoint IS NULL OR f.checkpoint = k.span",
+        "WHERE f.checkpoint IS NULL OR f.checkpoint > 0",
+        "rows of a checkpoint that does not count are no news",
+    ),
+    SqlMutant(
+        "checkpoint-rows-at-their-seq",
+        "history",
+        "WINDOW w AS (PARTITION BY namesrv, told_boot, span, {key} ORDER BY place, seq)",
+        "WINDOW w AS (PARTITION BY namesrv, told_boot, span, {key} ORDER BY seq, place)",
+        "rows of a checkpoint stand at its begin, whatever was written in between",
+    ),
+    SqlMutant(
+        "removed-name-keeps-topics",
+        "topic_told",
+        "CAST(NULL AS INT), true, 'broker_name_removed'",
+        "CAST(NULL AS INT), false, 'broker_name_removed'",
+        "a removed broker name takes its topic rows along",
+    ),
+    SqlMutant(
+        "cut-row-keeps-its-end",
+        "merge",
+        "least(coalesce(o.valid_to, :forever), u.to_ts) AS valid_to",
+        "coalesce(o.valid_to, :forever) AS valid_to",
+        "the result does not depend on the runs in which segments came",
+    ),
+    SqlMutant(
+        "neighbours-not-joined",
+        "merge",
+        "WHEN lag(valid_to) OVER w = valid_from",
+        "WHEN lag(valid_to) OVER w > valid_from",
+        "a row that a checkpoint confirms goes on",
+    ),
+    SqlMutant(
+        "untouched-rows-dropped",
+        "renewed",
+        "AND NOT EXISTS (",
+        "AND EXISTS (",
+        "rows of other name servers in a partition that is written again stay",
+    ),
+    SqlMutant(
+        "the-future-is-known",
+        "up_stretch",
+        "least(coalesce(t.valid_to, k.up_to), k.up_to) AS valid_to",
+        "coalesce(t.valid_to, :forever) AS valid_to",
+        "what is later than the last record is not known yet",
+    ),
+    SqlMutant(
+        "restart-is-an-outage",
+        "broker_witness",
+        "least(w.witness_at_latest, coalesce(f.first_held, w.witness_at_latest))",
+        "w.valid_from",
+        "a name server that has just started says neither down nor missing",
+    ),
+    SqlMutant(
+        "unknown-is-down",
+        "broker_state",
+        "WHEN witness > 0 THEN 'down' ELSE 'unknown' END",
+        "WHEN witness > 0 THEN 'down' ELSE 'down' END",
+        "unknown is neither up nor down",
+    ),
+    SqlMutant(
+        "no-memory",
+        "seen_cluster",
+        "valid_to + :memory_ms AS valid_to",
+        "valid_to AS valid_to",
+        "a name server that has seen a cluster lately is a witness for it",
+    ),
+    SqlMutant(
+        "a-slave-takes-messages",
+        "topic_state",
+        " AND h.broker_id = 0",
+        " AND h.broker_id >= 0",
+        "a topic is writable only where there is a master",
+    ),
+    SqlMutant(
+        "few-samples-move-clocks",
+        "name_server_clock_daily",
+        "CASE WHEN count(*) >= :least_samples THEN",
+        "CASE WHEN count(*) >= 1 THEN",
+        "a clock is corrected only if enough registrations tell",
+    ),
+    SqlMutant(
+        "alone-is-drift",
+        "computed_view_drift_broker",
+        "HAVING min(holds) = 0 AND max(holds) = 1",
+        "HAVING min(holds) = 0",
+        "who agrees that a broker is away does not disagree",
+    ),
+    SqlMutant(
+        "newest-is-largest",
+        "boot_seen",
+        "max_by(ts, place) AS knows_up_to",
+        "max(ts) AS knows_up_to",
+        "knows up to is the ts of the last record in order, not the largest",
+    ),
+)

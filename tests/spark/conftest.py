@@ -1,0 +1,39 @@
+"""One SparkSession for every test here, with the settings that start and run fastest (spark.md 7)."""
+
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import SparkSession
+
+from namekeeper.pipeline.session import local_session
+from tests.spark.lawful import Lawful
+
+FAST = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.shuffle.compress": "false",
+    "spark.broadcast.compress": "false",
+    "spark.driver.memory": "1g",
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session; a test that changes settings takes `spark.newSession()`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = local_session("local[1]", FAST)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def lawful(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lawful:
+    """A warehouse of hundreds of made-up name servers, made once; nobody changes it."""
+    return Lawful(spark, tmp_path_factory.mktemp("lawful"))

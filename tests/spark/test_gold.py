@@ -1,0 +1,75 @@
+"""Gold on Spark over several runs: as if all had come at once, and only what is concerned is written again."""
+
+import random
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from namekeeper.pipeline.answers import open_warehouse, table
+from namekeeper.pipeline.checks import check_warehouse
+from namekeeper.pipeline.checks_rules import Level
+from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.gold_steps import make_gold
+from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.manifest import newest_manifest
+from namekeeper.pipeline.run import Request, run_once
+from tests.spark.lawful import Lawful
+from tests.support.duck import Duck
+from tests.support.journal_histories import histories
+from tests.support.journal_pieces import pieces
+from tests.support.law import records_of
+from tests.support.segments import write_segment
+
+pytestmark = pytest.mark.timeout(1_200)
+
+ZONE = "Asia/Shanghai"
+
+
+def test_records_that_come_in_two_runs_make_the_same_tables_as_at_once(spark: SparkSession, tmp_path: Path):
+    some = histories(31, 3, deeds=120)
+    late = []
+    for each in some:
+        for records in each.records.values():
+            cut = pieces(records, random.Random(31))
+            held_back = {len(cut) // 2, len(cut) - 1}
+            late += [piece for place, piece in enumerate(cut) if place in held_back]
+            for place, piece in enumerate(cut):
+                if place not in held_back:
+                    write_segment(tmp_path / "journal", piece)
+    request = Request([str(tmp_path / "journal")], str(tmp_path / "warehouse"), ZONE)
+    run_once(request, lambda: spark, lambda *_: None)
+    before = parts(tmp_path / "warehouse", "broker_availability_daily")
+    for piece in late:
+        write_segment(tmp_path / "journal", piece)
+    run_once(request, lambda: spark, lambda *_: None)
+    after = parts(tmp_path / "warehouse", "broker_availability_daily")
+    assert any(after.get(day) == files for day, files in before.items()), "days that nothing concerns stay"
+    assert before != after
+    duck = Duck(ZONE)
+    make_gold(duck, duck.load(records_of(some)))
+    tables = open_warehouse(str(tmp_path / "warehouse"))
+    assert [name for name in GOLD if rows(spark, tables, name) != duck.gold(name)] == []
+    assert spark.catalog.listTables() == [], "no view is left behind"
+
+
+def test_every_rule_holds_and_losses_are_told(lawful: Lawful):
+    found = check_warehouse(lawful.spark, lawful.tables)
+    assert [finding for finding in found if finding.level is Level.BROKEN] == []
+    lost = next(finding for finding in found if finding.name == "lost records")
+    assert lost.found == len(lawful.rows("lost_records"))
+
+
+def parts(warehouse: Path, name: str) -> dict[str | None, list[str]]:
+    """Day -> data files."""
+    manifest = newest_manifest(open_folder(str(warehouse)))
+    assert manifest is not None
+    found: dict[str | None, list[str]] = {}
+    for part in manifest.tables[name]:
+        found.setdefault(part.value, []).append(part.path)
+    return found
+
+
+def rows(spark, tables, name):
+    found = [row.asDict(recursive=True) for row in table(spark, tables, name).collect()]
+    return sorted(found, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])

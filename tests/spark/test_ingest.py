@@ -1,0 +1,178 @@
+"""What ingest makes of segments: the same tables, however they were cut, named, packed, doubled and delivered."""
+
+import gzip
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
+from tests.spark.facts_oracle import told, written
+from tests.spark.running import leave_gold_out, rows, run
+from tests.support.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
+
+pytestmark = pytest.mark.timeout(600)
+
+BOOT = 1_772_323_200_000
+TABLES = ["events", *KINDS_OF]
+
+Record = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def without_gold(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_gold_out(monkeypatch)
+
+
+def lives(count: int, changes: int = 12) -> list[list[Record]]:
+    """Records of the boots of several name servers, two boots each."""
+    return [
+        records_of_a_boot(f"ns-{number // 2}", BOOT + number % 2 * 86_400_000, number, changes)
+        for number in range(count)
+    ]
+
+
+def pieces(records: Sequence[Record], rng: random.Random) -> Iterator[tuple[list[Record], dict[str, Any]]]:
+    """Records cut anywhere into segments that may overlap, with how each is written."""
+    cuts = sorted(rng.sample(range(1, len(records)), min(3, len(records) - 1)))
+    for first, last in zip([0, *cuts], [*cuts, len(records)], strict=True):
+        reach = rng.choice([0, 0, 3])
+        ending = rng.choice([".jsonl", ".jsonl.gz"])
+        yield (
+            list(records[max(0, first - reach) : last + reach]),
+            {"ending": ending, "level": rng.randint(1, 9)},
+        )
+
+
+def test_the_law_of_ingest(spark: SparkSession, tmp_path: Path) -> None:
+    """In order, whole and once; or cut anywhere, overlapping, doubled, renamed, late: the tables are the same."""
+    rng = random.Random(20)
+    every = lives(12)
+    wanted = told([record for life in every for record in life], UUID8)
+    runs = [tmp_path / f"arrival-{number}" for number in range(3)]
+    for life in every:
+        for part, how in pieces(life, rng):
+            write_segment(rng.choice(runs) / "sub", part, **how)
+            if rng.random() < 0.3:  # the same again, somewhere else, perhaps packed otherwise
+                write_segment(rng.choice(runs), part, ending=rng.choice([".jsonl", ".jsonl.gz"]))
+            if rng.random() < 0.2:  # the same under a name that promises other records
+                path = write_segment(rng.choice(runs) / "renamed", part)
+                path.rename(path.with_name(segment_name([{**part[0], "seq": 900}, {**part[-1], "seq": 999}])))
+    for arrived in range(3):
+        run(spark, tmp_path / "warehouse", *runs[: arrived + 1])
+    found = written(tmp_path / "warehouse")
+    assert [name for name in TABLES if found[name] != wanted[name]] == []
+    assert all(wanted.values()), "every table has rows to compare"
+    assert run(spark, tmp_path / "warehouse", *runs).loads == []
+
+
+def test_what_is_whole_goes_straight_on_and_says_what_it_brought(spark: SparkSession, tmp_path: Path) -> None:
+    life = records_of_a_boot("ns", BOOT, 3, 30)
+    cut = next(
+        index for index in range(len(life) // 2, len(life)) if life[index]["change"] == life[index]["seq"]
+    )
+    write_segment(tmp_path / "j", life[:cut])
+    first = run(spark, tmp_path / "w", tmp_path / "j")
+    write_segment(tmp_path / "j", life[cut:])
+    second = run(spark, tmp_path / "w", tmp_path / "j")
+    assert written(tmp_path / "w") == told(life, UUID8)
+    spans = [outcome.loads[0].spans for outcome in (first, second)]
+    times = [record["ts"] for record in life]
+    assert [(*span[0][:5],) for span in spans] == [
+        ("ns", UUID8, BOOT, 1, cut), ("ns", UUID8, BOOT, cut + 1, len(life)),
+    ]  # fmt: skip
+    assert spans[0][0].first_ts == min(times[:cut])
+    assert spans[1][0].last_ts == max(times[cut:])
+    loads = {row["load_id"] for row in rows(spark, tmp_path / "w", "events")}
+    assert loads == {1, 2}
+
+
+def test_a_change_that_was_cut_waits_for_the_rest(spark: SparkSession, tmp_path: Path) -> None:
+    life = records_of_a_boot("ns", BOOT, 5, 30)
+    cut = next(index for index in range(5, len(life)) if life[index]["change"] < life[index]["seq"])
+    write_segment(tmp_path / "j", life[:cut])
+    run(spark, tmp_path / "w", tmp_path / "j")
+    assert written(tmp_path / "w") == told(life[:cut], UUID8)
+    assert {row["change"] for row in rows(spark, tmp_path / "w", INCOMPLETE.name)} == {life[cut]["change"]}
+    write_segment(tmp_path / "j", life[cut:])
+    outcome = run(spark, tmp_path / "w", tmp_path / "j")
+    assert written(tmp_path / "w") == told(life, UUID8)
+    assert outcome.loads[0].spans[0].first_seq == life[cut]["change"], (
+        "the span holds the change that is whole now"
+    )
+
+
+BAD_LINES = {
+    "torn": b'{"kind":"kv","v":1,"namesrv":"ns"',
+    "NULs": b"\0" * 50,
+    "not UTF-8": b'{"kind":"kv","v":1,"namesrv":"\xff\xfe"}',
+    "a list": b"[1,2,3]",
+    "text for a number": b'{"kind":"server_alive","v":1,"namesrv":"ns","boot":1,"seq":"two","change":1,"ts":1,"up_ms":1}',
+    "out of range": b'{"kind":"server_alive","v":1,"namesrv":"ns","boot":1,"seq":99999999999999999999,"change":1,"ts":1,"up_ms":1}',
+    "no seq": b'{"kind":"server_alive","v":1,"namesrv":"ns","boot":1,"change":1,"ts":1,"up_ms":1}',
+    "no time at all": b'{"kind":"server_alive","v":1,"namesrv":"ns","boot":1,"seq":3,"change":3,"ts":9e18,"up_ms":1}',
+    "a member of its kind missing": b'{"kind":"broker_live","v":1,"namesrv":"ns","boot":1,"seq":3,"change":3,"ts":1,"up_ms":1}',
+    "a topic row of three": b'{"kind":"topic_queues","v":1,"namesrv":"ns","boot":1,"seq":3,"change":3,"ts":1,"up_ms":1,"broker_name":"b","rows":[["t",1,2]]}',
+    "queues that are no number": b'{"kind":"topic_queues","v":1,"namesrv":"ns","boot":1,"seq":3,"change":3,"ts":1,"up_ms":1,"broker_name":"b","rows":[["t",1,2,6,"x"]]}',
+    "of tomorrow": b'{"kind":"kv","v":2,"namesrv":"ns","boot":1,"seq":3,"change":3,"ts":1,"up_ms":1,"namespace":"n","key":"k","colour":"red"}',
+    "of no version": b'{"kind":"kv","namesrv":"ns","boot":1,"seq":3,"change":3,"ts":1,"up_ms":1,"namespace":"n","key":"k"}',
+    "long": b'{"kind":"kv","v":1,"namesrv":"ns","value":"' + b"x" * 25_000_000,
+}  # fmt: skip
+
+
+def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    journal, copies = tmp_path / "j", tmp_path / "copies"
+    every = lives(8, changes=20)
+    for life in every:
+        write_segment(copies, life)
+    damage = random.Random(7)
+    # Each of the bad lines stands in the place of a record of the first life ...
+    bad = lines_of(every[0]).splitlines(keepends=True)
+    places = damage.sample(range(3, len(bad)), len(BAD_LINES))
+    for place, line in zip(places, BAD_LINES.values(), strict=True):
+        bad[place] = line + b"\n"
+    (journal / "x").mkdir(parents=True)
+    (journal / segment_name(every[0])).write_bytes(gzip.compress(b"".join(bad), 1))
+    # ... the second is cut off inside its compressed data, the third as plain text, inside a line ...
+    packed = gzip.compress(lines_of(every[1]))
+    (journal / segment_name(every[1])).write_bytes(packed[: len(packed) * 2 // 3])
+    (journal / segment_name(every[2], ending=".jsonl")).write_bytes(lines_of(every[2])[:-30])
+    # ... the fourth is no gzip at all, the fifth empty, and one that nobody sealed is not looked at.
+    (journal / segment_name(every[3])).write_bytes(b"garbage")
+    (journal / segment_name(every[4], ending=".jsonl")).write_bytes(b"")
+    (journal / "ns-9-0a1b2c3d-1772323200000-000000000001.jsonl.open").write_bytes(b"{")
+    for life in every[5:]:
+        write_segment(journal, life)
+
+    outcome = run(spark, tmp_path / "w", journal)
+    names = {loss.segment.namesrv for loss in outcome.loads[0].losses}
+    assert names == {"ns-0", "ns-1", "ns-2"}
+    assert len(outcome.loads[0].losses) == 5
+    aside = rows(spark, tmp_path / "w", QUARANTINE.name)
+    lines = [row for row in aside if row["file"] == segment_name(every[0]) and row["line"] is not None]
+    assert len(lines) == len(BAD_LINES)
+    assert {row["reason"] for row in lines} == {"unreadable", "malformed", "unknown_version"}
+    assert max(row["length"] for row in lines) > 25_000_000
+    assert max(len(row["line"]) for row in lines) == 65_536
+    tomorrow = next(row for row in lines if "colour" in row["line"])
+    assert (tomorrow["reason"], tomorrow["namesrv"], tomorrow["boot"]) == ("unknown_version", "ns-0", BOOT)
+    left = [
+        json.loads(line)
+        for number, line in enumerate(lines_of(every[0]).splitlines())
+        if number not in places
+    ]
+    of_first = [row for row in written(tmp_path / "w")["events"] if json.loads(row)["namesrv"] == "ns-0"]
+    assert of_first == [row for row in told([*left], UUID8)["events"] if json.loads(row)["boot"] == BOOT] + [
+        row for row in of_first if json.loads(row)["boot"] != BOOT
+    ]
+
+    assert run(spark, tmp_path / "w", journal).loads == [], "what is damaged is not read again and again"
+    healed = run(spark, tmp_path / "w", journal, copies)
+    assert all(load.losses == [] for load in healed.loads)
+    assert written(tmp_path / "w") == told([record for life in every for record in life], UUID8)

@@ -1,0 +1,59 @@
+"""The law (design.md 7): what Spark derives from journals is what the name servers held, and what the replay says."""
+
+import random
+
+import pytest
+
+from namekeeper.pipeline.gold_steps import make_gold
+from namekeeper.pipeline.gold_tables import GOLD
+from tests.spark.lawful import SEED, Lawful
+from tests.support.duck import Duck
+from tests.support.law import records_of
+
+pytestmark = pytest.mark.timeout(1_200)
+
+
+def test_hundreds_of_name_servers_go_through_one_run(lawful: Lawful):
+    servers = lawful.law.servers()
+    assert len(servers) >= 200
+    assert len(lawful.outcome.loads) == 1
+    kinds = {record["kind"] for record in records_of(lawful.law.histories)}
+    assert {"topic_mapping", "filter_servers", "kv", "config", "broker_name_removed", "clock_changed"} <= kinds
+    assert sum(each.crashed for each in lawful.law.histories) > 50
+    assert sum(each.dropped for each in lawful.law.histories) > 50
+    assert sum(each.jumped for each in lawful.law.histories) > 50
+
+
+def test_the_oracle_is_what_the_name_servers_held(lawful: Lawful):
+    assert lawful.law.assert_beliefs() > 5_000
+
+
+def test_the_replay_is_what_the_oracle_says(lawful: Lawful):
+    assert lawful.law.assert_replays(random.Random(SEED), instants=10) > 1_000
+
+
+def test_the_tables_are_what_the_oracle_says(lawful: Lawful):
+    lawful.law.assert_states(lawful.rows, random.Random(SEED), instants=80)
+
+
+def test_unknown_time_is_that_of_losses(lawful: Lawful):
+    lawful.law.assert_stretches(lawful.rows)
+    lawful.law.assert_known_up_to(lawful.rows)
+    lawful.law.assert_joined(lawful.rows)
+
+
+def test_sums_over_days_and_name_servers_are_those_of_plain_loops(lawful: Lawful):
+    lawful.law.assert_brokers(lawful.rows)
+    lawful.law.assert_topics(lawful.rows)
+    assert lawful.law.assert_drift(lawful.rows) > 50
+
+
+def test_another_engine_makes_the_same_of_every_table(lawful: Lawful):
+    """So that what is shown on DuckDB, which is quick, is shown for Spark."""
+    duck = Duck()
+    make_gold(duck, duck.load(records_of(lawful.law.histories)))
+    assert [name for name in GOLD if _ordered(lawful.rows(name), name) != duck.gold(name)] == []
+
+
+def _ordered(rows, name):
+    return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])

@@ -1,0 +1,116 @@
+"""The pipeline as processes: without the system's Java, under spark-submit, on a cluster, over Connect, killed."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from namekeeper.pipeline.java import java_home_for_spark
+from namekeeper.pipeline.package import write_package
+from tests.spark.facts_oracle import told, written
+from tests.spark.running import few_kinds
+from tests.support.segments import UUID8, records_of_a_boot, write_segment
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
+
+BOOT = 1_772_323_200_000
+SUBMIT = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+TOOLS = (
+    "bash", "basename", "cat", "chmod", "dirname", "env", "id", "ls", "ps", "readlink", "sed", "sh", "tr", "uname",
+    "whoami",
+)  # fmt: skip
+"""What Spark and Hadoop call."""
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> list[dict[str, object]]:
+    records = records_of_a_boot("ns", BOOT, 5, 30)
+    write_segment(tmp_path / "j", records)
+    return records
+
+
+@pytest.fixture
+def environment() -> Mapping[str, str]:
+    """The process's, with a Java that Spark can start."""
+    return {**os.environ, "JAVA_HOME": java_home_for_spark(os.environ).home}
+
+
+@pytest.fixture
+def without_java(tmp_path: Path) -> Mapping[str, str]:
+    """An environment in which no Java is to be found."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in TOOLS:
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    return {"PATH": str(tools), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+
+
+def arguments(tmp_path: Path) -> list[str]:
+    return ["--journal", str(tmp_path / "j"), "--warehouse", str(tmp_path / "w")]
+
+
+def ran(command: list[str], environment: Mapping[str, str], tmp_path: Path) -> str:
+    """What a process said on stderr; it must end well."""
+    done = subprocess.run(
+        command, env=dict(environment), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stderr
+
+
+def test_without_a_java_of_the_system_it_brings_its_own_and_is_quiet(
+    life, without_java, tmp_path: Path
+) -> None:
+    assert shutil.which("java", path=without_java["PATH"]) is None
+    said = ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], without_java, tmp_path)
+    assert written(tmp_path / "w") == told(life, UUID8)
+    lines = said.splitlines()
+    assert lines[0].startswith("reading segments")
+    assert lines[-1] == f"{len(life)} new records; 1 segments are there"
+    noise = ("WARN", "Using Spark", "log level", "incubator", "Stage", "hostname", "Hadoop")
+    assert [line for line in lines if any(word in line for word in noise)] == []
+
+
+@pytest.mark.parametrize("master", ["local[1]", "local-cluster[2,1,1024]"])
+def test_from_one_zip_under_spark_submit(life, environment, tmp_path: Path, master: str) -> None:
+    package, main = write_package(tmp_path / "package")
+    settings = ["spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"]
+    conf = [word for setting in settings for word in ("--conf", setting)]
+    command = [SUBMIT, "--master", master, *conf, "--py-files", str(package), str(main), *arguments(tmp_path)]
+    ran(command, {**environment, "SPARK_LOCAL_IP": "127.0.0.1"}, tmp_path)
+    assert written(tmp_path / "w") == told(life, UUID8)
+
+
+def test_over_spark_connect(life, environment, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path), "--remote", "local[1]"]
+    ran(command, environment, tmp_path)
+    assert written(tmp_path / "w") == told(life, UUID8)
+
+
+def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(environment, tmp_path: Path) -> None:
+    rng = random.Random()
+    records = few_kinds("ns", BOOT, 60)
+    for first in range(0, 60, 10):
+        write_segment(tmp_path / "j", records[first : first + 10])
+    command = [sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)]
+    for _ in range(3):
+        with (
+            tempfile.TemporaryFile() as said,
+            subprocess.Popen(command, env=dict(environment), stderr=said, start_new_session=True) as process,
+        ):
+            # The session alone takes some seconds; most deaths fall into the work behind it.
+            try:
+                process.wait(rng.uniform(3, 25))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+    ran(command, environment, tmp_path)
+    assert written(tmp_path / "w") == told(records, UUID8)

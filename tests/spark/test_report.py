@@ -1,0 +1,93 @@
+"""The report of a warehouse, and its HTML in a real browser."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from namekeeper.pipeline.report import SECTIONS, Report
+from namekeeper.pipeline.report_html import render_html
+from namekeeper.pipeline.report_query import ReportQuery, collect_report
+from namekeeper.pipeline.report_text import render_json, render_text
+from tests.spark.lawful import Lawful
+
+pytestmark = pytest.mark.timeout(1_200)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def report(lawful: Lawful) -> Report:
+    return collect_report(lawful.spark, lawful.tables, ReportQuery(SECTIONS))
+
+
+@pytest.fixture(scope="module")
+def page(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_html(report), encoding="utf-8")
+    return path
+
+
+def test_every_section_has_something_to_say(report: Report, lawful: Lawful):
+    assert [section.name for section in report.sections] == list(SECTIONS)
+    assert all(section.rows for section in report.sections)
+    assert {each["namesrv"] for each in report.name_servers} == {name for _, name, _ in lawful.law.servers()}
+    assert render_text(report).count("\n") > 100
+    assert '"sections"' in render_json(report)
+
+
+def test_days_can_be_chosen(lawful: Lawful):
+    day = sorted({row["day"] for row in lawful.rows("broker_availability_daily")})[1]
+    found = collect_report(lawful.spark, lawful.tables, ReportQuery(["availability"], day, day))
+    assert found.days == (day, day)
+    (section,) = found.sections
+    assert {row["day"] for row in section.plot} == {day}
+
+
+@pytest.mark.skipif(
+    CHROMIUM is None and "CI" not in os.environ, reason="chromium is not installed; CI has it and looks"
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_legible_in_a_browser_without_a_network(page: Path, scheme: str):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = browser.new_context(
+            viewport={"width": 1_200, "height": 900}, color_scheme=scheme, offline=True
+        )
+        opened = context.new_page()
+        said, asked = [], []
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("request", lambda request: asked.append(request.url))
+        opened.goto(page.as_uri())
+        assert asked == [page.as_uri()]
+        assert said == []
+        for name in ("availability", "flaps", "drift", "capacity", "changes"):
+            box = opened.locator(f"section[aria-labelledby={name}] figure svg").bounding_box()
+            assert box is not None
+            assert box["width"] > 800
+            assert box["height"] > 150
+        assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        ink, paper = (
+            opened.evaluate(f"getComputedStyle(document.body).{name}") for name in ("color", "backgroundColor")
+        )
+        label = opened.evaluate("getComputedStyle(document.querySelector('figure svg text')).fill")
+        assert contrast(ink, paper) > 7
+        assert contrast(label, paper) > 7
+        browser.close()
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours as WCAG has it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,152 @@
+"""Runs that die, meet each other, find the ledger gone or two journals of one name; and what is left of them."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from namekeeper.pipeline.errors import BusyError, ConflictError
+from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.lock import hold
+from namekeeper.pipeline.parquet_store import SMALL_FILES, ParquetStore, ParquetTransaction
+from namekeeper.pipeline.table import Table, columns
+from tests.spark.facts_oracle import told, written
+from tests.spark.running import few_kinds, leave_gold_out, rows, run
+from tests.support.segments import UUID8, write_segment
+
+pytestmark = pytest.mark.timeout(600)
+
+BOOT = 1_772_323_200_000
+LIFE = few_kinds("ns", BOOT, 40)
+OTHER = "ffffffff"
+TABLE = Table("t", "", "", ("k",), columns("day string: Day.", "k bigint: Key."))
+
+
+class DiedError(Exception):
+    """A process ended here."""
+
+
+@pytest.fixture(autouse=True)
+def without_gold(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_gold_out(monkeypatch)
+
+
+def dying(method: Callable[..., Any], *, at: int, after: bool) -> Callable[..., Any]:
+    """The method, which dies when it is called for the `at`-th time, before or after it has done its work."""
+    calls = 0
+
+    def instead(*arguments: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == at and not after:
+            raise DiedError
+        result = method(*arguments, **named)
+        if calls == at:
+            raise DiedError
+        return result
+
+    return instead
+
+
+def test_a_run_that_dies_anywhere_is_finished_by_the_next(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_segment(tmp_path / "j", LIFE[:10])
+    run(spark, tmp_path / "w", tmp_path / "j")
+    before = written(tmp_path / "w")
+    write_segment(tmp_path / "j", LIFE[10:])
+    for name, at, after in (
+        ("append", 1, True),
+        ("append", 2, True),
+        ("commit", 1, False),
+        ("commit", 1, True),
+    ):
+        method = getattr(ParquetTransaction, name)
+        with monkeypatch.context() as patch:
+            patch.setattr(ParquetTransaction, name, dying(method, at=at, after=after))
+            with pytest.raises(DiedError):
+                run(spark, tmp_path / "w", tmp_path / "j")
+        if (name, after) != ("commit", True):
+            assert written(tmp_path / "w") == before, "a reader sees nothing of it"
+    assert run(spark, tmp_path / "w", tmp_path / "j").loads == [], "the last had committed"
+    assert written(tmp_path / "w") == told(LIFE, UUID8)
+    assert {row["load_id"] for row in rows(spark, tmp_path / "w", "kv")} == {1, 5}
+    write_segment(tmp_path / "j", few_kinds("ns", BOOT + 9_000, 4))
+    run(spark, tmp_path / "w", tmp_path / "j")
+    folders = {path.name.partition("-")[0] for path in (tmp_path / "w" / "tables" / "kv").iterdir()}
+    assert folders == {"1", "5", "6"}, "what the dead have left is gone"
+    assert not (tmp_path / "w" / "staging").exists()
+
+
+def test_a_lost_ledger_is_made_from_the_facts(spark: SparkSession, tmp_path: Path) -> None:
+    write_segment(tmp_path / "j", LIFE[:11])  # the 11th waits for the 12th
+    write_segment(tmp_path / "j", LIFE[20:])
+    run(spark, tmp_path / "w", tmp_path / "j")
+    shutil.rmtree(tmp_path / "w" / "ledger")
+    write_segment(tmp_path / "j", LIFE[11:20])
+    run(spark, tmp_path / "w", tmp_path / "j")
+    assert written(tmp_path / "w") == told(LIFE, UUID8)
+    assert len(rows(spark, tmp_path / "w", "incomplete")) == 1
+    assert run(spark, tmp_path / "w", tmp_path / "j").loads == []
+
+
+def test_two_at_once_and_two_of_one_name(spark: SparkSession, tmp_path: Path) -> None:
+    write_segment(tmp_path / "j", LIFE)
+    with hold(open_folder(str(tmp_path / "w"))), pytest.raises(BusyError, match="is in use by process"):
+        run(spark, tmp_path / "w", tmp_path / "j")
+    write_segment(tmp_path / "j", few_kinds("ns", BOOT + 7, 4), uuid8=OTHER)
+    write_segment(tmp_path / "j", few_kinds("good", BOOT, 4))
+    refused = run(spark, tmp_path / "w", tmp_path / "j")
+    assert [conflict.namesrv for conflict in refused.conflicts] == ["ns"]
+    assert {row["namesrv"] for row in rows(spark, tmp_path / "w", "kv")} == {"good"}
+    run(spark, tmp_path / "w", tmp_path / "j", take={"ns": UUID8})
+    assert {row["uuid8"] for row in rows(spark, tmp_path / "w", "events")} == {UUID8}
+    later = run(spark, tmp_path / "w", tmp_path / "j")
+    assert (later.conflicts, later.loads) == ([], []), "the choice is remembered"
+    write_segment(tmp_path / "k", few_kinds("good", BOOT + 3, 4), uuid8=OTHER)
+    with pytest.raises(ConflictError, match="build a new warehouse"):
+        run(spark, tmp_path / "w", tmp_path / "j", tmp_path / "k", take={"good": OTHER})
+
+
+def test_tables_are_added_to_and_replaced_by_partition(spark: SparkSession, tmp_path: Path) -> None:
+    store = ParquetStore(open_folder(str(tmp_path / "odd {a,b} [c] %20 * ?")))
+    store.create("UTC")
+
+    def frame(*pairs: tuple[str, int]) -> Any:
+        return spark.createDataFrame(list(pairs), TABLE.ddl)
+
+    def held(reader: Any) -> list[tuple[str, int]]:
+        return sorted((row.day, row.k) for row in reader.table(spark, TABLE).collect())
+
+    change = store.begin()
+    assert held(change) == []
+    change.replace(TABLE, frame(("d/1", 1), ("d 2", 2), ("d 2", 3)), by="day")
+    assert held(change) == [("d 2", 2), ("d 2", 3), ("d/1", 1)]
+    assert held(store.reader()) == [], "not before the commit"
+    change.commit(b"{}")
+    reader = store.reader()
+
+    change = store.begin()
+    change.replace(TABLE, frame(("d 2", 9)), by="day", values=["d 2", "d 3"])
+    change.commit(b"{}")
+    assert held(store.reader()) == [("d 2", 9), ("d/1", 1)]
+    assert held(reader) == [("d 2", 2), ("d 2", 3), ("d/1", 1)], "who began before still sees what was"
+    change = store.begin()
+    change.replace(TABLE, frame(("x", 1)))
+    change.commit(b"{}")
+    assert held(store.reader()) == [("x", 1)]
+
+
+def test_many_small_files_become_one(spark: SparkSession, tmp_path: Path) -> None:
+    store = ParquetStore(open_folder(str(tmp_path)))
+    store.create("UTC")
+    change = store.begin()
+    for number in range(SMALL_FILES):
+        change.append(TABLE, spark.createDataFrame([("d", number)], TABLE.ddl))
+    change.commit(b"{}")
+    table = store.reader().table(spark, TABLE)
+    assert len(table.inputFiles()) == 1
+    assert sorted(row.k for row in table.collect()) == list(range(SMALL_FILES))

@@ -1,0 +1,72 @@
+"""Rows as `report_query` finds them, of a small warehouse with names that try to break out."""
+
+from typing import Any
+
+__all__ = ["HOUR", "NASTY", "START", "report_rows"]
+
+START = 1_772_323_200_000
+HOUR = 3_600_000
+NASTY = "<script>alert('x')</script>\n$\\frac{1}{0}$ & \"主题\""
+
+
+def report_rows() -> dict[str, list[dict[str, Any]]]:
+    """Question -> rows."""
+    broker = {"cluster": "c", "broker_name": "b0", "broker_id": 0}
+    nasty = {"cluster": "c", "broker_name": NASTY, "broker_id": 1}
+    state = {"day": "2026-03-01", "began_at": START, "witnesses": 2}
+    life = {"ended_by": "running", "losses": 1, "unknown_ms": HOUR, "boot": START, "first_ts": START}
+    capacity = {"cluster": "c", "topics": 3, "read_queues": 8, "write_queues": 12, "writable_topics": 3}
+    change = {
+        "at_ts": START + HOUR, "ts": START + HOUR, "namesrv": "ns-1", "boot": START, "seq": 9, "kind": "topic_queues",
+        "cause": "wipe_write_perm", "peer": "10.0.0.9:5000", "action": "changed", "cluster": None, "broker_name": "b0",
+        "broker_addr": None, "topic": NASTY, "items": 2, "detail": "read 4, write 4, perm 4",
+    }  # fmt: skip
+    return {
+        "lives": [
+            {**life, "namesrv": "ns-1", "knows_up_to": START + 30 * HOUR},
+            {**life, "namesrv": "ns-2", "knows_up_to": START + 29 * HOUR, "losses": 0, "unknown_ms": 0},
+        ],
+        "availability": [
+            {**nasty, "up_ms": 9 * HOUR, "down_ms": HOUR, "unknown_ms": 0, "outages": 1, "longest_outage_ms": HOUR,
+             "availability": 0.9},
+            {**broker, "up_ms": 10 * HOUR, "down_ms": 0, "unknown_ms": HOUR, "outages": 0, "longest_outage_ms": 0,
+             "availability": 1.0},
+            {**broker, "broker_id": 2, "up_ms": 0, "down_ms": 0, "unknown_ms": HOUR, "outages": 0,
+             "longest_outage_ms": 0, "availability": None},
+        ],
+        "states": [
+            {**nasty, **state, "state": "up", "valid_from": START, "valid_to": START + 9 * HOUR},
+            {**nasty, **state, "state": "down", "valid_from": START + 9 * HOUR, "valid_to": START + 10 * HOUR},
+            {**broker, **state, "state": "unknown", "valid_from": START, "valid_to": START + HOUR},
+        ],
+        "topics": [
+            {"cluster": "c", "topic": NASTY, "writable_ms": HOUR, "unwritable_ms": 60_000, "no_route_ms": 5,
+             "unknown_ms": 0},
+        ],
+        "flaps": [{"day": "2026-03-01", **broker, "hour": START, "outages": 2, "sessions_ended": 5}],
+        "drift": [
+            {**broker, "topic": None, "views": ["ns-1: there", "ns-2: missing"], "valid_from": START,
+             "valid_to": START + HOUR, "is_open": False},
+            {"cluster": "c", "broker_name": "b0", "broker_id": None, "topic": NASTY,
+             "views": ["ns-1: read 4, write 4, perm 6, flag 0", "ns-2: absent"], "valid_from": START + HOUR,
+             "valid_to": START + 3 * HOUR, "is_open": True},
+        ],
+        "capacity": [
+            {**capacity, "day": "2026-03-02", "broker_name": "b0", "body_bytes": 4 << 20, "frame_used": 0.25},
+            {**capacity, "day": "2026-03-02", "broker_name": "b1", "body_bytes": None, "frame_used": None},
+        ],
+        "capacity_by_day": [
+            {"day": "2026-03-01", "cluster": "c", "write_queues": 8, "frame_used": None},
+            {"day": "2026-03-02", "cluster": "c", "write_queues": 24, "frame_used": 0.25},
+        ],
+        "changes": [change, {**change, "seq": 8, "cause": None, "topic": None, "kind": "server", "action": "started"}],
+        "changes_by_hour": [
+            {"hour": START, "cause": f"cause {number}", "items": 10 - number} for number in range(8)
+        ],
+        "unknown_topics": [
+            {"topic": NASTY, "bucket": None, "lookups": 12, "name_servers": 2, "languages": ["JAVA"],
+             "first_minute": START, "last_minute": START + HOUR},
+            {"topic": None, "bucket": "other", "lookups": 3, "name_servers": 1, "languages": [],
+             "first_minute": START, "last_minute": START},
+        ],
+    }  # fmt: skip

@@ -1,0 +1,77 @@
+"""`namekeeper report`; Spark's part is answered by the test."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("pyspark")
+pytest.importorskip("matplotlib")
+
+from namekeeper.cli.commands import report as module
+from namekeeper.cli.commands.report import report
+from namekeeper.pipeline import answers, report_query
+from namekeeper.pipeline.report import SECTIONS, make_report
+from namekeeper.pipeline.report_query import ReportQuery
+from tests.support.report_rows import report_rows
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReportQuery]:
+    queries: list[ReportQuery] = []
+
+    def collect(spark, tables, query, progress):
+        queries.append(query)
+        return make_report("UTC", query.sections, report_rows(), (query.first_day, query.last_day))
+
+    monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
+    monkeypatch.setattr(module, "session_of", lambda *_: lambda: "a session")
+    monkeypatch.setattr(report_query, "collect_report", collect)
+    return queries
+
+
+def test_all_sections_as_text_by_default(asked: list[ReportQuery]):
+    done = CliRunner().invoke(report, ["--warehouse", "w"])
+    assert done.exit_code == 0
+    assert asked == [ReportQuery(SECTIONS)]
+    assert "Availability of brokers" in done.stdout
+    assert done.stdout.endswith("\n")
+
+
+def test_one_section_of_some_days_as_json(asked: list[ReportQuery]):
+    words = ["drift", "--warehouse", "w", "--format", "json", "--from", "2026-03-01", "--to", "2026-03-02"]
+    done = CliRunner().invoke(report, words)
+    assert asked == [ReportQuery(("drift",), "2026-03-01", "2026-03-02")]
+    assert list(json.loads(done.stdout)["sections"]) == ["drift"]
+
+
+def test_html_into_a_file(asked: list[ReportQuery], tmp_path: Path):
+    path = tmp_path / "report.html"
+    done = CliRunner().invoke(report, ["--warehouse", "w", "--format", "html", "-o", str(path)])
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert path.read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--from", "yesterday"], 2, "is no day like 2026-03-01"),
+        (["everything"], 2, "Invalid value"),
+        (["-o", "/proc/none/report.txt"], 2, "can't be written"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(asked: list[ReportQuery], words: list[str], code: int, message: str):
+    done = CliRunner().invoke(report, ["--warehouse", "w", *words])
+    assert done.exit_code == code
+    assert message in done.output
+
+
+def test_a_place_without_a_warehouse_is_refused(tmp_path: Path):
+    done = CliRunner().invoke(report, ["--warehouse", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "is no warehouse: `namekeeper pipeline run` makes one" in done.output
+
+
+def test_the_names_are_those_of_the_sections():
+    assert module._NAMES == SECTIONS

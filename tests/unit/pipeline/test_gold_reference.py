@@ -1,0 +1,25 @@
+"""The reference page of the tables is made from them."""
+
+from pathlib import Path
+
+from namekeeper.pipeline.gold_reference import render_reference
+from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.schema import FACTS
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "warehouse.md"
+
+
+def test_the_page_is_current():
+    assert PAGE.read_text() == render_reference(), (
+        "run: python -m namekeeper.pipeline.gold_reference > docs/reference/warehouse.md"
+    )
+
+
+def test_every_table_has_a_section_with_every_column():
+    sections = {part.split("\n", 1)[0]: part for part in render_reference().split("\n### ")[1:]}
+    assert set(sections) == {*GOLD, *FACTS}
+    for table in (*GOLD.values(), *FACTS.values()):
+        section = sections[table.name]
+        assert table.grain in section
+        for column in table.columns:
+            assert f"| `{column.name}` | `{column.type}` |" in section

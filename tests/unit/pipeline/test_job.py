@@ -1,0 +1,71 @@
+"""Runs as cron and people see them."""
+
+import pytest
+
+from namekeeper.pipeline import job
+from namekeeper.pipeline.conflicts import Conflict
+from namekeeper.pipeline.errors import BusyError
+from namekeeper.pipeline.job import EXIT_CONFLICT, EXIT_INTERRUPTED, parse_interval, report_of, run_job
+from namekeeper.pipeline.run import Outcome, Request
+from namekeeper.pipeline.segments import Listing
+
+REQUEST = Request(["j"], "w")
+NOTHING = Outcome(Listing([], [], 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("60", 60), ("60s", 60), ("5m", 300), ("1h", 3600), (" 0.5s ", 0.5)]
+)
+def test_intervals(text, seconds):
+    assert parse_interval(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "5x", "m", "1h30m", "nan"])
+def test_no_intervals(text):
+    with pytest.raises(ValueError, match="they are like 60s, 5m or 1h"):
+        parse_interval(text)
+
+
+class Script:
+    """Runs that end as they are told."""
+
+    def __init__(self, *ends):
+        self.ends = list(ends)
+        self.said: list[str] = []
+        self.waited: list[float] = []
+
+    def run_once(self, request, session, progress):
+        end = self.ends.pop(0)
+        if isinstance(end, BaseException):
+            raise end
+        return end
+
+    def job(self, monkeypatch, **options) -> int:
+        monkeypatch.setattr(job, "run_once", self.run_once)
+        return run_job(REQUEST, None, None, self.said.append, wait=self.waited.append, **options)
+
+
+def test_one_run_ends_with_what_it_found(monkeypatch):
+    assert Script(NOTHING).job(monkeypatch) == 0
+    conflict = Outcome(Listing([], [], 0), (), [Conflict("ns", ("a", "b"))])
+    assert Script(conflict).job(monkeypatch) == EXIT_CONFLICT
+    with pytest.raises(BusyError):
+        Script(BusyError("in use")).job(monkeypatch)
+
+
+def test_watching_goes_on_through_errors_until_it_is_interrupted(monkeypatch):
+    script = Script(NOTHING, BusyError("in use"), NOTHING, KeyboardInterrupt())
+    assert script.job(monkeypatch, watch=60.0) == EXIT_INTERRUPTED
+    assert script.waited == [60.0] * 3
+    assert "in use; trying again in 60 s" in script.said
+    assert script.said[-1] == "stopped; the warehouse is as the last commit left it"
+
+
+def test_the_report_names_what_needs_a_look():
+    outcome = Outcome(Listing([], ["file:///j"], 3), (), [Conflict("ns", ("a", "b"))], {"other": ("c", "d")})
+    lines = list(report_of(outcome))
+    assert lines[0] == "nothing new; 0 segments are there"
+    assert "file:///j has no sealed segment yet" in lines
+    assert any("3 files beside the segments" in line for line in lines)
+    assert any("other has had several journals, one after another: c, d" in line for line in lines)
+    assert "--take ns=a" in lines[-1]
