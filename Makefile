@@ -8,7 +8,7 @@ ARGS   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop differential fuzz mutants bench bench-quick fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark differential fuzz mutants bench bench-quick fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -49,6 +49,9 @@ test: $(VENV)/.test ## the tests; those that need Java skip where there is none
 
 interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
 	$(BIN)/python -m pytest -m interop tests/interop tests/unit/cli tests/differential
+
+spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on hundreds of histories, spark-submit, Connect
+	$(BIN)/python -m pytest tests/spark
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
 	$(BIN)/python -m tests.differential $(ARGS)

@@ -11,7 +11,7 @@ from namekeeper.pipeline.errors import WarehouseError
 from tests.spark.lawful import SEED, Lawful
 from tests.support.history_oracle import Story
 
-pytestmark = pytest.mark.timeout(1_200)
+pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
 NASTY = "it's; DROP TABLE --"
 

@@ -21,7 +21,7 @@ from tests.support.journal_pieces import pieces
 from tests.support.law import records_of
 from tests.support.segments import write_segment
 
-pytestmark = pytest.mark.timeout(1_200)
+pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
 ZONE = "Asia/Shanghai"
 

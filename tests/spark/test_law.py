@@ -10,7 +10,7 @@ from tests.spark.lawful import SEED, Lawful
 from tests.support.duck import Duck
 from tests.support.law import records_of
 
-pytestmark = pytest.mark.timeout(1_200)
+pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
 
 def test_hundreds_of_name_servers_go_through_one_run(lawful: Lawful):

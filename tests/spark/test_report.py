@@ -15,7 +15,7 @@ from namekeeper.pipeline.report_query import ReportQuery, collect_report
 from namekeeper.pipeline.report_text import render_json, render_text
 from tests.spark.lawful import Lawful
 
-pytestmark = pytest.mark.timeout(1_200)
+pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 

@@ -79,7 +79,7 @@ def test_tables_have_heads_and_sections_have_names(elements: Elements):
 
 def test_colours_are_those_of_the_page_in_light_and_dark():
     light, dark = re.findall(r":root \{(.*?)\}", PAGE, re.DOTALL)
-    names = {name for name in re.findall(r"var\((--[\w-]+)\)", PAGE)}
+    names = set(re.findall(r"var\((--[\w-]+)\)", PAGE))
     assert names <= set(re.findall(r"(--[\w-]+):", light))
     assert set(re.findall(r"(--[\w-]+):", light)) == set(re.findall(r"(--[\w-]+):", dark))
     assert not re.search(r"#[01][0-9a-f]{5}\b", "".join(re.findall(r"<svg.*?</svg>", PAGE, re.DOTALL))), "a sentinel stayed"
