@@ -15,6 +15,11 @@ MODULES = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob(
 PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
 
 TESTED_ELSEWHERE = {
+    "pipeline/answers.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
+    "pipeline/answers_daily.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
+    "pipeline/gold.py": ("the steps on Spark; the steps themselves have theirs", "tests/spark/test_gold.py"),
+    "pipeline/gold_views.py": ("views that Spark holds", "tests/spark/test_gold.py"),
+    "pipeline/report_query.py": ("asks tables that Spark holds", "tests/spark/test_report.py"),
     "__main__.py": (
         "a door to the command line; tests of processes go through it",
         "tests/process/running.py",
@@ -37,6 +42,17 @@ TESTED_ELSEWHERE = {
         "plain values; who fills them and who shows them have the tests",
         "tests/unit/app/test_stats.py",
     ),
+    "pipeline/errors.py": (
+        "values; who raises them asserts what they say",
+        "tests/unit/pipeline/test_run.py",
+    ),
+    "pipeline/facts.py": ("SQL; each table is compared with a plain loop", "tests/spark/test_ingest.py"),
+    "pipeline/file.py": ("a value; each kind of folder gives it", "tests/unit/pipeline/test_folder.py"),
+    "pipeline/ingest.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/mending.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/rebuilding.py": ("needs Spark", "tests/spark/test_run.py"),
+    "pipeline/records.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/staging.py": ("needs Spark", "tests/spark/test_ingest.py"),
 }
 """Modules without a test module of their own: why, and the file that goes through them instead."""
 

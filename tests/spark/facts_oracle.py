@@ -63,7 +63,8 @@ def written(warehouse: Path) -> Mapping[str, Rows]:
 
 def _plain(row: Record, maps: set[str]) -> Record:
     kept = {name: value for name, value in row.items() if name not in NOT_COMPARED}
-    return kept | {name: value and dict(value) for name, value in kept.items() if name in maps}
+    of_maps = {name: None if value is None else dict(value) for name, value in kept.items() if name in maps}
+    return kept | of_maps
 
 
 def _parts(name: str, record: Record) -> list[Record]:

@@ -52,7 +52,13 @@ def test_every_name_server_answers_and_says_what_it_knows(lawful: Lawful):
     wanted = {}
     for _, namesrv, story in lawful.law.servers():
         moment = story.at(at)
-        knowledge = "not known yet" if at > story.knows_up_to else "before the journal" if moment is None else moment.status
+        knowledge = (
+            "not known yet"
+            if at > story.knows_up_to
+            else "before the journal"
+            if moment is None
+            else moment.status
+        )
         knowledge = "known" if knowledge == "up" else knowledge
         wanted[namesrv] = (knowledge, story.knows_up_to, None)
     assert found == wanted
@@ -78,10 +84,17 @@ def test_the_evidence_of_why_is_understood(lawful: Lawful):
     namesrv, story, topic, at = instants(lawful, 1)[0]
     found = answers.why_rows(lawful.spark, lawful.tables, topic, at, namesrv)
     assert found.knows_up_to == {namesrv: story.knows_up_to}
-    assert set(found.tables) == {"name_server_timeline", "topic_route", "broker_session", "unknown_topic_minute"}
+    assert set(found.tables) == {
+        "name_server_timeline",
+        "topic_route",
+        "broker_session",
+        "unknown_topic_minute",
+    }
     (verdict,) = explain(evidence_from_rows(topic, found.tables, found.knows_up_to), at)
     assert verdict.namesrv == namesrv
-    (nobody,) = explain(evidence_from_rows("never", {**found.tables, "topic_route": []}, found.knows_up_to), at)
+    (nobody,) = explain(
+        evidence_from_rows("never", {**found.tables, "topic_route": []}, found.knows_up_to), at
+    )
     assert nobody.verdict == "never_registered"
 
 

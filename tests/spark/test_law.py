@@ -18,7 +18,14 @@ def test_hundreds_of_name_servers_go_through_one_run(lawful: Lawful):
     assert len(servers) >= 200
     assert len(lawful.outcome.loads) == 1
     kinds = {record["kind"] for record in records_of(lawful.law.histories)}
-    assert {"topic_mapping", "filter_servers", "kv", "config", "broker_name_removed", "clock_changed"} <= kinds
+    assert {
+        "topic_mapping",
+        "filter_servers",
+        "kv",
+        "config",
+        "broker_name_removed",
+        "clock_changed",
+    } <= kinds
     assert sum(each.crashed for each in lawful.law.histories) > 50
     assert sum(each.dropped for each in lawful.law.histories) > 50
     assert sum(each.jumped for each in lawful.law.histories) > 50

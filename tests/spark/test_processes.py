@@ -40,7 +40,8 @@ def life(tmp_path: Path) -> list[dict[str, object]]:
 @pytest.fixture
 def environment() -> Mapping[str, str]:
     """The process's, with a Java that Spark can start."""
-    return {**os.environ, "JAVA_HOME": java_home_for_spark(os.environ).home}
+    home = java_home_for_spark(os.environ).home
+    return {**os.environ, "JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable}
 
 
 @pytest.fixture

@@ -73,7 +73,8 @@ def test_it_is_legible_in_a_browser_without_a_network(page: Path, scheme: str):
             assert box["height"] > 150
         assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         ink, paper = (
-            opened.evaluate(f"getComputedStyle(document.body).{name}") for name in ("color", "backgroundColor")
+            opened.evaluate(f"getComputedStyle(document.body).{name}")
+            for name in ("color", "backgroundColor")
         )
         label = opened.evaluate("getComputedStyle(document.querySelector('figure svg text')).fill")
         assert contrast(ink, paper) > 7

@@ -17,7 +17,7 @@ from tests.spark.facts_oracle import told, written
 from tests.spark.running import few_kinds, leave_gold_out, rows, run
 from tests.support.segments import UUID8, write_segment
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 
 BOOT = 1_772_323_200_000
 LIFE = few_kinds("ns", BOOT, 40)

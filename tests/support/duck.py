@@ -1,7 +1,7 @@
 """The pipeline's SQL on DuckDB: the same text, another engine, in milliseconds."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -93,12 +93,19 @@ class Duck:
         """Name the rows of a gold table."""
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM stored_{table.name}")
 
+    def together(self, tasks: Sequence[Callable[[], None]]) -> None:
+        """One after the other."""
+        for task in tasks:
+            task()
+
     def show_facts(self, ranges: Sequence[Range]) -> None:
         """Name every fact table."""
         for name, table in FACTS.items():
             self.show(name, table)
 
-    def replace(self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None) -> None:
+    def replace(
+        self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
+    ) -> None:
         """Write partitions of a gold table."""
         stored = f"stored_{table.name}"
         if values is None:
@@ -132,6 +139,9 @@ class Duck:
 def _ddl(ddl: str) -> str:
     """Spark's types as DuckDB has them."""
     ddl = ddl.replace("`", '"')
-    ddl = ddl.replace("array<struct<broker_id:bigint,broker_addr:string>>", "STRUCT(broker_id BIGINT, broker_addr VARCHAR)[]")
+    ddl = ddl.replace(
+        "array<struct<broker_id:bigint,broker_addr:string>>",
+        "STRUCT(broker_id BIGINT, broker_addr VARCHAR)[]",
+    )
     ddl = re.sub(r"array<(\w+)>", lambda match: f"{_DDL[match[1]]}[]", ddl)
     return re.sub(r"map<(\w+),(\w+)>", lambda match: f"MAP({_DDL[match[1]]}, {_DDL[match[2]]})", ddl)

@@ -68,7 +68,12 @@ def _rows(name: str, record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _row(table: Table, record: dict[str, Any], load_id: int) -> list[Any]:
-    derived = {"place": record.get("checkpoint", record["seq"]), "load_id": load_id, "uuid8": "0" * 8, "file": ""}
+    derived = {
+        "place": record.get("checkpoint", record["seq"]),
+        "load_id": load_id,
+        "uuid8": "0" * 8,
+        "file": "",
+    }
     known = {**record, **derived}
     return [
         known.get(column.name, None if column.name in NULLABLE else ABSENT.get(column.type))
@@ -80,7 +85,9 @@ def _table(table: Table, rows: list[list[Any]]) -> pa.Table:
     schema = pa.schema([(column.name, TYPES[column.type]) for column in table.columns])
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in table.columns]
     of_types = zip(columns, schema, strict=True)
-    return pa.table([pa.array(_mapped(values, field.type), field.type) for values, field in of_types], schema=schema)
+    return pa.table(
+        [pa.array(_mapped(values, field.type), field.type) for values, field in of_types], schema=schema
+    )
 
 
 def _mapped(values: list[Any], kind: pa.DataType) -> list[Any]:

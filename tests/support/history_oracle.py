@@ -60,7 +60,9 @@ class Story:
 
 def tell(records: Iterable[Record]) -> Story:
     """Fold the records of one name server, in any order and with doubles."""
-    written = sorted({(r["boot"], r["seq"]): r for r in records}.values(), key=lambda r: (r["boot"], r["seq"]))
+    written = sorted(
+        {(r["boot"], r["seq"]): r for r in records}.values(), key=lambda r: (r["boot"], r["seq"])
+    )
     whole = whole_changes(written)
     losses = _losses(whole)
     complete = _complete_checkpoints(whole, losses)
@@ -166,7 +168,14 @@ def _apply(state: State, r: Record) -> None:
     match r["kind"]:
         case "broker_live":
             version = tuple(r.get("data_version", ()))
-            row = (r["broker_name"], r["broker_id"], r["gen"], r.get("ha_server_addr"), r.get("timeout_ms"), version)
+            row = (
+                r["broker_name"],
+                r["broker_id"],
+                r["gen"],
+                r.get("ha_server_addr"),
+                r.get("timeout_ms"),
+                version,
+            )
             _put(state["live"], (r["cluster"], r["broker_addr"]), None if gone else row)
         case "broker_group":
             members = tuple(sorted((int(member), addr) for member, addr in r.get("broker_addrs", {}).items()))
@@ -183,7 +192,9 @@ def _apply(state: State, r: Record) -> None:
         case "topic_mapping":
             _put(state["mapping"], (r["topic"], r["broker_name"]), None if gone else _frozen(r["mapping"]))
         case "filter_servers":
-            _put(state["filter"], (r["cluster"], r["broker_addr"]), tuple(r.get("filter_servers", ())) or None)
+            _put(
+                state["filter"], (r["cluster"], r["broker_addr"]), tuple(r.get("filter_servers", ())) or None
+            )
         case "kv":
             _put(state["kv"], (r["namespace"], r["key"]), None if gone else r.get("value", ""))
         case "config":

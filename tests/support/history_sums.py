@@ -43,7 +43,8 @@ class Sums:
             for name, each in self.stretches.items()
         }
         self.names = {
-            name: _held(each, lambda m: [key[0] for key in m.state["group"]]) for name, each in self.stretches.items()
+            name: _held(each, lambda m: [key[0] for key in m.state["group"]])
+            for name, each in self.stretches.items()
         }
 
     # Who can tell.
@@ -79,7 +80,11 @@ class Sums:
     def broker_states(self, broker: tuple[str, int]) -> Iterator[tuple[int, int, str]]:
         """(from, to, state) in small pieces."""
         spans = [
-            span for held in self.brokers.values() for key, some in held.items() if key[:2] == broker for span in some
+            span
+            for held in self.brokers.values()
+            for key, some in held.items()
+            if key[:2] == broker
+            for span in some
         ]
 
         def is_there(moment: Moment) -> bool:
@@ -96,7 +101,9 @@ class Sums:
 
     # Topics.
 
-    def topic_days(self, deleted: Mapping[str, list[tuple[str, str, int]]]) -> dict[tuple[str, str], dict[str, int]]:
+    def topic_days(
+        self, deleted: Mapping[str, list[tuple[str, str, int]]]
+    ) -> dict[tuple[str, str], dict[str, int]]:
         """(day, topic) -> state -> ms.
 
         Args:
@@ -117,7 +124,9 @@ class Sums:
             for key, some in held.items():
                 for a, b in some if key[1] == topic else ():
                     spans.append((a, b))
-                    expected.append((a, b if (key[0], topic, b) in deleted[name] else min(b + MEMORY, self.horizon)))
+                    expected.append(
+                        (a, b if (key[0], topic, b) in deleted[name] else min(b + MEMORY, self.horizon))
+                    )
 
         def is_there(moment: Moment) -> bool:
             return any(key[1] == topic for key in moment.state["topic"])
@@ -163,11 +172,17 @@ class Sums:
 
         found = []
         for broker in {key for held in self.brokers.values() for key in held}:
-            held = {name: [corrected(name, s) for s in each.get(broker, ())] for name, each in self.brokers.items()}
-            witness = {
-                name: [corrected(name, s) for s in self._witness_spans(name, broker[:2])] for name in self.brokers
+            held = {
+                name: [corrected(name, s) for s in each.get(broker, ())]
+                for name, each in self.brokers.items()
             }
-            bounds = sorted({at for some in (held, witness) for each in some.values() for span in each for at in span})
+            witness = {
+                name: [corrected(name, s) for s in self._witness_spans(name, broker[:2])]
+                for name in self.brokers
+            }
+            bounds = sorted(
+                {at for some in (held, witness) for each in some.values() for span in each for at in span}
+            )
             views = [
                 (start, end, _having(held, witness, start, end), _lacking(held, witness, start, end))
                 for start, end in pairwise(bounds)
@@ -232,12 +247,18 @@ def _held(stretches: Iterable[tuple[int, int, Moment]], keys: Callable[[Moment],
     return held
 
 
-def _having(held: dict[str, list[Span]], witness: dict[str, list[Span]], start: int, end: int) -> tuple[str, ...]:
+def _having(
+    held: dict[str, list[Span]], witness: dict[str, list[Span]], start: int, end: int
+) -> tuple[str, ...]:
     return tuple(sorted(n for n in held if _covers(held[n], start, end) and _covers(witness[n], start, end)))
 
 
-def _lacking(held: dict[str, list[Span]], witness: dict[str, list[Span]], start: int, end: int) -> tuple[str, ...]:
-    return tuple(sorted(n for n in held if _covers(witness[n], start, end) and not _covers(held[n], start, end)))
+def _lacking(
+    held: dict[str, list[Span]], witness: dict[str, list[Span]], start: int, end: int
+) -> tuple[str, ...]:
+    return tuple(
+        sorted(n for n in held if _covers(witness[n], start, end) and not _covers(held[n], start, end))
+    )
 
 
 def _covers(spans: Iterable[Span], start: int, end: int) -> bool:

@@ -305,7 +305,9 @@ class NameServer:
             self.state[table].pop(key, None)
         else:
             self.state[table][key] = value
-        cause = {"config": "update_namesrv_config"}.get(table, "delete_kv_config" if value is None else "put_kv_config")
+        cause = {"config": "update_namesrv_config"}.get(
+            table, "delete_kv_config" if value is None else "put_kv_config"
+        )
         self.changed(now, before, cause=cause, peer="10.9.9.9:55557")
 
     def activity(self, now: int) -> None:
@@ -317,7 +319,12 @@ class NameServer:
             row |= {"broker_id": broker_id, "gen": gen, "minute": minute, "last_seen": now + self.offset}
             row |= {"count": sum(gaps), "registrations": 1, "max_gap_ms": 30_000 + self.rng.randint(0, 9_000)}
             self.write(now, [{**row, "gaps": gaps, "body_bytes": self.rng.randint(1_000, 90_000)}])
-        unknown = {"kind": "unknown_topic_minute", "minute": minute, "language": "JAVA", "client_version": 493}
+        unknown = {
+            "kind": "unknown_topic_minute",
+            "minute": minute,
+            "language": "JAVA",
+            "client_version": 493,
+        }
         self.write(now, [{**unknown, "topic": self.rng.choice(NAMES), "count": self.rng.randint(1, 9)}])
         lookups = [[topic, self.rng.randint(1, 99)] for topic in NAMES[:2]]
         self.write(now, [{"kind": "lookup_hour", "hour": minute // HOUR * HOUR, "lookups": lookups}])
@@ -344,7 +351,9 @@ def thawed(value: Any) -> Any:
     return value
 
 
-def differences(before: State, after: State, rng: random.Random, *, cause: str, idle: int) -> Iterator[Record]:
+def differences(
+    before: State, after: State, rng: random.Random, *, cause: str, idle: int
+) -> Iterator[Record]:
     """The records that lead from one state to another."""
     for key, old in before["live"].items():
         if key not in after["live"]:
@@ -353,7 +362,13 @@ def differences(before: State, after: State, rng: random.Random, *, cause: str, 
     for key, new in after["live"].items():
         if (old := before["live"].get(key)) != new:
             begins = {"new": True} if old is None or old[2] != new[2] else {}
-            yield {**live_row(key, new), **begins, "channel": new[2], "remote_addr": key[1], "body_bytes": 2_048}
+            yield {
+                **live_row(key, new),
+                **begins,
+                "channel": new[2],
+                "remote_addr": key[1],
+                "body_bytes": 2_048,
+            }
     for table, make in (("group", group_row), ("cluster", cluster_row), ("filter", filter_row)):
         for key in [*before[table], *(key for key in after[table] if key not in before[table])]:
             if before[table].get(key) != after[table].get(key):
@@ -399,7 +414,9 @@ def checkpoint_rows(state: State, rng: random.Random) -> Iterator[Record]:
         for key, row in state[table].items():
             yield make(key, row)
     for name in sorted({key[0] for key in state["topic"]}):
-        yield from sliced(name, [[key[1], *row] for key, row in state["topic"].items() if key[0] == name], rng)
+        yield from sliced(
+            name, [[key[1], *row] for key, row in state["topic"].items() if key[0] == name], rng
+        )
     if state["config"]:
         yield {"kind": "config", "properties": {key[0]: value for key, value in state["config"].items()}}
 
@@ -441,7 +458,16 @@ def kv_row(key: tuple[Any, ...], row: str | None) -> Record:
 
 
 REASONS = {"unregister_broker", "expired", "channel_closed", "replaced", "stale_registration"}
-NAMES = ("orders", "payments", "it's; DROP TABLE --", "../../etc", 'say "hi"\nthere', "主题", "%RETRY%group", "t8")
+NAMES = (
+    "orders",
+    "payments",
+    "it's; DROP TABLE --",
+    "../../etc",
+    'say "hi"\nthere',
+    "主题",
+    "%RETRY%group",
+    "t8",
+)
 
 
 class World:
@@ -451,7 +477,9 @@ class World:
         self.rng = rng
         self.now = MARCH + rng.randrange(20 * HOUR)
         self.history = History(name)
-        self.servers = [NameServer(f"{name}.{number}_9876", rng, self.history) for number in range(rng.choice((1, 2, 3)))]
+        self.servers = [
+            NameServer(f"{name}.{number}_9876", rng, self.history) for number in range(rng.choice((1, 2, 3)))
+        ]
         self.brokers = list(self._brokers(name))
         for server in self.servers:
             server.start(self.now + rng.randint(0, 900))
@@ -525,7 +553,12 @@ class World:
         if up := self.some_up():
             broker = self.rng.choice(up)
             topic = self.rng.choice((*NAMES, "static"))
-            broker.topics[topic] = (self.rng.randint(1, 16), self.rng.randint(0, 16), self.rng.choice((2, 4, 6)), 0)
+            broker.topics[topic] = (
+                self.rng.randint(1, 16),
+                self.rng.randint(0, 16),
+                self.rng.choice((2, 4, 6)),
+                0,
+            )
             if topic == "static":
                 broker.mappings[topic] = static_mapping(broker.name, self.rng.randint(1, 9))
             for mate in self.brokers:
@@ -554,9 +587,17 @@ class World:
 
     def kv(self) -> None:
         table, key = self.rng.choice(
-            (("kv", ("ORDER_TOPIC_CONFIG", "orders")), ("kv", ("o'; --", "k\n")), ("config", ("orderMessageEnable",)))
+            (
+                ("kv", ("ORDER_TOPIC_CONFIG", "orders")),
+                ("kv", ("o'; --", "k\n")),
+                ("config", ("orderMessageEnable",)),
+            )
         )
-        value = self.rng.choice(("b0:4;b1:4", "x", "y")) if table == "config" else self.rng.choice((None, "1", "2"))
+        value = (
+            self.rng.choice(("b0:4;b1:4", "x", "y"))
+            if table == "config"
+            else self.rng.choice((None, "1", "2"))
+        )
         for server in self.servers:
             if server.is_up and self.rng.random() < 0.8:
                 server.set_kv(self.now, table, key, value)
@@ -628,7 +669,9 @@ class World:
         if len(server.checkpoint_rows) > 2 and self.rng.random() < 0.5:
             del server.checkpoint_rows[self.rng.randrange(len(server.checkpoint_rows) - 1)]
         else:
-            server.checkpoint_rows.insert(0, {"kind": "kv", "namespace": "of nobody", "key": "k", "value": "v"})
+            server.checkpoint_rows.insert(
+                0, {"kind": "kv", "namespace": "of nobody", "key": "k", "value": "v"}
+            )
         server.write_checkpoint(self.now)
 
     def checkpoint(self) -> None:
@@ -670,7 +713,24 @@ def history(name: str, seed: int, *, deeds: int = 40) -> History:
     world = World(name, rng)
     names, weights = list(World.DEEDS), list(World.DEEDS.values())
     for _ in range(deeds):
-        world.now += rng.choice((1_000, 4_000, 4_000, 20_000, 20_000, 130_000, 130_000, 600_000, 600_000, HOUR, HOUR, 5 * HOUR, 5 * HOUR, 30 * HOUR))
+        world.now += rng.choice(
+            (
+                1_000,
+                4_000,
+                4_000,
+                20_000,
+                20_000,
+                130_000,
+                130_000,
+                600_000,
+                600_000,
+                HOUR,
+                HOUR,
+                5 * HOUR,
+                5 * HOUR,
+                30 * HOUR,
+            )
+        )
         getattr(world, rng.choices(names, weights)[0])()
     world.now += 1_000
     for server in world.servers:

@@ -38,13 +38,18 @@ class Law:
     def __init__(self, histories: Sequence[History]) -> None:
         self.histories = histories
         self.stories: dict[str, dict[str, Story]] = {
-            each.name: {namesrv: tell(records) for namesrv, records in each.records.items()} for each in histories
+            each.name: {namesrv: tell(records) for namesrv, records in each.records.items()}
+            for each in histories
         }
         self.horizon = max(story.knows_up_to for _, _, story in self.servers())
 
     def servers(self) -> list[tuple[History, str, Story]]:
         """Every name server with its history and its story."""
-        return [(each, namesrv, self.stories[each.name][namesrv]) for each in self.histories for namesrv in each.records]
+        return [
+            (each, namesrv, self.stories[each.name][namesrv])
+            for each in self.histories
+            for namesrv in each.records
+        ]
 
     def sums(self, history: History) -> Sums:
         """Plain sums over the name servers of a history."""
@@ -98,7 +103,9 @@ class Law:
         """No row of a history goes on as the next one."""
         for history in HISTORIES:
             key, values = ("namesrv", *history.key), history.values
-            rows = sorted(rows_of(history.table.name), key=lambda row: (*(row[name] for name in key), row["valid_from"]))
+            rows = sorted(
+                rows_of(history.table.name), key=lambda row: (*(row[name] for name in key), row["valid_from"])
+            )
             for one, other in pairwise(rows):
                 same = all(one[name] == other[name] for name in (*key, *values))
                 assert not same or one["valid_to"] != other["valid_from"], (history.table.name, one)
@@ -139,7 +146,9 @@ class Law:
             broker = (row["broker_name"], row["broker_id"], row["broker_addr"])
             sides = (tuple(row["held_by"] or ()), tuple(row["missing_at"] or ()))
             found[row["cluster"]].append((broker, *sides, row["valid_from"], row["valid_to"]))
-        clocks = {(row["namesrv"], row["day"]): row["offset_ms"] for row in rows_of("name_server_clock_daily")}
+        clocks = {
+            (row["namesrv"], row["day"]): row["offset_ms"] for row in rows_of("name_server_clock_daily")
+        }
         samples = _samples(rows_of("broker_address"))
         for each in self.histories:
             sums = self.sums(each)

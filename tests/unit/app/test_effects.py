@@ -114,7 +114,9 @@ def test_new_properties_are_told(effects, told):
 
 
 def test_nobody_need_listen_to_new_properties(caplog):
-    Effects(Recording(), lambda _: None).apply(Change(Cause.UPDATE_CONFIG, None, (ConfigChanged({"a": "b"}),)))
+    Effects(Recording(), lambda _: None).apply(
+        Change(Cause.UPDATE_CONFIG, None, (ConfigChanged({"a": "b"}),))
+    )
 
 
 def test_every_end_has_a_name_in_the_counters():

@@ -39,7 +39,10 @@ def test_tables_that_were_made_keep_their_rules(made: Duck):
     [
         ("key of topic_route", "INSERT INTO stored_topic_route SELECT * FROM stored_topic_route LIMIT 1"),
         ("key of events", "INSERT INTO stored_events SELECT * FROM stored_events LIMIT 1"),
-        ("intervals of kv_history", "UPDATE stored_kv_history SET valid_to = valid_from WHERE valid_to IS NOT NULL"),
+        (
+            "intervals of kv_history",
+            "UPDATE stored_kv_history SET valid_to = valid_from WHERE valid_to IS NOT NULL",
+        ),
         (
             "intervals of broker_session",
             "UPDATE stored_broker_session SET valid_to = valid_to + 100000000 WHERE ended_by = 'gone'",

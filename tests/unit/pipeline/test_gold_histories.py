@@ -10,7 +10,14 @@ from namekeeper.pipeline.table import names_in
 @pytest.mark.parametrize("history", [TIMELINE, *HISTORIES, *DRIFTS], ids=lambda history: history.table.name)
 def test_columns_are_scope_key_values_times_and_evidence(history):
     own = (*history.scope, *history.key, *history.values)
-    assert names_in(history.table) == [*own, "valid_from", "valid_to", *history.began, *history.ends, "valid_to_day"]
+    assert names_in(history.table) == [
+        *own,
+        "valid_from",
+        "valid_to",
+        *history.began,
+        *history.ends,
+        "valid_to_day",
+    ]
     assert history.table.key == (*history.scope, *history.key, "valid_from")
 
 

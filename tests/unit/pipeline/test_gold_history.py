@@ -20,7 +20,9 @@ COLUMNS = columns(
     "ended_by string: .", "to_boot bigint: .", "to_seq bigint: .", "to_cause string: .", "to_peer string: .",
     "valid_to_day string: .",
 )  # fmt: skip
-THING = History(Table("thing", "", "", ("namesrv", "name", "valid_from"), COLUMNS), "thing_told", ("name",), ("value",))
+THING = History(
+    Table("thing", "", "", ("namesrv", "name", "valid_from"), COLUMNS), "thing_told", ("name",), ("value",)
+)
 ARGS = {"forever": FOREVER, "zone": "UTC", "shortest_ms": 1}
 
 TOLD = (
@@ -45,7 +47,15 @@ def computed(duck: Duck, told: list[tuple], known: list[tuple]) -> list[tuple]:
     duck.put("known_place", KNOWN, known)
     duck.define("computed_thing", history_sql(THING), ARGS)
     return sorted(
-        (row["name"], row["value"], row["valid_from"], row["valid_to"], row["ended_by"], row["from_cause"], row["to_seq"])
+        (
+            row["name"],
+            row["value"],
+            row["valid_from"],
+            row["valid_to"],
+            row["ended_by"],
+            row["from_cause"],
+            row["to_seq"],
+        )
         for row in duck.rows("computed_thing")
     )
 
@@ -54,14 +64,25 @@ def place(seq: int, ts: int, *, to: tuple[int, str] = (FOREVER, None), boot: int
     return ("ns", boot, seq, ts, "", span, *to, None, None)
 
 
-def told(name: str, value: int | None, seq: int, *, checkpoint: int | None = None, cause: str | None = "c") -> tuple:
+def told(
+    name: str, value: int | None, seq: int, *, checkpoint: int | None = None, cause: str | None = "c"
+) -> tuple:
     at = seq if checkpoint is None else checkpoint
     return ("ns", 1, at, seq, checkpoint, None if checkpoint else cause, None, name, value, value is None)
 
 
 def test_a_row_holds_until_it_is_told_again_or_is_gone_or_the_knowledge_ends(duck: Duck):
-    known = [place(2, 100, to=(900, "unknown")), place(9, 200, to=(900, "unknown")), place(12, 300, to=(900, "unknown"))]
-    rows = [told("a", 1, 3, checkpoint=2), told("a", 2, 9), told("b", 7, 4, checkpoint=2), told("b", None, 12)]
+    known = [
+        place(2, 100, to=(900, "unknown")),
+        place(9, 200, to=(900, "unknown")),
+        place(12, 300, to=(900, "unknown")),
+    ]
+    rows = [
+        told("a", 1, 3, checkpoint=2),
+        told("a", 2, 9),
+        told("b", 7, 4, checkpoint=2),
+        told("b", None, 12),
+    ]
     assert computed(duck, rows, known) == [
         ("a", 1, 100, 200, "changed", None, 9),
         ("a", 2, 200, 900, "unknown", "c", None),
@@ -71,7 +92,12 @@ def test_a_row_holds_until_it_is_told_again_or_is_gone_or_the_knowledge_ends(duc
 
 def test_what_is_told_twice_for_one_time_shows_once(duck: Duck):
     known = [place(2, 100), place(9, 200), place(10, 200), place(11, 200)]
-    rows = [told("a", 1, 3, checkpoint=2), told("a", 2, 9), told("a", None, 10), told("a", 4, 11, cause="last")]
+    rows = [
+        told("a", 1, 3, checkpoint=2),
+        told("a", 2, 9),
+        told("a", None, 10),
+        told("a", 4, 11, cause="last"),
+    ]
     assert computed(duck, rows, known) == [
         ("a", 1, 100, 200, "changed", None, 11),
         ("a", 4, 200, FOREVER, None, "last", None),
@@ -94,7 +120,10 @@ def merged(duck: Duck, new: list[tuple], old: list[tuple], left: list[tuple]) ->
     duck.put("outside", OUTSIDE, left)
     duck.define("merged_thing", merge_sql(THING), ARGS)
     names = ("value", "valid_from", "valid_to", "from_seq", "from_cause", "to_cause", "valid_to_day")
-    return [tuple(row[name] for name in names) for row in sorted(duck.rows("merged_thing"), key=lambda r: r["valid_from"])]
+    return [
+        tuple(row[name] for name in names)
+        for row in sorted(duck.rows("merged_thing"), key=lambda r: r["valid_from"])
+    ]
 
 
 def test_what_goes_on_is_one_row_with_the_evidence_of_its_ends(duck: Duck):
@@ -139,7 +168,9 @@ def test_short_rows_are_left_out_after_they_were_joined(duck: Duck):
     duck.put("touched_thing", PIECE, [])
     duck.put("outside", OUTSIDE, [])
     duck.define("merged_thing", merge_sql(THING), args)
-    assert [(row["value"], row["valid_from"], row["valid_to"]) for row in duck.rows("merged_thing")] == [(1, 0, 60)]
+    assert [(row["value"], row["valid_from"], row["valid_to"]) for row in duck.rows("merged_thing")] == [
+        (1, 0, 60)
+    ]
 
 
 def test_partitions_that_are_written_again_keep_their_other_rows(duck: Duck):

@@ -91,5 +91,14 @@ def test_windows_are_whole_days_joined_where_they_touch():
     windows = plan_windows([(second, second), (first, first)], "UTC", after_ms=0)
     assert windows == [Window(ms("2026-03-01T00:00"), ms("2026-03-03T00:00"))]
     assert [day.day for day in days_between(windows[0], "UTC")] == ["2026-03-01", "2026-03-02"]
-    assert len(plan_windows([(first, first), (first + 9 * DAY_MS, first + 9 * DAY_MS)], "UTC", after_ms=0)) == 2
-    assert len(plan_windows([(first, first), (first + 9 * DAY_MS, first + 9 * DAY_MS)], "UTC", after_ms=9 * DAY_MS)) == 1
+    assert (
+        len(plan_windows([(first, first), (first + 9 * DAY_MS, first + 9 * DAY_MS)], "UTC", after_ms=0)) == 2
+    )
+    assert (
+        len(
+            plan_windows(
+                [(first, first), (first + 9 * DAY_MS, first + 9 * DAY_MS)], "UTC", after_ms=9 * DAY_MS
+            )
+        )
+        == 1
+    )

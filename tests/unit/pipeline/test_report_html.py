@@ -48,7 +48,12 @@ def elements() -> Elements:
 
 def test_it_needs_nothing_from_elsewhere(elements: Elements):
     assert not {tag for tag, _ in elements.found} & {"script", "link", "img", "iframe", "object"}
-    links = [value for _, attrs in elements.found for name, value in attrs.items() if name in {"href", "src", "xlink:href"}]
+    links = [
+        value
+        for _, attrs in elements.found
+        for name, value in attrs.items()
+        if name in {"href", "src", "xlink:href"}
+    ]
     assert links
     assert all(str(link).startswith("#") for link in links)
     assert not re.search(r"url\((?!#)|@import|@font-face", PAGE)
@@ -82,7 +87,9 @@ def test_colours_are_those_of_the_page_in_light_and_dark():
     names = set(re.findall(r"var\((--[\w-]+)\)", PAGE))
     assert names <= set(re.findall(r"(--[\w-]+):", light))
     assert set(re.findall(r"(--[\w-]+):", light)) == set(re.findall(r"(--[\w-]+):", dark))
-    assert not re.search(r"#[01][0-9a-f]{5}\b", "".join(re.findall(r"<svg.*?</svg>", PAGE, re.DOTALL))), "a sentinel stayed"
+    assert not re.search(r"#[01][0-9a-f]{5}\b", "".join(re.findall(r"<svg.*?</svg>", PAGE, re.DOTALL))), (
+        "a sentinel stayed"
+    )
 
 
 def test_without_anything_known_it_is_a_page_all_the_same():

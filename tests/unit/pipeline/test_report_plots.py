@@ -24,7 +24,10 @@ def plot(name, rows=ROWS):
         ("availability", "Timeline of 2 brokers: up, down or unknown; in all 1 h down."),
         ("flaps", "at most 5 in one hour"),
         ("drift", "2 intervals about 2 brokers and topics"),
-        ("capacity", "8 on 2026-03-01, 24 on 2026-03-02; below it the largest registration, 25.00 % of a frame"),
+        (
+            "capacity",
+            "8 on 2026-03-01, 24 on 2026-03-02; below it the largest registration, 25.00 % of a frame",
+        ),
         ("changes", "most of them cause 0; the most, 52, at 2026-03-01 00:00"),
     ],
 )
@@ -47,7 +50,12 @@ def test_a_name_is_text_and_nothing_else():
 def test_the_least_available_are_drawn_if_there_are_many():
     state = ROWS["states"][0]
     states = [
-        {**state, "broker_name": f"broker-{number}", "state": "down", "valid_to": START + number * HOUR // 10 + 1}
+        {
+            **state,
+            "broker_name": f"broker-{number}",
+            "state": "down",
+            "valid_to": START + number * HOUR // 10 + 1,
+        }
         for number in range(60)
     ]
     drawn = plot("availability", {**ROWS, "states": states})

@@ -12,7 +12,15 @@ def test_an_instant_has_its_zone():
 
 @pytest.mark.parametrize(
     ("ms", "text"),
-    [(0, "0"), (7, "7 ms"), (1_000, "1 s"), (61_500, "1 min 1 s"), (3_600_000, "1 h"), (90_061_000, "1 d 1 h"), (None, "")],
+    [
+        (0, "0"),
+        (7, "7 ms"),
+        (1_000, "1 s"),
+        (61_500, "1 min 1 s"),
+        (3_600_000, "1 h"),
+        (90_061_000, "1 d 1 h"),
+        (None, ""),
+    ],
 )
 def test_a_duration_has_its_two_largest_units(ms, text):
     assert shown_duration(ms) == text

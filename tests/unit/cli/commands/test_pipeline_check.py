@@ -13,7 +13,9 @@ from namekeeper.pipeline import answers, checks
 from namekeeper.pipeline.checks import Finding
 from namekeeper.pipeline.checks_rules import Level
 
-LOST = Finding("lost records", Level.CONCERN, "records are missing", 7, [{"namesrv": "ns\x1b[2J", "boot": None}])
+LOST = Finding(
+    "lost records", Level.CONCERN, "records are missing", 7, [{"namesrv": "ns\x1b[2J", "boot": None}]
+)
 BROKEN = Finding("key of kv_history", Level.BROKEN, "rows with the same key", 1, [{"key": "k"}])
 
 

@@ -1,0 +1,62 @@
+"""Options and lines that the commands with Spark share."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from namekeeper.cli.spark import interval_option, pairs, refusals, session_options, shown_steps
+from namekeeper.pipeline.errors import BusyError
+
+
+@click.command("try")
+@interval_option
+@session_options
+@click.option("--pair", "taken", multiple=True, callback=pairs)
+def attempt(watch, memory, master, remote, settings, taken):
+    """Show what was taken."""
+    click.echo(repr((watch, memory, master, remote, settings, taken)))
+
+
+def test_they_have_defaults():
+    done = CliRunner().invoke(attempt, [], env={"SPARK_REMOTE": None})
+    assert done.output == "(None, '2g', 'local[*]', None, {}, {})\n"
+
+
+def test_they_are_taken():
+    words = ["--watch", "5m", "--memory", "1g", "--remote", "sc://h:1", "--conf", "a=b=c", "--pair", "x=y"]
+    assert (
+        CliRunner().invoke(attempt, words).output
+        == "(300.0, '1g', 'local[*]', 'sc://h:1', {'a': 'b=c'}, {'x': 'y'})\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"), [(["--watch", "soon"], "60s, 5m or 1h"), (["--conf", "a"], "NAME=VALUE")]
+)
+def test_what_can_not_be_taken_is_said(words, complaint):
+    done = CliRunner().invoke(attempt, words)
+    assert done.exit_code == 2
+    assert complaint in done.output
+
+
+def test_a_refusal_is_a_line_and_a_code():
+    @click.command("refused")
+    def refused():
+        with refusals():
+            raise BusyError("in use")
+
+    done = CliRunner().invoke(refused)
+    assert done.exit_code == 2
+    assert done.stderr.endswith(": in use\n")
+
+
+def test_where_nobody_looks_each_step_is_a_line_once(capsys):
+    with shown_steps() as show:
+        for what, done, total in (
+            ("reading", 0, 1),
+            ("writing", 0, 16),
+            ("writing", 3, 16),
+            ("reading", 1, 1),
+        ):
+            show(what, done, total)
+    assert capsys.readouterr().err == "reading\nwriting (16)\nreading\n"
