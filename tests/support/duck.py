@@ -1,7 +1,7 @@
 """The pipeline's SQL on DuckDB: the same text, another engine, in milliseconds."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -92,11 +92,6 @@ class Duck:
     def show(self, name: str, table: Table) -> None:
         """Name the rows of a gold table."""
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM stored_{table.name}")
-
-    def together(self, tasks: Sequence[Callable[[], None]]) -> None:
-        """One after the other."""
-        for task in tasks:
-            task()
 
     def show_facts(self, ranges: Sequence[Range]) -> None:
         """Name every fact table."""

@@ -1,7 +1,6 @@
 """The gold tables on Spark: the steps of `gold_steps`, within the transaction of a run."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import or_
 
@@ -27,8 +26,6 @@ _WHOLE = {
     "quarantine",
 }
 """Fact tables that are not read by ranges."""
-_AT_ONCE = 4
-"""Queries at once; they share the executors."""
 _MANY_RANGES = 64
 """More are not written into a condition for the reader of files; the join with the work chooses alone."""
 
@@ -62,12 +59,6 @@ class _Workshop(SparkViews, Workshop):
         self.load_id = transaction.load_id
         self._transaction = transaction
         self._progress = progress
-
-    def together(self, tasks: Sequence[Callable[[], None]]) -> None:
-        """Do what does not depend on each other: planning a query takes longer than running it on few rows."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for done in [pool.submit(task) for task in tasks]:
-                done.result()
 
     def show_facts(self, ranges: Sequence[Range]) -> None:
         """Name every fact table, those of changes within the ranges."""

@@ -62,39 +62,27 @@ def history_sql(history: History) -> str:
     )
 
 
-def merge_sql(history: History, *, is_first: bool = False) -> str:
-    """The query that joins what was computed with what is left of the rows of before.
-
-    Args:
-        history: The table.
-        is_first: There are no rows of before.
-    """
+def merge_sql(history: History) -> str:
+    """The query that joins what was computed with what is left of the rows of before."""
     own = (*history.scope, *history.key, *history.values)
     same = (f"AND lag(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values)
     return sql_text("merge").format(
         table=history.table.name,
         columns=_list((*own, "valid_from", "valid_to", *history.began, *history.ends)),
-        left="" if is_first else f"UNION ALL\n{_left_sql(history)}",
         own=_list(own),
+        own_o=_list(own, "o."),
         began=_list(history.began),
+        began_o=",\n    ".join(map(_began_outside, history.began)),
         ends=_list(history.ends),
+        ends_o=_list(history.ends, "o."),
+        outside=history.outside,
+        scope_u=_same_scope(history, "u"),
         key=_list((*history.scope, *history.key)),
         same_values="\n        ".join(same),
         last_ends=",\n    ".join(
             f"CASE WHEN is_last = 1 THEN `{name}` ELSE lead(`{name}`) OVER w END AS `{name}`"
             for name in ("valid_to", *history.ends)
         ),
-    )
-
-
-def _left_sql(history: History) -> str:
-    return sql_text("left").format(
-        table=history.table.name,
-        own_o=_list((*history.scope, *history.key, *history.values), "o."),
-        began_o=",\n    ".join(map(_began_outside, history.began)),
-        ends_o=_list(history.ends, "o."),
-        outside=history.outside,
-        scope_u=_same_scope(history, "u"),
     )
 
 

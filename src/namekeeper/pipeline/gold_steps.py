@@ -3,8 +3,7 @@
 Spark's workshop is in `gold`; the tests have one for DuckDB.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from namekeeper.pipeline.gold_histories import DRIFTS, HISTORIES, TIMELINE
@@ -70,12 +69,9 @@ _WITNESSES = (
     "broker_state", "name_cluster", "held_name", "held_topic", "topic_state", "registration_sample",
 )  # fmt: skip
 _DAILY = (
-    ("name_server_clock_daily", "propagation_lag"),
-    ("broker_state_daily", "broker_availability_daily", "broker_flap"),
-    ("topic_availability_daily",),
-    ("capacity_daily",),
-)
-"""Tables by day; those that need each other stand together."""
+    "name_server_clock_daily", "broker_state_daily", "broker_availability_daily", "broker_flap",
+    "topic_availability_daily", "capacity_daily", "propagation_lag",
+)  # fmt: skip
 _ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
 
 
@@ -94,9 +90,6 @@ class Workshop(Views, Protocol):
 
     load_id: int
     """The load that brought the news."""
-
-    def together(self, tasks: Sequence[Callable[[], None]]) -> None:
-        """Do what does not depend on each other, at the same time if the engine can."""
 
     def show_facts(self, ranges: Sequence[Range]) -> None:
         """Name every fact table; those of changes may leave out rows that are in no range."""
@@ -118,7 +111,7 @@ def make_gold(workshop: Workshop, news: Iterable[News]) -> None:
     ]
     ranges = plan_ranges(news, known)
     workshop.show_facts(ranges)
-    stretches = _make_histories(workshop, ranges, is_first=not known)
+    stretches = _make_histories(workshop, ranges)
     stretches += _make_activity(workshop)
     for window in plan_windows(stretches, workshop.zone, after_ms=MEMORY_MS):
         _make_window(workshop, window)
@@ -136,22 +129,16 @@ def _define(workshop: Workshop, names: Iterable[str], args: Mapping[str, Any]) -
         workshop.define(name, sql_text(name), args, keep=name in _KEPT)
 
 
-def _make_histories(workshop: Workshop, ranges: Sequence[Range], *, is_first: bool) -> list[tuple[int, int]]:
-    """What each name server held, within the ranges; returns the stretches of time of the ranges.
-
-    Args:
-        workshop: The engine.
-        ranges: What is computed again.
-        is_first: Nothing was known of anybody before: histories are empty.
-    """
+def _make_histories(workshop: Workshop, ranges: Sequence[Range]) -> list[tuple[int, int]]:
+    """What each name server held, within the ranges; returns the stretches of time of the ranges."""
     args = _args(workshop)
     workshop.put("work", _RANGE_DDL, ranges)
     workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
     _define(workshop, _ORDER, args)
     for history in HISTORIES:
         workshop.define(f"computed_{history.table.name}", history_sql(history), args)
-    renew = _write_first if is_first else _renew
-    workshop.together([partial(renew, workshop, history, args) for history in (TIMELINE, *HISTORIES)])
+    for history in (TIMELINE, *HISTORIES):
+        _renew(workshop, history, args)
     for table in (KNOWN_SPAN, LOST_RECORDS):
         workshop.show(f"old_{table.name}", table)
         _define(workshop, (f"computed_{table.name}",), args)
@@ -169,14 +156,6 @@ def _make_histories(workshop: Workshop, ranges: Sequence[Range], *, is_first: bo
     )
     spans = {row["range_id"]: (row["first_ts"], row["last_ts"]) for row in workshop.rows("range_span")}
     return [spans[range_.range_id] for range_ in ranges if range_.range_id in spans]
-
-
-def _write_first(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:
-    """Write a table of which there is nothing yet."""
-    name = history.table.name
-    workshop.define(f"merged_{name}", merge_sql(history, is_first=True), args)
-    workshop.replace(history.table, f"merged_{name}", by="valid_to_day")
-    workshop.show(name, history.table)
 
 
 def _renew(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:
@@ -252,24 +231,14 @@ def _make_window(workshop: Workshop, window: Window) -> None:
     )
     workshop.put("report_day", _DAY_DDL, days)
     _define(workshop, _WITNESSES, args)
-    written = [day.day for day in days]
-    workshop.together([partial(_write_days, workshop, names, args, written) for names in _DAILY])
+    for name in _DAILY:
+        workshop.define(f"now_{name}", sql_text(name), args)
+        workshop.replace(GOLD[name], f"now_{name}", by="day", values=[day.day for day in days])
+        workshop.show(name, GOLD[name])
     _define(workshop, ("held_view",), args)
     workshop.put("window_work", _WINDOW_DDL, [cut])
     workshop.put("window_outside", _WINDOW_DDL, [(BEGINNING, cut.from_ts), (cut.to_ts, FOREVER)])
-    drift_args = {**args, "shortest_ms": SHORTEST_DRIFT_MS}
-    workshop.together([partial(_make_drift, workshop, history, drift_args) for history in DRIFTS])
-
-
-def _write_days(workshop: Workshop, names: Iterable[str], args: Mapping[str, Any], days: list[str]) -> None:
-    """Write some days of tables; later ones read what earlier ones hold."""
-    for name in names:
-        workshop.define(f"now_{name}", sql_text(name), args)
-        workshop.replace(GOLD[name], f"now_{name}", by="day", values=days)
-        workshop.show(name, GOLD[name])
-
-
-def _make_drift(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:
-    name = f"computed_{history.table.name}"
-    workshop.define(name, sql_text(name), args)
-    _renew(workshop, history, args)
+    for history in DRIFTS:
+        name = f"computed_{history.table.name}"
+        workshop.define(name, sql_text(name), args)
+        _renew(workshop, history, {**args, "shortest_ms": SHORTEST_DRIFT_MS})

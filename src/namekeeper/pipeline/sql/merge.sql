@@ -2,7 +2,16 @@
 -- before. Equal neighbours are one row, so that the result does not depend on where it was cut.
 WITH piece AS (
   SELECT {columns} FROM computed_{table}
-  {left}
+  UNION ALL
+  SELECT
+    {own_o},
+    greatest(o.valid_from, u.from_ts) AS valid_from,
+    least(coalesce(o.valid_to, :forever), u.to_ts) AS valid_to,
+    {began_o},
+    {ends_o}
+  FROM touched_{table} o
+  JOIN {outside} u
+    ON {scope_u} o.valid_from <= u.to_ts AND coalesce(o.valid_to, :forever) > u.from_ts
 ),
 marked AS (
   SELECT
