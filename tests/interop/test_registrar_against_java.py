@@ -120,19 +120,21 @@ def test_a_broker_that_may_not_be_written_and_then_may_again(java_server):
 
 
 def test_a_slave_learns_its_master_and_order_topics(java_server):
-    ask(java_server.address, _PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="orders", value="pair:4")
+    ask(java_server.address, _PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="in-order", value="pair:4")
+    # A topic that no other test has: the name server keeps its configuration, and that changes who may publish.
+    topics = (*TOPICS, TopicConfig("in-order", 4, 4))
     with (
-        registrar(java_server, "pair") as master,
-        registrar(java_server, "pair", broker_id=1, broker_addr="127.0.0.1:10777") as slave,
+        registrar(java_server, "pair", *topics) as master,
+        registrar(java_server, "pair", *topics, broker_id=1, broker_addr="127.0.0.1:10777") as slave,
     ):
         assert slave.registrar.master_addr == master.registrar.settings.broker_addr
         assert slave.registrar.ha_server_addr == "127.0.0.1:19999"
         for broker in (master, slave):
             assert {config.topic_name for config in broker.registrar.topics.table if config.order} == {
-                "orders"
+                "in-order"
             }
         slave.change_role(0, state_version=1)
-        found = route(java_server.address, "orders")
+        found = route(java_server.address, "in-order")
         assert found
         assert found.brokers["pair"] == {0: "127.0.0.1:10777"}
 
