@@ -1,45 +1,48 @@
-"""A running server's journal: made from its settings, told what happens, started and stopped in order."""
+"""A running server's journal: made from its settings, told what happens, started and stopped in order.
+
+The journal itself is imported when the server listens already; what happens meanwhile is kept for it.
+"""
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from namekeeper import __version__
+from msgspec import Struct, field
+
 from namekeeper.clock import Clock
-from namekeeper.config.settings import NamesrvSettings
-from namekeeper.errors import ConfigError, RequestError
+from namekeeper.errors import RequestError
 from namekeeper.http.stats import JournalStats
-from namekeeper.journal.checkpoint import take_snapshot
-from namekeeper.journal.journal import Journal
 from namekeeper.journal.lookups import LookupCounts
-from namekeeper.journal.names import id_of_host, is_valid_id
-from namekeeper.journal.recorder import Source
-from namekeeper.journal.settings import (
-    DAY_MS,
-    Fsync,
-    JournalSettings,
-    Limits,
-    SegmentSettings,
-    WriterSettings,
-)
+from namekeeper.journal.snapshot import Snapshot, take_snapshot
+from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.events import Change
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.known import Tally
 
-__all__ = ["Journaling", "journal_folder"]
+if TYPE_CHECKING:
+    from namekeeper.journal.journal import Journal
+    from namekeeper.journal.recorder import Recorder
+
+__all__ = ["Journaling"]
 
 log = logging.getLogger("namekeeper.journal")
 
 STOP_SECONDS = 10.0
 """How long the disk may take when the server stops: sealing 64 MiB takes two."""
 AFTER_A_BUG_SECONDS = 1.0
-HOUR_MS = 3_600_000
 REASON_LIMIT = 200
 """Characters of a remark that are kept as the reason of a denial."""
+
+
+class _Beginning(Struct):
+    """What there was when the server began to listen, and what happened until the journal was loaded."""
+
+    now: Now
+    snapshot: Snapshot
+    notes: "list[Callable[[Recorder], None]]" = field(default_factory=list)
 
 
 class Journaling:
@@ -58,18 +61,19 @@ class Journaling:
         self, state: NameServerState, *, clock: Clock, connections: Callable[[], int] = lambda: 0
     ) -> None:
         settings = state.settings
-        _check_id(settings.journal_namesrv_id)
+        if settings.journal_namesrv_id:
+            from namekeeper.app.journal_settings import check_id
+
+            check_id(settings.journal_namesrv_id)
         self._settings = settings
+        self._state = state
+        self._clock = clock
+        self._connections = connections
         self._lookups = LookupCounts(state.route_answers.known.forget, is_on=settings.journal_enable)
         self._long_way = 0
+        self._beginning: _Beginning | None = None
         self._journal: Journal | None = None
-        if settings.journal_enable:
-            source = Source(
-                lambda: take_snapshot(state.tables, state.kv_config, state.config.values()),
-                connections,
-                self._lookups,
-            )
-            self._journal = Journal(_journal_settings(settings), source, clock=clock)
+        self._port = 0
 
     # What happens.
 
@@ -77,6 +81,9 @@ class Journaling:
         """Something was changed."""
         if self._journal is not None:
             self._journal.recorder.record(change)
+        elif self._beginning is not None:
+            now = self._clock.now()
+            self._beginning.notes.append(lambda recorder: recorder.record(change, now))
 
     def looked_up(self, topic: str) -> Tally:
         """A route was found the long way; the result counts those that are found the short way."""
@@ -92,38 +99,46 @@ class Journaling:
 
     def not_found(self, request: RemotingCommand) -> None:
         """A route was asked for, and there is none."""
-        if self._journal is not None:
-            topic = (request.ext_fields or {}).get("topic")
-            self._journal.recorder.unknown_topic(topic, request.language, request.version)
+        topic = (request.ext_fields or {}).get("topic")
+        self._note(lambda recorder: recorder.unknown_topic(topic, request.language, request.version))
 
     def refused(self, request: RemotingCommand, remote_addr: str, error: Exception) -> None:
         """A request was answered with an error; those that were not allowed are recorded."""
-        if (
-            self._journal is not None
-            and isinstance(error, RequestError)
-            and error.code == ResponseCode.NO_PERMISSION
-        ):
+        if isinstance(error, RequestError) and error.code == ResponseCode.NO_PERMISSION:
             host = remote_addr.rpartition(":")[0].strip("[]")
             reason = error.remark.partition("\n")[0][:REASON_LIMIT]
-            self._journal.recorder.denied(request.code, host, reason)
+            self._note(lambda recorder: recorder.denied(request.code, host, reason))
+
+    def _note(self, note: "Callable[[Recorder], None]") -> None:
+        """Tell the journal something that has no time of its own, as soon as it is loaded."""
+        if self._journal is not None:
+            note(self._journal.recorder)
+        elif self._beginning is not None:
+            self._beginning.notes.append(note)
 
     # From start to end.
 
     def begin(self) -> None:
-        """Record the beginning, before the first request."""
-        if self._journal is not None:
-            self._journal.recorder.begin()
+        """Take the state from which recording begins, before the first request."""
+        if self._settings.journal_enable:
+            self._beginning = _Beginning(self._clock.now(), self._take_snapshot())
 
-    def start(self, port: int) -> None:
-        """Open the folder and write, in a thread of its own; what goes wrong there stops no routing."""
-        if self._journal is not None:
-            self._journal.start(_writer_settings(self._settings, port), port)
+    async def run(self, port: int) -> None:
+        """Load the journal, have it write, and do what is due by the clock, until cancelled.
 
-    async def run(self) -> None:
-        """Do what is due by the clock until cancelled."""
-        while self._journal is not None:
+        What goes wrong stops no routing.
+
+        Args:
+            port: where the server listens.
+        """
+        self._port = port
+        if self._beginning is None:
+            return
+        await asyncio.to_thread(_import_journal)
+        journal = self._start()
+        while True:
             try:
-                seconds = self._journal.tick()
+                seconds = journal.tick()
             except Exception:
                 log.exception("a bug in the journal")
                 seconds = AFTER_A_BUG_SECONDS
@@ -131,9 +146,33 @@ class Journaling:
 
     async def stop(self) -> None:
         """Record the end, and wait until it is on disk."""
-        if self._journal is not None:
-            self._journal.end()
-            await asyncio.to_thread(self._journal.join, STOP_SECONDS)
+        if self._beginning is None:
+            return
+        journal = self._journal or self._start()
+        journal.end()
+        await asyncio.to_thread(journal.join, STOP_SECONDS)
+
+    def _start(self) -> "Journal":
+        """Record what happened so far, and let the thread write."""
+        from namekeeper.app.journal_settings import journal_settings, writer_settings
+        from namekeeper.journal.journal import Journal
+        from namekeeper.journal.recorder import Source
+
+        beginning = self._beginning
+        assert beginning is not None
+        source = Source(self._take_snapshot, self._connections, self._lookups)
+        journal = Journal(journal_settings(self._settings), source, clock=self._clock)
+        journal.recorder.begin(beginning.now, beginning.snapshot)
+        for note in beginning.notes:
+            note(journal.recorder)
+        beginning.notes.clear()
+        self._journal = journal
+        journal.start(writer_settings(self._settings, self._port), self._port)
+        return journal
+
+    def _take_snapshot(self) -> Snapshot:
+        state = self._state
+        return take_snapshot(state.tables, state.kv_config, state.config.values())
 
     # What operators may know.
 
@@ -162,38 +201,8 @@ class Journaling:
         )
 
 
-def journal_folder(settings: NamesrvSettings, port: int) -> str:
-    """Where the journal of a server is that listens at `port`."""
-    return settings.journal_path or str(Path(settings.kv_config_path).parent / "journal" / str(port))
-
-
-def _check_id(namesrv: str) -> None:
-    if namesrv and not is_valid_id(namesrv):
-        raise ConfigError(
-            f"journalNamesrvId={namesrv}: up to 120 letters, digits, dots, underscores, and single hyphens"
-            " between them"
-        )
-
-
-def _journal_settings(settings: NamesrvSettings) -> JournalSettings:
-    return JournalSettings(
-        server_version=__version__,
-        scan_interval_ms=settings.scan_not_active_broker_interval,
-        queue_bytes=settings.journal_queue_bytes,
-        checkpoint_ms=settings.journal_checkpoint_hours * HOUR_MS,
-    )
-
-
-def _writer_settings(settings: NamesrvSettings, port: int) -> WriterSettings:
-    return WriterSettings(
-        folder=journal_folder(settings, port),
-        namesrv=settings.journal_namesrv_id or id_of_host(socket.gethostname(), port),
-        is_configured=bool(settings.journal_namesrv_id),
-        segments=SegmentSettings(
-            fsync=Fsync(settings.journal_fsync),
-            fsync_interval_ms=settings.journal_fsync_interval_ms,
-            segment_bytes=settings.journal_segment_bytes,
-            segment_ms=settings.journal_segment_seconds * 1000,
-        ),
-        limits=Limits(settings.journal_retention_bytes, settings.journal_retention_days * DAY_MS),
-    )
+def _import_journal() -> None:
+    """Import what `_start` needs, in a thread: the event loop goes on meanwhile."""
+    import namekeeper.app.journal_settings
+    import namekeeper.journal.journal
+    import namekeeper.journal.writer  # noqa: F401

@@ -146,8 +146,7 @@ class NameServer:
         # The beginning has its place in the journal before the first request; the disk comes later.
         self._journaling.begin()
         await self.server.start()
-        self._journaling.start(self.port)
-        self._tasks.append(asyncio.create_task(self._journaling.run()))
+        self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))
         if self.state.settings.http_port >= 0:
             self._tasks.append(asyncio.create_task(self._serve_operators()))

@@ -12,7 +12,6 @@ from msgspec import Struct, field
 
 from namekeeper.journal.record import (
     EDGES_MS,
-    BrokerLive,
     BrokerMinute,
     Denied,
     Record,
@@ -73,11 +72,11 @@ class _Session(Struct, gc=False):
 class Activity:
     """Counts, and gives what a minute came to; touched from the event loop only."""
 
-    def __init__(self, live: Iterable[BrokerLive] = ()) -> None:
+    def __init__(self, live: Iterable[BrokerLiveChanged] = ()) -> None:
         """Begin, perhaps with registrations that are there already."""
         self._sessions = {
-            (one.cluster, one.broker_addr): _Session(
-                one.cluster, one.broker_addr, one.broker_name, one.broker_id, one.gen
+            (one.cluster_name, one.broker_addr): _Session(
+                one.cluster_name, one.broker_addr, one.broker_name, one.broker_id, one.gen
             )
             for one in live
         }

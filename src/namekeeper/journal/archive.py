@@ -70,6 +70,11 @@ class Archive:
         """Whether something waits to be sealed."""
         return bool(self._jobs)
 
+    @property
+    def waiting(self) -> int:
+        """Segments that wait to be sealed."""
+        return len(self._jobs)
+
     def seal(self, name: SegmentName, last_seq: int | None) -> None:
         """Have a closed segment sealed, in steps.
 

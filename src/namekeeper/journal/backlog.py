@@ -63,6 +63,11 @@ class Backlog:
         """Memory that entries hold which wait or are being written, about, in bytes."""
         return self._added - self._taken
 
+    @property
+    def is_filling(self) -> bool:
+        """Whether more than half of the room is taken."""
+        return self.weight > self._limit // 2
+
     def put(self, entry: Entry, *, must: bool = False) -> bool:
         """Queue an entry if there is room, or it must be; says whether it was."""
         if not must and self.weight + entry.weight > self._limit:

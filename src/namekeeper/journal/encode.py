@@ -117,31 +117,36 @@ def records_of_event(event: Event) -> Iterable[Record]:
 
 
 def topic_records(broker_name: str, rows: Mapping[str, TopicRow], topics: Iterable[str]) -> Iterator[Record]:
-    """`topics` of a broker name as they are in `rows`, or gone where they aren't, in pieces."""
+    """`topics` of a broker name as they are in `rows`, or gone where they aren't, in pieces.
+
+    Args:
+        broker_name: whose they are.
+        rows: the whole table.
+        topics: of them; the table itself if it is all of them, which is faster.
+    """
+    names = iter(topics)
+    found = iter(rows.values()) if topics is rows else map(rows.get, topics)
     text_of: dict[int, Raw] = {}
-    for piece in _pieces(topics):
-        row_of = list(map(rows.get, piece))
-        keys = list(map(id, row_of))
-        if id(None) in keys:
-            yield TopicQueues(broker_name=broker_name, rows=_some_gone(piece, row_of))
-            continue
-        if not text_of.keys() >= set(keys):
-            text_of.update((id(row), _queues(row)) for row in row_of if row is not None)
-        yield TopicQueues(
-            broker_name=broker_name, rows=list(zip(piece, map(text_of.__getitem__, keys), strict=True))
-        )
+    while piece := list(islice(names, ROWS_IN_A_RECORD)):
+        row_of = list(islice(found, ROWS_IN_A_RECORD))
+        yield TopicQueues(broker_name=broker_name, rows=_texts(piece, row_of, text_of))
 
 
-def _some_gone(piece: Iterable[str], row_of: Iterable[TopicRow | None]) -> list[tuple[Any, ...]]:
+def _texts(
+    topics: list[str], row_of: list[TopicRow | None], text_of: dict[int, Raw]
+) -> list[tuple[Any, ...]]:
+    """What a record says of these rows; `text_of` has the texts of known ones by their identity.
+
+    This is most of what the journal costs in a storm of registrations, hence no look at single rows.
+    """
+    try:
+        return list(zip(topics, map(text_of.__getitem__, map(id, row_of)), strict=True))
+    except KeyError:
+        text_of.update((id(row), _queues(row)) for row in row_of if row is not None)
     return [
-        (topic,) if row is None else (topic, _queues(row)) for topic, row in zip(piece, row_of, strict=True)
+        (topic,) if row is None else (topic, text_of[id(row)])
+        for topic, row in zip(topics, row_of, strict=True)
     ]
-
-
-def _pieces(topics: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    rest = iter(topics)
-    while piece := tuple(islice(rest, ROWS_IN_A_RECORD)):
-        yield piece
 
 
 def _queues(row: TopicRow) -> Raw:
@@ -212,7 +217,8 @@ def _cluster_changed(event: ClusterChanged) -> Iterable[Record]:
 
 
 def _topics_changed(event: TopicQueuesChanged) -> Iterable[Record]:
-    return topic_records(event.broker_name, event.after, event.topics)
+    is_all = not event.before and len(event.topics) == len(event.after)
+    return topic_records(event.broker_name, event.after, event.after if is_all else event.topics)
 
 
 def _name_removed(event: BrokerNameRemoved) -> Iterable[Record]:

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from namekeeper.clock import Clock
@@ -21,7 +22,7 @@ from namekeeper.journal.settings import (
 if TYPE_CHECKING:
     from namekeeper.journal.writer import Writer
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "Pauses"]
 
 log = logging.getLogger("namekeeper.journal")
 
@@ -29,9 +30,15 @@ GROUP_S = 0.02
 """How long what comes together is collected before it is written."""
 BUSY_S, IDLE_S = 0.05, 1.0
 BREATH_S = 0.001
-"""A pause in long work. The event loop gives the interpreter away at each system call, and gets it back only
-when this thread pauses: without pauses a storm of registrations would slow everybody for seconds.
+REST = 3
+"""How long a pause in long work is, compared with the work before it.
+
+The event loop gives the interpreter away at each system call, and gets it back only when this thread pauses:
+without pauses a storm of registrations would slow everybody for seconds. What waits for the interpreter
+counts as work, so the busier the event loop is the longer the pauses; the journal catches up when it is not.
 """
+HURRIED_REST = 0.5
+"""The same when the queue is half full: rather slow than with holes."""
 AFTER_A_BUG_S = 1.0
 
 
@@ -150,13 +157,19 @@ class Journal:
             port=self._port,
         )
 
+    def _rest(self) -> float:
+        if self._is_stopping:
+            return 0
+        return HURRIED_REST if self._backlog.is_filling else REST
+
     def _run(self, settings: WriterSettings) -> None:
         # Imported here: the port answers before.
         from namekeeper.journal.writer import Writer
 
-        writer = Writer(settings, self._backlog, breathe=lambda: time.sleep(BREATH_S))
-        self._writer = writer
+        pauses = Pauses(self._rest)
+        self._writer = writer = Writer(settings, self._backlog, breathe=pauses.take)
         while not self._is_stopping:
+            pauses.begin()
             try:
                 writer.step(self._clock.now())
             except Exception:
@@ -169,3 +182,23 @@ class Journal:
             writer.close(self._clock.now())
         except Exception:
             log.exception("a bug in the journal's writer")
+
+
+class Pauses:
+    """Pauses in proportion to the work between them; belongs to the writer's thread."""
+
+    def __init__(self, rest: Callable[[], float]) -> None:
+        """Prepare; `rest` says how many times as long as the work a pause is; 0: no pause."""
+        self._rest = rest
+        self._since = 0.0
+
+    def begin(self) -> None:
+        """Work begins."""
+        self._since = time.perf_counter()
+
+    def take(self) -> None:
+        """Pause."""
+        rest = self._rest()
+        if rest:
+            time.sleep(max(BREATH_S, rest * (time.perf_counter() - self._since)))
+        self.begin()

@@ -1,9 +1,12 @@
 """Look-ups of known topics by the hour: an integer for each topic, which the hot path adds to."""
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from namekeeper.journal.record import ROWS_IN_A_RECORD, LookupHour
 from namekeeper.wire.known import Tally
+
+if TYPE_CHECKING:
+    from namekeeper.journal.record import LookupHour
 
 __all__ = ["HOUR_MS", "LookupCounts"]
 
@@ -41,7 +44,7 @@ class LookupCounts:
             tally = self._tallies[topic] = Tally()
         return tally
 
-    def take(self, hour: int) -> Iterator[LookupHour]:
+    def take(self, hour: int) -> "Iterator[LookupHour]":
         """What was counted, as records of that hour, made on demand; counting begins anew at once."""
         self._taken = self.total
         tallies, self._tallies = self._tallies, {}
@@ -49,7 +52,9 @@ class LookupCounts:
         return _records(tallies, hour)
 
 
-def _records(tallies: dict[str, Tally], hour: int) -> Iterator[LookupHour]:
+def _records(tallies: dict[str, Tally], hour: int) -> "Iterator[LookupHour]":
+    from namekeeper.journal.record import ROWS_IN_A_RECORD, LookupHour  # late: a server listens before
+
     topics = list(tallies)
     for start in range(0, len(topics), ROWS_IN_A_RECORD):
         piece = topics[start : start + ROWS_IN_A_RECORD]

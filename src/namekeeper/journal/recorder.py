@@ -13,10 +13,11 @@ from msgspec import Struct
 from namekeeper.clock import Clock
 from namekeeper.journal.activity import MINUTE_MS, Activity
 from namekeeper.journal.backlog import Backlog, Mark
-from namekeeper.journal.checkpoint import Snapshot, checkpoint_records
+from namekeeper.journal.checkpoint import checkpoint_records
 from namekeeper.journal.intake import Intake
 from namekeeper.journal.lookups import HOUR_MS, LookupCounts
 from namekeeper.journal.record import ClockChanged, Record, ServerAlive, ServerStarted, ServerStopped
+from namekeeper.journal.snapshot import Snapshot
 from namekeeper.journal.timeline import Instant, Timeline
 from namekeeper.model.now import Now
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Change
@@ -91,10 +92,15 @@ class Recorder:
         """Whether records were dropped and no checkpoint followed yet."""
         return self.intake.holes != self._holes_healed
 
-    def begin(self) -> None:
-        """Begin a boot: its first record, and a checkpoint of what is there."""
-        now = self._clock.now()
-        snapshot = self._source.take_snapshot()
+    def begin(self, now: Now | None = None, snapshot: Snapshot | None = None) -> None:
+        """Begin a boot: its first record, and a checkpoint of what is there.
+
+        Args:
+            now: when; changes before it are not recorded. Otherwise now.
+            snapshot: what was there then.
+        """
+        now = now or self._clock.now()
+        snapshot = snapshot or self._source.take_snapshot()
         self._feeds.clear()
         self._timeline = Timeline(now)
         self._activity = Activity(snapshot.live)
@@ -119,11 +125,11 @@ class Recorder:
         self.intake.record(ServerStopped(last_seq=self.intake.last_seq + 1), instant, must=True)
         self.stop()
 
-    def record(self, change: Change) -> None:
-        """Queue a change; count the signs of life in it."""
+    def record(self, change: Change, now: Now | None = None) -> None:
+        """Queue a change that was made `now`; count the signs of life in it."""
         if not self._is_recording:
             return
-        now, activity = self._clock.now(), self._activity
+        now, activity = now or self._clock.now(), self._activity
         for event in change.events:
             note = _ACTIVITY.get(type(event))
             if note is not None:

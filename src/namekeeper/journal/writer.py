@@ -40,6 +40,7 @@ RETAIN_MS = 600_000
 WRITE_BYTES = 1 << 20
 BREATH_BYTES = 24 * 1024
 """Encoded between two pauses, under a millisecond: the event loop waits for the interpreter meanwhile."""
+MANY_SEGMENTS = 4
 PIECES = 4
 """Pieces of sealing done in one step, so that what waits is not kept waiting."""
 
@@ -319,7 +320,8 @@ class Writer:
         archive = work.archive
         was_busy = archive.is_busy
         for _ in range(PIECES):
-            if archive.is_busy:
+            # Changes first: sealing can wait, unless there is much of it.
+            if archive.is_busy and (not self._backlog or archive.waiting >= MANY_SEGMENTS):
                 archive.step()
         if archive.is_busy:
             return

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from namekeeper.app.journaling import Journaling, journal_folder
+from namekeeper.app.journaling import Journaling
 from namekeeper.errors import ConfigError
 from namekeeper.journal.verify import verify
 from namekeeper.kvconfig.store import KvConfigStore
@@ -109,6 +110,36 @@ async def test_the_first_checkpoint_is_the_state_before_the_first_request(tmp_pa
 
 
 @both_loops
+@pytest.mark.parametrize("stops_early", [False, True])
+async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
+    tmp_path, monkeypatch, stops_early
+):
+    may_load = threading.Event()
+    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60))
+    async with (
+        name_server(tmp_path, journal_namesrv_id="ns-1") as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        await exchange(
+            peer, frame(105, opaque=1, topic="nobody"), encode_command(registration()), frame(318, b"a=b", opaque=3)
+        )  # fmt: skip
+        assert server.operators.stats().journal is None
+        if not stops_early:
+            may_load.set()
+            await eventually(lambda: server.operators.stats().journal is not None)
+        folder = tmp_path / "journal" / str(server.port)
+    may_load.set()
+    records = await read(folder)
+    assert [record["kind"] for record in records[:2]] == ["server_started", "checkpoint_begin"]
+    (topics,) = of_kind(records, "topic_queues")
+    assert (topics["cause"], "checkpoint" in topics) == ("register_broker", False)
+    assert of_kind(records, "unknown_topic_minute")[0]["topic"] == "nobody"
+    assert of_kind(records, "denied")[0]["code"] == 318
+    assert of_kind(records, "server_stopped")
+    assert await is_whole(folder)
+
+
+@both_loops
 async def test_operators_are_told_how_it_is(tmp_path):
     async with name_server(tmp_path, journal_fsync_interval_ms="1") as server:
 
@@ -163,12 +194,6 @@ async def test_where_none_is_wanted_there_is_none(tmp_path):
         assert server.operators.stats().journal is None
         assert server.operators.health().degraded == {}
     assert not (tmp_path / "journal").exists()
-
-
-def test_the_folder_is_beside_the_kv_file_or_where_it_is_wanted(tmp_path):
-    settings = startup(tmp_path).settings
-    assert journal_folder(settings, 9876) == str(tmp_path / "journal" / "9876")
-    assert journal_folder(startup(tmp_path, journal_path="/data/j").settings, 9876) == "/data/j"
 
 
 @pytest.mark.parametrize("namesrv", ["a b", "../a", "a--b"])

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from namekeeper.journal.backlog import Backlog
-from namekeeper.journal.checkpoint import Snapshot
 from namekeeper.journal.encode import Stamp
 from namekeeper.journal.lookups import LookupCounts
 from namekeeper.journal.record import ServerStarted
 from namekeeper.journal.recorder import Recorder, Source
+from namekeeper.journal.snapshot import Snapshot
 from namekeeper.model.now import Now
 from namekeeper.route.events import Cause, Change, KvChanged
 from tests.support.builders import at

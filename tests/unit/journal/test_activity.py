@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.journal.activity import MAX_DENIED, MAX_UNKNOWN, MINUTE_MS, Activity
-from namekeeper.journal.record import EDGES_MS, BrokerLive, BrokerMinute, Denied, UnknownTopicMinute
+from namekeeper.journal.record import EDGES_MS, BrokerMinute, Denied, UnknownTopicMinute
 from namekeeper.model.version import DataVersion
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Cause
 
@@ -89,11 +89,10 @@ def test_the_end_of_a_session_is_due_at_once_and_so_is_its_replacement():
 
 
 def test_registrations_that_were_there_before_are_counted():
-    live = BrokerLive(cluster=BROKER[0], broker_addr=BROKER[1], broker_name="broker-a", broker_id=3, gen=7)
-    activity = Activity([live])
+    activity = Activity([changed(gen=7, is_new=False)])
     activity.heard(heard(gen=7), MINUTE)
     (record,) = flushed(activity)
-    assert (record.broker_name, record.broker_id, record.gen, record.count) == ("broker-a", 3, 7, 1)
+    assert (record.broker_name, record.broker_id, record.gen, record.count) == ("broker-a", 0, 7, 1)
 
 
 def test_topics_nobody_has_are_counted_by_client():

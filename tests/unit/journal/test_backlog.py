@@ -36,6 +36,14 @@ def test_there_is_room_again_when_entries_are_written_not_when_they_are_taken():
     assert backlog.weight == 20
 
 
+def test_it_is_filling_from_the_half_on():
+    backlog = Backlog(25)
+    backlog.put(entry(weight=12))
+    assert not backlog.is_filling
+    backlog.put(entry(weight=1))
+    assert backlog.is_filling
+
+
 def test_who_waits_is_woken_by_an_entry_or_by_hand():
     backlog = Backlog(100)
     backlog.wait(0)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from namekeeper.journal.checkpoint import checkpoint_records, take_snapshot
+from namekeeper.journal.checkpoint import checkpoint_records
 from namekeeper.journal.record import (
     BrokerGroup,
     BrokerLive,
@@ -17,6 +17,7 @@ from namekeeper.journal.record import (
     TopicMapping,
     TopicQueues,
 )
+from namekeeper.journal.snapshot import take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from tests.support.builders import World, body, channel, header, unregister
@@ -81,12 +82,6 @@ def records_of_fresh():
     fresh.register(content=body(filter_servers=("f:1",), mappings={"T1": MAPPING}))
     fresh.register(header("broker-b", "10.0.0.2:10911"), body([f"T{n}" for n in range(2_001)]), channel(2))
     return records_of(fresh, a="1")
-
-
-def test_taking_it_copies_no_table(world):
-    snapshot = take_snapshot(world.tables, KvConfigStore())
-    for name, table in world.tables.topic_queue_table.items():
-        assert snapshot.topic_tables[name] is table
 
 
 def test_secrets_are_masked(world):

@@ -6,12 +6,12 @@ import pytest
 
 from namekeeper.errors import JournalError
 from namekeeper.journal import journal as module
-from namekeeper.journal.checkpoint import Snapshot
 from namekeeper.journal.folder import hold_lock
-from namekeeper.journal.journal import Journal
+from namekeeper.journal.journal import Journal, Pauses
 from namekeeper.journal.lookups import LookupCounts
 from namekeeper.journal.recorder import IDLE_S, Source
 from namekeeper.journal.settings import JournalSettings, NeedsCheckpoint, SegmentSettings, WriterSettings
+from namekeeper.journal.snapshot import Snapshot
 from namekeeper.journal.verify import verify
 from tests.support.processes import eventually
 from tests.unit.journal.disk_parts import records_in
@@ -183,3 +183,30 @@ def test_one_that_was_never_started_ends_too(clock):
     made = journal(clock)
     made.end()
     assert made.join(1)
+
+
+class Watch:
+    """Time that passes by sleeping, and by hand."""
+
+    def __init__(self) -> None:
+        self.now = 50.0
+        self.slept: list[float] = []
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def test_pauses_are_as_long_as_the_work_before_them_asks_for(monkeypatch):
+    watch = Watch()
+    monkeypatch.setattr(module, "time", watch)
+    rests = iter([3, 3, 0.5, 0])
+    pauses = Pauses(lambda: next(rests))
+    pauses.begin()
+    for worked in (0.010, 0.0, 0.010, 0.010):
+        watch.now += worked
+        pauses.take()
+    assert watch.slept == pytest.approx([0.030, module.BREATH_S, 0.005])

@@ -4,9 +4,9 @@ from msgspec import structs
 
 from namekeeper.journal.activity import MINUTE_MS
 from namekeeper.journal.backlog import Mark
-from namekeeper.journal.checkpoint import Snapshot, take_snapshot
 from namekeeper.journal.record import ROWS_IN_A_RECORD, SegmentsDeleted
 from namekeeper.journal.recorder import BUSY_S, FEED_ROOM_BYTES, IDLE_S, RETENTION_PAUSE_MS, SOON_S
+from namekeeper.journal.snapshot import Snapshot, take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import BrokerHeard, Cause, Change

@@ -18,7 +18,7 @@ from namekeeper.journal.settings import (
     SegmentSettings,
     WriterSettings,
 )
-from namekeeper.journal.writer import OPEN_AGAIN_MS, RETRY_MS, Writer
+from namekeeper.journal.writer import MANY_SEGMENTS, OPEN_AGAIN_MS, RETRY_MS, Writer
 from tests.unit.journal.disk_parts import FOLDER, Feeder, files_in, model_disk, no_lock, records_in, writer_on
 
 
@@ -112,6 +112,24 @@ def test_segments_are_sealed_by_size_by_age_and_in_the_end(disk, feeder):
     writer.close(feeder.now)
     assert files_in(FOLDER, disk) == ["1-5", "6-6", "7-7"]
     assert seqs(disk) == list(range(1, 8))
+
+
+def test_sealing_waits_while_changes_wait_unless_there_is_much_of_it(disk, feeder, monkeypatch):
+    """Compressing takes a core away from a storm of registrations."""
+    sync = disk.fsync
+    writer = writer_on(disk, feeder.backlog, segment_bytes=1_000)
+    feeder.begin()
+    writer.step(feeder.now)
+    monkeypatch.setattr(disk, "fsync", lambda fd: (sync(fd), feeder.change(size=1_000))[0])
+    feeder.change(size=1_000)
+    for _ in range(MANY_SEGMENTS - 1):
+        writer.step(feeder.now)
+    assert all(name.endswith("-open") for name in files_in(FOLDER, disk))
+    writer.step(feeder.now)
+    assert not all(name.endswith("-open") for name in files_in(FOLDER, disk))
+    monkeypatch.undo()
+    writer.close(feeder.now)
+    assert not any(name.endswith("-open") for name in files_in(FOLDER, disk))
 
 
 def test_a_segment_is_sealed_on_request(tmp_path, feeder):

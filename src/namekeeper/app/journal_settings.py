@@ -1,0 +1,61 @@
+"""How the journal of a server is to be kept, from the server's settings."""
+
+import socket
+from pathlib import Path
+
+from namekeeper import __version__
+from namekeeper.config.settings import NamesrvSettings
+from namekeeper.errors import ConfigError
+from namekeeper.journal.names import id_of_host, is_valid_id
+from namekeeper.journal.settings import (
+    DAY_MS,
+    Fsync,
+    JournalSettings,
+    Limits,
+    SegmentSettings,
+    WriterSettings,
+)
+
+__all__ = ["check_id", "journal_folder", "journal_settings", "writer_settings"]
+
+HOUR_MS = 3_600_000
+
+
+def journal_folder(settings: NamesrvSettings, port: int) -> str:
+    """Where the journal of a server is that listens at `port`."""
+    return settings.journal_path or str(Path(settings.kv_config_path).parent / "journal" / str(port))
+
+
+def check_id(namesrv: str) -> None:
+    """Raise ConfigError if a name server can't have this id."""
+    if not is_valid_id(namesrv):
+        raise ConfigError(
+            f"journalNamesrvId={namesrv}: up to 120 letters, digits, dots, underscores, and single hyphens"
+            " between them"
+        )
+
+
+def journal_settings(settings: NamesrvSettings) -> JournalSettings:
+    """How it records."""
+    return JournalSettings(
+        server_version=__version__,
+        scan_interval_ms=settings.scan_not_active_broker_interval,
+        queue_bytes=settings.journal_queue_bytes,
+        checkpoint_ms=settings.journal_checkpoint_hours * HOUR_MS,
+    )
+
+
+def writer_settings(settings: NamesrvSettings, port: int) -> WriterSettings:
+    """Where and how it writes, for the server that listens at `port`."""
+    return WriterSettings(
+        folder=journal_folder(settings, port),
+        namesrv=settings.journal_namesrv_id or id_of_host(socket.gethostname(), port),
+        is_configured=bool(settings.journal_namesrv_id),
+        segments=SegmentSettings(
+            fsync=Fsync(settings.journal_fsync),
+            fsync_interval_ms=settings.journal_fsync_interval_ms,
+            segment_bytes=settings.journal_segment_bytes,
+            segment_ms=settings.journal_segment_seconds * 1000,
+        ),
+        limits=Limits(settings.journal_retention_bytes, settings.journal_retention_days * DAY_MS),
+    )

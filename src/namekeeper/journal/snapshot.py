@@ -1,0 +1,88 @@
+"""The whole state of a server at one moment, taken in one turn of the event loop.
+
+It costs pointers: topic tables are immutable and stay as they are while their rows are written, however long
+that takes. Imports only what a server has loaded when it starts to listen.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.route.events import (
+    BrokerGroupChanged,
+    BrokerLiveChanged,
+    ClusterChanged,
+    ConfigChanged,
+    Event,
+    FilterServersChanged,
+    TopicMappingChanged,
+    TopicRow,
+)
+from namekeeper.route.live import BrokerLiveInfo
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["Snapshot", "take_snapshot"]
+
+NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
+
+
+class Snapshot(Struct, frozen=True):
+    """What a server holds at one moment."""
+
+    topic_tables: dict[str, Mapping[str, TopicRow]]
+    """Broker name -> its immutable table."""
+    live: tuple[BrokerLiveChanged, ...]
+    others: tuple[Event, ...]
+    """Every row that is neither a topic's nor a live registration, as the event that would make it."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Every row but the topics', as the event that would make it."""
+        return (*self.live, *self.others)
+
+
+def take_snapshot(
+    tables: RouteTables, kv_config: KvConfigStore, properties: Mapping[str, str] = NO_PROPERTIES
+) -> Snapshot:
+    """Take the state as it is now, in one turn.
+
+    Args:
+        tables: the route tables.
+        kv_config: the KV configuration.
+        properties: the running configuration, `RuntimeConfig.values()`.
+    """
+    mappings = tables.topic_queue_mapping_info_table.items()
+    return Snapshot(
+        topic_tables=dict(tables.topic_queue_table),
+        live=tuple(map(_live, tables.broker_live_table)),
+        others=(
+            *map(BrokerGroupChanged, tables.broker_addr_table.values()),
+            *(ClusterChanged(name, members) for name, members in tables.cluster_addr_table.items()),
+            *(
+                TopicMappingChanged(topic, name, mapping)
+                for topic, by_name in mappings
+                for name, mapping in by_name.items()
+            ),
+            *(FilterServersChanged(*key, servers) for key, servers in tables.filter_server_table.items()),
+            *kv_config.entries(),
+            *((ConfigChanged(dict(properties)),) if properties else ()),
+        ),
+    )
+
+
+def _live(live: BrokerLiveInfo) -> BrokerLiveChanged:
+    return BrokerLiveChanged(
+        cluster_name=live.cluster_name,
+        broker_addr=live.broker_addr,
+        broker_name=live.broker_name,
+        broker_id=live.broker_id,
+        ha_server_addr=live.ha_server_addr,
+        heartbeat_timeout_ms=live.heartbeat_timeout_ms,
+        data_version=live.data_version,
+        channel_id=live.channel_id,
+        remote_addr="" if live.channel is None else live.channel.remote_addr,
+        gen=live.gen,
+        is_new=False,
+    )
