@@ -68,12 +68,7 @@ def gold_of(duck: Duck) -> Mapping[str, list[dict[str, Any]]]:
     return {name: duck.gold(name) for name in GOLD}
 
 
-NOT_YET = pytest.mark.xfail(
-    reason="a bug that is known: after late records name_server_timeline and config_history can differ"
-)
-
-
-@pytest.mark.parametrize("seed", [pytest.param(1, marks=NOT_YET), 2])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: int):
     some = histories(seed, 8)
     at_once = Duck("Asia/Kolkata")

@@ -11,7 +11,7 @@ WITH piece AS (
     {ends_o}
   FROM touched_{table} o
   JOIN {outside} u
-    ON {scope_u} o.valid_from <= u.to_ts AND coalesce(o.valid_to, :forever) > u.from_ts
+    ON {scope_u} o.valid_from < u.to_ts AND coalesce(o.valid_to, :forever) > u.from_ts
 ),
 marked AS (
   SELECT
