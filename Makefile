@@ -8,7 +8,7 @@ ARGS   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark differential fuzz mutants bench bench-quick fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark differential fuzz mutants bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ bench: $(VENV)/.test ## side by side with the Java name server and bare responde
 
 bench-quick: $(VENV)/.test ## a smoke run of the same, in a minute
 	$(BIN)/python -m benchmarks.load --quick --results build/bench-quick
+
+bench-pipeline: $(VENV)/.test ## the pipeline beside Spark's bare parse-and-write and DuckDB
+	$(BIN)/python -m benchmarks.pipeline $(ARGS)
 
 fmt: $(VENV)/.dev ## format and sort
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

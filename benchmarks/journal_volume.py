@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from namekeeper.journal.backlog import Backlog
-from namekeeper.journal.checkpoint import take_snapshot
 from namekeeper.journal.lookups import LookupCounts
 from namekeeper.journal.record import ServerStarted
 from namekeeper.journal.recorder import Recorder, Source
 from namekeeper.journal.settings import Limits, WriterSettings
+from namekeeper.journal.snapshot import take_snapshot
 from namekeeper.journal.writer import Writer
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.broker import BrokerData
@@ -49,7 +49,8 @@ class Clock:
     """Time that passes when the benchmark says so."""
 
     def __init__(self) -> None:
-        self.current = Now(1_700_000_000_000, 0)
+        # Ten seconds before a full minute: both registrations of a minute fall into it, as most do in life.
+        self.current = Now(1_700_000_030_000, 0)
 
     def now(self) -> Now:
         return self.current
@@ -61,7 +62,7 @@ class Clock:
 class Cluster:
     """Brokers with their topics, and the journal of a name server that they are registered at."""
 
-    def __init__(self, folder: Path, brokers: int, topics: int, *, heartbeats: bool) -> None:
+    def __init__(self, settings: WriterSettings, brokers: int, topics: int, *, heartbeats: bool) -> None:
         self.clock = Clock()
         self.tables = RouteTables()
         self.lookups = LookupCounts()
@@ -73,8 +74,8 @@ class Cluster:
             started=lambda: ServerStarted(uuid="", server_version="0"),
             checkpoint_ms=1 << 60,
         )
-        self.writer = Writer(WriterSettings(folder=str(folder), namesrv="namesrv-1_9876"), backlog, system=os)
-        self._folder = folder
+        self.writer = Writer(settings, backlog, system=os)
+        self._folder = Path(settings.folder)
         self._names = [f"broker-{number}" for number in range(brokers)]
         self._topics = [f"TopicOfSomeTeam-{number}" for number in range(topics)]
         self._tables: dict[str, dict[str, TopicRow]] = {}
@@ -165,8 +166,8 @@ class Cluster:
 def measure(brokers: int, *, heartbeats: bool, options: argparse.Namespace) -> tuple[float, float, float]:
     """Bytes a day: lines, sealed segments; and those of one checkpoint, sealed."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "journal"
-        cluster = Cluster(folder, brokers, options.topics, heartbeats=heartbeats)
+        settings = WriterSettings(folder=str(Path(temporary) / "journal"), namesrv="namesrv-1_9876")
+        cluster = Cluster(settings, brokers, options.topics, heartbeats=heartbeats)
         cluster.start()
         _, after_start = cluster.bytes_since()
         cluster.checkpoint()

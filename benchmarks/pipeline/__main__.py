@@ -1,0 +1,251 @@
+"""Measure the pipeline and print a table, with the machine and the workload: `make bench-pipeline`."""
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.pipeline.journals import Life, Written, write_days
+from namekeeper.pipeline import gold, ingest
+from namekeeper.pipeline.contract import read_schema
+from namekeeper.pipeline.run import Request, run_once
+from namekeeper.pipeline.session import local_session
+
+GOLD_DAYS = 7
+BASES = (7, 30, 90)
+SMALL = Life(brokers=10, topics=200)
+"""Whose journal grows by a day."""
+IDLE_SEGMENTS = 30_000
+MANY_RUNS = 5
+
+
+class Row(NamedTuple):
+    """One figure."""
+
+    what: str
+    value: str
+    promised: str = ""
+
+
+class Steps:
+    """Seconds of the two steps of runs, taken around the functions that do them."""
+
+    def __init__(self) -> None:
+        self.ingest = self.gold = 0.0
+
+    @contextmanager
+    def watched(self) -> Iterator["Steps"]:
+        """Watch the runs that are made inside."""
+        original = ingest.ingest, gold.build_gold
+        ingest.ingest = self._timed("ingest", original[0])
+        gold.build_gold = self._timed("gold", original[1])
+        try:
+            yield self
+        finally:
+            ingest.ingest, gold.build_gold = original
+
+    def _timed(self, name: str, function: Callable) -> Callable:
+        def instead(*arguments, **named):
+            begun = time.perf_counter()
+            try:
+                return function(*arguments, **named)
+            finally:
+                setattr(self, name, getattr(self, name) + time.perf_counter() - begun)
+
+        return instead
+
+
+class Bench:
+    """One session, and a folder for what is measured with it."""
+
+    def __init__(self, spark: SparkSession, folder: Path, console: Console) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.console = console
+
+    def load(self, *journals: Path, warehouse: Path | None = None) -> Steps:
+        """A run of the pipeline, into a new warehouse unless one is given."""
+        place = warehouse or self.fresh()
+        request = Request([str(journal) for journal in journals], str(place))
+        with Steps().watched() as steps:
+            run_once(request, lambda: self.spark, lambda *_: None)
+        return steps
+
+    def events_alone(self, journal: Path) -> float:
+        """Seconds for the table `events` and no other."""
+        kinds, ingest.KINDS_OF = ingest.KINDS_OF, {}
+        build, gold.build_gold = gold.build_gold, lambda *_: None
+        try:
+            return self.load(journal).ingest
+        finally:
+            ingest.KINDS_OF, gold.build_gold = kinds, build
+
+    def bare(self, journal: Path) -> float:
+        """Seconds that Spark takes to parse the lines by the same schema and to write them."""
+        begun = time.perf_counter()
+        rows = self.spark.read.schema(read_schema()).json(str(journal))
+        rows.write.parquet(str(self.fresh()))
+        return time.perf_counter() - begun
+
+    def fresh(self) -> Path:
+        """A place that nothing is at."""
+        return Path(tempfile.mkdtemp(dir=self.folder)) / "new"
+
+    def peak_mib(self) -> int:
+        """Memory that Java has had at most."""
+        pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()  # noqa: SLF001 - nothing else tells it
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) // 1024
+        return 0
+
+
+def duckdb_seconds(journal: Path, into: Path) -> float:
+    """Seconds that DuckDB takes to parse the lines, by a schema that it finds itself, and to write them."""
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 2")
+        begun = time.perf_counter()
+        connection.execute(
+            f"COPY (SELECT * FROM read_json('{journal}/*.gz', format = 'newline_delimited',"
+            f" union_by_name = true)) TO '{into}' (FORMAT parquet, COMPRESSION zstd)"
+        )
+        return time.perf_counter() - begun
+
+
+def measure_size(bench: Bench, millions: float) -> Iterator[Row]:
+    """Ingest and gold of so many records, over some days, beside the yardsticks."""
+    brokers = max(1, round(millions * 1_000_000 / GOLD_DAYS / (24 * 60) - 25))
+    life = Life(brokers, topics=1_000)
+    written = written_days(bench, life, (GOLD_DAYS,))
+    journal = written.folders[0]
+    name = f"{written.records:,} records, {written.segments:,} segments, {brokers} brokers, {GOLD_DAYS} days"
+    bare = bench.bare(journal)
+    events = bench.events_alone(journal)
+    steps = bench.load(journal)
+    into = bench.fresh()
+    into.parent.mkdir(exist_ok=True)
+    duck = duckdb_seconds(journal, into)
+    yield Row(f"{name}: bare parse-and-write", f"{bare:.1f} s")
+    yield Row("... DuckDB, the same", f"{duck:.1f} s")
+    yield Row("... events alone", f"{events:.1f} s = {events / bare:.2f} x bare", "1.3 x")
+    yield Row("... all facts", f"{steps.ingest:.1f} s = {steps.ingest / bare:.2f} x bare", "2.5 x")
+    yield Row("... gold", f"{steps.gold:.1f} s = {steps.gold / steps.ingest:.2f} x all facts", "0.5 x")
+    yield Row("... Java's memory at most", f"{bench.peak_mib():,} MiB")
+    clear(bench)
+
+
+def measure_one_more_day(bench: Bench, bases: Sequence[int]) -> Iterator[Row]:
+    """A day on top of some."""
+    seconds = []
+    for days in bases:
+        base, day = written_days(bench, SMALL, (days, 1)).folders
+        warehouse = bench.fresh()
+        bench.load(base, warehouse=warehouse)
+        steps = bench.load(day, warehouse=warehouse)
+        seconds.append(steps.ingest + steps.gold)
+        yield Row(
+            f"one more day ({SMALL.records_a_day:,} records) on top of {days}",
+            f"{seconds[-1]:.1f} s, of which gold {steps.gold:.1f} s",
+        )
+        clear(bench)
+    yield Row("... the longest by the shortest", f"{max(seconds) / min(seconds):.2f} x", "1.5 x")
+
+
+def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
+    """A whole process that finds nothing new among many segments."""
+    base = written_days(bench, SMALL, (1,)).folders[0]
+    warehouse = bench.fresh()
+    bench.load(base, warehouse=warehouse)
+    kept, *others = sorted(base.iterdir())
+    life = kept.name.rsplit("-", 2)[0]
+    for number in range(segments - 1 - len(others)):
+        # Copies of what is in, cut elsewhere: they have nothing new.
+        seq = f"{number + 1:012}"
+        os.link(kept, base / f"{life}-{seq}-{seq}.jsonl.gz")
+    command = [sys.executable, "-m", "namekeeper", "pipeline", "run", "--journal", str(base)]
+    times = []
+    for _ in range(MANY_RUNS):
+        begun = time.perf_counter()
+        subprocess.run([*command, "--warehouse", str(warehouse)], check=True, capture_output=True)
+        times.append(time.perf_counter() - begun)
+    count = len(list(base.iterdir()))
+    yield Row(
+        f"nothing new among {count:,} segments, process start to exit, median of {MANY_RUNS}",
+        f"{sorted(times)[MANY_RUNS // 2]:.2f} s",
+        "1 s",
+    )
+    clear(bench)
+
+
+def written_days(bench: Bench, life: Life, parts: tuple[int, ...]) -> Written:
+    """A journal, in a folder of its own."""
+    bench.console.print(f"writing a journal of {sum(parts)} days of {life.brokers} brokers", style="dim")
+    return write_days(bench.fresh(), life, parts)
+
+
+def clear(bench: Bench) -> None:
+    """Give the disk back."""
+    for place in bench.folder.iterdir():
+        shutil.rmtree(place)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Take all rows."""
+    options = parsed(arguments)
+    console = Console(stderr=True)
+    table = Table("what", "measured", "promised")
+    with tempfile.TemporaryDirectory(prefix="namekeeper-bench-") as folder:
+        spark = local_session("local[2]", {"spark.driver.memory": options.memory})
+        bench = Bench(spark, Path(folder), console)
+        bench.load(written_days(bench, SMALL, (1,)).folders[0])  # Java has compiled what it will
+        clear(bench)
+        for row in rows(bench, options):
+            console.print(f"{row.what}: {row.value}")
+            table.add_row(*row)
+        version = spark.version
+        spark.stop()
+    cores = os.cpu_count()
+    output = Console(width=150)
+    output.print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, Spark {version}")
+    output.print(f"local[2], {options.memory} of heap; DuckDB {duckdb.__version__} with 2 threads")
+    output.print(table)
+    return 0
+
+
+def rows(bench: Bench, options: argparse.Namespace) -> Iterator[Row]:
+    """Every row that is asked for."""
+    for millions in options.millions:
+        yield from measure_size(bench, millions)
+    if options.bases:
+        yield from measure_one_more_day(bench, options.bases)
+    if options.segments:
+        yield from measure_nothing_new(bench, options.segments)
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pipeline", description=__doc__)
+    parser.add_argument("--millions", type=float, nargs="*", default=[1, 5], help="of records; 20 takes long")
+    parser.add_argument("--bases", type=int, nargs="*", default=list(BASES), help="days below one more day")
+    parser.add_argument(
+        "--segments", type=int, default=IDLE_SEGMENTS, help="for a run that finds nothing new"
+    )
+    parser.add_argument("--memory", default="2g", help="heap of Spark")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,68 @@
+"""Journals to measure with: days of a quiet cluster, written by the real recorder and writer."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.journal_volume import Cluster
+from namekeeper.journal.settings import DAY_MS, Limits, WriterSettings
+
+__all__ = ["Life", "Written", "write_days"]
+
+FOR_EVER = Limits(1 << 60, 1_000_000 * DAY_MS)
+MINUTES_A_DAY = 24 * 60
+MINUTES_BETWEEN_CHECKPOINTS = 6 * 60
+MINUTES_BETWEEN_TOPICS = 20
+
+
+class Life(NamedTuple):
+    """The cluster whose journal it is."""
+
+    brokers: int
+    topics: int
+    """On each broker."""
+    unknown: int = 20
+    """Topics a minute that nobody has."""
+
+    @property
+    def records_a_day(self) -> int:
+        """About how many records it makes in a day."""
+        lookups = 24 * (self.topics // 1_000 + 1)
+        changes = MINUTES_A_DAY // MINUTES_BETWEEN_TOPICS * self.brokers * 2
+        return MINUTES_A_DAY * (self.brokers + self.unknown + 1) + changes + lookups
+
+
+class Written(NamedTuple):
+    """Where each part of a journal is."""
+
+    folders: tuple[Path, ...]
+    records: int
+    segments: int
+    packed_bytes: int
+
+
+def write_days(folder: Path, life: Life, parts: tuple[int, ...]) -> Written:
+    """Write a journal of some days, in parts that follow each other.
+
+    Args:
+        folder: For the parts; made.
+        life: What it tells of.
+        parts: Days of each part.
+    """
+    settings = WriterSettings(folder=str(folder / "open"), namesrv="namesrv-1_9876", limits=FOR_EVER)
+    cluster = Cluster(settings, life.brokers, life.topics, heartbeats=False)
+    cluster.start()
+    folders = tuple(folder / f"part-{number}" for number in range(len(parts)))
+    for part, days in zip(folders, parts, strict=True):
+        for minute in range(days * MINUTES_A_DAY):
+            if minute % MINUTES_BETWEEN_CHECKPOINTS == 0:
+                cluster.checkpoint()
+            is_time_for_a_topic = minute % MINUTES_BETWEEN_TOPICS == 0
+            cluster.minute(new_topics=int(is_time_for_a_topic), unknown=life.unknown)
+        cluster.bytes_since()  # everything gets sealed
+        part.mkdir(parents=True)
+        for file in (folder / "open").glob("*.gz"):
+            file.rename(part / file.name)
+    records = cluster.recorder.intake.last_seq
+    cluster.writer.close(cluster.clock.now())
+    files = [file for part in folders for file in part.iterdir()]
+    return Written(folders, records, len(files), sum(file.stat().st_size for file in files))

@@ -1,0 +1,108 @@
+"""The life of a real Java broker, as our journal tells it and Spark's tables say it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from namekeeper.answers.explain import explain
+from namekeeper.answers.from_rows import evidence_from_rows
+from namekeeper.journal.verify import verify
+from namekeeper.pipeline import answers
+from namekeeper.pipeline.run import Request, run_once
+from tests.interop.clients import JavaClient
+from tests.interop.routes import route
+from tests.interop.servers import Namekeeper
+from tests.support.java import JavaBroker
+from tests.support.java_artifacts import require
+from tests.support.processes import eventually, scratch_folder
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_200)]
+
+VERSION = "5.3.3"
+TOPIC = "told-by-java"
+SOON = 60
+EXPIRES_SOON = {
+    # The only brokers that say themselves how long their silence may be (protocol.md 6.5).
+    "enableSlaveActingMaster": "true",
+    "brokerNotActiveTimeoutMillis": 3_000,
+    "brokerHeartbeatInterval": 500,
+}
+WRITE = 2
+
+
+@pytest.fixture(scope="module")
+def journal() -> Iterator[Path]:
+    """The sealed journal of a name server with which a Java broker went through everything."""
+    require()
+    with scratch_folder("journal-") as folder:
+        live(folder)
+        yield folder
+
+
+def live(folder: Path) -> None:
+    """Start, heartbeats, a new topic, a permission that is wiped, silence until expiry, return, kill -9."""
+    settings = {"journalPath": folder, "journalNamesrvId": "ns-1", "scanNotActiveBrokerInterval": 500}
+    with (
+        Namekeeper(settings) as server,
+        JavaBroker(VERSION, [server.address], "broker-a", properties=EXPIRES_SOON) as broker,
+    ):
+        client = JavaClient(VERSION, server.address)
+        client.admin(f"updateTopic -b {broker.address} -t {TOPIC} -r 3 -w 2")
+        eventually(lambda: queues(server) == (3, 2, 6), within=SOON, what="the topic's route")
+        client.admin("wipeWritePerm -b broker-a")
+        eventually(lambda: queues(server) == (3, 2, 4), within=SOON, what="the wiped permission")
+        os.kill(broker.process.pid, signal.SIGSTOP)
+        eventually(lambda: queues(server) is None, within=SOON, what="its expiry")
+        os.kill(broker.process.pid, signal.SIGCONT)
+        eventually(lambda: queues(server) is not None, within=SOON, what="its return")
+        broker.kill()
+        eventually(lambda: queues(server) is None, within=SOON, what="its end")
+
+
+def queues(server: Namekeeper) -> tuple[int, int, int] | None:
+    found = route(server.address, TOPIC)
+    return None if found is None else found.queues.get("broker-a")
+
+
+def test_the_journal_is_whole(journal: Path):
+    assert verify(str(journal)).is_whole
+
+
+def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: Path):
+    warehouse = str(tmp_path / "warehouse")
+    run_once(Request([str(journal)], warehouse), lambda: spark, lambda *_: None)
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        found = answers.table(spark, warehouse, name).orderBy("valid_from")
+        return [row.asDict(recursive=True) for row in found.collect()]
+
+    sessions = [row for row in rows("broker_session") if row["broker_name"] == "broker-a"]
+    ends = [(row["ended_by"], row["to_cause"]) for row in sessions]
+    assert ("gone", "expired") in ends
+    assert ends[-1] == ("gone", "channel_closed")
+    expired = sessions[ends.index(("gone", "expired"))]
+    assert expired["idle_ms"] > EXPIRES_SOON["brokerNotActiveTimeoutMillis"]
+
+    held = [row for row in rows("topic_route") if row["topic"] == TOPIC]
+    first, wiped = held[:2]
+    assert (first["read_queue_nums"], first["write_queue_nums"], first["perm"]) == (3, 2, 6)
+    assert (first["from_cause"], first["to_cause"]) == ("register_broker", "wipe_write_perm")
+    assert first["valid_to"] == wiped["valid_from"]
+    assert not wiped["perm"] & WRITE
+    assert held[-1]["valid_to"] == sessions[-1]["valid_to"]
+
+    def judged(at: int) -> tuple[str, str]:
+        found = answers.why_rows(spark, warehouse, TOPIC, at)
+        (told,) = explain(evidence_from_rows(TOPIC, found.tables, found.knows_up_to), at)
+        return told.verdict, told.summary
+
+    assert judged((wiped["valid_from"] + wiped["valid_to"]) // 2)[0] == "write_perm_wiped"
+    verdict, summary = judged(expired["valid_to"])
+    assert (verdict, "expired" in summary) == ("broker_gone", True)
+    verdict, summary = judged(sessions[-1]["valid_to"])
+    assert (verdict, "connection" in summary) == ("broker_gone", True)
