@@ -1,0 +1,32 @@
+"""The law with real name servers (design.md 7): live tables, replay and Spark are equal row by row."""
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from namekeeper.pipeline.answers import open_warehouse, table
+from namekeeper.pipeline.run import Request, run_once
+from tests.property.live_law import LiveLaw
+from tests.support.segments import write_segment
+
+pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
+
+
+def test_what_name_servers_held_is_what_the_replay_says_and_what_spark_derives(
+    spark: SparkSession, tmp_path: Path
+):
+    law = LiveLaw(seed=4_243, servers=200, happenings=50)
+    journal, warehouse = tmp_path / "journal", str(tmp_path / "warehouse")
+    for records in law.lives():
+        for _, life in groupby(records, key=lambda record: record["boot"]):
+            write_segment(journal, list(life))
+    outcome = run_once(Request([str(journal)], warehouse), lambda: spark, lambda *_: None)
+    assert len(outcome.loads) == 1
+    tables = open_warehouse(warehouse)
+
+    def rows_of(name: str) -> list[dict[str, object]]:
+        return [row.asDict(recursive=True) for row in table(spark, tables, name).collect()]
+
+    assert law.assert_states(rows_of, instants=30) > 2_000
