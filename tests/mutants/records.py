@@ -54,8 +54,8 @@ RECORD_MUTANTS = (
     Mutant(
         "rows-that-went-are-left-out",
         "journal/encode.py",
-        "        (topic,) if row is None else (topic, _queues(row)) for topic, row in zip(piece, row_of, strict=True)\n",
-        "        (topic, _queues(row)) for topic, row in zip(piece, row_of, strict=True) if row is not None\n",
+        "        (topic,) if row is None else (topic, text_of[id(row)])\n        for topic, row in zip(topics, row_of, strict=True)\n",
+        "        (topic, text_of[id(row)])\n        for topic, row in zip(topics, row_of, strict=True)\n        if row is not None\n",
         "what is gone is written down: a topic row",
         (LAW,),
     ),
@@ -110,7 +110,7 @@ RECORD_MUTANTS = (
     # Checkpoints.
     Mutant(
         "checkpoint-without-kv",
-        "journal/checkpoint.py",
+        "journal/snapshot.py",
         "            *kv_config.entries(),\n",
         "",
         "a checkpoint holds every kind: the KV configuration",
@@ -118,7 +118,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-without-filter-servers",
-        "journal/checkpoint.py",
+        "journal/snapshot.py",
         "            *(FilterServersChanged(*key, servers) for key, servers in tables.filter_server_table.items()),\n",
         "",
         "a checkpoint holds every kind: filter servers",
@@ -126,7 +126,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-without-mappings",
-        "journal/checkpoint.py",
+        "journal/snapshot.py",
         "    mappings = tables.topic_queue_mapping_info_table.items()\n",
         "    mappings = {}.items()\n",
         "a checkpoint holds every kind: static topics",
@@ -134,7 +134,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-of-a-table-that-goes-on",
-        "journal/checkpoint.py",
+        "journal/snapshot.py",
         "        topic_tables=dict(tables.topic_queue_table),\n",
         "        topic_tables=tables.topic_queue_table,\n",
         "a checkpoint is the state at its begin, whatever happens while it is written",
