@@ -117,6 +117,20 @@ SQL_MUTANTS = (
         "a row that a checkpoint confirms goes on",
     ),
     SqlMutant(
+        "neighbour-of-the-work-not-touched",
+        "touched",
+        "coalesce(o.valid_to, :forever) >= w.from_ts",
+        "coalesce(o.valid_to, :forever) > w.from_ts",
+        "a row that ended where late records begin is joined with what they say",
+    ),
+    SqlMutant(
+        "empty-piece-between-neighbours",
+        "merge",
+        "o.valid_from < u.to_ts AND",
+        "o.valid_from <= u.to_ts AND",
+        "what holds for no time separates nothing",
+    ),
+    SqlMutant(
         "untouched-rows-dropped",
         "renewed",
         "AND NOT EXISTS (",
