@@ -4,15 +4,20 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("matplotlib")
 
-from namekeeper.pipeline.report import SECTIONS, Report
+from pyspark.sql import DataFrame, SparkSession
+
+from namekeeper.pipeline.report import SECTIONS
 from namekeeper.pipeline.report_html import render_html
 from namekeeper.pipeline.report_query import ReportQuery, collect_report
 from namekeeper.pipeline.report_text import render_json, render_text
+from namekeeper.pipeline.report_values import Report
+from namekeeper.pipeline.table import Table, names_in
 from tests.spark.lawful import Lawful
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
@@ -46,6 +51,55 @@ def test_days_can_be_chosen(lawful: Lawful):
     assert found.days == (day, day)
     (section,) = found.sections
     assert {row["day"] for row in section.plot} == {day}
+
+
+class FewTables:
+    """Tables with the rows that matter to one test."""
+
+    report_time_zone = "UTC"
+
+    def __init__(self, **rows: list[dict[str, Any]]) -> None:
+        self._rows = rows
+
+    def table(self, spark: SparkSession, table: Table) -> DataFrame:
+        names = names_in(table)
+        rows = [tuple(row.get(name) for name in names) for row in self._rows.get(table.name, [])]
+        return spark.createDataFrame(rows, table.ddl)
+
+
+def test_where_nobody_is_left_capacity_is_what_each_broker_name_had_when_it_went(spark: SparkSession):
+    row = {
+        "topic": "t",
+        "read_queue_nums": 4,
+        "write_queue_nums": 8,
+        "valid_from": 1,
+        "valid_to_day": "2026-03-01",
+    }
+    tables = FewTables(
+        topic_route=[
+            {**row, "namesrv": "ns-1", "broker_name": "b0", "valid_to": 50, "topic": "gone before"},
+            {**row, "namesrv": "ns-1", "broker_name": "b0", "valid_to": 100},
+            {**row, "namesrv": "ns-1", "broker_name": "b0", "valid_to": 100, "topic": "u"},
+            {**row, "namesrv": "ns-2", "broker_name": "b0", "valid_to": 90},
+            {**row, "namesrv": "ns-1", "broker_name": "b1", "valid_to": 70, "valid_to_day": "2026-03-02"},
+        ],
+        broker_group_history=[
+            {"namesrv": "ns-1", "broker_name": "b0", "cluster": "before", "valid_from": 1},
+            {"namesrv": "ns-1", "broker_name": "b0", "cluster": "c", "valid_from": 2},
+        ],
+    )
+    b0 = {
+        "cluster": "c",
+        "broker_name": "b0",
+        "topics": 2,
+        "read_queues": 8,
+        "write_queues": 16,
+        "until": 100,
+    }
+    b1 = {"cluster": None, "broker_name": "b1", "topics": 1, "read_queues": 4, "write_queues": 8, "until": 70}
+    for last_day, wanted in ((None, [b0, b1]), ("2026-03-01", [b0])):
+        found = collect_report(spark, tables, ReportQuery(["capacity"], None, last_day))
+        assert found.sections[0].rows == wanted
 
 
 @pytest.mark.skipif(

@@ -59,6 +59,7 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
             {"day": "2026-03-01", "cluster": "c", "write_queues": 8, "frame_used": None},
             {"day": "2026-03-02", "cluster": "c", "write_queues": 24, "frame_used": 0.25},
         ],
+        "last_held": [],
         "changes": [change, {**change, "seq": 8, "cause": None, "topic": None, "kind": "server", "action": "started"}],
         "changes_by_hour": [
             {"hour": START, "cause": f"cause {number}", "items": 10 - number} for number in range(8)

@@ -7,6 +7,7 @@ from namekeeper.pipeline.gold_histories import DRIFTS, HISTORIES, TIMELINE
 from namekeeper.pipeline.gold_tables import BY_DAY, GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table
+from namekeeper.pipeline.units import unit_of
 
 __all__ = ["render_reference"]
 
@@ -19,12 +20,17 @@ a test compares. -->
 `namekeeper pipeline run` makes them from journals. Facts are what the journals say, row by row;
 gold is made from the facts by SQL and says what was when.
 
-How to read them: [ask your own question](../howto/ask-your-own-question.md).
+How to read them: [ask your own question](../howto/ask-your-own-question.md). What the records say of
+which facts are made: [the journal](journal.md).
 
 ## What holds for all of them
 
 - **Times** are milliseconds since 1970 as bigint. An interval begins at `valid_from` and ends
   before `valid_to`.
+- **Units.** `ms` is a duration, `ms since 1970` an instant, `how many` a count, and a `number` names
+  something: it can't be added.
+- **Nothing is said twice.** A fact that a later segment repeats is there once; `load_id` says which
+  run brought it.
 - **Order.** The records of a name server are in the order (boot, place, seq), never by `ts`: a
   clock can be set back. *Effective* ms are the smallest `ts` of a record and of all later ones in
   this order, so they never run backwards. What is told in the time that a step back hides has no
@@ -91,10 +97,10 @@ def _section(table: Table) -> Iterable[str]:
     yield ""
     yield f"A row is {table.grain}" + (f"; its key is {key}." if key else "; rows have no key.")
     yield ""
-    yield "| column | type | meaning |"
-    yield "| --- | --- | --- |"
+    yield "| column | type | unit | meaning |"
+    yield "| --- | --- | --- | --- |"
     for column in table.columns:
-        yield f"| `{column.name}` | `{column.type}` | {_cell(column.meaning)} |"
+        yield f"| `{column.name}` | `{column.type}` | {unit_of(column)} | {_cell(column.meaning)} |"
 
 
 def _cell(text: str) -> str:

@@ -4,56 +4,14 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
-from namekeeper.pipeline.report_times import shown_duration, shown_share, shown_time
+from namekeeper.pipeline.report_times import shown_count, shown_duration, shown_share, shown_time
+from namekeeper.pipeline.report_values import AT_MOST, SHOWN, Column, Report, Row, Rows, Section
 
-__all__ = ["AT_MOST", "LANES", "SECTIONS", "SHOWN", "Column", "Report", "Row", "Section", "make_report"]
+__all__ = ["SECTIONS", "make_report"]
 
-Row = Mapping[str, Any]
-Rows = Mapping[str, Sequence[Row]]
-"""What was asked for -> rows; see `report_query`."""
-
-SHOWN = 200
-"""Rows of a section that are shown at most; the tables have all."""
-AT_MOST = 20_000
-"""Rows that are asked for at most."""
-LANES = 40
-"""Brokers, or things that name servers disagree about, that a plot has room for."""
-
-
-class Column(NamedTuple):
-    """A column of a section's table."""
-
-    name: str
-    title: str
-    show: Callable[[Any, str], str] = lambda value, _zone: "" if value is None else str(value)
-    """Value and time zone to text."""
-    is_number: bool = False
-
-
-class Section(NamedTuple):
-    """A section: some sentences, a table, and what its plot shows."""
-
-    name: str
-    title: str
-    summary: Sequence[str]
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    total: int
-    """Rows there are; of these the first ones are in `rows`."""
-    plot: Sequence[Row] = ()
-
-
-class Report(NamedTuple):
-    """A report."""
-
-    zone: str
-    days: tuple[str, str] | None
-    """The first and the last day of which something is known; None: there is nothing."""
-    name_servers: Sequence[Row]
-    """Up to when each is known, and how much of it is unknown."""
-    sections: Sequence[Section]
+DAYS_OF_GROWTH = 2
+"""A plot of growth needs as many."""
 
 
 def make_report(
@@ -100,7 +58,7 @@ def _availability(rows: Rows) -> Section:
     brokers = rows["availability"]
     outages = sum(row["outages"] for row in brokers)
     worst = [row for row in brokers if row["availability"] is not None and row["down_ms"]]
-    summary = [f"{_count(brokers)} brokers, {outages} outages."]
+    summary = [f"{_count(brokers, 'broker')}, {shown_count(outages, 'outage')}."]
     if worst:
         summary.append(
             f"The least available was {_broker(worst[0])}: {shown_share(worst[0]['availability'])},"
@@ -130,29 +88,34 @@ def _topics(rows: Rows) -> Section:
         Column("no_route_ms", "no route", lambda value, _: shown_duration(value), is_number=True),
         Column("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
     )
-    summary = [f"{_count(topics, SHOWN)} topics could not be written to for some time."]
+    summary = [f"{_count(topics, 'topic', SHOWN)} could not be written to for some time."]
     return Section("topics", "Topics without a writable queue", summary, columns, topics, len(topics))
 
 
 def _flaps(rows: Rows) -> Section:
-    hours = rows["flaps"]
+    """A row is a broker in an hour, so hours are counted apart."""
+    turned = rows["flaps"]
     columns = (
         Column("hour", "hour", shown_time),
         *_BROKER_COLUMNS,
         Column("outages", "outages", is_number=True),
         Column("sessions_ended", "sessions ended", is_number=True),
     )
-    brokers = {(row["cluster"], row["broker_name"], row["broker_id"]) for row in hours}
+    brokers = {(row["cluster"], row["broker_name"], row["broker_id"]) for row in turned}
+    hours = {row["hour"] for row in turned}
+    outages, ended = (sum(row[name] for row in turned) for name in ("outages", "sessions_ended"))
+    at_least = "At least " if len(turned) >= AT_MOST else ""
     summary = [
-        f"{len(brokers)} brokers went in {_count(hours)} hours; sessions are counted over all name servers."
+        f"{at_least}{shown_count(len(brokers), 'broker')} went, in {shown_count(len(hours), 'clock hour')}.",
+        f"{shown_count(outages, 'outage')}, {shown_count(ended, 'ended session')} over all name servers.",
     ]
-    return Section("flaps", "Brokers that come and go", summary, columns, hours[:SHOWN], len(hours), hours)
+    return Section("flaps", "Brokers that come and go", summary, columns, turned[:SHOWN], len(turned), turned)
 
 
 def _drift(rows: Rows) -> Section:
     found = rows["drift"]
     longest = max(found, key=lambda row: row["valid_to"] - row["valid_from"], default=None)
-    summary = [f"{_count(found)} differences of 5 seconds or more between name servers."]
+    summary = [f"{_count(found, 'difference')} of 5 seconds or more between name servers."]
     if longest is not None:
         span = shown_duration(longest["valid_to"] - longest["valid_from"])
         summary.append(f"The longest, about {_subject(longest)}, held for {span}.")
@@ -181,26 +144,37 @@ def _drift(rows: Rows) -> Section:
 
 def _capacity(rows: Rows) -> Section:
     newest = rows["capacity"]
-    summary = ["Nothing is known."]
-    if newest:
-        topics = sum(row["topics"] for row in newest)
-        queues = sum(row["write_queues"] for row in newest)
-        day, names = newest[0]["day"], len(newest)
-        summary = [f"{topics} topic rows and {queues} queues to write to on {names} broker names on {day}."]
+    if not newest:
+        return _last_held(rows["last_held"])
+    topics = sum(row["topics"] for row in newest)
+    queues = sum(row["write_queues"] for row in newest)
+    names = shown_count(len(newest), "broker name")
+    summary = [
+        f"{names} on {newest[0]['day']}, at its end or when it was last known:",
+        f"{shown_count(topics, 'topic row')}, {shown_count(queues, 'queue')} to write to.",
+    ]
     largest = max((row["frame_used"] or 0 for row in newest), default=0)
     if largest:
         summary.append(f"The largest registration fills {shown_share(largest)} of a frame of 16 MiB.")
+    by_day = rows["capacity_by_day"]
+    if len({row["day"] for row in by_day}) < DAYS_OF_GROWTH:
+        summary.append("How it grows is drawn when a second day is known.")
+        by_day = ()
     columns = (
-        Column("cluster", "cluster"),
-        Column("broker_name", "broker name"),
-        Column("topics", "topics", is_number=True),
-        Column("read_queues", "read queues", is_number=True),
-        Column("write_queues", "write queues", is_number=True),
+        *_HELD_COLUMNS,
         Column("body_bytes", "registration bytes", is_number=True),
         Column("frame_used", "of a frame", lambda value, _: shown_share(value), is_number=True),
     )
-    plot = rows["capacity_by_day"]
-    return Section("capacity", "Capacity", summary, columns, newest[:SHOWN], len(newest), plot)
+    return Section("capacity", _CAPACITY, summary, columns, newest[:SHOWN], len(newest), by_day)
+
+
+def _last_held(names: Sequence[Row]) -> Section:
+    """Of days at whose ends nobody was registered: what each broker name had when it went."""
+    summary = ["A day has the numbers of its end, or of when it was last known. Nobody was registered then."]
+    if names:
+        summary.append("What each broker name had when it was last there:")
+    columns = (*_HELD_COLUMNS, Column("until", "until", shown_time))
+    return Section("capacity", _CAPACITY, summary, columns, names[:SHOWN], len(names))
 
 
 def _changes(rows: Rows) -> Section:
@@ -218,7 +192,9 @@ def _changes(rows: Rows) -> Section:
         Column("detail", "detail"),
     )
     total = sum(row["items"] for row in by_hour)
-    summary = [f"{total} rows were changed; the newest {len(found)} records are listed."]
+    verb = "was" if total == 1 else "were"
+    listed = f"the newest {len(found)} records are" if len(found) > 1 else "the newest record is"
+    summary = [f"{shown_count(total, 'row')} {verb} changed{f'; {listed} listed' if found else ''}."]
     return Section("changes", "Changes", summary, columns, found[:SHOWN], total, by_hour)
 
 
@@ -237,14 +213,15 @@ def _unknown_topics(rows: Rows) -> Section:
         Column("first_minute", "first", shown_time),
         Column("last_minute", "last", shown_time),
     )
-    summary = [f"Clients asked {sum(row['lookups'] for row in found)} times for topics that had no route."]
+    lookups = sum(row["lookups"] for row in found)
+    summary = [f"Clients asked {shown_count(lookups, 'time')} for topics that had no route."]
     title = "Topics without a route that were asked for"
     return Section("unknown-topics", title, summary, columns, listed[:SHOWN], len(found), listed)
 
 
-def _count(rows: Sequence[Row], limit: int = AT_MOST) -> str:
+def _count(rows: Sequence[Row], noun: str, limit: int = AT_MOST) -> str:
     """How many rows there are, as far as they were asked for."""
-    return f"at least {limit}" if len(rows) >= limit else str(len(rows))
+    return f"at least {limit} {noun}s" if len(rows) >= limit else shown_count(len(rows), noun)
 
 
 def _broker(row: Row) -> str:
@@ -262,6 +239,14 @@ _BROKER_COLUMNS = (
     Column("broker_name", "broker name"),
     Column("broker_id", "id", is_number=True),
 )
+_HELD_COLUMNS = (
+    Column("cluster", "cluster"),
+    Column("broker_name", "broker name"),
+    Column("topics", "topics", is_number=True),
+    Column("read_queues", "read queues", is_number=True),
+    Column("write_queues", "write queues", is_number=True),
+)
+_CAPACITY = "Capacity"
 _MAKERS: Mapping[str, Callable[[Rows], Section]] = {
     "availability": _availability,
     "topics": _topics,

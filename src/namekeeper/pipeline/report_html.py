@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.report import Report
 from namekeeper.pipeline.report_text import printable
 from namekeeper.pipeline.report_times import shown_duration, shown_time
+from namekeeper.pipeline.report_values import Report
 
 __all__ = ["render_html"]
 

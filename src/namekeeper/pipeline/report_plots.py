@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from io import StringIO
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -15,9 +15,9 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from namekeeper.pipeline.report import LANES, Section
 from namekeeper.pipeline.report_text import printable
-from namekeeper.pipeline.report_times import shown_duration
+from namekeeper.pipeline.report_times import shown_count, shown_duration
+from namekeeper.pipeline.report_values import LANES, Section
 
 __all__ = ["Plot", "plot_of"]
 
@@ -26,6 +26,13 @@ Row = Mapping[str, Any]
 KINDS = 6
 """Causes, or clusters, that have a colour of their own."""
 LABEL = 44
+_TICKS = {
+    "formats": ["%Y", "%b", "%d", "%H:%M", "%H:%M", "%H:%M:%S.%f"],
+    "zero_formats": ["", "%Y", "%b", "%b-%d", "%H:%M", "%H:%M:%S"],
+    "offset_formats": ["", "%Y", "%Y-%b", "%Y-%b-%d", "%Y-%b-%d", "%Y-%b-%d"],
+}
+"""Of ticks that are years, months ... seconds apart: usual ones, those where the larger unit begins, and the
+rest, written once below the axis. Zeros at the end of a second are left out."""
 
 _INK, _GRID = "#010203", "#040506"
 _UP, _DOWN, _UNKNOWN = "#070809", "#0a0b0c", "#0d0e0f"
@@ -106,7 +113,8 @@ def _timeline(rows: Sequence[Row], zone: ZoneInfo) -> Drawn:
     _legend(axes, colours.items())
     down = sum(_ms(some, "down") for some in lanes.values())
     more = f" The {LANES} least available of them are drawn." if len(worst) > LANES else ""
-    text = f"Timeline of {len(lanes)} brokers: up, down or unknown; in all {shown_duration(down)} down."
+    brokers = shown_count(len(lanes), "broker")
+    text = f"Timeline of {brokers}: up, down or unknown; in all {shown_duration(down)} down."
     return figure, text + more
 
 
@@ -125,6 +133,7 @@ def _flaps(rows: Sequence[Row], zone: ZoneInfo) -> Drawn:
     )
     axes.set_ylabel("sessions ended in an hour")
     _time_axis(axes, zone)
+    _whole_days(axes, hours, zone)
     return figure, f"Sessions of brokers that ended, by hour: at most {max(hours.values())} in one hour."
 
 
@@ -141,10 +150,8 @@ def _drift(rows: Sequence[Row], zone: ZoneInfo) -> Drawn:
         _bars(axes, place, lanes[lane], colour, zone)
     _time_axis(axes, zone)
     _legend(axes, colours.items())
-    return (
-        figure,
-        f"When name servers disagreed: {len(rows)} intervals about {len(lanes)} brokers and topics.",
-    )
+    intervals, subjects = shown_count(len(rows), "interval"), shown_count(len(lanes), "subject")
+    return figure, f"When name servers disagreed: {intervals} about {subjects}."
 
 
 def _capacity(rows: Sequence[Row], zone: ZoneInfo) -> Drawn:
@@ -204,8 +211,9 @@ def _changes(rows: Sequence[Row], zone: ZoneInfo) -> Drawn:
         )
         below = _added((below, hours))
     axes.set_ylabel("rows changed in an hour")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=KINDS, fontsize=9)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=KINDS // 2, fontsize=9)
     _time_axis(axes, zone)
+    _whole_days(axes, below, zone)
     most = max(below, key=lambda hour: below[hour])
     when = _at(most, zone).strftime("%Y-%m-%d %H:%M")
     return (
@@ -250,9 +258,16 @@ def _time_axis(axes: Axes, zone: ZoneInfo) -> None:
     locator = AutoDateLocator(tz=zone)  # type: ignore[no-untyped-call]
     axes.xaxis_date(tz=zone)
     axes.xaxis.set_major_locator(locator)
-    formatter = ConciseDateFormatter(locator, tz=zone)  # type: ignore[no-untyped-call]
+    formatter = ConciseDateFormatter(locator, tz=zone, **_TICKS)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_formatter(formatter)
     axes.margins(x=0.01)
+
+
+def _whole_days(axes: Axes, hours: Iterable[int], zone: ZoneInfo) -> None:
+    """Let the axis be of whole days, so that the only hour of a day looks like an hour."""
+    days = [_at(hour, zone).replace(hour=0, minute=0) for hour in hours]
+    end = max(days) + timedelta(days=1, minutes=-1)  # the day after has no tick
+    axes.set_xlim(date2num(min(days)), date2num(end))  # type: ignore[no-untyped-call]
 
 
 def _legend(axes: Axes, colours: Iterable[tuple[str, str]]) -> None:

@@ -8,7 +8,8 @@ from pyspark.sql import functions as fn
 
 from namekeeper.pipeline import answers_daily
 from namekeeper.pipeline.answers import table
-from namekeeper.pipeline.report import AT_MOST, LANES, SHOWN, Report, Row, make_report
+from namekeeper.pipeline.report import make_report
+from namekeeper.pipeline.report_values import AT_MOST, LANES, SHOWN, Report, Row
 from namekeeper.pipeline.store import TableReader
 
 __all__ = ["ReportQuery", "collect_report"]
@@ -18,7 +19,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "topics": ("topics",),
     "flaps": ("flaps",),
     "drift": ("drift",),
-    "capacity": ("capacity", "capacity_by_day"),
+    "capacity": ("capacity", "capacity_by_day", "last_held"),
     "changes": ("changes", "changes_by_hour"),
     "unknown-topics": ("unknown_topics",),
 }
@@ -71,6 +72,9 @@ class _Asking:
 
     def ask(self, name: str) -> None:
         """Answer one question."""
+        if name == "last_held" and self.found["capacity"]:
+            self.found[name] = []  # days have numbers of their own
+            return
         limit = SHOWN if name in {"topics", "changes"} else AT_MOST
         rows: DataFrame = getattr(self, f"_{name}")()
         self.found[name] = [row.asDict(recursive=True) for row in rows.limit(limit).collect()]
@@ -110,6 +114,24 @@ class _Asking:
         )
         return sums.orderBy("day", "cluster")
 
+    def _last_held(self) -> DataFrame:
+        """What each broker name had when it was last there, at the name server that kept it longest."""
+        held = self._of_days("topic_route", "valid_to_day").where(fn.col("valid_to").isNotNull())
+        sums = held.groupBy("namesrv", "broker_name", fn.col("valid_to").alias("until")).agg(
+            fn.count("*").alias("topics"),
+            fn.sum("read_queue_nums").alias("read_queues"),
+            fn.sum("write_queue_nums").alias("write_queues"),
+        )
+        counted = ("topics", "read_queues", "write_queues")
+        last = sums.groupBy("broker_name").agg(
+            fn.max("until").alias("until"), *(fn.max_by(name, "until").alias(name) for name in counted)
+        )
+        groups = table(self._spark, self._tables, "broker_group_history").groupBy("broker_name")
+        clusters = groups.agg(fn.max_by("cluster", "valid_from").alias("cluster"))
+        return last.join(clusters, "broker_name", how="left").orderBy(
+            fn.desc("write_queues"), "cluster", "broker_name"
+        )
+
     def _changes(self) -> DataFrame:
         return answers_daily.changes(self._spark, self._tables, *self._days)
 
@@ -122,8 +144,8 @@ class _Asking:
     def _unknown_topics(self) -> DataFrame:
         return answers_daily.unknown_topics(self._spark, self._tables, *self._days)
 
-    def _of_days(self, name: str) -> DataFrame:
+    def _of_days(self, name: str, day: str = "day") -> DataFrame:
         first, last = self._days
         rows = table(self._spark, self._tables, name)
-        rows = rows if first is None else rows.where(fn.col("day") >= first)
-        return rows if last is None else rows.where(fn.col("day") <= last)
+        rows = rows if first is None else rows.where(fn.col(day) >= first)
+        return rows if last is None else rows.where(fn.col(day) <= last)

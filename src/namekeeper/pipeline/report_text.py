@@ -4,8 +4,8 @@ import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from namekeeper.pipeline.report import Column, Report, Section
-from namekeeper.pipeline.report_times import shown_duration, shown_time
+from namekeeper.pipeline.report_times import shown_count, shown_duration, shown_time
+from namekeeper.pipeline.report_values import Column, Report, Section
 
 __all__ = ["printable", "render_json", "render_text"]
 
@@ -47,7 +47,7 @@ def _lines(report: Report) -> Iterator[str]:
     for server in report.name_servers:
         known = f"{server['namesrv']}: known up to {shown_time(server['knows_up_to'], report.zone)}"
         unknown = f", {shown_duration(server['unknown_ms'])} unknown" if server["unknown_ms"] else ""
-        losses = f", {server['losses']} losses of records" if server["losses"] else ""
+        losses = f", {shown_count(server['losses'], 'hole')} in its records" if server["losses"] else ""
         yield f"  {printable(known)}{unknown}{losses}"
     for section in report.sections:
         yield ""

@@ -1,18 +1,19 @@
-"""Times, durations and shares as people read them."""
+"""Times, durations, shares and counts as people read them."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-__all__ = ["shown_duration", "shown_share", "shown_time"]
+__all__ = ["shown_count", "shown_duration", "shown_share", "shown_time"]
 
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
 
 
 def shown_time(ms: int | None, zone: str) -> str:
-    """An instant in a zone, with its distance from UTC; nothing for none."""
+    """An instant in a zone, with its distance from UTC, or Z; nothing for none."""
     if ms is None:
         return ""
-    return datetime.fromtimestamp(ms / 1_000, ZoneInfo(zone)).isoformat(sep=" ", timespec="seconds")
+    text = datetime.fromtimestamp(ms / 1_000, ZoneInfo(zone)).isoformat(sep=" ", timespec="seconds")
+    return text.replace("+00:00", "Z")
 
 
 def shown_duration(ms: int | None) -> str:
@@ -36,3 +37,8 @@ def shown_share(share: float | None) -> str:
     percent = share * 100
     text = f"{percent:.3f}"
     return f"{'99.999' if text == '100.000' and share < 1 else text} %"
+
+
+def shown_count(count: int, noun: str) -> str:
+    """How many of what; the noun is one that takes an s."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

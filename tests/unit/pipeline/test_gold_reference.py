@@ -5,6 +5,7 @@ from pathlib import Path
 from namekeeper.pipeline.gold_reference import render_reference
 from namekeeper.pipeline.gold_tables import GOLD
 from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.units import unit_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "warehouse.md"
 
@@ -22,4 +23,8 @@ def test_every_table_has_a_section_with_every_column():
         section = sections[table.name]
         assert table.grain in section
         for column in table.columns:
-            assert f"| `{column.name}` | `{column.type}` |" in section
+            meaning = column.meaning.replace("|", "\\|")
+            row = f"| `{column.name}` | `{column.type}` | {unit_of(column)} | {meaning} |"
+            assert row in section.splitlines()
+        key = ", ".join(f"`{name}`" for name in table.key)
+        assert (f"its key is {key}." if key else "rows have no key.") in section

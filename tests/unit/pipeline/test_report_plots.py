@@ -23,7 +23,7 @@ def plot(name, rows=ROWS):
     [
         ("availability", "Timeline of 2 brokers: up, down or unknown; in all 1 h down."),
         ("flaps", "at most 5 in one hour"),
-        ("drift", "2 intervals about 2 brokers and topics"),
+        ("drift", "2 intervals about 2 subjects."),
         (
             "capacity",
             "8 on 2026-03-01, 24 on 2026-03-02; below it the largest registration, 25.00 % of a frame",
@@ -67,3 +67,15 @@ def test_the_least_available_are_drawn_if_there_are_many():
 def test_sections_without_a_plot_have_none():
     assert plot("topics") is None
     assert plot("flaps", {**ROWS, "flaps": []}) is None
+
+
+def test_the_only_hour_of_a_day_is_drawn_as_an_hour_of_a_day():
+    for name in ("flaps", "changes"):
+        ticks = re.findall(r">(\d\d:\d\d)<", plot(name).svg)
+        assert {"06:00", "12:00", "18:00"} <= set(ticks), name
+        assert ">2026-Mar-01<" in plot(name).svg, "the day that it is about"
+
+
+def test_ticks_of_seconds_say_the_minute():
+    states = [{**ROWS["states"][0], "valid_to": START + 40_000}]
+    assert ">00:00:10<" in plot("availability", {**ROWS, "states": states}).svg

@@ -25,7 +25,7 @@ def test_columns_are_aligned_also_under_wide_characters():
 
 def test_it_says_what_is_known_and_what_is_not():
     text = render_text(REPORT)
-    assert "ns-1: known up to 2026-03-02 06:00:00+00:00, 1 h unknown, 1 losses of records" in text
+    assert "ns-1: known up to 2026-03-02 06:00:00Z, 1 h unknown, 1 hole in its records" in text
     assert (
         render_text(make_report("UTC", SECTIONS, {name: [] for name in report_rows()}))
         == "Nothing is known yet.\n"

@@ -2,11 +2,12 @@
 
 import pytest
 
-from namekeeper.pipeline.report_times import shown_duration, shown_share, shown_time
+from namekeeper.pipeline.report_times import shown_count, shown_duration, shown_share, shown_time
 
 
 def test_an_instant_has_its_zone():
     assert shown_time(1_772_323_200_000, "Europe/Berlin") == "2026-03-01 01:00:00+01:00"
+    assert shown_time(1_772_323_200_000, "UTC") == "2026-03-01 00:00:00Z"
     assert shown_time(None, "UTC") == ""
 
 
@@ -32,3 +33,7 @@ def test_a_duration_has_its_two_largest_units(ms, text):
 )
 def test_less_than_all_is_never_shown_as_all(share, text):
     assert shown_share(share) == text
+
+
+def test_one_is_one_and_others_are_many():
+    assert [shown_count(count, "hour") for count in (0, 1, 2)] == ["0 hours", "1 hour", "2 hours"]

@@ -12,7 +12,7 @@ from namekeeper.cli.failure import Refused
 from namekeeper.cli.spark import refusals, session_of, session_options, shown_steps
 
 if TYPE_CHECKING:
-    from namekeeper.pipeline.report import Report
+    from namekeeper.pipeline.report_values import Report
 
 __all__ = ["report"]
 
