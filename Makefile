@@ -61,12 +61,16 @@ fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
 
 mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tests.mutants.sql
 
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders
 	$(BIN)/python -m benchmarks.load $(ARGS)
 
-bench-quick: $(VENV)/.test ## a smoke run of the same, in a minute
+bench-quick: $(VENV)/.test ## a smoke run of every bench, in some minutes
 	$(BIN)/python -m benchmarks.load --quick --results build/bench-quick
+	$(BIN)/python -m benchmarks.client --quick
+	$(BIN)/python -m benchmarks.broker --quick
+	$(BIN)/python -m benchmarks.pipeline --millions 0.3 --bases 1 --segments 1000
 
 bench-pipeline: $(VENV)/.test ## the pipeline beside Spark's bare parse-and-write and DuckDB
 	$(BIN)/python -m benchmarks.pipeline $(ARGS)
