@@ -126,8 +126,8 @@ SQL_MUTANTS = (
     SqlMutant(
         "empty-piece-between-neighbours",
         "merge",
-        "o.valid_from < u.to_ts AND",
-        "o.valid_from <= u.to_ts AND",
+        "  WHERE counts\n",
+        "",
         "what holds for no time separates nothing",
     ),
     SqlMutant(

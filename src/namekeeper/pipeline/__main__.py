@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     request = Request(
         given.journal, given.warehouse, given.report_time_zone,
-        dict(part.split("=", 1) for part in given.take),
+        dict(part.split("=", 1) for part in given.take), given.tables,
     )  # fmt: skip
     steps: list[str] = []
 
@@ -45,6 +45,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("namekeeper-pipeline", description="Journals of name servers to tables.")
     parser.add_argument("--journal", action="append", required=True, help="URI of a folder with segments")
     parser.add_argument("--warehouse", required=True, help="URI of the warehouse")
+    parser.add_argument(
+        "--tables", metavar="FORMAT:CATALOG.NAMESPACE", help="tables of a new one in a catalog"
+    )
     parser.add_argument("--report-time-zone", help="zone that defines a day, for a new warehouse")
     parser.add_argument(
         "--take", action="append", default=[], metavar="NAMESRV=UUID8", type=_choice,

@@ -14,9 +14,9 @@ from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.folder import open_folder
 from namekeeper.pipeline.gold_plan import FOREVER
 from namekeeper.pipeline.gold_tables import GOLD
-from namekeeper.pipeline.parquet_store import ParquetStore
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store import TableReader
+from namekeeper.pipeline.stores import open_store
 
 __all__ = [
     "Evidence",
@@ -70,7 +70,7 @@ def open_warehouse(uri: str) -> TableReader:
     Raises:
         WarehouseError: There is no warehouse.
     """
-    return ParquetStore(open_folder(uri)).reader()
+    return open_store(open_folder(uri)).reader()
 
 
 def table(spark: SparkSession, warehouse: Warehouse, name: str) -> DataFrame:

@@ -118,7 +118,8 @@ def _warehouse(uri: str) -> Finding:
             pass
     except PipelineError as error:
         return Finding(what, "can't be used", str(error))
-    return Finding(what, f"as run {manifest.number} left it, days of {manifest.report_time_zone}")
+    tables = f", tables in {manifest.catalog.place}" if manifest.catalog else ""
+    return Finding(what, f"as run {manifest.number} left it, days of {manifest.report_time_zone}{tables}")
 
 
 def _spark(start: Callable[[], object]) -> Finding:

@@ -66,6 +66,7 @@ def merge_sql(history: History) -> str:
     """The query that joins what was computed with what is left of the rows of before."""
     own = (*history.scope, *history.key, *history.values)
     same = (f"AND lag(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values)
+    same_next = (f"AND lead(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values)
     return sql_text("merge").format(
         table=history.table.name,
         columns=_list((*own, "valid_from", "valid_to", *history.began, *history.ends)),
@@ -76,6 +77,8 @@ def merge_sql(history: History) -> str:
         ends=_list(history.ends),
         ends_o=_list(history.ends, "o."),
         outside=history.outside,
+        began_before=_began_before(history),
+        next_values="\n        ".join(same_next),
         scope_u=_same_scope(history, "u"),
         key=_list((*history.scope, *history.key)),
         same_values="\n        ".join(same),
@@ -112,6 +115,13 @@ def renewed_sql(history: History) -> str:
 
 def _same_scope(history: History, alias: str) -> str:
     return "".join(f"{alias}.`{name}` = o.`{name}` AND" for name in history.scope)
+
+
+def _began_before(history: History) -> str:
+    """Whether what began a row was told before the work; what compares name servers has no place."""
+    if "from_seq" not in history.began:
+        return "true"
+    return "(o.from_boot < u.to_boot OR (o.from_boot = u.to_boot AND o.from_seq < u.to_seq))"
 
 
 def _began_outside(name: str) -> str:

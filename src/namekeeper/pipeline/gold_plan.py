@@ -66,6 +66,9 @@ class Outside(NamedTuple):
     to_ts: int
     from_boot: int | None
     from_seq: int | None
+    to_boot: int | None
+    to_seq: int | None
+    """Place at which the next range begins; None: there is none."""
 
 
 class Day(NamedTuple):
@@ -116,12 +119,25 @@ def outside(ranges: Sequence[Range]) -> list[Outside]:
     for range_ in ranges:
         of_server.setdefault(range_.namesrv, []).append(range_)
     for namesrv, some in of_server.items():
-        if some[0].from_ts > BEGINNING:
-            found.append(Outside(namesrv, BEGINNING, some[0].from_ts, None, None))
+        first, last = some[0], some[-1]
+        if first.from_ts > BEGINNING:
+            found.append(
+                Outside(namesrv, BEGINNING, first.from_ts, None, None, first.from_boot, first.from_place)
+            )
         for one, other in pairwise(some):
-            found.append(Outside(namesrv, one.to_ts, other.from_ts, one.to_boot, one.to_place))
-        if some[-1].to_ts < FOREVER:
-            found.append(Outside(namesrv, some[-1].to_ts, FOREVER, some[-1].to_boot, some[-1].to_place))
+            found.append(
+                Outside(
+                    namesrv,
+                    one.to_ts,
+                    other.from_ts,
+                    one.to_boot,
+                    one.to_place,
+                    other.from_boot,
+                    other.from_place,
+                )
+            )
+        if last.to_ts < FOREVER:
+            found.append(Outside(namesrv, last.to_ts, FOREVER, last.to_boot, last.to_place, None, None))
     return found
 
 

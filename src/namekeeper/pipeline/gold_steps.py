@@ -49,7 +49,10 @@ _RANGE_DDL = (
     "namesrv string, range_id bigint, from_boot bigint, from_place bigint, from_ts bigint, to_boot bigint,"
     " to_place bigint, to_ts bigint"
 )
-_OUTSIDE_DDL = "namesrv string, from_ts bigint, to_ts bigint, from_boot bigint, from_seq bigint"
+_OUTSIDE_DDL = (
+    "namesrv string, from_ts bigint, to_ts bigint, from_boot bigint, from_seq bigint, to_boot bigint,"
+    " to_seq bigint"
+)
 _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
 

@@ -51,7 +51,7 @@ class SparkViews(Views):
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a small table of values."""
         # From an Arrow table Spark makes a relation whose size it knows: joins with it are broadcast.
-        self.view(name, self.spark.createDataFrame(_arrow_table(ddl, rows)))
+        self.view(name, self.spark.createDataFrame(_arrow_table(ddl, rows), ddl))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a small table."""

@@ -79,6 +79,11 @@ class Ledger(NamedTuple):
     refused: Collection[tuple[str, str]] = frozenset()
     """Journals, (namesrv, uuid8), that the user has said are not to be taken."""
 
+    @property
+    def records(self) -> int:
+        """How many records are in."""
+        return sum(last - first + 1 for life in self.lives.values() for first, last in life.ranges)
+
     def new(self, segments: Iterable[Segment], sized: Callable[[Segment], Segment]) -> list[Segment]:
         """Segments that hold something that is not in, in order, without those that others of them cover.
 

@@ -16,6 +16,7 @@ from namekeeper.pipeline.folder import Folder
 __all__ = [
     "LAYOUT",
     "MANIFESTS",
+    "Catalog",
     "Manifest",
     "Part",
     "commit_manifest",
@@ -43,6 +44,24 @@ class Part(NamedTuple):
     """Value of the column that the table is partitioned by, if it is."""
 
 
+class Catalog(NamedTuple):
+    """A namespace of a catalog of Spark's that has the tables of a warehouse."""
+
+    format: str
+    """`iceberg` or `delta`."""
+    namespace: str
+    """With the name of the catalog before it, as in `nk.namekeeper`."""
+    mark: str
+    """Of the warehouse; each of its tables has it as a property."""
+    versions: Mapping[str, int] = {}
+    """Name of a table -> which version of it is valid, as its format counts them."""
+
+    @property
+    def place(self) -> str:
+        """As people write it."""
+        return f"{self.format}:{self.namespace}"
+
+
 class Manifest(NamedTuple):
     """The warehouse as one run left it."""
 
@@ -54,11 +73,18 @@ class Manifest(NamedTuple):
     ledger: str
     """Path of the file that says which segments are in; empty: none yet."""
     tables: Mapping[str, Sequence[Part]]
+    """Of a warehouse of files."""
+    catalog: Catalog | None = None
+    """Where the tables are, if they are not files of the warehouse."""
 
     def to_json(self) -> bytes:
         """As it is written."""
         tables = {name: [list(part) for part in parts] for name, parts in sorted(self.tables.items())}
         members = {"layout": LAYOUT, **self._asdict(), "tables": tables}
+        if self.catalog is None:
+            del members["catalog"]
+        else:
+            members["catalog"] = self.catalog._asdict()
         return json.dumps(members, separators=(",", ":")).encode() + b"\n"
 
     @classmethod
@@ -81,7 +107,8 @@ class Manifest(NamedTuple):
             raise WarehouseError(_other_layout(where, layout))
         try:
             tables = {name: tuple(Part(*part) for part in parts) for name, parts in members["tables"].items()}
-            return cls(**{**members, "tables": tables})
+            catalog = Catalog(**members["catalog"]) if "catalog" in members else None
+            return cls(**{**members, "tables": tables, "catalog": catalog})
         except (TypeError, KeyError, AttributeError) as error:
             raise _damaged(where) from error
 

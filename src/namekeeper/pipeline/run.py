@@ -1,6 +1,7 @@
 """One run: list, subtract what is in, ingest, make gold, commit; or find at once that nothing is new."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -9,21 +10,23 @@ from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.folder import Folder, open_folder
 from namekeeper.pipeline.ledger import Ledger
 from namekeeper.pipeline.lock import hold
-from namekeeper.pipeline.manifest import newest_manifest
-from namekeeper.pipeline.parquet_store import ParquetStore
 from namekeeper.pipeline.segments import Listing, Segment, list_segments
+from namekeeper.pipeline.stores import Store, open_or_make_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from namekeeper.pipeline.ingest import Ingested, Progress
 
-__all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Outcome", "Request", "run_once"]
+__all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Outcome", "Request", "is_little", "run_once"]
 
 MAX_BATCH_SEGMENTS = 10_000
 """More than this, or ..."""
 MAX_BATCH_BYTES = 4 << 30
 """... more bytes than this, are taken in several loads, each of them committed."""
+LITTLE_RECORDS = 20_000
+LITTLE_BYTES = 8 << 20
+"""Up to so many records in a warehouse, and so many bytes that are new, Spark is told that it is little."""
 
 
 class Request(NamedTuple):
@@ -37,6 +40,8 @@ class Request(NamedTuple):
     """Zone that defines a day; None: that of the warehouse, UTC for a new one."""
     take: Mapping[str, str] = {}
     """Name server -> digits of the UUID of its right journal, where two overlap."""
+    tables: str | None = None
+    """Place of the tables, `iceberg:nk.namekeeper`; None: as the warehouse is, files for a new one."""
 
 
 class Outcome(NamedTuple):
@@ -65,7 +70,7 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
     listing = list_segments(folders.values())
     warehouse = open_folder(request.warehouse)
     with hold(warehouse) as confirm:
-        store = _opened(warehouse, request.report_time_zone)
+        store = open_or_make_store(warehouse, request.report_time_zone, request.tables, session)
         run = _Run(store, warehouse, folders, session, progress)
         ledger = run.ledger()
         settled = settle(
@@ -83,7 +88,7 @@ class _Run:
 
     def __init__(
         self,
-        store: ParquetStore,
+        store: Store,
         warehouse: Folder,
         journals: Mapping[str, Folder],
         session: Callable[[], "SparkSession"],
@@ -135,35 +140,18 @@ class _Run:
     def _load(self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]) -> "Ingested":
         from namekeeper.pipeline.gold import build_gold
         from namekeeper.pipeline.ingest import Batch, ingest
-        from namekeeper.pipeline.session import failures_of_spark
+        from namekeeper.pipeline.session import failures_of_spark, suited_to_little_data
 
         spark = self._session()
         transaction = self._store.begin()
         batch = Batch(spark, transaction, self._warehouse, self._journals, self._progress)
-        with failures_of_spark():
+        suited = suited_to_little_data(spark) if is_little(segments, ledger) else nullcontext()
+        with failures_of_spark(), suited:
             done = ingest(batch, segments, ledger)
             build_gold(spark, transaction, done.spans, self._progress)
         confirm()
         transaction.commit(done.ledger.to_json())
         return done
-
-
-def _opened(warehouse: Folder, report_time_zone: str | None) -> ParquetStore:
-    """The warehouse, made if it is not there.
-
-    Raises:
-        WarehouseError: It can't be used, or its time zone is another one.
-    """
-    store = ParquetStore(warehouse)
-    manifest = newest_manifest(warehouse)
-    if manifest is None:
-        store.create(report_time_zone or "UTC")
-    elif report_time_zone not in {None, manifest.report_time_zone}:
-        raise WarehouseError(
-            f"{warehouse.uri} has days of {manifest.report_time_zone}, not of {report_time_zone}, and they"
-            " can't be changed; leave --report-time-zone out, or build a new warehouse in another folder"
-        )
-    return store
 
 
 def _check_zone(name: str | None) -> None:
@@ -173,6 +161,13 @@ def _check_zone(name: str | None) -> None:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise WarehouseError(f"{name!r} is no time zone; names are like UTC or Europe/Berlin") from error
+
+
+def is_little(segments: Sequence[Segment], ledger: Ledger) -> bool:
+    """Whether what is new, and what is there, is so little that Spark need not compile its queries."""
+    size = sum(segment.size or 0 for segment in segments)
+    records = sum(segment.last_seq - segment.first_seq + 1 for segment in segments)
+    return size <= LITTLE_BYTES and ledger.records + records <= LITTLE_RECORDS
 
 
 def _bounded(segments: Sequence[Segment]) -> list[Segment]:

@@ -16,7 +16,7 @@ from namekeeper.pipeline.java import java_home_for_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["failures_of_spark", "get_session", "local_session"]
+__all__ = ["failures_of_spark", "get_session", "local_session", "suited_to_little_data"]
 
 _APP_NAME = "namekeeper"
 
@@ -40,6 +40,19 @@ _LOCAL: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "8",
 }
 """Settings of a session that lives in this process."""
+
+_LITTLE_DATA: Mapping[str, str] = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For some thousand records Spark needs no compiled queries: making them would take most of the time."""
+
+_COMPILE_LATE = (
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
+)
+"""Ten times the usual: Java's second compiler takes a core from a run of a minute, and pays after many."""
 
 _QUIET = """\
 # At another level Spark would say on stderr that it changes it.
@@ -109,12 +122,26 @@ def local_session(master: str, conf: Mapping[str, str] | None = None) -> "SparkS
     java = java_home_for_spark(os.environ)
     quiet = Path(java.home) / "log4j2.properties"
     quiet.write_text(_QUIET)
-    settings[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={quiet} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    options = ("-Dlog4j2.configurationFile=" + str(quiet), _COMPILE_LATE, settings.get(_JAVA_OPTIONS, ""))
+    settings[_JAVA_OPTIONS] = " ".join(options).strip()
     builder = session_class.builder.master(master).appName(_APP_NAME)
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _java_home(java.home):
         return _prepared(builder.getOrCreate())
+
+
+@contextmanager
+def suited_to_little_data(session: "SparkSession") -> Iterator[None]:
+    """Let a session plan and run queries over some thousand records fast; afterwards it is as before."""
+    before = {name: session.conf.get(name) or "" for name in _LITTLE_DATA}
+    try:
+        for name, value in _LITTLE_DATA.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
 
 
 @contextmanager

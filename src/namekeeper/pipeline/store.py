@@ -1,7 +1,7 @@
 """The tables of a warehouse: reading them, and changing several of them in one atomic step.
 
 `TableStore` and `Transaction` are what ingest, gold and answers see. `parquet_store` is plain Parquet under
-one manifest; a table format in the user's catalog has the same two.
+one manifest, `catalog_store` is Iceberg or Delta in the user's catalog; `stores` knows which a warehouse is.
 """
 
 from collections.abc import Collection
@@ -86,6 +86,9 @@ class TableStore(Protocol):
 
     def ledger(self) -> bytes | None:
         """What the last commit's ledger says, None if it is lost or there was none."""
+
+    def is_empty(self) -> bool:
+        """Whether nothing was ever committed."""
 
     def begin(self) -> Transaction:
         """Begin a run; the caller holds the lock of the warehouse."""

@@ -34,7 +34,10 @@ KNOWN = (
     " span_ended_by string, to_boot bigint, to_place bigint"
 )
 PIECE = ", ".join(f"{column.name} {column.type}" for column in COLUMNS[:-1])
-OUTSIDE = "namesrv string, from_ts bigint, to_ts bigint, from_boot bigint, from_seq bigint"
+OUTSIDE = (
+    "namesrv string, from_ts bigint, to_ts bigint, from_boot bigint, from_seq bigint, to_boot bigint,"
+    " to_seq bigint"
+)
 
 
 @pytest.fixture
@@ -131,7 +134,7 @@ def test_what_goes_on_is_one_row_with_the_evidence_of_its_ends(duck: Duck):
         duck,
         new=[piece(1, 500, 700, cause=None), piece(2, 700, FOREVER, cause="new")],
         old=[piece(1, 100, None, cause="register")],
-        left=[("ns", BEGINNING, 500, None, None)],
+        left=[("ns", BEGINNING, 500, None, None, 1, 500)],
     )
     assert found == [
         (1, 100, 700, 100, "register", "end 700", "1970-01-01"),
@@ -144,7 +147,7 @@ def test_a_row_that_straddles_a_range_is_cut_and_its_rest_begins_with_the_checkp
         duck,
         new=[piece(1, 300, 400), piece(3, 400, 600)],
         old=[piece(1, 100, 900, cause="register")],
-        left=[("ns", BEGINNING, 300, None, None), ("ns", 600, FOREVER, 8, 77)],
+        left=[("ns", BEGINNING, 300, None, None, 1, 300), ("ns", 600, FOREVER, 8, 77, None, None)],
     )
     assert [row[:5] for row in found] == [
         (1, 100, 400, 100, "register"), (3, 400, 600, 400, None), (1, 600, 900, 77, None),
@@ -157,9 +160,31 @@ def test_a_row_that_begins_where_a_range_does_keeps_its_evidence(duck: Duck):
         duck,
         new=[piece(1, 500, FOREVER)],
         old=[piece(1, 500, None, cause="register")],
-        left=[("ns", BEGINNING, 500, None, None)],
+        left=[("ns", BEGINNING, 500, None, None, 1, 501)],
     )
     assert [row[:5] for row in found] == [(1, 500, None, 500, "register")]
+
+
+def test_what_the_work_tells_again_has_the_evidence_of_now(duck: Duck):
+    """A late record comes before the one that began the row until now, in the ms in which the work begins."""
+    found = merged(
+        duck,
+        new=[piece(1, 500, FOREVER, cause="late")],
+        old=[piece(1, 500, None, cause="register")],
+        left=[("ns", BEGINNING, 500, None, None, 1, 499)],
+    )
+    assert [row[:5] for row in found] == [(1, 500, None, 500, "late")]
+
+
+def test_what_holds_for_no_time_any_more_separates_nothing(duck: Duck):
+    """Until now it was unknown from the ms of the checkpoint on; the records that were missing have come."""
+    found = merged(
+        duck,
+        new=[piece(1, 500, FOREVER)],
+        old=[piece(1, 100, 500, cause="register"), piece(2, 500, None)],
+        left=[("ns", BEGINNING, 500, None, None, 1, 501)],
+    )
+    assert [row[:5] for row in found] == [(1, 100, None, 100, "register")]
 
 
 def test_short_rows_are_left_out_after_they_were_joined(duck: Duck):

@@ -70,12 +70,12 @@ def test_ranges_that_touch_are_one_and_others_stay_apart():
 def test_what_is_outside_begins_with_the_checkpoint_at_the_end_of_a_range():
     ranges = plan_ranges([("a", 100, 20, 30, 1_200), ("a", 200, 6, 9, 3_500)], SPANS)
     assert outside(ranges) == [
-        Outside("a", BEGINNING, 1_000, None, None),
-        Outside("a", 2_000, 3_000, 100, 50),
+        Outside("a", BEGINNING, 1_000, None, None, 100, 2),
+        Outside("a", 2_000, 3_000, 100, 50, 200, 2),
     ]
     assert outside(plan_ranges([("c", 1, 1, 1, 1)], SPANS)) == []
     (last,) = [each for each in outside(ranges[:1]) if each.to_ts == FOREVER]
-    assert last == Outside("a", 2_000, FOREVER, 100, 50)
+    assert last == Outside("a", 2_000, FOREVER, 100, 50, None, None)
 
 
 def test_days_are_those_of_the_zone():

@@ -71,6 +71,11 @@ def test_a_segment_that_is_in_is_known_by_any_name_size_and_cut():
     assert new(ledger, segment(1, 100, key=("ns", "ffffffff", 5))) != []
 
 
+def test_it_counts_what_is_in():
+    ledger = Ledger().with_segments([segment(1, 100), segment(50, 120)], [Stretch(KEY, 200, 300, "f")], [])
+    assert (Ledger().records, ledger.records) == (0, 120)
+
+
 def test_of_copies_one_is_read_and_the_next_if_it_was_not_whole():
     large, small = segment(1, 100, size=50), segment(1, 100, size=40, journal="k")
     assert new(Ledger(), small, large) == [large]

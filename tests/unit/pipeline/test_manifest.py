@@ -8,6 +8,7 @@ from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.folder import open_folder
 from namekeeper.pipeline.manifest import (
     LAYOUT,
+    Catalog,
     Manifest,
     Part,
     commit_manifest,
@@ -21,8 +22,10 @@ MANIFEST = Manifest(
 )
 
 
-def test_it_is_written_and_read():
-    assert Manifest.from_json(MANIFEST.to_json(), "here") == MANIFEST
+@pytest.mark.parametrize("catalog", [None, Catalog("iceberg", "nk.namekeeper", "0a1b", {"events": 1 << 62})])
+def test_it_is_written_and_read(catalog):
+    manifest = MANIFEST._replace(catalog=catalog)
+    assert Manifest.from_json(manifest.to_json(), "here") == manifest
 
 
 def test_the_newest_is_the_warehouse(tmp_path):
@@ -55,7 +58,16 @@ def test_another_layout_says_what_to_do(tmp_path, layout, words):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{}", b'{"layout":1}', b'{"layout":1,"tables":{"t":[1]}}', b"\xff"]
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"layout":1}',
+        b'{"layout":1,"tables":{"t":[1]}}',
+        b"\xff",
+        b'{"layout":1,"tables":{},"catalog":3}',
+    ],
 )
 def test_a_damaged_one_says_what_to_do(tmp_path, data):
     folder = open_folder(str(tmp_path))

@@ -6,8 +6,9 @@ import pytest
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.kept_store import KEPT_MANIFESTS, KEPT_MS
 from namekeeper.pipeline.manifest import Manifest, Part, commit_manifest, numbers_of
-from namekeeper.pipeline.parquet_store import KEPT_MANIFESTS, KEPT_MS, ParquetStore
+from namekeeper.pipeline.parquet_store import ParquetStore
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.session import failures_of_spark
+from namekeeper.pipeline.session import failures_of_spark, suited_to_little_data
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,37 @@ def test_the_line_that_says_most_is_told(monkeypatch, text, line):
 def test_other_errors_are_not_touched():
     with pytest.raises(ZeroDivisionError), failures_of_spark():
         raise ZeroDivisionError
+
+
+class Conf:
+    """Settings of a session."""
+
+    def __init__(self) -> None:
+        self.values = {"spark.sql.shuffle.partitions": "200", "spark.sql.codegen.wholeStage": "true"}
+
+    def get(self, name: str) -> str:
+        return self.values.get(name, "its default")
+
+    def set(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+
+class Session:
+    def __init__(self) -> None:
+        self.conf = Conf()
+
+
+def test_a_session_that_was_suited_to_little_data_is_as_before_also_after_a_failure():
+    session = Session()
+
+    def fail() -> None:
+        with suited_to_little_data(session):
+            assert session.conf.values["spark.sql.shuffle.partitions"] == "1"
+            assert session.conf.values["spark.sql.codegen.wholeStage"] == "false"
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert session.conf.values["spark.sql.shuffle.partitions"] == "200"
+    assert session.conf.values["spark.sql.codegen.wholeStage"] == "true"
+    assert set(session.conf.values.values()) <= {"200", "true", "its default"}

@@ -28,6 +28,10 @@ __all__ = ["doctor", "package", "run"]
     "--warehouse", required=True, metavar="URI", help="Where the tables are; made at the first run."
 )
 @click.option(
+    "--tables", metavar="FORMAT:CATALOG.NAMESPACE",
+    help="Have the tables of a new warehouse in a catalog of Spark's, like iceberg:nk.namekeeper.  [files]",
+)  # fmt: skip
+@click.option(
     "--report-time-zone", metavar="ZONE", help="Zone that defines a day, for a new warehouse.  [UTC]"
 )
 @click.option(
@@ -38,9 +42,9 @@ __all__ = ["doctor", "package", "run"]
 @session_options
 @click.pass_context
 def run(  # noqa: PLR0913 - one for each option
-    context: click.Context, /, journals: tuple[str, ...], warehouse: str, *, report_time_zone: str | None,
-    take: Mapping[str, str], watch: float | None, memory: str, master: str, remote: str | None,
-    settings: Mapping[str, str],
+    context: click.Context, /, journals: tuple[str, ...], warehouse: str, *, tables: str | None,
+    report_time_zone: str | None, take: Mapping[str, str], watch: float | None, memory: str, master: str,
+    remote: str | None, settings: Mapping[str, str],
 ) -> None:  # fmt: skip
     """Bring the tables of a warehouse up to date with the journals of all name servers.
 
@@ -50,7 +54,7 @@ def run(  # noqa: PLR0913 - one for each option
     from namekeeper.pipeline.job import run_job
     from namekeeper.pipeline.run import Request
 
-    request = Request(journals, warehouse, report_time_zone, take)
+    request = Request(journals, warehouse, report_time_zone, take, tables)
     with refusals(), shown_steps() as progress:
         session = session_of(memory, master, remote, settings)
         context.exit(

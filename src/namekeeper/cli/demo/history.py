@@ -16,18 +16,6 @@ from namekeeper.errors import NamekeeperError
 __all__ = ["tell_history"]
 
 TOPIC, MISSING = "orders", "refunds"
-LITTLE_DATA = [
-    word
-    for setting in (
-        "spark.sql.shuffle.partitions=1",
-        "spark.sql.adaptive.enabled=false",
-        "spark.sql.codegen.wholeStage=false",
-        "spark.sql.codegen.factoryMode=NO_CODEGEN",
-        "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1",
-    )
-    for word in ("--conf", setting)
-]
-"""For a few hundred records Spark needs no compiled queries: making them would take most of the time."""
 NOT_KNOWN = 3
 """How `why` ends when nobody can know."""
 
@@ -51,7 +39,7 @@ def tell_history(stage: Stage, incident: Incident, home: Path, report: Path) -> 
         return
     warehouse = ["--warehouse", str(home / "warehouse")]
     stage.step("Spark turns the journals into history tables")
-    _run(stage, ["pipeline", "run", *journals, *warehouse, *LITTLE_DATA])
+    _run(stage, ["pipeline", "run", *journals, *warehouse])
     stage.step("The tables give the same answer, for as many name servers and years as you like")
     _run(stage, ["why", TOPIC, "--at", wiped, *warehouse])
     stage.step("And a report")

@@ -1,5 +1,7 @@
 -- Rows of {table} as they are now: what was computed, and what is left outside the work of the rows that were there
--- before. Equal neighbours are one row, so that the result does not depend on where it was cut.
+-- before. Equal neighbours are one row, so that the result does not depend on where it was cut. A row of before that
+-- began just where the work does is a piece of no length: it tells what began the equal one behind it, if that was
+-- told before the work, and counts for nothing otherwise.
 WITH piece AS (
   SELECT {columns} FROM computed_{table}
   UNION ALL
@@ -11,7 +13,18 @@ WITH piece AS (
     {ends_o}
   FROM touched_{table} o
   JOIN {outside} u
-    ON {scope_u} o.valid_from < u.to_ts AND coalesce(o.valid_to, :forever) > u.from_ts
+    ON {scope_u} (o.valid_from < u.to_ts OR (o.valid_from = u.to_ts AND {began_before}))
+    AND coalesce(o.valid_to, :forever) > u.from_ts
+),
+judged AS (
+  SELECT
+    p.*,
+    valid_from < valid_to OR (
+      lead(valid_from) OVER w = valid_from
+        {next_values}
+    ) AS counts
+  FROM piece p
+  WINDOW w AS (PARTITION BY {key} ORDER BY valid_from, valid_to)
 ),
 marked AS (
   SELECT
@@ -21,7 +34,8 @@ marked AS (
         {same_values} THEN 0
       ELSE 1
     END AS is_first
-  FROM piece p
+  FROM judged p
+  WHERE counts
   WINDOW w AS (PARTITION BY {key} ORDER BY valid_from, valid_to)
 ),
 framed AS (

@@ -1,0 +1,141 @@
+"""What Iceberg and Delta do differently: which version a table has, what came after one, how to go back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["FORMATS", "Change", "TableFormat", "TableName", "literal", "properties_of", "quoted", "same_rows"]
+
+
+class TableName(NamedTuple):
+    """A table in a catalog."""
+
+    namespace: str
+    """With the name of the catalog before it."""
+    name: str
+
+    @property
+    def sql(self) -> str:
+        """As SQL has it, whatever letters are in it."""
+        return quoted(f"{self.namespace}.{self.name}")
+
+
+class Change(NamedTuple):
+    """What made a version of the one before it."""
+
+    version: int
+    is_upkeep: bool
+    """Rows are the same: a catalog put small files together, or the like."""
+
+
+class TableFormat(Protocol):
+    """A format of tables that keeps versions of them. A version is what a writer left, under a number."""
+
+    properties: Mapping[str, str]
+    """Of a new table."""
+
+    def head(self, spark: "SparkSession", table: TableName) -> int | None:
+        """The version that a table has now; None if it never had rows."""
+
+    def changes(
+        self, spark: "SparkSession", table: TableName, base: int | None, head: int | None
+    ) -> Sequence[Change] | None:
+        """What led from one version to another, in order; None if it is no descendant."""
+
+    def go_back(self, spark: "SparkSession", table: TableName, version: int) -> None:
+        """Make the table what it was at a version."""
+
+
+class Iceberg:
+    """Apache Iceberg: versions are snapshots, each of which names its parent."""
+
+    properties: Mapping[str, str] = {
+        "write.metadata.delete-after-commit.enabled": "true",  # every run writes some, and --watch runs often
+    }
+
+    def head(self, spark: "SparkSession", table: TableName) -> int | None:
+        """The snapshot that a table has now."""
+        found = properties_of(spark, table).get("current-snapshot-id", "none")
+        return None if found == "none" else int(found)
+
+    def changes(
+        self, spark: "SparkSession", table: TableName, base: int | None, head: int | None
+    ) -> Sequence[Change] | None:
+        """The snapshots after one up to another."""
+        if base == head:
+            return ()
+        query = f"SELECT snapshot_id, parent_id, operation FROM {table.sql}.snapshots"  # noqa: S608 - quoted
+        snapshots = {row.snapshot_id: row for row in spark.sql(query).collect()}
+        found: list[Change] = []
+        at = head
+        while at != base:
+            if at is None or at not in snapshots:
+                return None
+            found.append(Change(at, snapshots[at].operation == "replace"))
+            at = snapshots[at].parent_id
+        return found[::-1]
+
+    def go_back(self, spark: "SparkSession", table: TableName, version: int) -> None:
+        """Make the table what it was at a snapshot."""
+        catalog, _, namespace = table.namespace.partition(".")
+        name = literal(quoted(f"{namespace}.{table.name}"))
+        spark.sql(f"CALL {quoted(catalog)}.system.set_current_snapshot({name}, {version})").collect()
+
+
+class Delta:
+    """Delta Lake: versions are counted, and a table's history says what made each."""
+
+    properties: Mapping[str, str] = {}
+
+    _UPKEEP = ("OPTIMIZE", "VACUUM START", "VACUUM END", "REORG")
+
+    def head(self, spark: "SparkSession", table: TableName) -> int | None:
+        """The version that a table has now."""
+        return int(spark.sql(f"DESCRIBE HISTORY {table.sql} LIMIT 1").collect()[0].version)
+
+    def changes(
+        self, spark: "SparkSession", table: TableName, base: int | None, head: int | None
+    ) -> Sequence[Change] | None:
+        """The versions after one up to another."""
+        first, last = (-1 if version is None else version for version in (base, head))
+        if first == last:
+            return ()
+        history = spark.sql(f"DESCRIBE HISTORY {table.sql}").collect()
+        found = [
+            Change(int(row.version), row.operation in self._UPKEEP)
+            for row in history
+            if first < row.version <= last
+        ]
+        return sorted(found) if found and len(found) == last - first else None
+
+    def go_back(self, spark: "SparkSession", table: TableName, version: int) -> None:
+        """Make the table what it was at a version; that makes a new one."""
+        spark.sql(f"RESTORE TABLE {table.sql} TO VERSION AS OF {version}").collect()
+
+
+FORMATS: Mapping[str, TableFormat] = {"iceberg": Iceberg(), "delta": Delta()}
+"""By the name that Spark's USING takes."""
+
+
+def same_rows(base: int, changes: Iterable[Change] | None) -> int:
+    """The newest version behind `changes` that has the rows of `base`, of which the files may be gone."""
+    versions = [change.version for change in takewhile(lambda change: change.is_upkeep, changes or ())]
+    return versions[-1] if versions else base
+
+
+def properties_of(spark: "SparkSession", table: TableName) -> Mapping[str, str]:
+    """Properties of a table."""
+    return {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table.sql}").collect()}
+
+
+def quoted(name: str) -> str:
+    """A name with dots as SQL has it."""
+    return ".".join(f"`{part}`" for part in name.split("."))
+
+
+def literal(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

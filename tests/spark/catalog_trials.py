@@ -1,0 +1,244 @@
+"""What tables in a catalog of Spark's must do, each as a function that fails if they don't.
+
+    python -m tests.spark.catalog_trials FOLDER PLACE [REMOTE]
+
+A program for a Spark of another release, which has its catalogs in its own configuration. What went wrong in each
+trial goes to FOLDER/seen.json; the test that started it judges.
+"""
+
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from namekeeper.pipeline.catalog_store import CatalogStore
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.session import get_session
+from namekeeper.pipeline.store import TableReader
+from namekeeper.pipeline.stores import open_or_make_store
+from namekeeper.pipeline.table import Table, columns
+
+__all__ = ["TRIALS", "in_folder", "timed"]
+
+SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+BY_DAY = Table("change_log", "It's a trial\\", "", ("k",), columns("day string: Day's.", "k bigint: Key."))
+PLAIN = BY_DAY._replace(name="events")
+
+Rows = list[tuple[str, int]]
+
+
+class Bench:
+    """A namespace of its own for each trial."""
+
+    def __init__(self, spark: SparkSession, folder: Path, place: str, name: str) -> None:
+        self.spark = spark
+        self.folder = folder / name
+        self.place = f"{place}_{name}"
+        self.format, _, self.namespace = self.place.partition(":")
+        self.store = self.made(self.folder)
+
+    def made(self, folder: Path) -> CatalogStore:
+        """A warehouse in this namespace."""
+        store = open_or_make_store(open_folder(str(folder)), None, self.place, lambda: self.spark)
+        assert isinstance(store, CatalogStore)
+        return store
+
+    def frame(self, *rows: tuple[str, int]) -> DataFrame:
+        """Rows of a table."""
+        return self.spark.createDataFrame(list(rows), BY_DAY.ddl)
+
+    def held(self, reader: TableReader, table: Table = BY_DAY) -> Rows:
+        """What a reader has."""
+        return sorted((row.day, row.k) for row in reader.table(self.spark, table).collect())
+
+    def there(self, table: Table) -> Rows:
+        """What another engine finds in the catalog."""
+        return sorted((row.day, row.k) for row in self.spark.table(self.name(table)).collect())
+
+    def name(self, table: Table) -> str:
+        """As SQL has it."""
+        parts = [*self.namespace.split("."), table.name]
+        return ".".join(f"`{part}`" for part in parts)
+
+    def compact(self, table: Table) -> None:
+        """Put the files of a table together, and forget what it was before."""
+        name = self.name(table)
+        if self.format == "delta":
+            self.spark.sql(f"OPTIMIZE {name}").collect()
+            self.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+            self.spark.sql(f"VACUUM {name} RETAIN 0 HOURS").collect()
+            return
+        catalog, _, rest = name.partition(".")
+        self.spark.sql(
+            f"CALL {catalog}.system.rewrite_data_files(table => '{rest}', options => map('rewrite-all', 'true'))"
+        ).collect()
+        now = self.spark.sql("SELECT cast(current_timestamp() AS string)").collect()[0][0]
+        self.spark.sql(
+            f"CALL {catalog}.system.expire_snapshots(table => '{rest}', older_than => TIMESTAMP '{now}')"
+        ).collect()
+        assert self.spark.sql(f"SELECT * FROM {name}.snapshots").count() == 1
+
+
+def refusal(act: Callable[[], object]) -> str:
+    """What an error says."""
+    try:
+        act()
+    except WarehouseError as error:
+        return str(error)
+    return ""
+
+
+def added_and_replaced(bench: Bench) -> None:
+    """Rows are added, and replaced by day; who began before still sees what was."""
+    change = bench.store.begin()
+    assert bench.held(change) == []
+    change.replace(BY_DAY, bench.frame(("d/1", 1), ("d 2", 2), ("d 2", 3)), by="day")
+    change.append(PLAIN, bench.frame(("x", 1)))
+    change.append(PLAIN, bench.frame(("x", 2)))
+    assert bench.held(change) == [("d 2", 2), ("d 2", 3), ("d/1", 1)]
+    assert bench.held(bench.store.reader()) == [], "not before the commit"
+    change.commit(b"{}")
+    reader = bench.store.reader()
+    change = bench.store.begin()
+    of_day = change.table(bench.spark, BY_DAY).where(fn.col("day") == "d 2")
+    change.replace(BY_DAY, of_day.withColumn("k", fn.col("k") + 7), by="day", values=["d 2", "d 3"])
+    change.append(PLAIN, bench.frame(("x", 3)))
+    change.replace(BY_DAY, bench.frame(("d 4", 4)), by="day", values=["d 4"])
+    change.commit(b"ledger")
+    assert bench.held(bench.store.reader()) == [("d 2", 9), ("d 2", 10), ("d 4", 4), ("d/1", 1)]
+    assert bench.held(bench.store.reader(), PLAIN) == [("x", 1), ("x", 2), ("x", 3)]
+    assert bench.held(reader) == [("d 2", 2), ("d 2", 3), ("d/1", 1)]
+    change = bench.store.begin()
+    change.replace(BY_DAY, bench.frame(("d 5", 5)), by="day")
+    change.commit(b"ledger")
+    assert bench.there(BY_DAY) == bench.held(bench.store.reader()) == [("d 5", 5)]
+    assert bench.store.ledger() == b"ledger"
+    bench.store.clean_up()
+    described = {
+        row.col_name: row.comment for row in bench.spark.sql(f"DESCRIBE {bench.name(BY_DAY)}").collect()
+    }
+    assert described["day"] == "Day's."
+
+
+def dead_runs(bench: Bench) -> None:
+    """What a run that died has left is seen by nobody, and undone."""
+    dead = bench.store.begin()
+    dead.append(PLAIN, bench.frame(("of the dead", 1)))
+    assert bench.held(bench.store.reader(), PLAIN) == []
+    first = bench.store.begin()
+    assert first.load_id == dead.load_id + 1
+    first.append(PLAIN, bench.frame(("a", 1)))
+    first.commit(b"{}")
+    dead = bench.store.begin()
+    dead.append(PLAIN, bench.frame(("of the dead", 1)))
+    dead.append(PLAIN, bench.frame(("of the dead", 2)))
+    assert bench.held(bench.store.reader(), PLAIN) == [("a", 1)]
+    assert len(bench.there(PLAIN)) == 3
+    second = bench.store.begin()
+    assert bench.held(second, PLAIN) == [("a", 1)]
+    second.append(PLAIN, bench.frame(("b", 2)))
+    second.commit(b"{}")
+    assert bench.there(PLAIN) == bench.held(bench.store.reader(), PLAIN) == [("a", 1), ("b", 2)]
+
+
+def upkeep(bench: Bench) -> None:
+    """Files may be put together and old versions dropped at any time between runs, dead ones included."""
+    for number in range(3):
+        change = bench.store.begin()
+        change.append(PLAIN, bench.frame(("a", number)))
+        change.commit(b"{}")
+    bench.compact(PLAIN)
+    assert bench.held(bench.store.reader(), PLAIN) == [("a", 0), ("a", 1), ("a", 2)]
+    bench.store.begin().append(PLAIN, bench.frame(("of the dead", 1)))
+    assert bench.held(bench.store.reader(), PLAIN) == [("a", 0), ("a", 1), ("a", 2)]
+    change = bench.store.begin()
+    change.append(PLAIN, bench.frame(("a", 3)))
+    change.commit(b"{}")
+    assert bench.held(bench.store.reader(), PLAIN) == bench.there(PLAIN) == [("a", n) for n in range(4)]
+
+
+def several_writers(bench: Bench) -> None:
+    """Of two runs at once, whoever finds that the other has written gives up; strangers are noticed."""
+    one, two = bench.store.begin(), bench.store.begin()
+    one.append(PLAIN, bench.frame(("one", 1)))
+    two.append(PLAIN, bench.frame(("two", 1)))
+    assert "somebody else" in refusal(lambda: one.append(PLAIN, bench.frame(("one", 2))))
+    three = bench.store.begin()
+    three.append(PLAIN, bench.frame(("three", 1)))
+    three.commit(b"{}")
+    assert bench.held(bench.store.reader(), PLAIN) == [("three", 1)]
+    assert "another run has committed meanwhile" in refusal(lambda: two.commit(b"{}"))
+    bench.spark.sql(f"INSERT INTO {bench.name(PLAIN)} VALUES ('mine', 1)").collect()
+    assert bench.held(bench.store.reader(), PLAIN) == [("three", 1)]
+
+
+def what_is_of_others(bench: Bench) -> None:
+    """Tables of somebody else are left alone."""
+    bench.spark.sql(f"CREATE TABLE {bench.name(PLAIN)} (day string, k bigint) USING {bench.format}").collect()
+    bench.spark.sql(f"INSERT INTO {bench.name(PLAIN)} VALUES ('mine', 1)").collect()
+    change = bench.store.begin()
+    assert "is not a table of this warehouse" in refusal(lambda: change.append(PLAIN, bench.frame(("a", 1))))
+    assert bench.there(PLAIN) == [("mine", 1)]
+    assert "has tables already, events" in refusal(lambda: bench.made(bench.folder / "other"))
+    bench.made(bench.folder)
+    bench.place += "_2"
+    assert "leave --tables out" in refusal(lambda: bench.made(bench.folder))
+    bench.place = f"{bench.format}:nowhere.namekeeper"
+    assert "must have the catalog nowhere" in refusal(lambda: bench.made(bench.folder / "third"))
+
+
+TRIALS = (added_and_replaced, dead_runs, upkeep, several_writers, what_is_of_others)
+
+
+@contextmanager
+def timed(what: str) -> Iterator[None]:
+    """Say how long something took."""
+    begin = time.monotonic()
+    yield
+    sys.stderr.write(f"{what}: {time.monotonic() - begin:.0f} s\n")
+
+
+def tried(spark: SparkSession, folder: Path, place: str) -> dict[str, str]:
+    """What went wrong in each trial; empty if nothing did."""
+    found = {}
+    for trial in TRIALS:
+        name = trial.__name__
+        try:
+            with timed(f"{place} {name}"):
+                trial(Bench(spark, folder / "warehouses", place, name))
+            found[name] = ""
+        except Exception:  # noqa: BLE001 -- the test shows it
+            found[name] = traceback.format_exc()
+    return found
+
+
+def in_folder(act: Callable[[SparkSession, Path, str], dict[str, Any]]) -> None:
+    """Do what the arguments say, and write down what was seen."""
+    folder, place, *remote = sys.argv[1:]
+    spark = get_session(remote=remote[0] if remote else None, master="local[1]", conf=SETTINGS)
+    try:
+        seen = {**act(spark, Path(folder), place), "spark": spark.version}
+        (Path(folder) / "seen.json").write_text(json.dumps(seen))
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    in_folder(tried)

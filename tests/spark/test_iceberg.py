@@ -1,0 +1,108 @@
+"""Warehouses in a real Iceberg and a real Delta catalog, on a Spark that has these formats.
+
+What is done there is in `catalog_life` and `catalog_trials`, which run as processes of their own.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from namekeeper.pipeline.java import java_home_for_spark
+from tests.support.java_artifacts import require
+from tests.support.journal_histories import histories
+from tests.support.journal_pieces import pieces
+from tests.support.segments import write_segment
+from tests.support.table_formats import PYSPARK, environment_of, jars
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_800)]
+
+PLACES = {"iceberg": "iceberg:nk.name-keeper.tables", "delta": "delta:spark_catalog.namekeeper"}
+CATALOGS = {
+    "iceberg": """
+        spark.sql.catalog.nk            org.apache.iceberg.spark.SparkCatalog
+        spark.sql.catalog.nk.type       hadoop
+        spark.sql.catalog.nk.warehouse  {folder}/iceberg
+    """,
+    "delta": """
+        spark.sql.extensions               io.delta.sql.DeltaSparkSessionExtension
+        spark.sql.catalog.spark_catalog    org.apache.spark.sql.delta.catalog.DeltaCatalog
+        spark.sql.warehouse.dir            {folder}/delta
+    """,
+}
+"""As people configure them, in spark-defaults.conf."""
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """What happened to a warehouse in Iceberg."""
+    require()
+    folder = tmp_path_factory.mktemp("life")
+    write_journals(folder)
+    return seen_by("catalog_life", "iceberg", folder)
+
+
+def write_journals(folder: Path) -> None:
+    """Journals for two runs; some of the second are of the time of the first."""
+    rng = random.Random(7)
+    (world,) = histories(7, 1, deeds=60)
+    for records in world.records.values():
+        cut = pieces(records, rng)
+        late = {len(cut) // 3, *range(len(cut) * 2 // 3, len(cut))}
+        for place, piece in enumerate(cut):
+            write_segment(folder / ("journal-2" if place in late else "journal-1"), piece)
+    topics = [
+        record["rows"][0][0] for some in world.records.values() for record in some if record.get("rows")
+    ]
+    (folder / "topic.json").write_text(json.dumps(topics[0]))
+
+
+def seen_by(program: str, format_: str, folder: Path, *more: str) -> Mapping[str, Any]:
+    """What a program of ours saw on the other Spark."""
+    (folder / "conf").mkdir()
+    settings = f"spark.jars {jars()}\n{CATALOGS[format_].format(folder=folder)}"
+    (folder / "conf" / "spark-defaults.conf").write_text(settings)
+    environment = environment_of(java_home_for_spark(os.environ).home)
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.spark.{program}", str(folder), PLACES[format_], *more],
+        env={**environment, "SPARK_CONF_DIR": str(folder / "conf")}, cwd=folder, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, "its own words are above"
+    return json.loads((folder / "seen.json").read_text())
+
+
+def test_its_tables_are_those_of_files_row_by_row(lived: Mapping[str, Any]) -> None:
+    assert lived["spark"] == PYSPARK
+    assert sum(count > 0 for count in lived["rows"].values()) > 30, lived["rows"]
+    assert lived["different"] == [], "with late records, and after a run that died"
+    assert lived["loads when nothing is new"] == 0
+
+
+def test_nobody_sees_half_a_run(lived: Mapping[str, Any]) -> None:
+    assert lived["died"], "in the middle of gold"
+    assert lived["left of the dead"] > 0, "or there was nothing to undo"
+    assert lived["seen of the dead"] == []
+
+
+@pytest.mark.parametrize("command", ["pipeline", "why", "route-at", "report"])
+def test_commands_answer_from_it(lived: Mapping[str, Any], command: str) -> None:
+    is_same, exit_code, text = lived[f"answer to {command}"]
+    assert exit_code in {0, 1}, text
+    assert json.loads(text) is not None
+    assert is_same, text
+
+
+@pytest.mark.parametrize(("format_", "remote"), [("iceberg", None), ("iceberg", "local[1]"), ("delta", None)])
+def test_tables_of_a_catalog_behave(tmp_path: Path, format_: str, remote: str | None) -> None:
+    require()
+    seen = dict(seen_by("catalog_trials", format_, tmp_path, *([remote] if remote else [])))
+    assert seen.pop("spark") == PYSPARK
+    assert len(seen) == 5
+    failed = {name: said for name, said in seen.items() if said}
+    assert not failed, "\n".join(failed.values())

@@ -1,0 +1,64 @@
+"""A Spark for which Iceberg and Delta have releases, beside the one that is installed.
+
+Fetched once, with pip and Maven, and kept under target/spark/. A process that has its folder first on
+PYTHONPATH runs the package on that Spark.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.support.java_artifacts import REPO, locked
+
+__all__ = ["PYSPARK", "environment_of", "jars"]
+
+PYSPARK = "4.1.1"
+
+_CACHE = REPO / "target" / "spark"
+_POM = REPO / "tests" / "spark" / "formats" / "pom.xml"
+
+
+def environment_of(home: str) -> Mapping[str, str]:
+    """Environment of a process that runs on that Spark.
+
+    Args:
+        home: JAVA_HOME.
+    """
+    site = _CACHE / f"pyspark-{PYSPARK}"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _provide(site, [*command, "--target", str(site), f"pyspark=={PYSPARK}"])
+    path = [str(site), str(REPO / "src"), str(REPO)]
+    return {
+        **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
+        "PYTHONPATH": os.pathsep.join(path),
+        "JAVA_HOME": home,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+def jars() -> str:
+    """Jars of the formats, as Spark's setting `spark.jars` has them."""
+    folder = _CACHE / f"jars-{hashlib.sha256(_POM.read_bytes()).hexdigest()[:8]}"
+    goal = ["dependency:copy-dependencies", "-DexcludeTransitive", f"-DoutputDirectory={folder}"]
+    _provide(folder, ["mvn", "-q", "-B", "-f", str(_POM), *goal])
+    return ",".join(str(path) for path in sorted(folder.glob("*.jar")))
+
+
+def _provide(folder: Path, command: Sequence[str]) -> None:
+    """Let a command fill a folder, once."""
+    complete = folder.with_name(f"{folder.name}.complete")
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        if complete.exists():
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(
+                f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+            )
+        complete.touch()
