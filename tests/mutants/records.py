@@ -62,8 +62,8 @@ RECORD_MUTANTS = (
     Mutant(
         "registered-instead-of-effective",
         "journal/encode.py",
-        "    spec = row.effective\n",
-        "    spec = row.registered\n",
+        "    return _queues_text(row.effective)\n",
+        "    return _queues_text(row.registered)\n",
         "a record says what is in effect, a wiped permission included",
         (LAW,),
     ),

@@ -1,5 +1,6 @@
 """Random lives of a name server, from any source of chance: hypothesis's, or `random.Random(seed)`."""
 
+from collections.abc import Sequence
 from random import Random
 
 from tests.differential.bodies import FORMS, Broker, TopicConfig, registration, route_body
@@ -14,10 +15,15 @@ CONNECTIONS = 3
 
 
 def random_history(
-    chance: Random, length: int, namesrv: str = "ns_9876", *, clock_jumps: bool = False
+    chance: Random,
+    length: int,
+    namesrv: str = "ns_9876",
+    *,
+    clock_jumps: bool = False,
+    clusters: Sequence[str] = CLUSTERS,
 ) -> JournalledServer:
     """Live through that many happenings, each at an instant of its own unless the wall clock jumps."""
-    life = _Life(JournalledServer(namesrv), chance)
+    life = _Life(JournalledServer(namesrv), chance, clusters)
     for _ in range(length):
         life.server.passed(chance.choice((1, 7, 1_000, 60_000)))
         if clock_jumps and chance.random() < 0.1:
@@ -27,8 +33,9 @@ def random_history(
 
 
 class _Life:
-    def __init__(self, server: JournalledServer, chance: Random) -> None:
+    def __init__(self, server: JournalledServer, chance: Random, clusters: Sequence[str]) -> None:
         self.server = server
+        self.clusters = clusters
         self.chance = chance
         self.said: list[Broker] = []
         self.connections = list(range(1, CONNECTIONS + 1))
@@ -57,7 +64,7 @@ class _Life:
     def broker(self) -> Broker:
         chance = self.chance
         broker = Broker(
-            cluster=chance.choice(CLUSTERS), name=chance.choice(NAMES), broker_id=chance.choice((0, 1, 2)),
+            cluster=chance.choice(self.clusters), name=chance.choice(NAMES), broker_id=chance.choice((0, 1, 2)),
             addr=chance.choice(ADDRS), conn=chance.choice(self.connections), form=chance.choice(FORMS),
             topics=self.topics(), filters=chance.choice(([], ["f:1"])),
         )  # fmt: skip

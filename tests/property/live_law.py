@@ -28,7 +28,13 @@ class LiveLaw:
         with small_pieces():
             self._known = [
                 Known(
-                    random_history(self._chance, happenings, f"ns-{number}_9876", clock_jumps=number % 2 == 0)
+                    random_history(
+                        self._chance,
+                        happenings,
+                        f"live-{number}_9876",
+                        clock_jumps=number % 2 == 0,
+                        clusters=(f"c{number}", f"d{number}"),
+                    )
                 )
                 for number in range(servers)
             ]

@@ -65,8 +65,8 @@ class Backlog:
 
     @property
     def is_filling(self) -> bool:
-        """Whether more than half of the room is taken."""
-        return self.weight > self._limit // 2
+        """Whether more than three quarters of the room are taken."""
+        return self.weight > self._limit * 3 // 4
 
     def put(self, entry: Entry, *, must: bool = False) -> bool:
         """Queue an entry if there is room, or it must be; says whether it was."""

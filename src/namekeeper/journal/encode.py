@@ -5,6 +5,7 @@ rows are written by the text of their queues, of which there are few, about half
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -27,6 +28,7 @@ from namekeeper.journal.record import (
     TopicQueues,
 )
 from namekeeper.messages.bodies import encode_mapping
+from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
@@ -150,8 +152,12 @@ def _texts(
 
 
 def _queues(row: TopicRow) -> Raw:
-    """What follows a topic in its row, as text."""
-    spec = row.effective
+    return _queues_text(row.effective)
+
+
+@lru_cache(16_384)
+def _queues_text(spec: QueueSpec) -> Raw:
+    """What follows a topic in its row, as text; brokers have few kinds, or the same many."""
     return Raw(b"%d,%d,%d,%d" % (spec.read_queue_nums, spec.write_queue_nums, spec.perm, spec.topic_sys_flag))
 
 

@@ -30,7 +30,7 @@ GROUP_S = 0.02
 """How long what comes together is collected before it is written."""
 BUSY_S, IDLE_S = 0.05, 1.0
 BREATH_S = 0.001
-REST = 3
+REST = 8
 """How long a pause in long work is, compared with the work before it.
 
 The event loop gives the interpreter away at each system call, and gets it back only when this thread pauses:
@@ -38,7 +38,7 @@ without pauses a storm of registrations would slow everybody for seconds. What w
 counts as work, so the busier the event loop is the longer the pauses; the journal catches up when it is not.
 """
 HURRIED_REST = 0.5
-"""The same when the queue is half full: rather slow than with holes."""
+"""The same when the queue is filling: rather slow than with holes."""
 AFTER_A_BUG_S = 1.0
 
 

@@ -36,9 +36,9 @@ def test_there_is_room_again_when_entries_are_written_not_when_they_are_taken():
     assert backlog.weight == 20
 
 
-def test_it_is_filling_from_the_half_on():
-    backlog = Backlog(25)
-    backlog.put(entry(weight=12))
+def test_it_is_filling_when_three_quarters_are_taken():
+    backlog = Backlog(20)
+    backlog.put(entry(weight=15))
     assert not backlog.is_filling
     backlog.put(entry(weight=1))
     assert backlog.is_filling
