@@ -107,6 +107,7 @@ class Cluster:
         """A minute of signs of life, of a few new topics and of clients that ask."""
         for is_registration in self._signs:
             self.clock.advance(60_000 // len(self._signs))
+            self.recorder.tick(lost_records=0, is_writable=True)  # in life each second
             for gen in range(1, len(self._names) + 1):
                 gap = (
                     self._chance.randint(900, 1_200)
