@@ -8,7 +8,7 @@ ARGS   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark differential fuzz mutants mutants-sql bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark differential fuzz mutants bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -61,8 +61,6 @@ fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
 
 mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 	$(BIN)/python -m tests.mutants
-
-mutants-sql: $(VENV)/.test ## the same with the SQL of the pipeline; some minutes
 	$(BIN)/python -m tests.mutants.sql
 
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders

@@ -29,7 +29,7 @@ SEED = 77
 WORLDS = 30
 SEED_IN_PIECES = 1
 WORLDS_IN_PIECES = 8
-"""The test's own: here a row ends where late records begin, and another one holds for no time."""
+"""Those of the test of the same rule: here a row ends where late records begin."""
 
 
 def main() -> int:

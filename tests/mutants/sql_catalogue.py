@@ -124,13 +124,6 @@ SQL_MUTANTS = (
         "a row that ended where late records begin is joined with what they say",
     ),
     SqlMutant(
-        "empty-piece-between-neighbours",
-        "merge",
-        "  WHERE counts\n",
-        "",
-        "what holds for no time separates nothing",
-    ),
-    SqlMutant(
         "untouched-rows-dropped",
         "renewed",
         "AND NOT EXISTS (",
