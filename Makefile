@@ -66,11 +66,10 @@ mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders
 	$(BIN)/python -m benchmarks.load $(ARGS)
 
-bench-quick: $(VENV)/.test ## a smoke run of every bench, in some minutes
+bench-quick: $(VENV)/.test ## a smoke run of the benches, in some minutes
 	$(BIN)/python -m benchmarks.load --quick --results build/bench-quick
 	$(BIN)/python -m benchmarks.client --quick
 	$(BIN)/python -m benchmarks.broker --quick
-	$(BIN)/python -m benchmarks.pipeline --millions 0.3 --bases 1 --segments 1000
 
 bench-pipeline: $(VENV)/.test ## the pipeline beside Spark's bare parse-and-write and DuckDB
 	$(BIN)/python -m benchmarks.pipeline $(ARGS)
