@@ -4,6 +4,7 @@ The journal itself is imported when the server listens already; what happens mea
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -74,6 +75,7 @@ class Journaling:
         self._beginning: _Beginning | None = None
         self._journal: Journal | None = None
         self._port = 0
+        self._trouble = ""
 
     # What happens.
 
@@ -134,8 +136,11 @@ class Journaling:
         self._port = port
         if self._beginning is None:
             return
-        await asyncio.to_thread(_import_journal)
+        with contextlib.suppress(ImportError):  # `_start` meets it again
+            await asyncio.to_thread(_import_journal)
         journal = self._start()
+        if journal is None:
+            return
         while True:
             try:
                 seconds = journal.tick()
@@ -149,10 +154,21 @@ class Journaling:
         if self._beginning is None:
             return
         journal = self._journal or self._start()
-        journal.end()
-        await asyncio.to_thread(journal.join, STOP_SECONDS)
+        if journal is not None:
+            journal.end()
+            await asyncio.to_thread(journal.join, STOP_SECONDS)
 
-    def _start(self) -> "Journal":
+    def _start(self) -> "Journal | None":
+        """Begin to write; if that can't be done nothing is kept any more, and operators are told."""
+        try:
+            self._journal = self._started()
+        except Exception:
+            log.exception("a bug in the journal: nothing is recorded")
+            self._trouble = "it could not be started: see the log"
+            self._beginning = None
+        return self._journal
+
+    def _started(self) -> "Journal":
         """Record what happened so far, and let the thread write."""
         from namekeeper.app.journal_settings import journal_settings, writer_settings
         from namekeeper.journal.journal import Journal
@@ -166,7 +182,6 @@ class Journaling:
         for note in beginning.notes:
             note(journal.recorder)
         beginning.notes.clear()
-        self._journal = journal
         journal.start(writer_settings(self._settings, self._port), self._port)
         return journal
 
@@ -179,7 +194,7 @@ class Journaling:
     @property
     def trouble(self) -> str:
         """What is wrong; empty if nothing is."""
-        return self._journal.trouble if self._journal is not None else ""
+        return self._journal.trouble if self._journal is not None else self._trouble
 
     def stats(self) -> JournalStats | None:
         """Numbers of now; None without a journal."""

@@ -37,6 +37,8 @@ The event loop gives the interpreter away at each system call, and gets it back 
 without pauses a storm of registrations would slow everybody for seconds. What waits for the interpreter
 counts as work, so the busier the event loop is the longer the pauses; the journal catches up when it is not.
 """
+LONGEST_S = 0.1
+"""Work may have waited for a slow disk: that needs no pause, and must not make a long one."""
 HURRIED_REST = 0.5
 """The same when the queue is filling: rather slow than with holes."""
 AFTER_A_BUG_S = 1.0
@@ -200,5 +202,6 @@ class Pauses:
         """Pause."""
         rest = self._rest()
         if rest:
-            time.sleep(max(BREATH_S, rest * (time.perf_counter() - self._since)))
+            worked = time.perf_counter() - self._since
+            time.sleep(min(max(BREATH_S, rest * worked), LONGEST_S))
         self.begin()

@@ -65,8 +65,6 @@ def history_sql(history: History) -> str:
 def merge_sql(history: History) -> str:
     """The query that joins what was computed with what is left of the rows of before."""
     own = (*history.scope, *history.key, *history.values)
-    same = (f"AND lag(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values)
-    same_next = (f"AND lead(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values)
     return sql_text("merge").format(
         table=history.table.name,
         columns=_list((*own, "valid_from", "valid_to", *history.began, *history.ends)),
@@ -78,10 +76,10 @@ def merge_sql(history: History) -> str:
         ends_o=_list(history.ends, "o."),
         outside=history.outside,
         began_before=_began_before(history),
-        next_values="\n        ".join(same_next),
+        next_values=_same_values(history, "lead"),
         scope_u=_same_scope(history, "u"),
         key=_list((*history.scope, *history.key)),
-        same_values="\n        ".join(same),
+        same_values=_same_values(history, "lag"),
         last_ends=",\n    ".join(
             f"CASE WHEN is_last = 1 THEN `{name}` ELSE lead(`{name}`) OVER w END AS `{name}`"
             for name in ("valid_to", *history.ends)
@@ -115,6 +113,13 @@ def renewed_sql(history: History) -> str:
 
 def _same_scope(history: History, alias: str) -> str:
     return "".join(f"{alias}.`{name}` = o.`{name}` AND" for name in history.scope)
+
+
+def _same_values(history: History, neighbour: str) -> str:
+    """Whether a neighbour of a piece, `lag` or `lead`, has the same values."""
+    return "\n        ".join(
+        f"AND {neighbour}(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values
+    )
 
 
 def _began_before(history: History) -> str:

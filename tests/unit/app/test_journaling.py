@@ -140,6 +140,21 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
 
 
 @both_loops
+async def test_a_journal_that_can_not_be_started_is_told_and_keeps_nothing(tmp_path, monkeypatch, caplog):
+    def fail(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("namekeeper.journal.journal.Journal.start", fail)
+    async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as peer:
+        await eventually(lambda: "journal" in server.operators.health().degraded)
+        assert "could not be started" in server.operators.health().degraded["journal"]
+        await exchange(peer, encode_command(registration()), frame(105, opaque=2, topic="nobody"))
+        assert server.operators.stats().journal is None
+        assert server.operators.stats().is_ready
+    assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
+
+
+@both_loops
 async def test_operators_are_told_how_it_is(tmp_path):
     async with name_server(tmp_path, journal_fsync_interval_ms="1") as server:
 

@@ -203,10 +203,10 @@ class Watch:
 def test_pauses_are_as_long_as_the_work_before_them_asks_for(monkeypatch):
     watch = Watch()
     monkeypatch.setattr(module, "time", watch)
-    rests = iter([3, 3, 0.5, 0])
+    rests = iter([3, 3, 0.5, 0, 3])
     pauses = Pauses(lambda: next(rests))
     pauses.begin()
-    for worked in (0.010, 0.0, 0.010, 0.010):
+    for worked in (0.010, 0.0, 0.010, 0.010, 2.0):  # the last one is a slow disk
         watch.now += worked
         pauses.take()
-    assert watch.slept == pytest.approx([0.030, module.BREATH_S, 0.005])
+    assert watch.slept == pytest.approx([0.030, module.BREATH_S, 0.005, module.LONGEST_S])
