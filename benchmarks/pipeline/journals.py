@@ -11,7 +11,7 @@ __all__ = ["Life", "Written", "write_days"]
 FOR_EVER = Limits(1 << 60, 1_000_000 * DAY_MS)
 MINUTES_A_DAY = 24 * 60
 MINUTES_BETWEEN_CHECKPOINTS = 6 * 60
-MINUTES_BETWEEN_TOPICS = 20
+MINUTES_BETWEEN_TOPICS = 24 * 60
 
 
 class Life(NamedTuple):

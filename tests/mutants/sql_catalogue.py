@@ -42,7 +42,7 @@ SQL_MUTANTS = (
     SqlMutant(
         "crash-is-no-loss",
         "loss",
-        "WHERE same_boot OR before_kind <> 'server_stopped' OR",
+        "WHERE same_boot OR NOT before_stops OR",
         "WHERE same_boot OR",
         "a boot without server_stopped that another one follows is a loss",
     ),
@@ -61,17 +61,31 @@ SQL_MUTANTS = (
         "a checkpoint with a missing seq in it does not count",
     ),
     SqlMutant(
+        "hole-in-a-block-not-seen",
+        "block",
+        "records < last_seq - first_seq + 1 AS has_hole",
+        "records < last_seq - first_seq AS has_hole",
+        "one missing seq is a loss, wherever it is",
+    ),
+    SqlMutant(
         "clock-runs-backwards",
-        "place",
-        "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+        "moment",
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
         "ROWS BETWEEN CURRENT ROW AND CURRENT ROW",
         "time in SQL is the minimum over a record and all later ones",
     ),
     SqlMutant(
-        "loss-begins-late",
+        "later-blocks-forgotten",
+        "block",
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+        "ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING",
+        "time in SQL is the minimum over a record and all later ones, however far away",
+    ),
+    SqlMutant(
+        "loss-begins-early",
         "place",
-        "WHEN kind = 'loss' THEN max(",
-        "WHEN kind = 'none' THEN max(",
+        "max(m.eff_ts)",
+        "min(m.eff_ts)",
         "unknown runs from the last change before the loss",
     ),
     SqlMutant(
@@ -91,9 +105,16 @@ SQL_MUTANTS = (
     SqlMutant(
         "checkpoint-rows-at-their-seq",
         "history",
-        "WINDOW w AS (PARTITION BY namesrv, told_boot, span, {key} ORDER BY place, seq)",
-        "WINDOW w AS (PARTITION BY namesrv, told_boot, span, {key} ORDER BY seq, place)",
+        "following_ts > eff_ts\n  WINDOW w AS (PARTITION BY namesrv, {key} ORDER BY told_boot, place, seq)",
+        "following_ts > eff_ts\n  WINDOW w AS (PARTITION BY namesrv, {key} ORDER BY told_boot, seq, place)",
         "rows of a checkpoint stand at its begin, whatever was written in between",
+    ),
+    SqlMutant(
+        "not-named-goes-on",
+        "history",
+        "coalesce(lead(told_boot) OVER w = told_boot AND lead(span) OVER w = span, false) AS has_next",
+        "coalesce(lead(told_boot) OVER w = told_boot, false) AS has_next",
+        "what a complete checkpoint does not name is gone at its begin",
     ),
     SqlMutant(
         "removed-name-keeps-topics",
@@ -114,7 +135,7 @@ SQL_MUTANTS = (
         "merge",
         "WHEN lag(valid_to) OVER w = valid_from",
         "WHEN lag(valid_to) OVER w > valid_from",
-        "a row that a checkpoint confirms goes on",
+        "a row goes on where the work ends",
     ),
     SqlMutant(
         "neighbour-of-the-work-not-touched",
@@ -180,10 +201,17 @@ SQL_MUTANTS = (
         "who agrees that a broker is away does not disagree",
     ),
     SqlMutant(
+        "absent-is-no-drift",
+        "computed_view_drift_topic",
+        "count(v.topic) < count(*) OR min(v.seen) <> max(v.seen)",
+        "min(v.seen) <> max(v.seen)",
+        "a topic that one name server lacks is compared, though all others see the same",
+    ),
+    SqlMutant(
         "newest-is-largest",
         "boot_seen",
-        "max_by(ts, place) AS knows_up_to",
-        "max(ts) AS knows_up_to",
+        "max_by(last_ts, last_place) AS knows_up_to",
+        "max(greatest_ts) AS knows_up_to",
         "knows up to is the ts of the last record in order, not the largest",
     ),
 )

@@ -1,7 +1,7 @@
 """The pipeline's SQL on DuckDB: the same text, another engine, in milliseconds."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -75,6 +75,11 @@ class Duck:
         used = {key: args[key] for key in _PARAMETER.findall(sql)}
         sql = _PARAMETER.sub(r"$\1", sql)
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", used)
+
+    def together(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Do one step after the other."""
+        for step in steps:
+            step()
 
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a small table."""

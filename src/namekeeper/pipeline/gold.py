@@ -1,6 +1,7 @@
 """The gold tables on Spark: the steps of `gold_steps`, within the transaction of a run."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import or_
 
@@ -26,6 +27,7 @@ _WHOLE = {
     "quarantine",
 }
 """Fact tables that are not read by ranges."""
+_AT_ONCE = 3
 _MANY_RANGES = 64
 """More are not written into a condition for the reader of files; the join with the work chooses alone."""
 
@@ -75,6 +77,12 @@ class _Workshop(SparkViews, Workshop):
         """Put rows in the place of those of a table, or of some of its partitions."""
         self._progress(f"making {table.name}", 0, 1)
         self._transaction.replace(table, self.frame(name), by=by, values=values)
+
+    def together(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Do steps in several threads: while one plans its queries, others run theirs."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for done in [pool.submit(step) for step in steps]:
+                done.result()
 
 
 def _condition(ranges: Sequence[Range]) -> Column | None:

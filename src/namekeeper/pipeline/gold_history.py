@@ -58,7 +58,14 @@ def history_sql(history: History) -> str:
         key_and_values=_list((*history.key, *history.values)),
         told=_list(own, "f."),
         next_closing="".join(f",\n    lead(`{name}`) OVER w AS next_{name}" for name in history.closing),
-        closing="".join(f",\n  next_{name} AS {name}" for name in history.closing),
+        closing="".join(
+            f",\n    CASE WHEN has_next THEN next_{name} END AS {name}" for name in history.closing
+        ),
+        same_values=_same_values(history, "lag"),
+        last_ends=_last_ends(
+            ("valid_to", "ended_by", "end_boot", "end_place", "to_cause", "to_peer", *history.closing)
+        ),
+        closing_names="".join(f", {name}" for name in history.closing),
     )
 
 
@@ -80,10 +87,7 @@ def merge_sql(history: History) -> str:
         scope_u=_same_scope(history, "u"),
         key=_list((*history.scope, *history.key)),
         same_values=_same_values(history, "lag"),
-        last_ends=",\n    ".join(
-            f"CASE WHEN is_last = 1 THEN `{name}` ELSE lead(`{name}`) OVER w END AS `{name}`"
-            for name in ("valid_to", *history.ends)
-        ),
+        last_ends=_last_ends(("valid_to", *history.ends)),
     )
 
 
@@ -119,6 +123,13 @@ def _same_values(history: History, neighbour: str) -> str:
     """Whether a neighbour of a piece, `lag` or `lead`, has the same values."""
     return "\n        ".join(
         f"AND {neighbour}(`{name}`) OVER w IS NOT DISTINCT FROM `{name}`" for name in history.values
+    )
+
+
+def _last_ends(names: tuple[str, ...]) -> str:
+    """How equal pieces end that follow each other, of which the first and the last are left: as the last."""
+    return ",\n    ".join(
+        f"CASE WHEN is_last = 1 THEN `{name}` ELSE lead(`{name}`) OVER w END AS `{name}`" for name in names
     )
 
 

@@ -28,6 +28,9 @@ SMALL_BYTES = 32 << 20
 SMALL_FILES = 32
 """... when a table has so many of them."""
 
+_MOST_ROWS = 1_000_000
+"""In a data file: rows of checkpoints pack so well that a small file would hold too many for one task."""
+
 _TABLES = "tables"
 _PARTITION = "partition"
 """The folder of a partition is `partition=VALUE`; the column itself stays in the files."""
@@ -95,7 +98,8 @@ class ParquetTransaction(ParquetReader):
         path = f"{_TABLES}/{table.name}/{self.load_id}-{uuid.uuid4().hex[:8]}"
         rows = rows.select(*names_in(table))
         if by is None:
-            rows.write.mode("error").parquet(self._folder.spark_path(path))
+            writer = rows.write.mode("error").option("maxRecordsPerFile", _MOST_ROWS)
+            writer.parquet(self._folder.spark_path(path))
         else:
             named = rows.withColumn(_PARTITION, fn.col(by).cast("string"))
             placed = named.repartition(_PARTITION).sortWithinPartitions(_PARTITION, *table.key)
@@ -139,7 +143,8 @@ def empty(spark: "SparkSession", table: Table) -> "DataFrame":
     from pyspark.sql import functions as fn
 
     columns = (fn.lit(None).cast(column.type).alias(column.name) for column in table.columns)
-    return spark.range(0).select(*columns)
+    # Of a condition that is never met Spark sees that nothing is there, and leaves out whatever reads it.
+    return spark.range(1).select(*columns).where("false")
 
 
 def _part(file: File) -> Part:

@@ -22,7 +22,7 @@ __all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Outcome", "Request", "is_li
 
 MAX_BATCH_SEGMENTS = 10_000
 """More than this, or ..."""
-MAX_BATCH_BYTES = 4 << 30
+MAX_BATCH_BYTES = 256 << 20
 """... more bytes than this, are taken in several loads, each of them committed."""
 LITTLE_RECORDS = 20_000
 LITTLE_BYTES = 8 << 20

@@ -28,6 +28,11 @@ _RUNTIME: Mapping[str, str] = {
     # Java never compiles a method that is longer; the code for a row of many columns would be interpreted.
     "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.sources.partitionOverwriteMode": "static",
+    # Segments are many and small: as it is, Spark starts a task to look at each, and one to read 32 of them.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
+    "spark.sql.files.openCostInBytes": "524288",
+    # Rows of a checkpoint repeat each other and get small as files: what looks little would be broadcast.
+    "spark.sql.sources.fileCompressionFactor": "50",
 }
 """Settings of every session, also of one that was made by others."""
 

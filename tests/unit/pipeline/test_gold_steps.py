@@ -22,7 +22,7 @@ class World:
     def __init__(self, count: int) -> None:
         self.law = Law(histories(SEED, count))
         self.duck = Duck()
-        make_gold(self.duck, self.duck.load(records_of(self.law.histories)))
+        make_gold(self.duck, self.duck.load(records_of(self.law.histories)), block_records=20)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +79,17 @@ def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: i
     wanted, found = gold_of(at_once), gold_of(step_by_step)
     assert [name for name in GOLD if found[name] != wanted[name]] == []
     assert [name for name in GOLD if not wanted[name]] == [], "every table has rows to compare"
+
+
+@pytest.mark.parametrize("block_records", [1, 5, 40])
+def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int):
+    some = histories(4, 10)
+    wanted, found = Duck(), Duck()
+    make_gold(wanted, wanted.load(records_of(some)), block_records=1 << 30)
+    for batch in arrivals(some, random.Random(block_records), runs=3):
+        make_gold(found, found.load(batch), block_records=block_records)
+    gold, gold_in_blocks = gold_of(wanted), gold_of(found)
+    assert [name for name in GOLD if gold_in_blocks[name] != gold[name]] == []
 
 
 def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:

@@ -1,14 +1,22 @@
 -- Checkpoints that count: the end is there, its counts are met, no seq is missing and none begins in between.
-WITH begun AS (
+WITH told AS (
+  SELECT c.namesrv, w.range_id, c.boot, c.seq, c.checkpoint, c.kind
+  FROM checkpoint c
+  JOIN work w
+    ON c.namesrv = w.namesrv
+    AND (c.boot > w.from_boot OR (c.boot = w.from_boot AND c.seq >= w.from_place))
+    AND (c.boot < w.to_boot OR (c.boot = w.to_boot AND c.seq < w.to_place))
+),
+begun AS (
   SELECT
     namesrv, range_id, boot, seq,
     lead(seq) OVER (PARTITION BY namesrv, range_id, boot ORDER BY seq) AS next_begin
-  FROM inside
-  WHERE kind = 'checkpoint_begin' AND NOT is_wall
+  FROM told
+  WHERE kind = 'checkpoint_begin'
 ),
 ended AS (
   SELECT namesrv, range_id, boot, checkpoint, max(seq) AS end_seq
-  FROM inside
+  FROM told
   WHERE kind = 'checkpoint_end'
   GROUP BY namesrv, range_id, boot, checkpoint
 ),

@@ -1,8 +1,5 @@
 -- When name servers that held a broker name disagreed about one of its topics, on corrected time.
-WITH topic AS (
-  SELECT DISTINCT cluster, broker_name, topic FROM held_topic
-),
-witness AS (
+WITH witness AS (
   SELECT
     h.namesrv, c.cluster, h.broker_name, h.is_open,
     h.valid_from AS raw_from, h.valid_to AS raw_to,
@@ -13,15 +10,40 @@ witness AS (
   LEFT JOIN name_server_clock_daily a ON a.namesrv = h.namesrv AND a.day = day_of(h.valid_from, :zone)
   LEFT JOIN name_server_clock_daily b ON b.namesrv = h.namesrv AND b.day = day_of(h.valid_to, :zone)
 ),
+compared AS (
+  SELECT cluster, broker_name FROM witness GROUP BY cluster, broker_name HAVING count(DISTINCT namesrv) > 1
+),
+held AS (
+  SELECT v.* FROM held_view v JOIN compared c ON c.cluster = v.cluster AND c.broker_name = v.broker_name
+),
+known_topic AS (
+  SELECT DISTINCT cluster, broker_name, topic FROM held
+),
+-- Most topics are seen the same by all, all the time: of these nothing has to be compared.
+topic AS (
+  SELECT t.cluster, t.broker_name, t.topic
+  FROM known_topic t
+  JOIN witness w ON w.cluster = t.cluster AND w.broker_name = t.broker_name
+  LEFT JOIN held v
+    ON v.namesrv = w.namesrv AND v.cluster = t.cluster AND v.broker_name = t.broker_name AND v.topic = t.topic
+    AND v.valid_from <= w.valid_from AND v.valid_to >= w.valid_to
+  GROUP BY t.cluster, t.broker_name, t.topic
+  HAVING count(v.topic) < count(*) OR min(v.seen) <> max(v.seen)
+),
+view AS (
+  SELECT v.*
+  FROM held v
+  JOIN topic t ON t.cluster = v.cluster AND t.broker_name = v.broker_name AND t.topic = v.topic
+),
 topic_witness AS (
   SELECT t.topic, w.*
   FROM witness w
   JOIN topic t ON t.cluster = w.cluster AND t.broker_name = w.broker_name
 ),
 point AS (
-  SELECT cluster, broker_name, topic, valid_from AS at_ts, namesrv, raw_from AS raw, 0 AS is_horizon FROM held_view
+  SELECT cluster, broker_name, topic, valid_from AS at_ts, namesrv, raw_from AS raw, 0 AS is_horizon FROM view
   UNION ALL
-  SELECT cluster, broker_name, topic, valid_to, namesrv, raw_to, 0 FROM held_view
+  SELECT cluster, broker_name, topic, valid_to, namesrv, raw_to, 0 FROM view
   UNION ALL
   SELECT cluster, broker_name, topic, valid_from, namesrv, raw_from, 0 FROM topic_witness
   UNION ALL
@@ -55,7 +77,7 @@ seen AS (
   JOIN topic_witness w
     ON w.cluster = s.cluster AND w.broker_name = s.broker_name AND w.topic = s.topic
     AND w.valid_from <= s.at_ts AND w.valid_to >= s.until
-  LEFT JOIN held_view v
+  LEFT JOIN view v
     ON v.namesrv = w.namesrv AND v.cluster = s.cluster AND v.broker_name = s.broker_name AND v.topic = s.topic
     AND v.valid_from <= s.at_ts AND v.valid_to >= s.until
   WHERE s.until IS NOT NULL

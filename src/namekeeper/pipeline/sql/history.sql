@@ -1,7 +1,8 @@
 -- What each row of {table} was from when to when, within what is known: told at one place, until the same key is
--- told again or the knowledge ends. Of what is told for one effective time, only the last shows.
+-- told again or the knowledge ends. Of what is told for one effective time, only the last shows, and what a checkpoint
+-- only confirms is no new row. All of it follows one order, so that an engine sorts once.
 WITH told AS (
-  SELECT
+  SELECT /*+ BROADCAST(k) */
     f.namesrv, f.boot AS told_boot, f.place, f.seq, k.span, k.eff_ts, k.span_to_ts, k.span_ended_by,
     k.to_boot, k.to_place, {told}, f.gone, f.cause, f.peer
   FROM {fact} f
@@ -11,33 +12,64 @@ WITH told AS (
 ordered AS (
   SELECT
     t.*,
-    lead(eff_ts) OVER (PARTITION BY namesrv, told_boot, span, {key} ORDER BY place, seq) AS following_ts
+    lead(eff_ts) OVER w AS following_ts,
+    lead(told_boot) OVER w = told_boot AND lead(span) OVER w = span AS is_followed
   FROM told t
+  WINDOW w AS (PARTITION BY namesrv, {key} ORDER BY told_boot, place, seq)
 ),
 followed AS (
   SELECT
     o.*,
+    coalesce(lead(told_boot) OVER w = told_boot AND lead(span) OVER w = span, false) AS has_next,
     lead(eff_ts) OVER w AS next_ts,
     lead(place) OVER w AS next_place,
     lead(gone) OVER w AS next_gone,
     lead(cause) OVER w AS next_cause,
     lead(peer) OVER w AS next_peer{next_closing}
   FROM ordered o
-  WHERE following_ts IS NULL OR following_ts > eff_ts
-  WINDOW w AS (PARTITION BY namesrv, told_boot, span, {key} ORDER BY place, seq)
+  WHERE NOT coalesce(is_followed, false) OR following_ts > eff_ts
+  WINDOW w AS (PARTITION BY namesrv, {key} ORDER BY told_boot, place, seq)
+),
+piece AS (
+  SELECT
+    namesrv, {key_and_values}, told_boot, place, seq, cause, peer,
+    eff_ts AS valid_from,
+    CASE WHEN has_next THEN next_ts ELSE span_to_ts END AS valid_to,
+    CASE WHEN NOT has_next THEN span_ended_by WHEN next_gone THEN 'gone' ELSE 'changed' END AS ended_by,
+    CASE WHEN has_next THEN told_boot ELSE to_boot END AS end_boot,
+    CASE WHEN has_next THEN next_place ELSE to_place END AS end_place,
+    CASE WHEN has_next THEN next_cause END AS to_cause,
+    CASE WHEN has_next THEN next_peer END AS to_peer{closing}
+  FROM followed
+  WHERE NOT gone AND eff_ts < CASE WHEN has_next THEN next_ts ELSE span_to_ts END
+),
+marked AS (
+  SELECT
+    p.*,
+    CASE
+      WHEN lag(valid_to) OVER w = valid_from
+        {same_values} THEN 0
+      ELSE 1
+    END AS is_first
+  FROM piece p
+  WINDOW w AS (PARTITION BY namesrv, {key} ORDER BY told_boot, place, seq)
+),
+framed AS (
+  SELECT m.*, coalesce(lead(is_first) OVER w, 1) AS is_last
+  FROM marked m
+  WINDOW w AS (PARTITION BY namesrv, {key} ORDER BY told_boot, place, seq)
+),
+ended AS (
+  SELECT
+    namesrv, {key_and_values}, valid_from, told_boot, place, cause, peer, is_first,
+    {last_ends}
+  FROM framed
+  WHERE is_first = 1 OR is_last = 1
+  WINDOW w AS (PARTITION BY namesrv, {key} ORDER BY told_boot, place, seq)
 )
 SELECT
-  namesrv, {key_and_values},
-  eff_ts AS valid_from,
-  coalesce(next_ts, span_to_ts) AS valid_to,
-  told_boot AS from_boot,
-  place AS from_seq,
-  cause AS from_cause,
-  peer AS from_peer,
-  CASE WHEN next_ts IS NULL THEN span_ended_by WHEN next_gone THEN 'gone' ELSE 'changed' END AS ended_by,
-  CASE WHEN next_ts IS NULL THEN to_boot ELSE told_boot END AS to_boot,
-  coalesce(next_place, to_place) AS to_seq,
-  next_cause AS to_cause,
-  next_peer AS to_peer{closing}
-FROM followed
-WHERE NOT gone AND eff_ts < coalesce(next_ts, span_to_ts)
+  namesrv, {key_and_values}, valid_from, valid_to,
+  told_boot AS from_boot, place AS from_seq, cause AS from_cause, peer AS from_peer,
+  ended_by, end_boot AS to_boot, end_place AS to_seq, to_cause, to_peer{closing_names}
+FROM ended
+WHERE is_first = 1

@@ -1,6 +1,6 @@
 -- Places at which the state is known, with the complete checkpoint that it builds on and the end of what is known.
 SELECT
-  p.namesrv, p.boot, p.place, p.eff_ts, p.kind,
+  p.namesrv, p.boot, p.place, p.eff_ts,
   b.place AS span, coalesce(b.to_ts, :forever) AS span_to_ts, b.ended_by AS span_ended_by, b.to_boot, b.to_place
 FROM boundary b
 JOIN place p

@@ -1,12 +1,25 @@
 -- Losses: a hole in seq, or a boot that ended without a word. Each stands in the order at the first seq that is
 -- missing.
-WITH numbered AS (
+WITH run AS (
+  SELECT
+    namesrv, range_id, boot, first_seq AS seq, last_seq, coalesce(stop_seq = last_seq, false) AS stops
+  FROM block
+  WHERE NOT has_hole
+  UNION ALL
+  SELECT i.namesrv, i.range_id, i.boot, i.seq, i.seq, i.kind = 'server_stopped'
+  FROM inside i
+  JOIN block b
+    ON b.namesrv = i.namesrv AND b.range_id = i.range_id AND b.boot = i.boot
+    AND b.block = i.seq - i.seq % :block_records AND b.is_wall = i.is_wall
+  WHERE b.has_hole
+),
+numbered AS (
   SELECT
     namesrv, range_id, boot, seq,
     lag(boot) OVER w AS before_boot,
-    lag(seq) OVER w AS before_seq,
-    lag(kind) OVER w AS before_kind
-  FROM inside
+    lag(last_seq) OVER w AS before_seq,
+    lag(stops) OVER w AS before_stops
+  FROM run
   WINDOW w AS (PARTITION BY namesrv, range_id ORDER BY boot, seq)
 ),
 suspect AS (
@@ -31,7 +44,7 @@ SELECT
   seq AS next_seq,
   CASE
     WHEN same_boot THEN 'missing_records'
-    WHEN before_kind <> 'server_stopped' THEN 'no_stop'
+    WHEN NOT before_stops THEN 'no_stop'
     WHEN previous_boot > before_boot THEN 'missing_boot'
     ELSE 'missing_start'
   END AS reason,
@@ -41,4 +54,4 @@ SELECT
     ELSE seq - 1
   END AS lost_records
 FROM judged
-WHERE same_boot OR before_kind <> 'server_stopped' OR seq <> 1 OR previous_boot > before_boot
+WHERE same_boot OR NOT before_stops OR seq <> 1 OR previous_boot > before_boot
