@@ -1,7 +1,6 @@
 """The gold tables on Spark: the steps of `gold_steps`, within the transaction of a run."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import or_
 
@@ -14,6 +13,7 @@ from namekeeper.pipeline.gold_views import SparkViews
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store import Span, Transaction
 from namekeeper.pipeline.table import Table
+from namekeeper.pipeline.together import do_together
 
 __all__ = ["build_gold"]
 
@@ -27,7 +27,6 @@ _WHOLE = {
     "quarantine",
 }
 """Fact tables that are not read by ranges."""
-_AT_ONCE = 3
 _MANY_RANGES = 64
 """More are not written into a condition for the reader of files; the join with the work chooses alone."""
 
@@ -79,10 +78,8 @@ class _Workshop(SparkViews, Workshop):
         self._transaction.replace(table, self.frame(name), by=by, values=values)
 
     def together(self, steps: Sequence[Callable[[], None]]) -> None:
-        """Do steps in several threads: while one plans its queries, others run theirs."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for done in [pool.submit(step) for step in steps]:
-                done.result()
+        """Do steps in several threads."""
+        do_together(steps)
 
 
 def _condition(ranges: Sequence[Range]) -> Column | None:
