@@ -22,6 +22,7 @@ from tests.support.duck import Duck
 from tests.support.journal_histories import histories
 from tests.support.journal_pieces import arrivals
 from tests.support.law import Law, records_of
+from tests.support.topic_views import DRIFTS, drifts_of
 
 __all__ = ["caught_by", "main", "seeded"]
 
@@ -107,6 +108,9 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
     def drift() -> None:
         law.assert_drift(duck.gold)
 
+    def views() -> None:
+        assert drifts_of(gold_steps.sql_text("computed_view_drift_topic"), ["a", "b"]) == DRIFTS
+
     def runs() -> None:
         """In whatever runs the records come."""
         some = histories(SEED_IN_PIECES, WORLDS_IN_PIECES)
@@ -116,7 +120,7 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
             make_gold(in_pieces, in_pieces.load(batch), block_records=BLOCK_RECORDS)
         assert all(at_once.gold(name) == in_pieces.gold(name) for name in GOLD)
 
-    yield from (states, stretches, joined, known_up_to, brokers, topics, drift, runs)
+    yield from (states, stretches, joined, known_up_to, brokers, topics, drift, views, runs)
 
 
 if __name__ == "__main__":

@@ -208,6 +208,13 @@ SQL_MUTANTS = (
         "a topic that one name server lacks is compared, though all others see the same",
     ),
     SqlMutant(
+        "seen-otherwise-is-no-drift",
+        "computed_view_drift_topic",
+        "count(v.topic) < count(*) OR min(v.seen) <> max(v.seen)",
+        "count(v.topic) < count(*)",
+        "a topic that name servers see otherwise, each of them all the time, is compared",
+    ),
+    SqlMutant(
         "newest-is-largest",
         "boot_seen",
         "max_by(last_ts, last_place) AS knows_up_to",

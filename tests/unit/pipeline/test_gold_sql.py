@@ -13,6 +13,7 @@ from namekeeper.pipeline.gold_steps import make_gold
 from tests.support.duck import Duck
 from tests.support.journal_histories import histories
 from tests.support.law import records_of
+from tests.support.topic_views import DRIFTS, VIEWS, drifts_of
 
 FOLDER = Path(str(files("namekeeper.pipeline"))) / "sql"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.sql"))
@@ -45,60 +46,15 @@ def test_every_query_is_used(monkeypatch: pytest.MonkeyPatch):
     assert asked == set(NAMES)
 
 
-VIEWS = {
-    "seen the same": [("a", "read 8", 0, 90), ("b", "read 8", 0, 90)],
-    "seen otherwise": [("a", "read 8", 0, 90), ("b", "read 4", 0, 90)],
-    "lacking at one": [("a", "read 8", 0, 90)],
-    "late at one": [("a", "read 8", 0, 90), ("b", "read 8", 30, 90)],
-}
-
-
-@pytest.mark.parametrize(
-    ("topic", "drifts"),
-    [
-        ("seen the same", []),
-        ("seen otherwise", [(0, 90, ["a: read 8", "b: read 4"])]),
-        ("lacking at one", [(0, 90, ["a: read 8", "b: absent"])]),
-        ("late at one", [(0, 30, ["a: read 8", "b: absent"])]),
-    ],
-)
-def test_name_servers_that_see_a_topic_otherwise_or_not_at_all_disagree_about_it(
-    topic: str, drifts: list[tuple[int, int, list[str]]]
-):
-    assert drifts_of(["a", "b"])[topic] == drifts
+@pytest.mark.parametrize("topic", DRIFTS)
+def test_name_servers_that_see_a_topic_otherwise_or_not_at_all_disagree_about_it(topic: str):
+    text = sql_text("computed_view_drift_topic")
+    assert drifts_of(text, ["a", "b"])[topic] == DRIFTS[topic]
 
 
 def test_a_name_server_that_is_alone_disagrees_with_nobody():
-    assert drifts_of(["a"]) == {topic: [] for topic in VIEWS}
-
-
-def drifts_of(servers: list[str]) -> dict[str, list[tuple[int, int, list[str]]]]:
-    """When these name servers disagree about each topic of VIEWS: from, to and what they see."""
-    duck = Duck()
-    duck.put(
-        "held_name",
-        "namesrv string, broker_name string, is_open boolean, valid_from bigint, valid_to bigint",
-        [(server, "broker-1", False, 0, 90) for server in servers],
-    )
-    duck.put("name_cluster", "broker_name string, cluster string", [("broker-1", "c")])
-    duck.put("name_server_clock_daily", "namesrv string, day string, offset_ms bigint", [])
-    duck.put(
-        "held_view",
-        "namesrv string, cluster string, broker_name string, topic string, seen string, raw_from bigint,"
-        " raw_to bigint, valid_from bigint, valid_to bigint",
-        [
-            (server, "c", "broker-1", topic, seen, start, end, start, end)
-            for topic, views in VIEWS.items()
-            for server, seen, start, end in views
-            if server in servers
-        ],
-    )
     text = sql_text("computed_view_drift_topic")
-    duck.define("found", text, {"zone": "UTC", "cut_from": -10, "cut_to": 1_000})
-    found: dict[str, list[tuple[int, int, list[str]]]] = {topic: [] for topic in VIEWS}
-    for row in duck.rows("found"):
-        found[row["topic"]].append((row["valid_from"], row["valid_to"], row["views"]))
-    return found
+    assert drifts_of(text, ["a"]) == {topic: [] for topic in VIEWS}
 
 
 def test_it_is_found_in_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
