@@ -165,11 +165,7 @@ class Sums:
 
     def drift(self, offsets: Mapping[tuple[str, str], int]) -> list[tuple[Any, ...]]:
         """(broker, held by, missing at, from, to) of 5 seconds or more."""
-
-        def corrected(name: str, span: Span) -> Span:
-            start, end = span
-            return start - offsets.get((name, _day(start)), 0), end - offsets.get((name, _day(end)), 0)
-
+        corrected = _correcting(offsets)
         found = []
         for broker in {key for held in self.brokers.values() for key in held}:
             held = {
@@ -191,6 +187,35 @@ class Sums:
                 (broker, has, lacks, start, end)
                 for start, end, has, lacks in _joined(views)
                 if has and lacks and end - start >= 5_000
+            ]
+        return sorted(found)
+
+    def topic_drift(self, offsets: Mapping[tuple[str, str], int]) -> list[tuple[Any, ...]]:
+        """(broker name, topic, how each name server sees it, from, to) of 5 seconds or more."""
+        corrected = _correcting(offsets)
+        found = []
+        for broker_name, topic in {key[:2] for held in self.topics.values() for key in held}:
+            holders = {
+                name: [corrected(name, s) for s in held.get(broker_name, ())]
+                for name, held in self.names.items()
+            }
+            seen = {
+                name: [
+                    (corrected(name, s), key[2])
+                    for key, some in held.items()
+                    if key[:2] == (broker_name, topic)
+                    for s in some
+                ]
+                for name, held in self.topics.items()
+            }
+            spans = [span for some in holders.values() for span in some]
+            spans += [span for some in seen.values() for span, _ in some]
+            bounds = sorted({at for span in spans for at in span})
+            views = [(start, end, _views(holders, seen, start, end), ()) for start, end in pairwise(bounds)]
+            found += [
+                (broker_name, topic, tuple(f"{name}: {view}" for name, view in view_of), start, end)
+                for start, end, view_of, _ in _joined(views)
+                if len({view for _, view in view_of}) > 1 and end - start >= 5_000
             ]
         return sorted(found)
 
@@ -245,6 +270,29 @@ def _held(stretches: Iterable[tuple[int, int, Moment]], keys: Callable[[Moment],
             else:
                 spans.append((start, end))
     return held
+
+
+def _correcting(offsets: Mapping[tuple[str, str], int]) -> Callable[[str, Span], Span]:
+    """Spans of a name server to what they were by a right clock."""
+
+    def corrected(name: str, span: Span) -> Span:
+        start, end = span
+        return start - offsets.get((name, _day(start)), 0), end - offsets.get((name, _day(end)), 0)
+
+    return corrected
+
+
+def _views(
+    holders: Mapping[str, list[Span]], seen: Mapping[str, list[tuple[Span, Any]]], start: int, end: int
+) -> tuple[tuple[str, str], ...]:
+    """How each name server that holds the broker name sees a topic, sorted."""
+    views = []
+    for name in sorted(holders):
+        if _covers(holders[name], start, end):
+            rows = [row for span, row in seen[name] if _covers([span], start, end)]
+            told = "read {}, write {}, perm {}, flag {}".format(*rows[0]) if rows else "absent"
+            views.append((name, told))
+    return tuple(views)
 
 
 def _having(

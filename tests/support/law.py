@@ -146,6 +146,10 @@ class Law:
             broker = (row["broker_name"], row["broker_id"], row["broker_addr"])
             sides = (tuple(row["held_by"] or ()), tuple(row["missing_at"] or ()))
             found[row["cluster"]].append((broker, *sides, row["valid_from"], row["valid_to"]))
+        topics: dict[str, list[Any]] = defaultdict(list)
+        for row in rows_of("view_drift_topic"):
+            views = tuple(row["views"]), row["valid_from"], row["valid_to"]
+            topics[row["cluster"]].append((row["broker_name"], row["topic"], *views))
         clocks = {
             (row["namesrv"], row["day"]): row["offset_ms"] for row in rows_of("name_server_clock_daily")
         }
@@ -155,7 +159,8 @@ class Law:
             offsets = sums.offsets(samples[each.name].values())
             assert all(clocks[key] == offset for key, offset in offsets.items()), each.name
             assert sorted(found[each.name]) == sums.drift(offsets), each.name
-        return sum(map(len, found.values()))
+            assert sorted(topics[each.name]) == sums.topic_drift(offsets), each.name
+        return min(sum(map(len, some.values())) for some in (found, topics))
 
 
 def _times(row: Mapping[str, Any], states: Iterable[str]) -> dict[str, int]:
