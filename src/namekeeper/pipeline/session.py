@@ -5,6 +5,7 @@ of spark-submit or of Spark Connect.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from namekeeper.pipeline.java import java_home_for_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["failures_of_spark", "get_session", "local_session", "suited_to_little_data"]
+__all__ = ["failures_of_spark", "get_session", "java_options", "local_session", "suited_to_little_data"]
 
 _APP_NAME = "namekeeper"
 
@@ -80,6 +81,9 @@ logger.util.level = off
 logger.sql.name = org.apache.spark.sql
 logger.sql.level = off
 """
+_COLLECT_TOGETHER = "-XX:+UseParallelGC"
+"""The usual collector takes cores from the tasks, and slows down every write of a reference."""
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
@@ -127,13 +131,23 @@ def local_session(master: str, conf: Mapping[str, str] | None = None) -> "SparkS
     java = java_home_for_spark(os.environ)
     quiet = Path(java.home) / "log4j2.properties"
     quiet.write_text(_QUIET)
-    options = ("-Dlog4j2.configurationFile=" + str(quiet), _COMPILE_LATE, settings.get(_JAVA_OPTIONS, ""))
-    settings[_JAVA_OPTIONS] = " ".join(options).strip()
+    settings[_JAVA_OPTIONS] = java_options(quiet, settings.get(_JAVA_OPTIONS, ""))
     builder = session_class.builder.master(master).appName(_APP_NAME)
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _java_home(java.home):
         return _prepared(builder.getOrCreate())
+
+
+def java_options(logging: Path, given: str) -> str:
+    """Options of a Java that is started here; those that were given come last, and stand.
+
+    Args:
+        logging: Settings of its log.
+        given: Options of the user. Java refuses two collectors: there is ours only if none is given.
+    """
+    collector = () if _COLLECTOR.search(given) else (_COLLECT_TOGETHER,)
+    return " ".join([f"-Dlog4j2.configurationFile={logging}", _COMPILE_LATE, *collector, given]).strip()
 
 
 @contextmanager

@@ -1,10 +1,12 @@
 """What Spark says when it fails, in a line; sessions themselves are in tests/spark."""
 
+from pathlib import Path
+
 import pytest
 from pyspark.errors import AnalysisException
 
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.session import failures_of_spark, suited_to_little_data
+from namekeeper.pipeline.session import failures_of_spark, java_options, suited_to_little_data
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,13 @@ def test_the_line_that_says_most_is_told(monkeypatch, text, line):
 def test_other_errors_are_not_touched():
     with pytest.raises(ZeroDivisionError), failures_of_spark():
         raise ZeroDivisionError
+
+
+def test_java_has_one_collector_and_the_user_has_the_last_word():
+    assert java_options(Path("log"), "").endswith(" -XX:+UseParallelGC")
+    theirs = "-Xss4m -XX:+UseZGC"
+    assert java_options(Path("log"), theirs).endswith(f" {theirs}")
+    assert "ParallelGC" not in java_options(Path("log"), theirs)
 
 
 class Conf:
