@@ -22,6 +22,7 @@ from tests.support.duck import Duck
 from tests.support.journal_histories import histories
 from tests.support.journal_pieces import arrivals
 from tests.support.law import Law, records_of
+from tests.support.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
 from tests.support.topic_views import DRIFTS, drifts_of
 
 __all__ = ["caught_by", "main", "seeded"]
@@ -30,6 +31,7 @@ SEED = 77
 WORLDS = 30
 BLOCK_RECORDS = 16
 """Far fewer than usual: short histories shall have many blocks."""
+QUIET_LIVES = 200
 SEED_IN_PIECES = 1
 WORLDS_IN_PIECES = 8
 """Those of the test of the same rule: here a row ends where late records begin."""
@@ -111,6 +113,13 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
     def views() -> None:
         assert drifts_of(gold_steps.sql_text("computed_view_drift_topic"), ["a", "b"]) == DRIFTS
 
+    def confirmed() -> None:
+        rng = random.Random(SEED)
+        lives = [QuietLife(f"namesrv-{number}", rng) for number in range(QUIET_LIVES)]
+        looked_at = {"topic_run": NOTHING_CONFIRMED}
+        found, _ = history_of(lives, gold_steps.sql_text)
+        assert found == history_of(lives, lambda name: looked_at.get(name) or gold_steps.sql_text(name))[0]
+
     def runs() -> None:
         """In whatever runs the records come."""
         some = histories(SEED_IN_PIECES, WORLDS_IN_PIECES)
@@ -120,7 +129,7 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
             make_gold(in_pieces, in_pieces.load(batch), block_records=BLOCK_RECORDS)
         assert all(at_once.gold(name) == in_pieces.gold(name) for name in GOLD)
 
-    yield from (states, stretches, joined, known_up_to, brokers, topics, drift, views, runs)
+    yield from (states, stretches, joined, known_up_to, brokers, topics, drift, views, confirmed, runs)
 
 
 if __name__ == "__main__":

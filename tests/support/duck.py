@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from namekeeper.pipeline.gold_plan import Range
 from namekeeper.pipeline.gold_steps import News
@@ -48,6 +49,7 @@ class Duck:
         for macro in (
             "day_of(ms, zone) AS strftime(timezone(zone, make_timestamptz(ms * 1000)), '%Y-%m-%d')",
             "sort_array(a) AS list_sort(a)",
+            "xxhash64(a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",
             "try_element_at(a, i) AS list_extract(a, i)",
         ):
             self._connection.execute(f"CREATE MACRO {macro}")
@@ -85,8 +87,11 @@ class Duck:
         """Make a small table."""
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} ({_ddl(ddl)})")
         if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT INTO {name} VALUES ({marks})", [list(row) for row in rows])
+            columns = [pa.array(column) for column in zip(*rows, strict=True)]
+            table = pa.table(columns, names=[f"c{number}" for number in range(len(columns))])
+            self._connection.register("given", table)
+            self._connection.execute(f"INSERT INTO {name} SELECT * FROM given")
+            self._connection.unregister("given")
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a table."""

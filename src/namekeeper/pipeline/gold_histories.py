@@ -119,7 +119,7 @@ HISTORIES: tuple[History, ...] = (
         "perm int: Permission in effect: 4 read, 2 write.",
         "topic_sys_flag int: System flag.",
         closing=columns("reason string: broker_name_removed if it went with its broker name."),
-    ),
+    )._replace(run="topic_run", run_by=("broker_name",)),
     _history(
         "topic_mapping_history",
         "Static-topic mappings.",
@@ -205,7 +205,7 @@ def _drift(
     assert tuple(column.name for column in own) == key + values, name
     table = Table(name, meaning, "a difference, from when to when", (*key, "valid_from"), (*own, *_DRIFT))
     began, ended = ("from_namesrv", "from_ts"), ("to_namesrv", "to_ts", "is_open")
-    return History(table, "", key, values, (), (), began, ended, "window_work", "window_outside")
+    return History(table, "", key, values, (), (), began, ended, work="window_work", outside="window_outside")
 
 
 DRIFTS: tuple[History, ...] = (

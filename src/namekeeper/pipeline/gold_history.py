@@ -11,12 +11,17 @@ from namekeeper.pipeline.table import Table, names_in
 
 __all__ = [
     "History",
+    "fresh_sql",
     "history_sql",
     "merge_sql",
     "parts_sql",
     "renewed_sql",
     "touched_sql",
 ]
+
+
+_SPAN = ("span", "span_to_ts", "span_ended_by", "to_boot", "to_place")
+"""Columns of a place that say how long it is known what it builds on."""
 
 
 class History(NamedTuple):
@@ -37,6 +42,10 @@ class History(NamedTuple):
     """Evidence of its begin."""
     ended: tuple[str, ...] = ("ended_by", "to_boot", "to_seq", "to_cause", "to_peer")
     """Evidence of its end."""
+    run: str | None = None
+    """View of checkpoints that only confirm what those before them said of rows, by members of the key."""
+    run_by: tuple[str, ...] = ()
+    """These members."""
     work: str = "work"
     """View of the times that are computed again."""
     outside: str = "outside"
@@ -57,6 +66,7 @@ def history_sql(history: History) -> str:
         key=_list(history.key),
         key_and_values=_list((*history.key, *history.values)),
         told=_list(own, "f."),
+        **_run_parts(history),
         next_closing="".join(f",\n    lead(`{name}`) OVER w AS next_{name}" for name in history.closing),
         closing="".join(
             f",\n    CASE WHEN has_next THEN next_{name} END AS {name}" for name in history.closing
@@ -91,6 +101,16 @@ def merge_sql(history: History) -> str:
     )
 
 
+def fresh_sql(history: History) -> str:
+    """The query for what was computed, where there are no rows of before."""
+    return sql_text("fresh").format(
+        table=history.table.name,
+        own=_list((*history.scope, *history.key, *history.values)),
+        began=_list(history.began),
+        ends=_list(history.ends),
+    )
+
+
 def touched_sql(history: History) -> str:
     """The query for the rows of before that the work concerns."""
     return sql_text("touched").format(
@@ -113,6 +133,20 @@ def renewed_sql(history: History) -> str:
         work=history.work,
         scope=_same_scope(history, "w"),
     )
+
+
+def _run_parts(history: History) -> dict[str, str]:
+    """What is known at a place: until the next checkpoint, or as long as checkpoints say the same."""
+    if history.run is None:
+        return {"span": _list(_SPAN, "k."), "first_span": "k.span", "run_hint": "", "run_join": ""}
+    same = "".join(f" AND r.`{name}` = f.`{name}`" for name in ("namesrv", "boot", *history.run_by))
+    of_run = (f"CASE WHEN r.span IS NULL THEN k.{name} ELSE r.{name} END AS {name}" for name in _SPAN)
+    return {
+        "span": ",\n    ".join(of_run),
+        "first_span": "coalesce(r.span, k.span)",
+        "run_hint": ", r",
+        "run_join": f"\n  LEFT JOIN {history.run} r ON r.checkpoint = k.span{same}",
+    }
 
 
 def _same_scope(history: History, alias: str) -> str:

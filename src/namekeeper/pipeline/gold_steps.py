@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from namekeeper.pipeline.gold_histories import DRIFTS, HISTORIES, TIMELINE
 from namekeeper.pipeline.gold_history import (
     History,
+    fresh_sql,
     history_sql,
     merge_sql,
     parts_sql,
@@ -60,15 +61,15 @@ _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
 
 _KEPT = frozenset({
-    "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "up_stretch",
-    "held_broker", "cluster_witness", "broker_witness", "broker_state", "held_topic", "registration_sample",
-    "held_name", "computed_change_log",
+    "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_run",
+    "up_stretch", "held_broker", "cluster_witness", "broker_witness", "broker_state", "held_topic",
+    "registration_sample", "held_name", "computed_change_log",
 })  # fmt: skip
 """Views that several others read: an engine that computes lazily keeps them."""
 
 _ORDER = (
     "checkpoint_count", "broker_group_told", "config_told", "inside", "block", "loss",
-    "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_told",
+    "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_told", "topic_run",
     "computed_name_server_timeline",
 )  # fmt: skip
 _WITNESSES = (
@@ -129,7 +130,9 @@ def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = 
     ]
     ranges = plan_ranges(news, known)
     workshop.show_facts(ranges)
-    stretches = _make_histories(workshop, ranges, block_records)
+    # What name servers held is known from complete checkpoints on.
+    renew = _renew if known else _make_first
+    stretches = _make_histories(workshop, ranges, renew, block_records)
     stretches += _make_activity(workshop)
     for window in plan_windows(stretches, workshop.zone, after_ms=MEMORY_MS):
         _make_window(workshop, window)
@@ -147,7 +150,12 @@ def _define(workshop: Workshop, names: Iterable[str], args: Mapping[str, Any]) -
         workshop.define(name, sql_text(name), args, keep=name in _KEPT)
 
 
-def _make_histories(workshop: Workshop, ranges: Sequence[Range], block_records: int) -> list[tuple[int, int]]:
+def _make_histories(
+    workshop: Workshop,
+    ranges: Sequence[Range],
+    renew: Callable[[Workshop, History, Mapping[str, Any]], None],
+    block_records: int,
+) -> list[tuple[int, int]]:
     """What each name server held, within the ranges; returns the stretches of time of the ranges."""
     args = _args(workshop, block_records=block_records)
     workshop.put("work", _RANGE_DDL, ranges)
@@ -157,7 +165,8 @@ def _make_histories(workshop: Workshop, ranges: Sequence[Range], block_records: 
         workshop.define(f"computed_{history.table.name}", history_sql(history), args)
     workshop.together(
         [
-            *(partial(_renew, workshop, history, args) for history in (TIMELINE, *HISTORIES)),
+            partial(_renew, workshop, TIMELINE, args),
+            *(partial(renew, workshop, history, args) for history in HISTORIES),
             *(partial(_make_again, workshop, table, args) for table in (KNOWN_SPAN, LOST_RECORDS)),
             partial(_make_change_log, workshop, args),
         ]
@@ -173,6 +182,14 @@ def _make_histories(workshop: Workshop, ranges: Sequence[Range], block_records: 
     )
     spans = {row["range_id"]: (row["first_ts"], row["last_ts"]) for row in workshop.rows("range_span")}
     return [spans[range_.range_id] for range_ in ranges if range_.range_id in spans]
+
+
+def _make_first(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:
+    """Write what was computed of a table that has no rows."""
+    name = history.table.name
+    workshop.define(f"fresh_{name}", fresh_sql(history), args)
+    workshop.replace(history.table, f"fresh_{name}", by="valid_to_day")
+    workshop.show(name, history.table)
 
 
 def _renew(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:

@@ -2,12 +2,11 @@
 -- told again or the knowledge ends. Of what is told for one effective time, only the last shows, and what a checkpoint
 -- only confirms is no new row. All of it follows one order, so that an engine sorts once.
 WITH told AS (
-  SELECT /*+ BROADCAST(k) */
-    f.namesrv, f.boot AS told_boot, f.place, f.seq, k.span, k.eff_ts, k.span_to_ts, k.span_ended_by,
-    k.to_boot, k.to_place, {told}, f.gone, f.cause, f.peer
+  SELECT /*+ BROADCAST(k{run_hint}) */
+    f.namesrv, f.boot AS told_boot, f.place, f.seq, k.eff_ts, {span}, {told}, f.gone, f.cause, f.peer
   FROM {fact} f
-  JOIN known_place k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.place = f.place
-  WHERE f.checkpoint IS NULL OR f.checkpoint = k.span
+  JOIN known_place k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.place = f.place{run_join}
+  WHERE f.checkpoint IS NULL OR f.checkpoint = {first_span}
 ),
 ordered AS (
   SELECT

@@ -6,7 +6,7 @@ WITH run AS (
   FROM block
   WHERE NOT has_hole
   UNION ALL
-  SELECT i.namesrv, i.range_id, i.boot, i.seq, i.seq, i.kind = 'server_stopped'
+  SELECT /*+ BROADCAST(b) */ i.namesrv, i.range_id, i.boot, i.seq, i.seq, i.kind = 'server_stopped'
   FROM inside i
   JOIN block b
     ON b.namesrv = i.namesrv AND b.range_id = i.range_id AND b.boot = i.boot

@@ -1,7 +1,7 @@
 -- The effective time of records: the smallest ts from there on. Of activity only what is near a hole or a step of the
 -- clock; the time of the rest makes no difference.
 WITH timed AS (
-  SELECT
+  SELECT /*+ BROADCAST(b) */
     i.namesrv, i.range_id, i.boot, i.seq AS place, i.kind, i.is_activity, i.is_wall, i.ts, b.has_hole, b.clock_steps,
     least(
       b.later_ts,

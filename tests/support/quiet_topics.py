@@ -1,0 +1,144 @@
+"""Checkpoints that mostly repeat what is known of topics, and the history that the SQL makes of them."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from namekeeper.pipeline.gold_histories import HISTORIES
+from namekeeper.pipeline.gold_history import history_sql
+from namekeeper.pipeline.gold_plan import FOREVER
+from namekeeper.pipeline.gold_sql import sql_text
+from tests.support.duck import Duck
+
+__all__ = ["NOTHING_CONFIRMED", "QuietLife", "history_of"]
+
+Rows = list[tuple[Any, ...]]
+
+NOTHING_CONFIRMED = (
+    "SELECT namesrv, boot, broker_name, 0 AS checkpoint, 0 AS span, 0 AS span_to_ts, '' AS span_ended_by,"
+    " 0 AS to_boot, 0 AS to_place FROM topic_row WHERE false"
+)
+"""In the place of the query `topic_run`: each row of a checkpoint is looked at."""
+
+_BROKER_NAMES = ("broker-a", "broker-b")
+_TOPICS = ("t1", "t2")
+_VALUES = ((8, 8, 6, 0), (8, 8, 4, 0))
+_STEPS = ("checkpoint", "correction", "change", "removal", "loss", "restart")
+_WEIGHTS = (9, 1, 3, 1, 1, 1)
+
+_PLACE_DDL = (
+    "namesrv string, boot bigint, place bigint, eff_ts bigint, span bigint, span_to_ts bigint,"
+    " span_ended_by string, to_boot bigint, to_place bigint"
+)
+_TOLD_DDL = (
+    "namesrv string, boot bigint, seq bigint, place bigint, checkpoint bigint, cause string, peer string,"
+    " broker_name string"
+)
+_ROW_DDL = (
+    f"{_TOLD_DDL}, topic string, read_queue_nums int, write_queue_nums int, perm int, topic_sys_flag int,"
+    " gone boolean"
+)
+_TOPIC_ROUTE = next(history for history in HISTORIES if history.table.name == "topic_route")
+
+
+class QuietLife:
+    """What one name server told of topics, from a seed."""
+
+    def __init__(self, namesrv: str, rng: random.Random, steps: int = 12) -> None:
+        self.places: Rows = []
+        self.rows: Rows = []
+        self.removals: Rows = []
+        self._namesrv = namesrv
+        self._rng = rng
+        self._held: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._boot, self._place, self._now, self._span = 1, 0, 0, 0
+        self._open: list[tuple[int, int]] = []
+        for key in [(name, topic) for name in _BROKER_NAMES for topic in _TOPICS]:
+            self._held[key] = _VALUES[0]
+        self._checkpoint()
+        for step in rng.choices(_STEPS, _WEIGHTS, k=steps):
+            self._now += rng.choice((0, 0, 1, 5))
+            getattr(self, f"_{step}")()
+        self._close("checkpoint" if rng.random() < 0.3 else None, FOREVER, None)
+
+    def _next(self) -> int:
+        self._place += self._rng.choice((1, 1, 7))
+        return self._place
+
+    def _close(self, ended_by: str | None, to_ts: int, to: tuple[int, int] | None) -> None:
+        """Say how long what is known since the last checkpoint was."""
+        ends = self._span, to_ts, ended_by, *(to or (None, None))
+        boot = self._boot
+        self.places += [(self._namesrv, boot, place, eff_ts, *ends) for place, eff_ts in self._open]
+        self._open = []
+
+    def _checkpoint(self) -> None:
+        place = self._next()
+        if self._open:
+            self._close("checkpoint", self._now, (self._boot, place))
+        self._span = place
+        self._open = [(place, self._now)]
+        for number, (key, values) in enumerate(sorted(self._held.items()), 1):
+            told = self._namesrv, self._boot, place + number, place, place, None, None
+            self.rows.append((*told, key[0], key[1], *values, False))
+        self._place += len(self._held) + 1
+
+    def _told(self) -> tuple[Any, ...]:
+        place = self._next()
+        self._open.append((place, self._now))
+        return self._namesrv, self._boot, place, place, None, "register_broker", "10.0.0.1:4711"
+
+    def _change(self) -> None:
+        key = self._rng.choice(_BROKER_NAMES), self._rng.choice(_TOPICS)
+        before = self._held.pop(key, None)
+        values = self._rng.choice([value for value in (*_VALUES, None) if value != before])
+        if values is not None:
+            self._held[key] = values
+        self.rows.append((*self._told(), *key, *(values or (None,) * 4), values is None))
+
+    def _removal(self) -> None:
+        name = self._rng.choice(_BROKER_NAMES)
+        self.removals.append((*self._told(), name))
+        self._held = {key: values for key, values in self._held.items() if key[0] != name}
+
+    def _unseen(self) -> None:
+        """Something may happen that no record tells."""
+        if self._rng.random() < 0.5:
+            self._held[self._rng.choice(_BROKER_NAMES), self._rng.choice(_TOPICS)] = self._rng.choice(_VALUES)
+
+    def _correction(self) -> None:
+        self._unseen()
+        self._checkpoint()
+
+    def _loss(self) -> None:
+        self._close("unknown", self._now, (self._boot, self._next()))
+        self._unseen()
+        self._now += self._rng.choice((0, 3))
+        self._checkpoint()
+
+    def _restart(self) -> None:
+        self._close("stopped", self._now, (self._boot, self._next()))
+        self._unseen()
+        self._boot, self._place = self._boot + 1, 0
+        self._now += self._rng.choice((0, 3))
+        self._checkpoint()
+
+
+def history_of(
+    lives: list[QuietLife], text: Callable[[str], str] = sql_text
+) -> tuple[list[tuple[Any, ...]], int]:
+    """Rows of topic_route, and how many rows of checkpoints were left out because they only confirmed.
+
+    Args:
+        lives: What name servers told.
+        text: Gives the text of a query.
+    """
+    duck = Duck()
+    duck.put("known_place", _PLACE_DDL, [row for life in lives for row in life.places])
+    duck.put("topic_row", _ROW_DDL, [row for life in lives for row in life.rows])
+    duck.put("broker_name_removed", _TOLD_DDL, [row for life in lives for row in life.removals])
+    for name in ("topic_told", "topic_run"):
+        duck.define(name, text(name), {})
+    duck.define("found", history_sql(_TOPIC_ROUTE), {})
+    left_out = sum(row["checkpoint"] != row["span"] for row in duck.rows("topic_run"))
+    return sorted((tuple(row.values()) for row in duck.rows("found")), key=repr), left_out
