@@ -1,6 +1,6 @@
 -- Complete checkpoints in a row that say the same of all topics of a broker name, with nothing told of them between:
--- all but the first only confirm it. Sameness is seen by a number for each broker name, so that what is confirmed,
--- nine tenths of all rows, need not be put in order. A checkpoint at whose time something else happened, or that is
+-- all but the first only confirm it. Sameness is seen by a number for each broker name, so that what is confirmed, most
+-- of all rows, need not be put in order. A checkpoint at whose time something else happened, or that is
 -- known for no time, is left for itself, because evidence would differ.
 WITH printed AS (
   SELECT
