@@ -17,9 +17,12 @@ PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
 TESTED_ELSEWHERE = {
     "pipeline/answers.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
     "pipeline/answers_daily.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
-    "pipeline/gold.py": ("the steps on Spark; the steps themselves have theirs", "tests/spark/test_gold.py"),
-    "pipeline/gold_views.py": ("views that Spark holds", "tests/spark/test_gold.py"),
-    "pipeline/report_query.py": ("asks tables that Spark holds", "tests/spark/test_report.py"),
+    "pipeline/gold/build.py": (
+        "the steps on Spark; the steps themselves have theirs",
+        "tests/spark/test_gold.py",
+    ),
+    "pipeline/gold/views.py": ("views that Spark holds", "tests/spark/test_gold.py"),
+    "pipeline/report/query.py": ("asks tables that Spark holds", "tests/spark/test_report.py"),
     "__main__.py": (
         "a door to the command line; tests of processes go through it",
         "tests/process/running.py",
@@ -46,20 +49,26 @@ TESTED_ELSEWHERE = {
         "values; who raises them asserts what they say",
         "tests/unit/pipeline/test_run.py",
     ),
-    "pipeline/facts.py": ("SQL; each table is compared with a plain loop", "tests/spark/test_ingest.py"),
-    "pipeline/file.py": ("a value; each kind of folder gives it", "tests/unit/pipeline/test_folder.py"),
-    "pipeline/ingest.py": ("needs Spark", "tests/spark/test_ingest.py"),
-    "pipeline/mending.py": ("needs Spark", "tests/spark/test_ingest.py"),
-    "pipeline/rebuilding.py": ("needs Spark", "tests/spark/test_run.py"),
-    "pipeline/records.py": ("needs Spark", "tests/spark/test_ingest.py"),
-    "pipeline/staging.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/ingest/facts.py": (
+        "SQL; each table is compared with a plain loop",
+        "tests/spark/test_ingest.py",
+    ),
+    "pipeline/files/file.py": (
+        "a value; each kind of folder gives it",
+        "tests/unit/pipeline/files/test_folder.py",
+    ),
+    "pipeline/ingest/batch.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/ingest/mending.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/ingest/rebuilding.py": ("needs Spark", "tests/spark/test_run.py"),
+    "pipeline/ingest/records.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/ingest/staging.py": ("needs Spark", "tests/spark/test_ingest.py"),
 }
 """Modules without a test module of their own: why, and the file that goes through them instead."""
 
 LONG = {
     "client/blocking.py": "one class for each of the asynchronous ones, and what a fork does to them together",
-    "pipeline/gold_tables.py": "a column a line for every table there is",
-    "pipeline/report_plots.py": "the plots of the report share their axes and colours",
+    "pipeline/gold/tables.py": "a column a line for every table there is",
+    "pipeline/report/plots.py": "the plots of the report share their axes and colours",
     "pipeline/schema.py": "a column a line for every table there is",
     "app/name_server.py": "the object graph of a server, and its start and stop in order, read as one",
     "config/settings.py": "one line or two for each property there is",

@@ -20,8 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.pipeline.journals import Life, Written, write_days
-from namekeeper.pipeline import gold, ingest
 from namekeeper.pipeline.contract import read_schema
+from namekeeper.pipeline.gold import build as gold
+from namekeeper.pipeline.ingest import batch as ingest
 from namekeeper.pipeline.run import Request, run_once
 from namekeeper.pipeline.session import local_session
 

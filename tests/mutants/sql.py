@@ -13,10 +13,11 @@ from unittest import mock
 
 import duckdb
 
-from namekeeper.pipeline import gold_history, gold_steps
-from namekeeper.pipeline.gold_sql import sql_text
-from namekeeper.pipeline.gold_steps import make_gold
-from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.gold import history as gold_history
+from namekeeper.pipeline.gold import steps as gold_steps
+from namekeeper.pipeline.gold.sql_text import sql_text
+from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.gold.tables import GOLD
 from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
 from tests.support.duck import Duck
 from tests.support.journal_histories import histories

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from namekeeper.pipeline.gold_sql import sql_text
+from namekeeper.pipeline.gold.sql_text import sql_text
 
 __all__ = ["SQL_MUTANTS", "SqlMutant"]
 
@@ -12,7 +12,7 @@ class SqlMutant(NamedTuple):
 
     name: str
     query: str
-    """Name of the file in pipeline/sql."""
+    """Name of the file in pipeline/gold/sql."""
     old: str
     """Occurs exactly once in it."""
     new: str

@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 
 from namekeeper.cli.group import namekeeper
 from namekeeper.pipeline.answers import open_warehouse
-from namekeeper.pipeline.catalog_store import CatalogTransaction
-from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.run import Outcome, Request, run_once
 from namekeeper.pipeline.schema import FACTS
-from namekeeper.pipeline.store import TableReader
+from namekeeper.pipeline.store.catalog_store import CatalogTransaction
+from namekeeper.pipeline.store.table_store import TableReader
 from tests.spark.catalog_trials import in_folder, timed
 
 NOT_COMPARED = {"load_id", "file"}

@@ -18,12 +18,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.catalog_store import CatalogStore
 from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.session import get_session
-from namekeeper.pipeline.store import TableReader
-from namekeeper.pipeline.stores import open_or_make_store
+from namekeeper.pipeline.store.catalog_store import CatalogStore
+from namekeeper.pipeline.store.stores import open_or_make_store
+from namekeeper.pipeline.store.table_store import TableReader
 from namekeeper.pipeline.table import Table, columns
 
 __all__ = ["TRIALS", "in_folder", "timed"]
@@ -56,7 +56,9 @@ class Bench:
 
     def made(self, folder: Path) -> CatalogStore:
         """A warehouse in this namespace."""
-        store = open_or_make_store(open_folder(str(folder)), None, self.place, lambda: self.spark)
+        store = open_or_make_store(
+            open_folder(str(folder)), None, self.place, [PLAIN.name], lambda: self.spark
+        )
         assert isinstance(store, CatalogStore)
         return store
 

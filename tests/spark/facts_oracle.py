@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from namekeeper.pipeline.contract import KINDS
-from namekeeper.pipeline.folder import open_folder
-from namekeeper.pipeline.manifest import newest_manifest
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.schema import FACTS, KINDS_OF
+from namekeeper.pipeline.store.manifest import newest_manifest
 from namekeeper.pipeline.table import Table
 
 __all__ = ["Rows", "told", "whole_changes", "written"]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from namekeeper.pipeline.folder import open_folder
-from namekeeper.pipeline.parquet_store import ParquetStore
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.run import Outcome, Request, run_once
 from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.store.parquet_store import ParquetStore
 
 __all__ = ["few_kinds", "leave_gold_out", "rows", "run"]
 
@@ -21,7 +21,7 @@ Record = dict[str, Any]
 def leave_gold_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs make facts only."""
     nothing = SimpleNamespace(build_gold=lambda *_: None)
-    monkeypatch.setitem(sys.modules, "namekeeper.pipeline.gold", nothing)
+    monkeypatch.setitem(sys.modules, "namekeeper.pipeline.gold.build", nothing)
 
 
 def run(spark: SparkSession, warehouse: Path, *journals: Path, **more: Any) -> Outcome:

@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 from namekeeper.pipeline.answers import open_warehouse, table
 from namekeeper.pipeline.checks import check_warehouse
 from namekeeper.pipeline.checks_rules import Level
-from namekeeper.pipeline.folder import open_folder
-from namekeeper.pipeline.gold_steps import make_gold
-from namekeeper.pipeline.gold_tables import GOLD
-from namekeeper.pipeline.manifest import newest_manifest
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.run import Request, run_once
+from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.lawful import Lawful
 from tests.support.duck import Duck
 from tests.support.journal_histories import histories

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from namekeeper.pipeline.gold_steps import make_gold
-from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.gold.tables import GOLD
 from tests.spark.lawful import SEED, Lawful
 from tests.support.duck import Duck
 from tests.support.law import records_of

@@ -12,11 +12,11 @@ pytest.importorskip("matplotlib")
 
 from pyspark.sql import DataFrame, SparkSession
 
-from namekeeper.pipeline.report import SECTIONS
-from namekeeper.pipeline.report_html import render_html
-from namekeeper.pipeline.report_query import ReportQuery, collect_report
-from namekeeper.pipeline.report_text import render_json, render_text
-from namekeeper.pipeline.report_values import Report
+from namekeeper.pipeline.report.html import render_html
+from namekeeper.pipeline.report.query import ReportQuery, collect_report
+from namekeeper.pipeline.report.sections import SECTIONS
+from namekeeper.pipeline.report.text import render_json, render_text
+from namekeeper.pipeline.report.values import Report
 from namekeeper.pipeline.table import Table, names_in
 from tests.spark.lawful import Lawful
 

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.errors import BusyError, ConflictError
-from namekeeper.pipeline.folder import open_folder
-from namekeeper.pipeline.lock import hold
-from namekeeper.pipeline.parquet_store import SMALL_FILES, ParquetStore, ParquetTransaction
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.store.parquet_store import SMALL_FILES, ParquetStore, ParquetTransaction
 from namekeeper.pipeline.table import Table, columns
 from tests.spark.facts_oracle import told, written
 from tests.spark.running import few_kinds, leave_gold_out, rows, run

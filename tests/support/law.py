@@ -14,7 +14,7 @@ from namekeeper.journal.history import AnyRecord
 from namekeeper.journal.lines import split_lines
 from namekeeper.journal.replay import state_at
 from namekeeper.journal.state import State as Replayed
-from namekeeper.pipeline.gold_histories import HISTORIES
+from namekeeper.pipeline.gold.histories import HISTORIES
 from tests.support.gold_state import GoldState, frozen, instants_of, stretches_of
 from tests.support.history_oracle import State, Story, tell
 from tests.support.history_sums import Sums

@@ -4,10 +4,10 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from namekeeper.pipeline.gold_histories import HISTORIES
-from namekeeper.pipeline.gold_history import history_sql
-from namekeeper.pipeline.gold_plan import FOREVER
-from namekeeper.pipeline.gold_sql import sql_text
+from namekeeper.pipeline.gold.histories import HISTORIES
+from namekeeper.pipeline.gold.history import history_sql
+from namekeeper.pipeline.gold.plan import FOREVER
+from namekeeper.pipeline.gold.sql_text import sql_text
 from tests.support.duck import Duck
 
 __all__ = ["NOTHING_CONFIRMED", "QuietLife", "history_of"]

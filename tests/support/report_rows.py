@@ -1,4 +1,4 @@
-"""Rows as `report_query` finds them, of a small warehouse with names that try to break out."""
+"""Rows as `report.query` finds them, of a small warehouse with names that try to break out."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ from namekeeper.pipeline.errors import PipelineError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from namekeeper.pipeline.ingest import Progress
+    from namekeeper.pipeline.ingest.batch import Progress
 
 __all__ = [
     "interval_option",

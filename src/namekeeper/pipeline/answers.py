@@ -11,12 +11,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.folder import open_folder
-from namekeeper.pipeline.gold_plan import FOREVER
-from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.gold.plan import FOREVER
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
-from namekeeper.pipeline.store import TableReader
-from namekeeper.pipeline.stores import open_store
+from namekeeper.pipeline.store.stores import open_store
+from namekeeper.pipeline.store.table_store import TableReader
 
 __all__ = [
     "Evidence",

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from namekeeper.pipeline.checks_rules import CONCERNS, RULES, Check, Level
-from namekeeper.pipeline.gold_histories import HISTORIES, TIMELINE
-from namekeeper.pipeline.gold_history import History
-from namekeeper.pipeline.gold_plan import DAY_MS, FOREVER
-from namekeeper.pipeline.gold_sql import Views
-from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.gold.histories import HISTORIES, TIMELINE
+from namekeeper.pipeline.gold.history import History
+from namekeeper.pipeline.gold.plan import DAY_MS, FOREVER
+from namekeeper.pipeline.gold.sql_text import Views
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from namekeeper.pipeline.store import TableReader
+    from namekeeper.pipeline.store.table_store import TableReader
 
 __all__ = ["Finding", "check_warehouse", "checks", "run_checks"]
 
@@ -54,7 +54,7 @@ def check_warehouse(
         tables: The warehouse as it is now.
         progress: Told which check runs, how many are done, and how many there are.
     """
-    from namekeeper.pipeline.gold_views import SparkViews
+    from namekeeper.pipeline.gold.views import SparkViews
 
     with SparkViews(spark, tables) as views:
         return run_checks(views, progress)

@@ -8,12 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import JavaError, PipelineError
-from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.ingest.segments import list_segments
 from namekeeper.pipeline.java import choose_java, find_javas
-from namekeeper.pipeline.lock import hold
-from namekeeper.pipeline.manifest import newest_manifest
-from namekeeper.pipeline.parquet_store import ParquetStore
-from namekeeper.pipeline.segments import list_segments
+from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.store.manifest import newest_manifest
+from namekeeper.pipeline.store.parquet_store import ParquetStore
 
 __all__ = ["Finding", "examine"]
 

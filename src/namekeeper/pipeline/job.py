@@ -11,7 +11,7 @@ from namekeeper.pipeline.run import Outcome, Request, run_once
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from namekeeper.pipeline.ingest import Progress
+    from namekeeper.pipeline.ingest.batch import Progress
 
 __all__ = ["EXIT_CONFLICT", "EXIT_INTERRUPTED", "Say", "parse_interval", "report_of", "run_job"]
 

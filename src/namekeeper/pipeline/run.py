@@ -5,18 +5,20 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from namekeeper.pipeline.conflicts import Conflict, last_ts_of, settle
 from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.folder import Folder, open_folder
-from namekeeper.pipeline.ledger import Ledger
-from namekeeper.pipeline.lock import hold
-from namekeeper.pipeline.segments import Listing, Segment, list_segments
-from namekeeper.pipeline.stores import Store, open_or_make_store
+from namekeeper.pipeline.files.folder import Folder, open_folder
+from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.ingest.conflicts import Conflict, last_ts_of, settle
+from namekeeper.pipeline.ingest.ledger import Ledger
+from namekeeper.pipeline.ingest.segments import Listing, Segment, list_segments
+from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.store.stores import Store, open_or_make_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from namekeeper.pipeline.ingest import Ingested, Progress
+    from namekeeper.pipeline.ingest.batch import Ingested, Progress
 
 __all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Outcome", "Request", "is_little", "run_once"]
 
@@ -70,7 +72,9 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
     listing = list_segments(folders.values())
     warehouse = open_folder(request.warehouse)
     with hold(warehouse) as confirm:
-        store = open_or_make_store(warehouse, request.report_time_zone, request.tables, session)
+        store = open_or_make_store(
+            warehouse, request.report_time_zone, request.tables, (*FACTS, *GOLD), session
+        )
         run = _Run(store, warehouse, folders, session, progress)
         ledger = run.ledger()
         settled = settle(
@@ -107,7 +111,7 @@ class _Run:
             return Ledger.from_json(data)
         if self._store.is_empty():
             return Ledger()
-        from namekeeper.pipeline.rebuilding import rebuilt_ledger
+        from namekeeper.pipeline.ingest.rebuilding import rebuilt_ledger
 
         self._progress("rebuilding the ledger", 0, 1)
         ledger = rebuilt_ledger(self._session(), self._store.reader())
@@ -138,8 +142,8 @@ class _Run:
         return loads
 
     def _load(self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]) -> "Ingested":
-        from namekeeper.pipeline.gold import build_gold
-        from namekeeper.pipeline.ingest import Batch, ingest
+        from namekeeper.pipeline.gold.build import build_gold
+        from namekeeper.pipeline.ingest.batch import Batch, ingest
         from namekeeper.pipeline.session import failures_of_spark, suited_to_little_data
 
         spark = self._session()

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import JournalError
-from namekeeper.pipeline.folder import Folder
-from namekeeper.pipeline.segments import Segment, list_segments
+from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.ingest.segments import Segment, list_segments
 
 __all__ = ["Shipped", "ship"]
 

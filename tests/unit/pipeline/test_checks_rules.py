@@ -4,7 +4,7 @@ import re
 
 from namekeeper.pipeline.checks import checks
 from namekeeper.pipeline.checks_rules import CONCERNS, RULES, Level
-from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 
 

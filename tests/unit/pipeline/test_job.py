@@ -3,11 +3,11 @@
 import pytest
 
 from namekeeper.pipeline import job
-from namekeeper.pipeline.conflicts import Conflict
 from namekeeper.pipeline.errors import BusyError
+from namekeeper.pipeline.ingest.conflicts import Conflict
+from namekeeper.pipeline.ingest.segments import Listing
 from namekeeper.pipeline.job import EXIT_CONFLICT, EXIT_INTERRUPTED, parse_interval, report_of, run_job
 from namekeeper.pipeline.run import Outcome, Request
-from namekeeper.pipeline.segments import Listing
 
 REQUEST = Request(["j"], "w")
 NOTHING = Outcome(Listing([], [], 0))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from namekeeper.pipeline.errors import JournalError, WarehouseError
-from namekeeper.pipeline.folder import open_folder
-from namekeeper.pipeline.ledger import Ledger, Life
-from namekeeper.pipeline.parquet_store import ParquetStore
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.ingest.ledger import Ledger, Life
+from namekeeper.pipeline.ingest.segments import Segment
 from namekeeper.pipeline.run import LITTLE_BYTES, LITTLE_RECORDS, Request, is_little, run_once
-from namekeeper.pipeline.segments import Segment
+from namekeeper.pipeline.store.parquet_store import ParquetStore
 from tests.support.segments import UUID8, records_of_a_boot, write_segment
 
 BOOT = 1_772_323_200_000

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from namekeeper.pipeline.errors import JournalError
-from namekeeper.pipeline.folder import open_folder
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ship import ship
 from tests.support.segments import records_of_a_boot, write_segment
 

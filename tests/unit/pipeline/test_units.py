@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.pipeline.gold_tables import GOLD
+from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Column
 from namekeeper.pipeline.units import unit_of

@@ -37,7 +37,7 @@ def ship(context: click.Context, /, journal: str, target: str, *, watch: float |
 
 
 def _ship_once(journal: str, target: str) -> None:
-    from namekeeper.pipeline.folder import open_folder
+    from namekeeper.pipeline.files.folder import open_folder
     from namekeeper.pipeline.ship import ship as ship_segments
 
     with shown_steps() as progress:

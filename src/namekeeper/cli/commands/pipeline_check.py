@@ -48,7 +48,7 @@ def check(  # noqa: PLR0913 - one for each option
 
 def lines_of(findings: Sequence["Finding"]) -> Iterator[str]:
     """What was found, for people."""
-    from namekeeper.pipeline.report_text import printable
+    from namekeeper.pipeline.report.text import printable
 
     for finding in findings:
         yield f"{finding.level.upper()}  {finding.name}: {finding.found} ({finding.meaning})"

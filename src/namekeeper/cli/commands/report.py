@@ -12,7 +12,7 @@ from namekeeper.cli.failure import Refused
 from namekeeper.cli.spark import refusals, session_of, session_options, shown_steps
 
 if TYPE_CHECKING:
-    from namekeeper.pipeline.report_values import Report
+    from namekeeper.pipeline.report.values import Report
 
 __all__ = ["report"]
 
@@ -49,7 +49,7 @@ def report(  # noqa: PLR0913 - one for each option
     """
     with refusals(), shown_steps() as progress:
         from namekeeper.pipeline.answers import open_warehouse
-        from namekeeper.pipeline.report_query import ReportQuery, collect_report
+        from namekeeper.pipeline.report.query import ReportQuery, collect_report
 
         render = _renderer(form)
         tables = open_warehouse(warehouse)
@@ -70,9 +70,9 @@ def report(  # noqa: PLR0913 - one for each option
 def _renderer(form: str) -> Callable[["Report"], str]:
     """What writes a report; found before any work is done."""
     if form == "html":
-        from namekeeper.pipeline.report_html import render_html
+        from namekeeper.pipeline.report.html import render_html
 
         return render_html
-    from namekeeper.pipeline.report_text import render_json, render_text
+    from namekeeper.pipeline.report.text import render_json, render_text
 
     return render_json if form == "json" else render_text

@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 from namekeeper.cli.commands.pipeline import doctor, package, run
-from namekeeper.pipeline.folder import open_folder
-from namekeeper.pipeline.ledger import Ledger, Life
-from namekeeper.pipeline.lock import hold
-from namekeeper.pipeline.parquet_store import ParquetStore
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.ingest.ledger import Ledger, Life
+from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.store.parquet_store import ParquetStore
 from tests.support.segments import UUID8, records_of_a_boot, write_segment
 
 BOOT = 1_772_323_200_000

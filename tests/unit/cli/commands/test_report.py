@@ -11,9 +11,10 @@ pytest.importorskip("matplotlib")
 
 from namekeeper.cli.commands import report as module
 from namekeeper.cli.commands.report import report
-from namekeeper.pipeline import answers, report_query
-from namekeeper.pipeline.report import SECTIONS, make_report
-from namekeeper.pipeline.report_query import ReportQuery
+from namekeeper.pipeline import answers
+from namekeeper.pipeline.report import query as report_query
+from namekeeper.pipeline.report.query import ReportQuery
+from namekeeper.pipeline.report.sections import SECTIONS, make_report
 from tests.support.report_rows import report_rows
 
 

@@ -1,0 +1,103 @@
+"""A folder by its URI, on this machine or on any file system of pyarrow; for manifests, ledgers and listings.
+
+Data go through Spark. What is here are small files and lists of names, so that a run that finds nothing new
+needs no Spark; on this machine it does not even import pyarrow.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import IO, Protocol
+from urllib.parse import unquote, urlsplit
+
+from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.files.local_folder import LocalFolder
+
+__all__ = ["Folder", "glob_escaped", "open_folder"]
+
+_LOCAL_SCHEMES = {"", "file"}
+_ARROW_NAMES = {"s3a": "s3", "s3n": "s3"}
+"""What pyarrow calls a scheme that Hadoop calls otherwise."""
+
+
+class Folder(Protocol):
+    """What is needed of a place for files; paths are below it, with `/`."""
+
+    uri: str
+
+    def exists(self) -> bool:
+        """Whether it is there and is a folder."""
+
+    def files(self, path: str = "", *, quick: bool = False) -> Iterator[File]:
+        """Every file below `path`, in no order; none if it is not there.
+
+        Args:
+            path: Where to look.
+            quick: Leave out what has to be asked for file by file.
+        """
+
+    def size(self, path: str) -> int:
+        """Bytes of a file; 0 if it is not there."""
+
+    def read(self, path: str) -> bytes:
+        """Content of a file.
+
+        Raises:
+            FileNotFoundError: It is not there.
+        """
+
+    def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
+        """A file to read from its beginning.
+
+        Raises:
+            FileNotFoundError: It is not there.
+        """
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """Create a file whole, or return False because there is one of this name."""
+
+    def put(self, path: str, data: bytes) -> None:
+        """Create or replace a file, whole."""
+
+    def put_stream(self, path: str, source: IO[bytes]) -> int:
+        """The same with what a stream gives; returns the number of bytes."""
+
+    def delete(self, path: str) -> None:
+        """Delete a file or a folder with all that is in it, if it is there."""
+
+    def spark_path(self, path: str = "") -> str:
+        """The path as Spark takes it."""
+
+
+def open_folder(uri: str) -> Folder:
+    """The folder at a URI, or at a plain path of this machine; it need not be there.
+
+    Raises:
+        PipelineError: The scheme is not known, or its file system can't be reached.
+    """
+    scheme = urlsplit(uri).scheme if "://" in uri or uri.startswith("file:") else ""
+    if scheme in _LOCAL_SCHEMES:
+        return LocalFolder(_local_path(uri))
+    try:
+        from pyarrow.fs import FileSystem
+
+        from namekeeper.pipeline.files.arrow_folder import ArrowFolder
+
+        filesystem, path = FileSystem.from_uri(f"{_ARROW_NAMES.get(scheme, scheme)}{uri[len(scheme) :]}")
+    except (ImportError, OSError, ValueError) as error:
+        raise PipelineError(
+            f"{uri} can't be opened: {error}; give a path, or a URI that pyarrow knows"
+        ) from error
+    return ArrowFolder(uri, filesystem, path)
+
+
+def glob_escaped(path: str) -> str:
+    """A path that Spark, which reads patterns, takes as it is."""
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)
+
+
+def _local_path(uri: str) -> str:
+    if not uri.startswith("file:"):
+        return uri
+    return "/" + unquote(uri.removeprefix("file:")).lstrip("/")

@@ -1,0 +1,136 @@
+"""A folder of this machine; what is put there is on disk before the call returns."""
+
+import errno
+import io
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO
+
+from namekeeper.pipeline.files.file import File
+
+__all__ = ["LocalFolder"]
+
+_CHUNK = 1 << 20
+
+
+class LocalFolder:
+    """A folder of this machine."""
+
+    def __init__(self, path: str) -> None:
+        self.path = str(Path(path).expanduser().absolute())
+        self.uri = f"file://{self.path}"
+
+    def exists(self) -> bool:
+        """Whether it is there and is a folder."""
+        return Path(self.path).is_dir()
+
+    def files(self, path: str = "", *, quick: bool = False) -> Iterator[File]:
+        """Every file below `path`; if quick, without size and time."""
+        yield from self._below(self._absolute(path), f"{path}/" if path else "", quick=quick)
+
+    def size(self, path: str) -> int:
+        """Bytes of a file; 0 if it is not there."""
+        try:
+            return Path(self._absolute(path)).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def read(self, path: str) -> bytes:
+        """Content of a file."""
+        return Path(self._absolute(path)).read_bytes()
+
+    def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
+        """A file to read from its beginning."""
+        return Path(self._absolute(path)).open("rb")
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """Create a file whole and on disk, or return False because there is one of this name."""
+        temporary, target = self._written(path, io.BytesIO(data)), Path(self._absolute(path))
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}:
+                raise
+            if target.exists():  # no hard links here: the lock of the warehouse has to do
+                return False
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(target.parent)
+        return True
+
+    def put(self, path: str, data: bytes) -> None:
+        """Create or replace a file, whole and on disk."""
+        self.put_stream(path, io.BytesIO(data))
+
+    def put_stream(self, path: str, source: IO[bytes]) -> int:
+        """The same with what a stream gives."""
+        target = Path(self._absolute(path))
+        temporary = self._written(path, source)
+        size = temporary.stat().st_size
+        temporary.replace(target)
+        _sync_folder(target.parent)
+        return size
+
+    def delete(self, path: str) -> None:
+        """Delete a file or a folder with all that is in it."""
+        target = Path(self._absolute(path))
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            target.unlink(missing_ok=True)
+
+    def spark_path(self, path: str = "") -> str:
+        """The path as Spark takes it."""
+        return f"file://{self._absolute(path)}"
+
+    def _absolute(self, path: str) -> str:
+        return f"{self.path}/{path}" if path else self.path
+
+    def _written(self, path: str, source: IO[bytes]) -> Path:
+        """Write and sync a temporary file beside where it belongs."""
+        target = Path(self._absolute(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            with temporary.open("xb") as file:
+                shutil.copyfileobj(source, file, _CHUNK)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return temporary
+
+    def _below(self, absolute: str, prefix: str, *, quick: bool) -> Iterator[File]:
+        try:
+            entries = os.scandir(absolute)
+        except FileNotFoundError:
+            return
+        with entries:
+            for entry in entries:
+                if entry.is_dir():
+                    yield from self._below(entry.path, f"{prefix}{entry.name}/", quick=quick)
+                    continue
+                if quick:
+                    yield File(prefix + entry.name)
+                    continue
+                try:
+                    stat = entry.stat()
+                except FileNotFoundError:
+                    continue  # deleted meanwhile
+                yield File(prefix + entry.name, stat.st_size, int(stat.st_mtime * 1_000))
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

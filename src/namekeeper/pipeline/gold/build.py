@@ -1,0 +1,99 @@
+"""The gold tables on Spark: the steps of `steps`, within the transaction of a run."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as fn
+
+from namekeeper.pipeline.gold.plan import FOREVER, Range
+from namekeeper.pipeline.gold.steps import News, Workshop, make_gold
+from namekeeper.pipeline.gold.together import do_together
+from namekeeper.pipeline.gold.views import SparkViews
+from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.store.table_store import Span, Transaction
+from namekeeper.pipeline.table import Table
+
+__all__ = ["build_gold"]
+
+_WHOLE = {
+    "server",
+    "broker_minute",
+    "lookup_hour",
+    "unknown_topic_minute",
+    "denied",
+    "incomplete",
+    "quarantine",
+}
+"""Fact tables that are not read by ranges."""
+_MANY_RANGES = 64
+"""More are not written into a condition for the reader of files; the join with the work chooses alone."""
+
+
+def build_gold(
+    spark: SparkSession,
+    transaction: Transaction,
+    spans: Iterable[Span],
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> None:
+    """Bring every gold table up to date with what a run added to the facts.
+
+    Args:
+        spark: The session.
+        transaction: The run; its facts are there already, gold is added, and the caller commits both.
+        spans: What is new.
+        progress: Told which table is made.
+    """
+    news = [News(span.namesrv, span.boot, span.first_seq, span.last_seq, span.first_ts) for span in spans]
+    with _Workshop(spark, transaction, progress) as workshop:
+        make_gold(workshop, news)
+
+
+class _Workshop(SparkViews, Workshop):
+    """What the steps ask for."""
+
+    def __init__(
+        self, spark: SparkSession, transaction: Transaction, progress: Callable[[str, int, int], None]
+    ) -> None:
+        super().__init__(spark, transaction)
+        self.load_id = transaction.load_id
+        self._transaction = transaction
+        self._progress = progress
+
+    def show_facts(self, ranges: Sequence[Range]) -> None:
+        """Name every fact table, those of changes within the ranges."""
+        wanted = _condition(ranges)
+        for table in FACTS.values():
+            rows = self._transaction.table(self.spark, table)
+            if wanted is not None and table.name not in _WHOLE:
+                rows = rows.where(wanted)
+            self.view(table.name, rows)
+
+    def replace(
+        self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
+    ) -> None:
+        """Put rows in the place of those of a table, or of some of its partitions."""
+        self._progress(f"making {table.name}", 0, 1)
+        self._transaction.replace(table, self.frame(name), by=by, values=values)
+
+    def together(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Do steps in several threads."""
+        do_together(steps)
+
+
+def _condition(ranges: Sequence[Range]) -> Column | None:
+    """What a record of some range meets, for files to be passed over; None if that is not worth it."""
+    if not ranges or len(ranges) > _MANY_RANGES:
+        return None
+    return reduce(or_, map(_of_range, ranges))
+
+
+def _of_range(range_: Range) -> Column:
+    boot, seq = fn.col("boot"), fn.col("seq")
+    is_wanted = fn.col("namesrv") == range_.namesrv
+    if range_.from_boot >= 0:
+        is_wanted &= (boot > range_.from_boot) | ((boot == range_.from_boot) & (seq >= range_.from_place))
+    if range_.to_boot < FOREVER:
+        is_wanted &= (boot < range_.to_boot) | ((boot == range_.to_boot) & (seq < range_.to_place))
+    return is_wanted

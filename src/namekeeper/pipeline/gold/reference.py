@@ -1,0 +1,111 @@
+"""The reference page of all tables, made from them: `python -m namekeeper.pipeline.gold.reference`."""
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
+from namekeeper.pipeline.gold.tables import BY_DAY, GOLD
+from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.table import Table
+from namekeeper.pipeline.units import unit_of
+
+__all__ = ["render_reference"]
+
+_HEAD = """\
+<!-- Made by `python -m namekeeper.pipeline.gold.reference > docs/reference/warehouse.md`;
+a test compares. -->
+
+# The tables of a warehouse
+
+`namekeeper pipeline run` makes them from journals. Facts are what the journals say, row by row;
+gold is made from the facts by SQL and says what was when.
+
+How to read them: [ask your own question](../howto/ask-your-own-question.md). What the records say of
+which facts are made: [the journal](journal.md).
+
+## What holds for all of them
+
+- **Times** are milliseconds since 1970 as bigint. An interval begins at `valid_from` and ends
+  before `valid_to`.
+- **Units.** `ms` is a duration, `ms since 1970` an instant, `how many` a count, and a `number` names
+  something: it can't be added.
+- **Nothing is said twice.** A fact that a later segment repeats is there once; `load_id` says which
+  run brought it.
+- **Order.** The records of a name server are in the order (boot, place, seq), never by `ts`: a
+  clock can be set back. *Effective* ms are the smallest `ts` of a record and of all later ones in
+  this order, so they never run backwards. What is told in the time that a step back hides has no
+  time of its own; it is in `events` and `change_log`, and `name_server_session.hidden_ms` says how
+  much that is.
+- **Unknown** is neither up nor down. Where records are missing, `name_server_timeline` says
+  `unknown` from the last change before the loss to the next complete checkpoint, and no history has
+  a row of that name server in this time.
+- **Not known yet** is what is later than `name_server_session.knows_up_to` of the newest boot.
+- **Days** are those of the warehouse's time zone, which is fixed when it is made.
+- **Partitions.** Histories are partitioned by `valid_to_day`, open rows in one of their own; tables
+  of days by `day`. A run writes only the partitions that new segments concern.
+- **The result does not depend** on how segments were cut, in which runs they came, or in what
+  order.
+- Strings are as the journal has them: names of topics may hold anything, line ends included.
+
+## How one came to be
+
+- A *witness* for a broker is a name server that is up and known, has seen the cluster within 7
+  days, and has had a registration of this broker in this boot or been up for 120 s. A broker is up
+  if any witness holds it, down if there are witnesses and none holds it, and unknown without a
+  witness: the restart of a name server is no outage of brokers.
+- A broker, or a topic whose brokers went, is forgotten when nobody has held it for 7 days. A topic
+  that was deleted is forgotten at once.
+- Differences between name servers are computed on corrected time: `name_server_clock_daily` says
+  how far each clock was off, by the median over changed registrations that several name servers saw
+  in sessions that went on; with fewer than 5 of them a clock counts as right. Differences under 5 s
+  are propagation, and are not listed as drift.
+"""
+
+
+def render_reference() -> str:
+    """The page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    histories = [history.table for history in (TIMELINE, *HISTORIES, *DRIFTS)]
+    listed = {table.name for table in (*histories, *BY_DAY)}
+    groups = (
+        ("Gold: name servers", [table for name, table in GOLD.items() if name not in listed]),
+        ("Gold: what was from when to when", histories),
+        ("Gold: by day", list(BY_DAY)),
+        ("Facts", list(FACTS.values())),
+    )
+    yield _HEAD
+    yield "## The tables"
+    for title, tables in groups:
+        yield ""
+        yield f"{title}: " + ", ".join(f"[`{table.name}`](#{table.name})" for table in tables) + "."
+    for title, tables in groups:
+        yield ""
+        yield f"## {title}"
+        for table in tables:
+            yield from _section(table)
+
+
+def _section(table: Table) -> Iterable[str]:
+    key = ", ".join(f"`{name}`" for name in table.key)
+    yield ""
+    yield f"### {table.name}"
+    yield ""
+    yield table.meaning
+    yield ""
+    yield f"A row is {table.grain}" + (f"; its key is {key}." if key else "; rows have no key.")
+    yield ""
+    yield "| column | type | unit | meaning |"
+    yield "| --- | --- | --- | --- |"
+    for column in table.columns:
+        yield f"| `{column.name}` | `{column.type}` | {unit_of(column)} | {_cell(column.meaning)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render_reference())

@@ -1,0 +1,292 @@
+"""The gold tables step by step, on any engine that runs the SQL: ranges of name servers first, then days.
+
+Spark's workshop is in `gold`; the tests have one for DuckDB.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
+from namekeeper.pipeline.gold.history import (
+    History,
+    fresh_sql,
+    history_sql,
+    merge_sql,
+    parts_sql,
+    renewed_sql,
+    touched_sql,
+)
+from namekeeper.pipeline.gold.plan import (
+    BEGINNING,
+    DAY_MS,
+    FOREVER,
+    Day,
+    KnownSpan,
+    Range,
+    Window,
+    days_between,
+    outside,
+    plan_ranges,
+    plan_windows,
+)
+from namekeeper.pipeline.gold.sql_text import Views, sql_text
+from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN, LOST_RECORDS, NAME_SERVER_SESSION
+from namekeeper.pipeline.table import Table, names_in
+
+__all__ = ["MEMORY_MS", "News", "Workshop", "make_gold"]
+
+MEMORY_MS = 7 * DAY_MS
+"""How long a cluster, a broker or a topic that nobody holds any more is still expected (design.md 7.4)."""
+WITNESS_AFTER_MS = 120_000
+"""So long after its start a name server must have heard every broker: then Java would expire them."""
+SHORTEST_DRIFT_MS = 5_000
+"""Shorter differences are propagation (design.md 7.4)."""
+BLOCK_RECORDS = 512
+LEAST_SAMPLES = 5
+"""Fewer registrations do not tell how far a clock is off."""
+LAG_LIMIT_MS = 120_000
+FRAME_LIMIT_BYTES = 16 * 1024 * 1024
+"""What Java's remoting takes at most (protocol.md 1)."""
+
+_RANGE_DDL = (
+    "namesrv string, range_id bigint, from_boot bigint, from_place bigint, from_ts bigint, to_boot bigint,"
+    " to_place bigint, to_ts bigint"
+)
+_OUTSIDE_DDL = (
+    "namesrv string, from_ts bigint, to_ts bigint, from_boot bigint, from_seq bigint, to_boot bigint,"
+    " to_seq bigint"
+)
+_DAY_DDL = "day string, from_ts bigint, to_ts bigint"
+_WINDOW_DDL = "from_ts bigint, to_ts bigint"
+
+_KEPT = frozenset({
+    "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_run",
+    "up_stretch", "held_broker", "cluster_witness", "broker_witness", "broker_state", "held_topic",
+    "registration_sample", "held_name", "computed_change_log",
+})  # fmt: skip
+"""Views that several others read: an engine that computes lazily keeps them."""
+
+_ORDER = (
+    "checkpoint_count", "broker_group_told", "config_told", "inside", "block", "loss",
+    "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_told", "topic_run",
+    "computed_name_server_timeline",
+)  # fmt: skip
+_WITNESSES = (
+    "horizon", "up_stretch", "held_broker", "seen_cluster", "cluster_witness", "broker_witness",
+    "broker_state", "name_cluster", "held_name", "held_topic", "topic_state", "registration_sample",
+)  # fmt: skip
+_DAILY = (
+    ("name_server_clock_daily", "broker_state_daily", "broker_flap", "topic_availability_daily",
+     "capacity_daily"),
+    ("broker_availability_daily", "propagation_lag"),
+)  # fmt: skip
+"""Tables of days; those of the second line are made of the first."""
+_ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
+
+
+class News(NamedTuple):
+    """Records that are new, as far as planning must know."""
+
+    namesrv: str
+    boot: int
+    first_seq: int
+    last_seq: int
+    first_ts: int
+
+
+class Workshop(Views, Protocol):
+    """An engine with the tables of one run, in which they can be changed."""
+
+    load_id: int
+    """The load that brought the news."""
+
+    def show_facts(self, ranges: Sequence[Range]) -> None:
+        """Name every fact table; those of changes may leave out rows that are in no range."""
+
+    def replace(
+        self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
+    ) -> None:
+        """Put the rows of `name` in the place of those of a table, or of some of its partitions."""
+
+    def together(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Do steps that don't need each other, at once if the engine is quicker then."""
+
+
+def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = BLOCK_RECORDS) -> None:
+    """Bring every gold table up to date with records that are new in the facts.
+
+    Args:
+        workshop: The engine.
+        news: What is new.
+        block_records: Records that are looked at together first; the result does not depend on it.
+    """
+    news = list(news)
+    if not news:
+        return
+    workshop.show("old_known_span", KNOWN_SPAN)
+    known = [
+        KnownSpan(*(row[name] for name in names_in(KNOWN_SPAN))) for row in workshop.rows("old_known_span")
+    ]
+    ranges = plan_ranges(news, known)
+    workshop.show_facts(ranges)
+    # What name servers held is known from complete checkpoints on.
+    renew = _renew if known else _make_first
+    stretches = _make_histories(workshop, ranges, renew, block_records)
+    stretches += _make_activity(workshop)
+    for window in plan_windows(stretches, workshop.zone, after_ms=MEMORY_MS):
+        _make_window(workshop, window)
+    workshop.show("name_server_clock_daily", GOLD["name_server_clock_daily"])
+    _define(workshop, ("timed_name_server_session",), _args(workshop))
+    workshop.replace(NAME_SERVER_SESSION, "timed_name_server_session")
+
+
+def _args(workshop: Workshop, **others: int) -> dict[str, int | str]:
+    return {"forever": FOREVER, "zone": workshop.zone, "shortest_ms": 1, **others}
+
+
+def _define(workshop: Workshop, names: Iterable[str], args: Mapping[str, Any]) -> None:
+    for name in names:
+        workshop.define(name, sql_text(name), args, keep=name in _KEPT)
+
+
+def _make_histories(
+    workshop: Workshop,
+    ranges: Sequence[Range],
+    renew: Callable[[Workshop, History, Mapping[str, Any]], None],
+    block_records: int,
+) -> list[tuple[int, int]]:
+    """What each name server held, within the ranges; returns the stretches of time of the ranges."""
+    args = _args(workshop, block_records=block_records)
+    workshop.put("work", _RANGE_DDL, ranges)
+    workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
+    _define(workshop, _ORDER, args)
+    for history in HISTORIES:
+        workshop.define(f"computed_{history.table.name}", history_sql(history), args)
+    workshop.together(
+        [
+            partial(_renew, workshop, TIMELINE, args),
+            *(partial(renew, workshop, history, args) for history in HISTORIES),
+            *(partial(_make_again, workshop, table, args) for table in (KNOWN_SPAN, LOST_RECORDS)),
+            partial(_make_change_log, workshop, args),
+        ]
+    )
+    workshop.show("old_name_server_session", NAME_SERVER_SESSION)
+    _define(workshop, ("boot_seen",), args)
+    workshop.define("name_server_session", sql_text("name_server_session"), args, keep=True)
+    workshop.define(
+        "range_span",
+        "SELECT range_id, min(first_eff_ts) AS first_ts, max(last_eff_ts) AS last_ts FROM block"
+        " GROUP BY range_id",
+        args,
+    )
+    spans = {row["range_id"]: (row["first_ts"], row["last_ts"]) for row in workshop.rows("range_span")}
+    return [spans[range_.range_id] for range_ in ranges if range_.range_id in spans]
+
+
+def _make_first(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:
+    """Write what was computed of a table that has no rows."""
+    name = history.table.name
+    workshop.define(f"fresh_{name}", fresh_sql(history), args)
+    workshop.replace(history.table, f"fresh_{name}", by="valid_to_day")
+    workshop.show(name, history.table)
+
+
+def _renew(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:
+    """Join what was computed with what is left of a table, and write the partitions that this concerns."""
+    name = history.table.name
+    workshop.show(f"old_{name}", history.table)
+    workshop.define(f"touched_{name}", touched_sql(history), args)
+    workshop.define(f"merged_{name}", merge_sql(history), args, keep=True)
+    workshop.define(f"parts_{name}", parts_sql(history), args)
+    days = [row["day"] for row in workshop.rows(f"parts_{name}")]
+    workshop.put(f"parts_{name}", "day string", [(day,) for day in days])
+    workshop.define(f"renewed_{name}", renewed_sql(history), args)
+    workshop.replace(history.table, f"renewed_{name}", by="valid_to_day", values=days)
+    workshop.show(name, history.table)
+
+
+def _make_again(workshop: Workshop, table: Table, args: Mapping[str, Any]) -> None:
+    """Write a small table whole, with what the work says now."""
+    workshop.show(f"old_{table.name}", table)
+    _define(workshop, (f"computed_{table.name}",), args)
+    workshop.define(f"now_{table.name}", sql_text(table.name), args)
+    workshop.replace(table, f"now_{table.name}")
+    workshop.show(table.name, table)
+
+
+def _make_change_log(workshop: Workshop, args: Mapping[str, Any]) -> None:
+    table = GOLD["change_log"]
+    workshop.show("old_change_log", table)
+    _define(workshop, ("computed_change_log", "kept_change_log"), args)
+    workshop.define(
+        "parts_change_log",
+        "SELECT day FROM computed_change_log UNION SELECT o.day FROM old_change_log o"
+        " JOIN work w ON w.namesrv = o.namesrv AND o.at_ts >= w.from_ts AND o.at_ts <= w.to_ts",
+        args,
+    )
+    days = [row["day"] for row in workshop.rows("parts_change_log")]
+    workshop.put("parts_change_log", "day string", [(day,) for day in days])
+    workshop.define(
+        "now_change_log",
+        "SELECT * FROM computed_change_log"
+        " UNION ALL SELECT * FROM kept_change_log WHERE day IN (SELECT day FROM parts_change_log)",
+        args,
+    )
+    workshop.replace(table, "now_change_log", by="day", values=days)
+
+
+def _make_activity(workshop: Workshop) -> list[tuple[int, int]]:
+    """Sums of activity for the days that new counts belong to; returns the stretches of these days."""
+    args = _args(workshop, load_id=workshop.load_id)
+    stretches = []
+    for name, fact in _ACTIVITY.items():
+        workshop.define("new_minute", f"SELECT DISTINCT minute FROM {fact} WHERE load_id = :load_id", args)  # noqa: S608 -- a name of ours
+        found = [(row["minute"], row["minute"]) for row in workshop.rows("new_minute")]
+        days = [
+            day
+            for window in plan_windows(found, workshop.zone, after_ms=0)
+            for day in days_between(window, workshop.zone)
+        ]
+        workshop.put("activity_day", _DAY_DDL, days)
+        workshop.define(f"now_{name}", sql_text(name), args)
+        workshop.replace(GOLD[name], f"now_{name}", by="day", values=[day.day for day in days])
+        stretches += found
+    return stretches
+
+
+def _make_window(workshop: Workshop, window: Window) -> None:
+    """Tables that compare name servers or sum up days, for days that follow each other."""
+    days = days_between(window, workshop.zone)
+    cut = Window(window.from_ts - DAY_MS, window.to_ts + DAY_MS)
+    args = _args(
+        workshop,
+        cut_from=cut.from_ts,
+        cut_to=cut.to_ts,
+        sample_from=cut.from_ts,
+        look_from=cut.from_ts - MEMORY_MS - DAY_MS,
+        look_to=cut.to_ts + DAY_MS,
+        memory_ms=MEMORY_MS,
+        witness_after_ms=WITNESS_AFTER_MS,
+        least_samples=LEAST_SAMPLES,
+        lag_limit_ms=LAG_LIMIT_MS,
+        frame_limit_bytes=FRAME_LIMIT_BYTES,
+    )
+    workshop.put("report_day", _DAY_DDL, days)
+    _define(workshop, _WITNESSES, args)
+    for names in _DAILY:
+        workshop.together([partial(_make_days, workshop, name, days, args) for name in names])
+    _define(workshop, ("held_view",), args)
+    workshop.put("window_work", _WINDOW_DDL, [cut])
+    workshop.put("window_outside", _WINDOW_DDL, [(BEGINNING, cut.from_ts), (cut.to_ts, FOREVER)])
+    for history in DRIFTS:
+        name = f"computed_{history.table.name}"
+        workshop.define(name, sql_text(name), args)
+    drifting = {**args, "shortest_ms": SHORTEST_DRIFT_MS}
+    workshop.together([partial(_renew, workshop, history, drifting) for history in DRIFTS])
+
+
+def _make_days(workshop: Workshop, name: str, days: Sequence[Day], args: Mapping[str, Any]) -> None:
+    workshop.define(f"now_{name}", sql_text(name), args)
+    workshop.replace(GOLD[name], f"now_{name}", by="day", values=[day.day for day in days])
+    workshop.show(name, GOLD[name])

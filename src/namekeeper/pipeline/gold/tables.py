@@ -1,0 +1,325 @@
+"""Every gold table: what it is, its grain, its key, and what each column means."""
+
+from collections.abc import Mapping
+
+from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
+from namekeeper.pipeline.table import Column, Table, columns
+
+__all__ = ["BY_DAY", "GOLD", "KNOWN_SPAN", "LOST_RECORDS", "NAME_SERVER_SESSION"]
+
+_DAY = Column("day", "string", "Day in the warehouse's time zone, as 2026-03-01; partitions the table.")
+_BROKER = columns(
+    "cluster string: Cluster name.",
+    "broker_name string: Broker name.",
+    "broker_id bigint: 0 for a master.",
+)
+
+KNOWN_SPAN = Table(
+    "known_span",
+    "Complete checkpoints: from each the state is known until the next, a loss or a stop.",
+    "a complete checkpoint",
+    ("namesrv", "boot", "begin_seq"),
+    columns(
+        "namesrv string: Name server.",
+        "boot bigint: Its boot.",
+        "begin_seq bigint: The seq of checkpoint_begin.",
+        "end_seq bigint: The seq of checkpoint_end.",
+        "from_ts bigint: Effective ms of the begin.",
+    ),
+)
+
+LOST_RECORDS = Table(
+    "lost_records",
+    "Losses: records that are missing, and the time that is unknown because of each.",
+    "a hole in the order",
+    ("namesrv", "boot", "first_seq"),
+    columns(
+        "namesrv string: Name server.",
+        "boot bigint: Boot in which the first missing record would be.",
+        "first_seq bigint: Its seq.",
+        "next_boot bigint: Boot of the first record behind the hole.",
+        "next_seq bigint: Its seq.",
+        "reason string: missing_records; no_stop: the boot ended without server_stopped; missing_boot:"
+        " one between"
+        " two boots; missing_start: the first records of next_boot.",
+        "lost_records bigint: How many are missing for certain; after a crash there may have been more.",
+        "unknown_from bigint: Effective ms of the last record before it.",
+        "unknown_to bigint: Effective ms of the next complete checkpoint; null: there is none yet.",
+    ),
+)
+
+NAME_SERVER_SESSION = Table(
+    "name_server_session",
+    "Lives of name servers, with what was lost of each.",
+    "a boot",
+    ("namesrv", "boot"),
+    columns(
+        "namesrv string: Name server.",
+        "boot bigint: Its boot: wall ms at its start, or the boot before + 1.",
+        "uuid string: UUID of its journal's folder; null: its first record is not there.",
+        "server_version string: Version of Namekeeper.",
+        "port bigint: Port that it listened at.",
+        "previous_boot bigint: The boot before, as it says itself; null: the first, or not known.",
+        "first_seq bigint: Smallest seq that is there.",
+        "last_seq bigint: Place of its last record in the order.",
+        "first_ts bigint: Effective ms of its first record.",
+        "ended_by string: stopped; crashed: a later boot began without a word; running: as far as is known.",
+        "knows_up_to bigint: ts of its last record in the order: later than this nothing is known yet.",
+        "losses bigint: Holes in the order.",
+        "lost_records bigint: Records that are missing for certain.",
+        "unknown_ms bigint: Time that is unknown because of them, until now if no checkpoint came yet"
+        " not counted.",
+        "dropped_changes bigint: Changes that the server itself says it dropped.",
+        "dropped_records bigint: Their records.",
+        "clock_steps bigint: Steps of the wall clock.",
+        "clock_back_ms bigint: The largest step back.",
+        "hidden_ms bigint: The longest time that a step back hides: what is written in it has no time of"
+        " its own.",
+        "clock_offset_ms bigint: How far its clock was off when that was measured last; null: not yet.",
+    ),
+)
+
+_BROKER_STATE_DAILY = Table(
+    "broker_state_daily",
+    "What is known of each broker from when to when, cut at midnight: up if any witness holds it, down"
+    " if none"
+    " does, unknown without a witness. A broker is forgotten when nobody has held it for 7 days.",
+    "a state of a broker within a day",
+    ("day", "cluster", "broker_name", "broker_id", "valid_from"),
+    (
+        _DAY,
+        *_BROKER,
+        *columns(
+            "state string: up, down or unknown.",
+            "valid_from bigint: From when on, ms.",
+            "valid_to bigint: Until when, not included.",
+            "began_at bigint: When the state began, also if that was on a day before.",
+            "witnesses bigint: Name servers that could tell, the largest number meanwhile.",
+        ),
+    ),
+)
+
+_BROKER_AVAILABILITY_DAILY = Table(
+    "broker_availability_daily",
+    "How long each broker was up, down and unknown on each day. Unknown is neither up nor down.",
+    "a broker and day",
+    ("day", "cluster", "broker_name", "broker_id"),
+    (
+        _DAY,
+        *_BROKER,
+        *columns(
+            "up_ms bigint: Time up.",
+            "down_ms bigint: Time down.",
+            "unknown_ms bigint: Time in which nobody could tell.",
+            "outages bigint: Times down that began on this day.",
+            "longest_outage_ms bigint: The longest time down within this day.",
+            "witnesses bigint: Name servers that could tell, the largest number.",
+        ),
+    ),
+)
+
+_BROKER_FLAP = Table(
+    "broker_flap",
+    "Hours in which a broker went.",
+    "a broker and hour",
+    ("day", "cluster", "broker_name", "broker_id", "hour"),
+    (
+        _DAY,
+        *_BROKER,
+        *columns(
+            "hour bigint: Start of the hour, ms.",
+            "outages bigint: Times at which nobody held it any more.",
+            "sessions_ended bigint: Registrations that ended, over all name servers.",
+        ),
+    ),
+)
+
+_HEARTBEAT_GAP_DAILY = Table(
+    "heartbeat_gap_daily",
+    "Signs of life of each session on each day, and the silences between them.",
+    "a session and day",
+    ("day", "namesrv", "boot", "gen"),
+    (
+        _DAY,
+        *columns(
+            "namesrv string: Name server.",
+            "boot bigint: Its boot.",
+            "gen bigint: Generation.",
+        ),
+        *_BROKER,
+        *columns(
+            "broker_addr string: host:port of the broker.",
+            "minutes bigint: Minutes with a sign of life.",
+            "heartbeats bigint: Signs of life (103, 322, 904).",
+            "registrations bigint: How many of them were 103.",
+            "max_gap_ms bigint: The longest silence.",
+            "last_seen bigint: The last sign of life, wall ms.",
+            "under_1s bigint: Silences of under 1 s.",
+            "under_5s bigint: Of 1 s to under 5 s.",
+            "under_10s bigint: Of 5 s to under 10 s.",
+            "under_20s bigint: Of 10 s to under 20 s.",
+            "under_35s bigint: Of 20 s to under 35 s.",
+            "under_65s bigint: Of 35 s to under 65 s.",
+            "under_125s bigint: Of 65 s to under 125 s.",
+            "longer bigint: Of 125 s and longer.",
+        ),
+    ),
+)
+
+_TOPIC_AVAILABILITY_DAILY = Table(
+    "topic_availability_daily",
+    "How long each topic could be written to on each day, as the best of its witnesses saw it.",
+    "a topic of a cluster and day",
+    ("day", "cluster", "topic"),
+    (
+        _DAY,
+        *columns(
+            "cluster string: Cluster name.",
+            "topic string: Topic.",
+            "writable_ms bigint: A master had a writable queue of it.",
+            "unwritable_ms bigint: There was a route, but no queue to write to.",
+            "no_route_ms bigint: There was no route though it had not been deleted.",
+            "unknown_ms bigint: Nobody could tell.",
+        ),
+    ),
+)
+
+_CAPACITY_DAILY = Table(
+    "capacity_daily",
+    "What each broker name had at the end of each day, or when it was last known on that day.",
+    "a broker name at a name server and day",
+    ("day", "namesrv", "broker_name"),
+    (
+        _DAY,
+        *columns(
+            "namesrv string: Name server.",
+            "cluster string: Cluster name.",
+            "broker_name string: Broker name.",
+            "at_ts bigint: The instant that was looked at, ms.",
+            "topics bigint: Its topics.",
+            "read_queues bigint: Read queues of all of them.",
+            "write_queues bigint: Write queues of all of them.",
+            "writable_topics bigint: Topics with permission and queues to write to.",
+            "body_bytes bigint: The largest registration of the day, on the wire; null: not known.",
+            "frame_used double: body_bytes as a share of the 16 MiB that a frame may have.",
+        ),
+    ),
+)
+
+_CHANGE_LOG = Table(
+    "change_log",
+    "What was changed, when and by whom; also in time that is otherwise unknown.",
+    "a record, and a broker name of it",
+    ("namesrv", "boot", "seq"),
+    (
+        _DAY,
+        *columns(
+            "at_ts bigint: Effective ms.",
+            "ts bigint: Wall ms as the name server wrote it.",
+            "namesrv string: Name server.",
+            "boot bigint: Its boot.",
+            "seq bigint: Seq of the record.",
+            "cause string: The request or rule.",
+            "peer string: host:port that asked; null: nobody did.",
+            "kind string: broker_live, topic_queues, broker_name_removed, topic_mapping, filter_servers,"
+            " kv, config"
+            " or server.",
+            "action string: What was done: registered, changed, gone, started, stopped, or why a broker"
+            " went.",
+            "cluster string: Cluster name, if it concerns one.",
+            "broker_name string: Broker name, if it concerns one.",
+            "broker_addr string: host:port of the broker, if it concerns one.",
+            "topic string: Topic, if it concerns exactly one.",
+            "items int: How many rows or properties were changed.",
+            "detail string: The rest, in words.",
+        ),
+    ),
+)
+
+_NAME_SERVER_CLOCK_DAILY = Table(
+    "name_server_clock_daily",
+    "How far the clock of a name server was from that of the others, by registrations that several of"
+    " them saw.",
+    "a name server and day",
+    ("day", "namesrv"),
+    (
+        _DAY,
+        *columns(
+            "namesrv string: Name server.",
+            "offset_ms bigint: Its clock minus the median of those who saw the same; 0 unless it was"
+            " measured.",
+            "samples bigint: Registrations that were compared.",
+            "is_measured boolean: Whether there were at least 5.",
+        ),
+    ),
+)
+
+_PROPAGATION_LAG = Table(
+    "propagation_lag",
+    "How long it took until the name servers that took part knew of a change of a registered broker's topics."
+    " What takes 120 s or more is no propagation but drift.",
+    "a data version of a broker",
+    ("day", "cluster", "broker_addr", "data_version"),
+    (
+        _DAY,
+        *columns(
+            "cluster string: Cluster name.",
+            "broker_addr string: host:port of the broker.",
+            "data_version array<bigint>: [state version, timestamp, counter] of its topic configuration.",
+            "name_servers bigint: How many saw it.",
+            "first_at bigint: When the first did, ms, by clocks that were corrected.",
+            "last_at bigint: When the last did.",
+            "lag_ms bigint: The time between.",
+            "first_namesrv string: Who was the first.",
+            "last_namesrv string: Who was the last.",
+            "first_ts bigint: The smallest time as they wrote it.",
+            "last_ts bigint: The largest.",
+        ),
+    ),
+)
+
+_UNKNOWN_TOPIC_DAILY = Table(
+    "unknown_topic_daily",
+    "Topics that clients asked for in vain.",
+    "a topic, a kind of client and a day",
+    ("day", "namesrv", "topic", "bucket", "language", "client_version"),
+    (
+        _DAY,
+        *columns(
+            "namesrv string: Name server.",
+            "topic string: Topic; null under other and invalid.",
+            "bucket string: other: more topics than are counted apart; invalid: not a name; else null.",
+            "language string: Client language.",
+            "client_version bigint: Client version number.",
+            "lookups bigint: How often.",
+            "first_minute bigint: Start of the first minute, wall ms.",
+            "last_minute bigint: Start of the last minute.",
+        ),
+    ),
+)
+
+BY_DAY: tuple[Table, ...] = (
+    _NAME_SERVER_CLOCK_DAILY,
+    _BROKER_STATE_DAILY,
+    _BROKER_AVAILABILITY_DAILY,
+    _BROKER_FLAP,
+    _TOPIC_AVAILABILITY_DAILY,
+    _CAPACITY_DAILY,
+    _PROPAGATION_LAG,
+    _HEARTBEAT_GAP_DAILY,
+    _UNKNOWN_TOPIC_DAILY,
+    _CHANGE_LOG,
+)
+"""Tables that are partitioned by day."""
+
+GOLD: Mapping[str, Table] = {
+    table.name: table
+    for table in (
+        *(history.table for history in (TIMELINE, *HISTORIES, *DRIFTS)),
+        NAME_SERVER_SESSION,
+        LOST_RECORDS,
+        KNOWN_SPAN,
+        *BY_DAY,
+    )
+}
+"""Every gold table by its name."""

@@ -1,0 +1,86 @@
+"""Named queries on Spark over the tables of a warehouse; a name is a temporary view of the session."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from namekeeper.pipeline.gold.sql_text import Views
+from namekeeper.pipeline.store.table_store import TableReader
+from namekeeper.pipeline.table import Table
+
+__all__ = ["SparkViews"]
+
+_PARAMETER = re.compile(r":([a-z_]+)")
+_COMMENT = re.compile(r"--.*")
+
+_DAY_OF = """
+CREATE OR REPLACE TEMPORARY FUNCTION day_of(ms BIGINT, zone STRING) RETURNS STRING
+RETURN date_format(from_utc_timestamp(timestamp_millis(ms), zone), 'yyyy-MM-dd')
+"""
+
+
+class SparkViews(Views):
+    """Queries as temporary views; those that are read twice are kept."""
+
+    def __init__(self, spark: SparkSession, tables: TableReader) -> None:
+        self.zone = tables.report_time_zone
+        self.spark = spark
+        self.tables = tables
+        self._views: dict[str, DataFrame] = {}
+        spark.sql(_DAY_OF)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
+        """Give a query a name."""
+        used = {key: args[key] for key in _PARAMETER.findall(_COMMENT.sub("", sql))}
+        rows = self.spark.sql(sql, args=used)
+        # Spark does not find a cached query again once it has a WITH in it; a checkpoint has no query left.
+        self.view(name, rows.localCheckpoint(eager=True) if keep else rows)
+
+    def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Make a small table of values."""
+        # From an Arrow table Spark makes a relation whose size it knows: joins with it are broadcast.
+        self.view(name, self.spark.createDataFrame(_arrow_table(ddl, rows), ddl))
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a small table."""
+        return [row.asDict(recursive=True) for row in self._views[name].collect()]
+
+    def show(self, name: str, table: Table) -> None:
+        """Name the rows that a table has now."""
+        self.view(name, self.tables.table(self.spark, table))
+
+    def view(self, name: str, rows: DataFrame) -> None:
+        """Give rows a name."""
+        rows.createOrReplaceTempView(name)
+        self._views[name] = rows
+
+    def frame(self, name: str) -> DataFrame:
+        """What has a name."""
+        return self._views[name]
+
+    def close(self) -> None:
+        """Forget the names."""
+        for name in self._views:
+            self.spark.catalog.dropTempView(name)
+        self._views.clear()
+
+
+def _arrow_table(ddl: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    types = {"string": pa.string(), "bigint": pa.int64()}
+    named = (column.split() for column in ddl.split(","))
+    schema = pa.schema([(name, types[kind]) for name, kind in named])
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema=schema)

@@ -1,0 +1,138 @@
+"""Name servers of which two journals claim the same time: two processes with one id, or a copied folder."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from namekeeper.pipeline.errors import ConflictError
+from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.ingest.ledger import Ledger, LifeKey
+from namekeeper.pipeline.ingest.segments import Segment
+
+__all__ = ["Conflict", "Settled", "last_ts_of", "settle"]
+
+
+class Conflict(NamedTuple):
+    """Journals of one name server that overlap in time."""
+
+    namesrv: str
+    uuids: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """What is wrong, and what to do."""
+        flags = " or ".join(f"--take {self.namesrv}={uuid8}" for uuid8 in self.uuids)
+        return (
+            f"{self.namesrv}: {len(self.uuids)} journals ({', '.join(self.uuids)}) claim the same time; none"
+            " of them is taken. Give one of two name servers another id (journalNamesrvId), or say which is"
+            f" right: {flags}"
+        )
+
+
+class Settled(NamedTuple):
+    """What a run may take."""
+
+    segments: Sequence[Segment]
+    conflicts: Sequence[Conflict]
+    """Name servers that are left out."""
+    several: Mapping[str, tuple[str, ...]]
+    """Name servers that have had more than one journal, and may have had: to be reported."""
+    ledger: Ledger
+    """The ledger, with what the user has said."""
+
+
+def settle(
+    segments: Sequence[Segment], ledger: Ledger, taken: Mapping[str, str], last_ts: Callable[[Segment], int]
+) -> Settled:
+    """Leave out what can't be told apart.
+
+    Args:
+        segments: New segments.
+        ledger: What is in.
+        taken: Name server -> digits of the UUID that is right, as the user says; the ledger remembers it.
+        last_ts: Gives the wall clock of the last record of a segment; asked only where there is a doubt.
+
+    Raises:
+        ConflictError: The journal that the user says is wrong is in the warehouse already.
+    """
+    refused = set(ledger.refused)
+    names = {segment.namesrv for segment in segments}
+    uuids: dict[str, set[str]] = {name: set() for name in names}
+    for namesrv, uuid8, _ in [*ledger.lives, *(segment.life for segment in segments)]:
+        uuids.setdefault(namesrv, set()).add(uuid8)
+    doubtful = {
+        name: tuple(sorted(found)) for name, found in uuids.items() if len(found) > 1 and name in names
+    }
+    conflicts: list[Conflict] = []
+    for namesrv, found in doubtful.items():
+        ends = _ends(namesrv, segments, ledger, last_ts)
+        if not _overlap(ends):
+            continue
+        right = taken.get(namesrv)
+        if right is None:
+            conflicts.append(Conflict(namesrv, found))
+        else:
+            _check_choice(namesrv, right, found, ledger)
+            refused |= {(namesrv, uuid8) for uuid8 in found if uuid8 != right}
+    doubted = {conflict.namesrv for conflict in conflicts}
+    kept = [each for each in segments if each.life[:2] not in refused and each.namesrv not in doubted]
+    several = {name: found for name, found in doubtful.items() if name not in doubted}
+    return Settled(kept, conflicts, several, ledger._replace(refused=frozenset(refused)))
+
+
+def last_ts_of(folder: Folder, segment: Segment) -> int:
+    """Wall clock of the last record of a segment that can be read, ms; 0 if there is none."""
+    last = 0
+    try:
+        with folder.open(segment.path) as stream:
+            lines: Iterable[bytes] = gzip.GzipFile(fileobj=stream) if segment.compressed else stream
+            for line in lines:
+                last = _ts(line) or last
+    except (OSError, EOFError, zlib.error):
+        return last
+    return last
+
+
+def _ts(line: bytes) -> int:
+    try:
+        return int(json.loads(line)["ts"])
+    except (ValueError, KeyError, TypeError):
+        return 0
+
+
+def _ends(
+    namesrv: str, segments: Sequence[Segment], ledger: Ledger, last_ts: Callable[[Segment], int]
+) -> Mapping[LifeKey, int]:
+    """When each life of a name server ended, as far as is known."""
+    ends = {key: max(life.last_ts, key[2]) for key, life in ledger.lives.items() if key[0] == namesrv}
+    last: dict[LifeKey, Segment] = {}
+    for segment in segments:
+        if segment.namesrv == namesrv:
+            before = last.get(segment.life, segment)
+            last[segment.life] = max(before, segment, key=lambda each: each.last_seq)
+    for key, segment in last.items():
+        ends[key] = max(ends.get(key, 0), last_ts(segment), key[2])
+    return ends
+
+
+def _overlap(ends: Mapping[LifeKey, int]) -> bool:
+    """Whether lives of different journals share an instant."""
+    furthest: dict[str, int] = {}
+    for (_, uuid8, boot), end in sorted(ends.items(), key=lambda item: item[0][2]):
+        if any(boot <= other_end for other, other_end in furthest.items() if other != uuid8):
+            return True
+        furthest[uuid8] = max(end, furthest.get(uuid8, 0))
+    return False
+
+
+def _check_choice(namesrv: str, right: str, found: Sequence[str], ledger: Ledger) -> None:
+    if right not in found:
+        raise ConflictError(f"{namesrv} has no journal {right}; there are {', '.join(found)}")
+    wrong = sorted({uuid8 for name, uuid8, _ in ledger.lives if name == namesrv and uuid8 != right})
+    if wrong:
+        raise ConflictError(
+            f"{namesrv}: journal {right} is said to be right, but {', '.join(wrong)} is in the warehouse"
+            " already; build a new warehouse from the journals in another folder, with the same --take"
+        )

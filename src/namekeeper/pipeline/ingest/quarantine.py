@@ -1,0 +1,107 @@
+"""Lines that can't be taken, and segments in which records are missing, with what is wrong."""
+
+import gzip
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.ingest.facts import UUID8
+from namekeeper.pipeline.ingest.records import FILE, REASON, lines_of, rejected
+from namekeeper.pipeline.ingest.segments import Segment
+from namekeeper.pipeline.ingest.tally import Tally
+
+__all__ = ["Loss", "look_for_loss", "quarantine_rows"]
+
+
+class Loss(NamedTuple):
+    """A segment of which not every record could be taken."""
+
+    segment: Segment
+    detail: str
+    """What is wrong with it."""
+    is_final: bool
+    """Whether reading the same file again would give the same."""
+
+
+def look_for_loss(folder: Folder, segment: Segment, tally: Tally) -> Loss | None:
+    """Why a segment was not whole; None if its file is gone.
+
+    Args:
+        folder: Where it lies.
+        segment: The segment.
+        tally: What was read of it.
+    """
+    read = tally.records + tally.rejected
+    missing = max(0, segment.records - tally.records)
+    try:
+        with folder.open(segment.path) as stream:
+            lines, is_cut = _count_lines(gzip.GzipFile(fileobj=stream) if segment.compressed else stream)
+    except FileNotFoundError:
+        return None
+    if is_cut:
+        what = f"its compressed data are damaged or end early after {lines} lines"
+    elif lines > read:
+        return Loss(
+            segment,
+            f"only {read} of its {lines} lines could be read this time; it is read again",
+            is_final=False,
+        )
+    else:
+        what = f"it has {lines} lines, {tally.rejected} of them rejected; its name promises {segment.records}"
+    return Loss(
+        segment,
+        f"{missing} records are missing: {what}. A whole copy of it is read when there is one",
+        is_final=True,
+    )
+
+
+def quarantine_rows(
+    spark: SparkSession, paths: Sequence[str], losses: Sequence[Loss], load_id: int
+) -> DataFrame:
+    """Rows of the table `quarantine`; there must be something for it.
+
+    Args:
+        spark: The session.
+        paths: Segments that have lines that can't be taken, as Spark reads them.
+        losses: Segments in which records are missing.
+        load_id: The run.
+    """
+    lines = rejected(lines_of(spark, paths)) if paths else None
+    rows = _of_segments(spark, losses) if losses else lines
+    assert rows is not None, "called without anything to set aside"
+    if losses and lines is not None:
+        rows = rows.unionByName(lines)
+    return rows.select(
+        fn.expr(f"left({FILE}, length({FILE}) - length(substring_index({FILE}, '-', -4)) - 1)").alias(
+            "namesrv"
+        ),
+        fn.expr(UUID8).alias("uuid8"),
+        fn.expr(f"cast(split_part(substring_index({FILE}, '-', -3), '-', 1) AS bigint)").alias("boot"),
+        FILE,
+        fn.col(REASON).alias("reason"),
+        "detail",
+        "line",
+        "length",
+        fn.lit(load_id).cast("bigint").alias("load_id"),
+    )
+
+
+def _of_segments(spark: SparkSession, losses: Sequence[Loss]) -> DataFrame:
+    ddl = f"{FILE} string, {REASON} string, detail string, line string, length bigint"
+    segments = [(loss.segment.file, "incomplete_segment", loss.detail, None, None) for loss in losses]
+    return spark.createDataFrame(segments, ddl)
+
+
+def _count_lines(stream: Iterable[bytes]) -> tuple[int, bool]:
+    """Lines that are not blank, and whether the data end before they should."""
+    lines = 0
+    try:
+        for line in stream:
+            lines += bool(line.strip())
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        return lines, True
+    return lines, False

@@ -1,0 +1,139 @@
+"""Sealed segments: what their names say, and which of them lie in a folder."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from namekeeper.pipeline.contract import SEGMENT
+from namekeeper.pipeline.errors import JournalError
+from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.files.folder import Folder
+
+__all__ = ["Listing", "Segment", "list_segments", "parse_segment"]
+
+_OF_A_JOURNAL = {"identity.json", "lock"}
+"""Files that a server keeps beside its segments."""
+_QUARANTINE = "quarantine"
+_SET_ASIDE = re.compile(rf"(?:^|/)(?:[._]|{_QUARANTINE}(?:/|$))")
+_END = re.compile(r"-([0-9a-f]{8})-([0-9]{13})-([0-9]{12})-([0-9]{12})\.jsonl")
+_END_LENGTH = len("-0a1b2c3d-1772323200000-000000000001-000000000100.jsonl")
+
+
+class Segment(NamedTuple):
+    """A sealed segment in a folder."""
+
+    namesrv: str
+    uuid8: str
+    boot: int
+    first_seq: int
+    last_seq: int
+    compressed: bool
+    size: int | None
+    """Bytes of the file; None: not asked for."""
+    journal: str
+    """URI of the folder that was listed."""
+    path: str
+    """Below that folder."""
+
+    @property
+    def file(self) -> str:
+        """Its name."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def life(self) -> "tuple[str, str, int]":
+        """Journal and boot that it belongs to: (namesrv, uuid8, boot)."""
+        return self.namesrv, self.uuid8, self.boot
+
+    @property
+    def records(self) -> int:
+        """How many records it has if it is whole."""
+        return self.last_seq - self.first_seq + 1
+
+
+class Listing(NamedTuple):
+    """What lies in the folders of journals."""
+
+    segments: Sequence[Segment]
+    empty: Sequence[str]
+    """URIs of folders in which there is no segment yet."""
+    ignored: int
+    """Files that are neither segments nor belong to a journal otherwise."""
+
+
+def list_segments(folders: Iterable[Folder]) -> Listing:
+    """Sealed segments in folders and the folders below them.
+
+    Raises:
+        JournalError: A folder is not there, can't be read, or has files but nothing of a journal.
+    """
+    segments: list[Segment] = []
+    empty: list[str] = []
+    ignored = 0
+    for folder in folders:
+        found, others, is_journal = _look_into(folder)
+        if others and not is_journal:
+            raise JournalError(
+                f"{folder.uri} is not a journal: it has {others} files, none of them a segment;"
+                " give the folder that has the server's *.jsonl.gz files (journalPath), or a copy of it"
+            )
+        if not found:
+            empty.append(folder.uri)
+        segments += found
+        ignored += others
+    return Listing(segments, empty, ignored)
+
+
+def parse_segment(file: File, journal: str) -> Segment | None:
+    """A sealed segment from a file, None if it is something else.
+
+    Args:
+        file: The file.
+        journal: URI of the folder that it was found in.
+    """
+    name = file.path.rpartition("/")[2]
+    stem = name.removesuffix(".gz")
+    # Taken from the end, where the lengths are fixed: a search for the pattern takes ten times as long.
+    match = _END.fullmatch(stem[-_END_LENGTH:])
+    if match is None or not _is_namesrv(stem[:-_END_LENGTH]):
+        return None
+    uuid8, boot, first, last = match[1], *map(int, match.group(2, 3, 4))
+    if not 1 <= first <= last:
+        return None
+    return Segment(stem[:-_END_LENGTH], uuid8, boot, first, last, stem != name, file.size, journal, file.path)
+
+
+@cache
+def _is_namesrv(name: str) -> bool:
+    return SEGMENT.match(f"{name}-00000000-{0:013}-{0:012}-{0:012}.jsonl") is not None
+
+
+def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
+    """Segments, number of files that belong to no journal, and whether something says that it is one."""
+    segments: list[Segment] = []
+    others = 0
+    is_journal = False
+    for file in _files(folder):
+        segment = parse_segment(file, folder.uri)
+        if segment is not None:
+            segments.append(segment)
+            continue
+        name = file.path.rpartition("/")[2]
+        if name in _OF_A_JOURNAL or SEGMENT.match(name):
+            is_journal = True
+        else:
+            others += 1
+    return segments, others, is_journal or bool(segments)
+
+
+def _files(folder: Folder) -> Iterator[File]:
+    """Files that count: hidden ones, and what a server or a reader has set aside, do not."""
+    try:
+        if not folder.exists():
+            raise JournalError(f"{folder.uri} is no folder; is it the server's journalPath, or a copy of it?")
+        for file in folder.files(quick=True):
+            if not _SET_ASIDE.search(file.path):
+                yield file
+    except OSError as error:
+        raise JournalError(f"{folder.uri} can't be read: {error}; may this user read it?") from error

@@ -1,0 +1,260 @@
+"""A report on a warehouse, as a value: what each section says, and the series of its plots.
+
+`text` and `html` show it; JSON is the value itself.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from namekeeper.pipeline.report.times import shown_count, shown_duration, shown_share, shown_time
+from namekeeper.pipeline.report.values import AT_MOST, SHOWN, Column, Report, Row, Rows, Section
+
+__all__ = ["SECTIONS", "make_report"]
+
+DAYS_OF_GROWTH = 2
+"""A plot of growth needs as many."""
+
+
+def make_report(
+    zone: str,
+    sections: Iterable[str],
+    rows: Rows,
+    wanted: tuple[str | None, str | None] = (None, None),
+) -> Report:
+    """The report that rows make.
+
+    Args:
+        zone: Time zone of the days.
+        sections: Names of what is wanted.
+        rows: What `report_query` asks for.
+        wanted: The first and the last day that were asked for, None: all there are.
+    """
+    lives = rows.get("lives", ())
+    instants = [instant for life in lives for instant in (life["first_ts"], life["knows_up_to"])]
+    days = None
+    if instants:
+        first, last = wanted
+        days = (first or shown_time(min(instants), zone)[:10], last or shown_time(max(instants), zone)[:10])
+    return Report(zone, days, _name_servers(lives), [_MAKERS[name](rows) for name in sections])
+
+
+def _name_servers(lives: Sequence[Row]) -> list[Row]:
+    found: list[Row] = []
+    for name in sorted({life["namesrv"] for life in lives}):
+        own = sorted((life for life in lives if life["namesrv"] == name), key=lambda life: life["boot"])
+        found.append(
+            {
+                "namesrv": name,
+                "boots": len(own),
+                "knows_up_to": own[-1]["knows_up_to"],
+                "ended_by": own[-1]["ended_by"],
+                "losses": sum(life["losses"] for life in own),
+                "unknown_ms": sum(life["unknown_ms"] for life in own),
+            }
+        )
+    return found
+
+
+def _availability(rows: Rows) -> Section:
+    brokers = rows["availability"]
+    outages = sum(row["outages"] for row in brokers)
+    worst = [row for row in brokers if row["availability"] is not None and row["down_ms"]]
+    summary = [f"{_count(brokers, 'broker')}, {shown_count(outages, 'outage')}."]
+    if worst:
+        summary.append(
+            f"The least available was {_broker(worst[0])}: {shown_share(worst[0]['availability'])},"
+            f" {shown_duration(worst[0]['down_ms'])} down."
+        )
+    summary.append("Time in which no name server could tell is unknown: neither up nor down.")
+    columns = (
+        *_BROKER_COLUMNS,
+        Column("availability", "available", lambda value, _: shown_share(value), is_number=True),
+        Column("up_ms", "up", lambda value, _: shown_duration(value), is_number=True),
+        Column("down_ms", "down", lambda value, _: shown_duration(value), is_number=True),
+        Column("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
+        Column("outages", "outages", is_number=True),
+        Column("longest_outage_ms", "longest", lambda value, _: shown_duration(value), is_number=True),
+    )
+    title = "Availability of brokers"
+    return Section("availability", title, summary, columns, brokers[:SHOWN], len(brokers), rows["states"])
+
+
+def _topics(rows: Rows) -> Section:
+    topics = rows["topics"]
+    columns = (
+        Column("cluster", "cluster"),
+        Column("topic", "topic"),
+        Column("writable_ms", "writable", lambda value, _: shown_duration(value), is_number=True),
+        Column("unwritable_ms", "not writable", lambda value, _: shown_duration(value), is_number=True),
+        Column("no_route_ms", "no route", lambda value, _: shown_duration(value), is_number=True),
+        Column("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
+    )
+    summary = [f"{_count(topics, 'topic', SHOWN)} could not be written to for some time."]
+    return Section("topics", "Topics without a writable queue", summary, columns, topics, len(topics))
+
+
+def _flaps(rows: Rows) -> Section:
+    """A row is a broker in an hour, so hours are counted apart."""
+    turned = rows["flaps"]
+    columns = (
+        Column("hour", "hour", shown_time),
+        *_BROKER_COLUMNS,
+        Column("outages", "outages", is_number=True),
+        Column("sessions_ended", "sessions ended", is_number=True),
+    )
+    brokers = {(row["cluster"], row["broker_name"], row["broker_id"]) for row in turned}
+    hours = {row["hour"] for row in turned}
+    outages, ended = (sum(row[name] for row in turned) for name in ("outages", "sessions_ended"))
+    at_least = "At least " if len(turned) >= AT_MOST else ""
+    summary = [
+        f"{at_least}{shown_count(len(brokers), 'broker')} went, in {shown_count(len(hours), 'clock hour')}.",
+        f"{shown_count(outages, 'outage')}, {shown_count(ended, 'ended session')} over all name servers.",
+    ]
+    return Section("flaps", "Brokers that come and go", summary, columns, turned[:SHOWN], len(turned), turned)
+
+
+def _drift(rows: Rows) -> Section:
+    found = rows["drift"]
+    longest = max(found, key=lambda row: row["valid_to"] - row["valid_from"], default=None)
+    summary = [f"{_count(found, 'difference')} of 5 seconds or more between name servers."]
+    if longest is not None:
+        span = shown_duration(longest["valid_to"] - longest["valid_from"])
+        summary.append(f"The longest, about {_subject(longest)}, held for {span}.")
+    listed = [
+        {
+            **row,
+            "ms": row["valid_to"] - row["valid_from"],
+            "subject": _subject(row),
+            "held": "; ".join(row["views"]),
+        }
+        for row in found
+    ]
+    columns = (
+        Column("valid_from", "from", shown_time),
+        Column("valid_to", "to", shown_time),
+        Column("ms", "for", lambda value, _: shown_duration(value), is_number=True),
+        Column("is_open", "open", lambda value, _: "yes" if value else ""),
+        Column("cluster", "cluster"),
+        Column("subject", "about"),
+        Column("held", "what each held"),
+    )
+    return Section(
+        "drift", "Differences between name servers", summary, columns, listed[:SHOWN], len(found), listed
+    )
+
+
+def _capacity(rows: Rows) -> Section:
+    newest = rows["capacity"]
+    if not newest:
+        return _last_held(rows["last_held"])
+    topics = sum(row["topics"] for row in newest)
+    queues = sum(row["write_queues"] for row in newest)
+    names = shown_count(len(newest), "broker name")
+    summary = [
+        f"{names} on {newest[0]['day']}, at its end or when it was last known:",
+        f"{shown_count(topics, 'topic row')}, {shown_count(queues, 'queue')} to write to.",
+    ]
+    largest = max((row["frame_used"] or 0 for row in newest), default=0)
+    if largest:
+        summary.append(f"The largest registration fills {shown_share(largest)} of a frame of 16 MiB.")
+    by_day = rows["capacity_by_day"]
+    if len({row["day"] for row in by_day}) < DAYS_OF_GROWTH:
+        summary.append("How it grows is drawn when a second day is known.")
+        by_day = ()
+    columns = (
+        *_HELD_COLUMNS,
+        Column("body_bytes", "registration bytes", is_number=True),
+        Column("frame_used", "of a frame", lambda value, _: shown_share(value), is_number=True),
+    )
+    return Section("capacity", _CAPACITY, summary, columns, newest[:SHOWN], len(newest), by_day)
+
+
+def _last_held(names: Sequence[Row]) -> Section:
+    """Of days at whose ends nobody was registered: what each broker name had when it went."""
+    summary = ["A day has the numbers of its end, or of when it was last known. Nobody was registered then."]
+    if names:
+        summary.append("What each broker name had when it was last there:")
+    columns = (*_HELD_COLUMNS, Column("until", "until", shown_time))
+    return Section("capacity", _CAPACITY, summary, columns, names[:SHOWN], len(names))
+
+
+def _changes(rows: Rows) -> Section:
+    found, by_hour = rows["changes"], rows["changes_by_hour"]
+    columns = (
+        Column("at_ts", "when", shown_time),
+        Column("namesrv", "name server"),
+        Column("cause", "cause"),
+        Column("peer", "asked by"),
+        Column("kind", "what"),
+        Column("action", "how"),
+        Column("items", "rows", is_number=True),
+        Column("broker_name", "broker name"),
+        Column("topic", "topic"),
+        Column("detail", "detail"),
+    )
+    total = sum(row["items"] for row in by_hour)
+    verb = "was" if total == 1 else "were"
+    listed = f"the newest {len(found)} records are" if len(found) > 1 else "the newest record is"
+    summary = [f"{shown_count(total, 'row')} {verb} changed{f'; {listed} listed' if found else ''}."]
+    return Section("changes", "Changes", summary, columns, found[:SHOWN], total, by_hour)
+
+
+def _unknown_topics(rows: Rows) -> Section:
+    found = rows["unknown_topics"]
+    listed = [
+        {**row, "name": row["topic"] if row["topic"] is not None else f"({row['bucket']})",
+         "clients": ", ".join(row["languages"] or ())}
+        for row in found
+    ]  # fmt: skip
+    columns = (
+        Column("name", "topic"),
+        Column("lookups", "asked for", is_number=True),
+        Column("name_servers", "name servers", is_number=True),
+        Column("clients", "clients"),
+        Column("first_minute", "first", shown_time),
+        Column("last_minute", "last", shown_time),
+    )
+    lookups = sum(row["lookups"] for row in found)
+    summary = [f"Clients asked {shown_count(lookups, 'time')} for topics that had no route."]
+    title = "Topics without a route that were asked for"
+    return Section("unknown-topics", title, summary, columns, listed[:SHOWN], len(found), listed)
+
+
+def _count(rows: Sequence[Row], noun: str, limit: int = AT_MOST) -> str:
+    """How many rows there are, as far as they were asked for."""
+    return f"at least {limit} {noun}s" if len(rows) >= limit else shown_count(len(rows), noun)
+
+
+def _broker(row: Row) -> str:
+    return f"{row['broker_name']} ({row['broker_id']}) of {row['cluster']}"
+
+
+def _subject(row: Row) -> str:
+    if row["topic"] is not None:
+        return f"{row['topic']} on {row['broker_name']}"
+    return f"broker {row['broker_name']} ({row['broker_id']})"
+
+
+_BROKER_COLUMNS = (
+    Column("cluster", "cluster"),
+    Column("broker_name", "broker name"),
+    Column("broker_id", "id", is_number=True),
+)
+_HELD_COLUMNS = (
+    Column("cluster", "cluster"),
+    Column("broker_name", "broker name"),
+    Column("topics", "topics", is_number=True),
+    Column("read_queues", "read queues", is_number=True),
+    Column("write_queues", "write queues", is_number=True),
+)
+_CAPACITY = "Capacity"
+_MAKERS: Mapping[str, Callable[[Rows], Section]] = {
+    "availability": _availability,
+    "topics": _topics,
+    "flaps": _flaps,
+    "drift": _drift,
+    "capacity": _capacity,
+    "changes": _changes,
+    "unknown-topics": _unknown_topics,
+}
+SECTIONS: tuple[str, ...] = tuple(_MAKERS)
+"""Names of the sections, in order."""

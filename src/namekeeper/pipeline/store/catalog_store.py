@@ -1,0 +1,257 @@
+"""A warehouse whose tables are in a catalog of Spark's, as Iceberg or Delta.
+
+The folder of the warehouse keeps manifests, ledger, lock and scratch data, as with Parquet files; a manifest
+names a version of each table instead of files. Readers ask for these versions: they see a run whole or not at
+all, however many tables it writes. What a run that died has written to a table is undone by the next run
+that writes to it.
+"""
+
+import re
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.store.kept_store import KeptStore, commit_run
+from namekeeper.pipeline.store.manifest import Catalog, Manifest, commit_manifest
+from namekeeper.pipeline.store.parquet_store import empty
+from namekeeper.pipeline.store.table_format import (
+    FORMATS,
+    TableName,
+    literal,
+    properties_of,
+    quoted,
+    same_rows,
+)
+from namekeeper.pipeline.table import Table, names_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["CatalogReader", "CatalogStore", "CatalogTransaction", "parse_place"]
+
+MARK = "namekeeper.warehouse"
+"""Property of a table that says to which warehouse it belongs."""
+
+_PLACE = re.compile(r"([a-z]+):([\w-]+(?:\.[\w-]+)+)", re.ASCII)
+
+
+class CatalogReader:
+    """The tables of one manifest."""
+
+    def __init__(self, catalog: Catalog, report_time_zone: str) -> None:
+        self.report_time_zone = report_time_zone
+        self._catalog = catalog
+        self._format = FORMATS[catalog.format]
+        self._versions = dict(catalog.versions)
+        self._readable: dict[str, int] = {}
+
+    def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
+        """All rows of a table.
+
+        Raises:
+            WarehouseError: The catalog can't be asked, or has this version no more.
+        """
+        if table.name not in self._versions:
+            return empty(spark, table)
+        name = self._name(table)
+        with _refusals(name):
+            if table.name not in self._readable:
+                self._readable[table.name] = self._found(spark, name, self._versions[table.name])
+            version = self._readable[table.name]
+            rows = spark.sql(f"SELECT * FROM {name.sql} VERSION AS OF {version}")  # noqa: S608 - quoted
+            return rows.select(*names_in(table))
+
+    def _found(self, spark: "SparkSession", name: TableName, version: int) -> int:
+        """Where the rows of a version are: catalogs rewrite the files of a table, and drop the old ones."""
+        head = self._fresh_head(spark, name)
+        return same_rows(version, self._format.changes(spark, name, version, head))
+
+    def _fresh_head(self, spark: "SparkSession", name: TableName) -> int | None:
+        spark.sql(f"REFRESH TABLE {name.sql}").collect()  # a session may hold what another one has changed
+        return self._format.head(spark, name)
+
+    def _name(self, table: Table) -> TableName:
+        return TableName(self._catalog.namespace, table.name)
+
+
+class CatalogTransaction(CatalogReader):
+    """One run's changes."""
+
+    def __init__(self, folder: Folder, manifest: Manifest, catalog: Catalog, load_id: int) -> None:
+        super().__init__(catalog, manifest.report_time_zone)
+        self._folder = folder
+        self._manifest = manifest
+        self.load_id = load_id
+        self._written: set[str] = set()
+
+    def append(self, table: Table, rows: "DataFrame") -> None:
+        """Add rows to a table."""
+        with self._changing(rows.sparkSession, table, None):
+            rows.select(*names_in(table)).writeTo(self._name(table).sql).append()
+
+    def replace(
+        self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
+    ) -> None:
+        """Put rows in the place of those that a table has."""
+        from pyspark.sql import functions as fn
+
+        replaced = fn.lit(True)  # noqa: FBT003 - every row
+        if by is not None and values is not None:
+            replaced = fn.col(by).isin(sorted(values))
+        with self._changing(rows.sparkSession, table, by):
+            rows.select(*names_in(table)).writeTo(self._name(table).sql).overwrite(replaced)
+
+    def commit(self, ledger: bytes) -> None:
+        """Make the changes visible, all at once."""
+        manifest = self._manifest._replace(
+            number=self._manifest.number + 1,
+            next_load=self.load_id + 1,
+            catalog=self._catalog._replace(versions=dict(self._versions)),
+        )
+        commit_run(self._folder, manifest, ledger)
+
+    @contextmanager
+    def _changing(self, spark: "SparkSession", table: Table, by: str | None) -> Iterator[None]:
+        """Have a table at the version that counts, then note the version that the caller has made.
+
+        Raises:
+            WarehouseError: Somebody else has written to it in between.
+        """
+        name = self._name(table)
+        with _refusals(name):
+            base = self._versions[table.name] if table.name in self._written else self._base(spark, table, by)
+        yield
+        with _refusals(name):
+            head = self._fresh_head(spark, name)
+            changes = self._format.changes(spark, name, base, head)
+        if head is None or changes is None or sum(not change.is_upkeep for change in changes) > 1:
+            raise WarehouseError(
+                f"{name.sql} was changed by somebody else at the same time; nothing of this run is kept, run"
+                " it again"
+            )
+        self._written.add(table.name)
+        self._versions[table.name] = self._readable[table.name] = head
+
+    def _base(self, spark: "SparkSession", table: Table, by: str | None) -> int | None:
+        """The version to write on, made the newest: without what a run that died has left."""
+        name = self._name(table)
+        version = self._versions.get(table.name)
+        if version is None and not spark.catalog.tableExists(name.sql):
+            self._create(spark, table, by)
+            return self._format.head(spark, name)
+        head = self._fresh_head(spark, name)
+        self._check_mark(spark, name)
+        if version is None:
+            spark.sql(f"DELETE FROM {name.sql}").collect()  # noqa: S608 - quoted
+            return self._fresh_head(spark, name)
+        same = same_rows(version, self._format.changes(spark, name, version, head))
+        if same != head:
+            self._format.go_back(spark, name, same)
+            head = self._fresh_head(spark, name)
+        return head
+
+    def _create(self, spark: "SparkSession", table: Table, by: str | None) -> None:
+        columns = ", ".join(
+            f"`{column.name}` {column.type} COMMENT {literal(column.meaning)}" for column in table.columns
+        )
+        properties = {MARK: self._catalog.mark, **self._format.properties}
+        pairs = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
+        partitioned = f"PARTITIONED BY (`{by}`)" if by else ""
+        spark.sql(
+            f"CREATE TABLE {self._name(table).sql} ({columns}) USING {self._catalog.format} {partitioned}"
+            f" COMMENT {literal(table.meaning)} TBLPROPERTIES ({pairs})"
+        ).collect()
+
+    def _check_mark(self, spark: "SparkSession", name: TableName) -> None:
+        if properties_of(spark, name).get(MARK) != self._catalog.mark:
+            raise WarehouseError(
+                f"{name.sql} is not a table of this warehouse; move it away, or build a new warehouse in"
+                " another namespace"
+            )
+
+
+class CatalogStore(KeptStore):
+    """A warehouse in a catalog, with a folder for what is not a table."""
+
+    def create(
+        self, spark: "SparkSession", place: str, report_time_zone: str, names: Collection[str]
+    ) -> None:
+        """Make an empty warehouse.
+
+        Args:
+            spark: A session that has the catalog.
+            place: Where the tables shall be, see `parse_place`.
+            report_time_zone: Zone that defines a day.
+            names: Names that its tables will have.
+
+        Raises:
+            WarehouseError: The catalog can't be used, or folder or namespace have something of others.
+        """
+        catalog = parse_place(place)
+        self.check_free()
+        namespace = quoted(catalog.namespace)
+        with _refusals(TableName(catalog.namespace, "*")):
+            if not spark.catalog.databaseExists(namespace):
+                spark.sql(f"CREATE NAMESPACE {namespace}").collect()
+            there = {row.tableName for row in spark.sql(f"SHOW TABLES IN {namespace}").collect()}
+        if taken := sorted(there.intersection(names)):
+            raise WarehouseError(
+                f"{catalog.namespace} has tables already, {', '.join(taken[:3])} among them; if they are of a"
+                " warehouse, give its folder, otherwise another namespace"
+            )
+        commit_manifest(self._folder, Manifest(0, 1, report_time_zone, "", {}, catalog))
+
+    def reader(self) -> CatalogReader:
+        """The tables as they are now."""
+        manifest = self._newest()
+        return CatalogReader(_catalog_of(manifest), manifest.report_time_zone)
+
+    def begin(self) -> CatalogTransaction:
+        """Begin a run."""
+        manifest = self._newest()
+        return CatalogTransaction(self._folder, manifest, _catalog_of(manifest), self._take_load(manifest))
+
+    def clean_up(self) -> None:
+        """Delete what no kept manifest names in the folder; old versions of tables are the catalog's."""
+        self._drop_what_is_old()
+
+
+def parse_place(text: str) -> Catalog:
+    """Where tables shall be, of `iceberg:nk.namekeeper`: a format, a catalog and a namespace in it.
+
+    Raises:
+        WarehouseError: It is not like that.
+    """
+    match = _PLACE.fullmatch(text)
+    if match is None or match[1] not in FORMATS:
+        formats = " or ".join(FORMATS)
+        raise WarehouseError(f"{text!r} is no place for tables; they are like {formats}:CATALOG.NAMESPACE")
+    return Catalog(match[1], match[2], uuid.uuid4().hex)
+
+
+def _catalog_of(manifest: Manifest) -> Catalog:
+    assert manifest.catalog is not None
+    return manifest.catalog
+
+
+@contextmanager
+def _refusals(name: TableName) -> Iterator[None]:
+    """Make what a catalog refuses an error of ours.
+
+    Raises:
+        WarehouseError: It refused something.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        catalog, cause = name.namespace.partition(".")[0], str(error).strip().partition("\n")[0]
+        raise WarehouseError(
+            f"{name.namespace}.{name.name} can't be used: {cause}; Spark's own configuration must have the"
+            f" catalog {catalog}, and versions of tables that are in use must be kept there"
+        ) from error

@@ -1,0 +1,138 @@
+"""What every warehouse keeps in its folder, wherever its tables are: manifests, ledgers and load ids.
+
+WAREHOUSE/manifests/000000000012.json    what is valid; the newest counts
+WAREHOUSE/ledger/000000000012.json       which segments are in
+WAREHOUSE/loads/7                        load id 7 is taken
+"""
+
+import time
+import uuid
+from collections.abc import Sequence
+
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.store.manifest import (
+    MANIFESTS,
+    Manifest,
+    commit_manifest,
+    newest_manifest,
+    numbers_of,
+    path_of,
+)
+
+__all__ = ["KEPT_MANIFESTS", "KEPT_MS", "SCRATCH", "KeptStore", "commit_run"]
+
+KEPT_MANIFESTS = 3
+"""At least so many manifests, with what they name, are kept ..."""
+KEPT_MS = 60 * 60 * 1_000
+"""... and those younger than this: a reader that began before a run may still need them."""
+
+SCRATCH = "staging"
+"""Folder for what a run keeps only while it runs."""
+
+_LEDGERS = "ledger"
+_LOADS = "loads"
+
+
+class KeptStore:
+    """The part of a warehouse that is the same for every kind of table."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    @property
+    def uri(self) -> str:
+        """Where it is."""
+        return self._folder.uri
+
+    def check_free(self) -> None:
+        """Make sure that a warehouse can be made here.
+
+        Raises:
+            WarehouseError: There are files of something else.
+        """
+        # The first run may have died before its first manifest.
+        known = ("lock", f"{SCRATCH}/", f"{_LOADS}/", f"{MANIFESTS}/")
+        others = (file.path for file in self._folder.files() if not file.path.startswith(known))
+        if (other := next(others, None)) is not None:
+            raise WarehouseError(
+                f"{self.uri} has no manifest but other files ({other}): give an empty folder; if it is a"
+                " warehouse, restore its folder manifests/"
+            )
+
+    def ledger(self) -> bytes | None:
+        """What the last commit's ledger says."""
+        path = self._newest().ledger
+        try:
+            return self._folder.read(path) if path else None
+        except FileNotFoundError:
+            return None
+
+    def is_empty(self) -> bool:
+        """Whether nothing was ever committed."""
+        manifest = self._newest()
+        return not (manifest.tables or (manifest.catalog and manifest.catalog.versions))
+
+    def _newest(self) -> Manifest:
+        manifest = newest_manifest(self._folder)
+        if manifest is None:
+            raise WarehouseError(f"{self.uri} is no warehouse: `namekeeper pipeline run` makes one")
+        return manifest
+
+    def _take_load(self, manifest: Manifest) -> int:
+        """A load id that nobody has had."""
+        taken = [load for load in self._taken_loads() if load >= manifest.next_load]
+        load_id = max(taken, default=manifest.next_load - 1) + 1
+        while not self._folder.put_new(f"{_LOADS}/{load_id}", b""):
+            load_id += 1
+        return load_id
+
+    def _taken_loads(self) -> list[int]:
+        names = (file.path.rpartition("/")[2] for file in self._folder.files(_LOADS))
+        return [int(name) for name in names if name.isdigit()]
+
+    def _drop_what_is_old(self) -> Sequence[Manifest]:
+        """Delete manifests that nobody needs with their ledgers, and what dead runs have left.
+
+        Returns:
+            The manifests that are kept; the newest is the last.
+        """
+        manifests = self._drop_old_manifests()
+        ledgers = {manifest.ledger for manifest in manifests}
+        for file in list(self._folder.files(_LEDGERS)):
+            if file.path not in ledgers:
+                self._folder.delete(file.path)
+        for load_id in self._taken_loads():
+            if load_id < manifests[-1].next_load:
+                self._folder.delete(f"{_LOADS}/{load_id}")
+        self._folder.delete(SCRATCH)
+        return manifests
+
+    def _drop_old_manifests(self) -> list[Manifest]:
+        now_ms = int(time.time() * 1_000)
+        modified = {file.path: file.modified_ms for file in self._folder.files(MANIFESTS)}
+        numbers = numbers_of(self._folder)
+        kept = []
+        for number in numbers:
+            path = path_of(number)
+            if number not in numbers[-KEPT_MANIFESTS:] and now_ms - (modified.get(path) or 0) > KEPT_MS:
+                self._folder.delete(path)
+            else:
+                kept.append(Manifest.from_json(self._folder.read(path), path))
+        return kept
+
+
+def commit_run(folder: Folder, manifest: Manifest, ledger: bytes) -> None:
+    """Make a run's manifest the warehouse, with its ledger.
+
+    Args:
+        folder: That of the warehouse.
+        manifest: What is valid from now on; its path of a ledger is set here.
+        ledger: The ledger.
+
+    Raises:
+        WarehouseError: Another run has committed since.
+    """
+    path = f"{_LEDGERS}/{manifest.number:012}-{uuid.uuid4().hex[:8]}.json"
+    folder.put(path, ledger)
+    commit_manifest(folder, manifest._replace(ledger=path))

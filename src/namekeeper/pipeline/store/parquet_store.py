@@ -1,0 +1,160 @@
+"""A warehouse of plain Parquet files under one manifest.
+
+    WAREHOUSE/tables/NAME/7-1f0c6e2a/        data files that load 7 wrote
+
+Data files are never changed. The name of a load's folders has a random part, so that not even two runs that
+take the same load id by mistake write into one folder.
+"""
+
+import re
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from namekeeper.pipeline.files.file import File
+from namekeeper.pipeline.files.folder import Folder, glob_escaped
+from namekeeper.pipeline.store.kept_store import KeptStore, commit_run
+from namekeeper.pipeline.store.manifest import Manifest, Part, commit_manifest, newest_manifest
+from namekeeper.pipeline.table import Table, names_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["ParquetReader", "ParquetStore", "ParquetTransaction", "empty"]
+
+SMALL_BYTES = 32 << 20
+"""A data file that is smaller is put together with others ..."""
+SMALL_FILES = 32
+"""... when a table has so many of them."""
+
+_MOST_ROWS = 1_000_000
+"""In a data file: rows of checkpoints pack so well that a small file would hold too many for one task."""
+
+_TABLES = "tables"
+_PARTITION = "partition"
+"""The folder of a partition is `partition=VALUE`; the column itself stays in the files."""
+_LOAD_FOLDER = re.compile(r"^(tables/[^/]+/[0-9]+-[0-9a-f]{8})/")
+
+
+class ParquetReader:
+    """The tables of one manifest."""
+
+    def __init__(self, folder: Folder, manifest: Manifest) -> None:
+        self._folder = folder
+        self._parts: dict[str, Sequence[Part]] = dict(manifest.tables)
+        self.report_time_zone = manifest.report_time_zone
+
+    def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
+        """All rows of a table."""
+        return self._read(spark, table, self._parts.get(table.name, ()))
+
+    def _read(self, spark: "SparkSession", table: Table, parts: Sequence[Part]) -> "DataFrame":
+        if not parts:
+            return empty(spark, table)
+        paths = [glob_escaped(self._folder.spark_path(part.path)) for part in parts]
+        return spark.read.schema(table.ddl).parquet(*paths)
+
+
+class ParquetTransaction(ParquetReader):
+    """One run's changes."""
+
+    def __init__(self, folder: Folder, manifest: Manifest, load_id: int) -> None:
+        super().__init__(folder, manifest)
+        self._manifest = manifest
+        self.load_id = load_id
+
+    def append(self, table: Table, rows: "DataFrame") -> None:
+        """Add rows to a table; small files of it are put together when there are many."""
+        self._parts[table.name] = (*self._parts.get(table.name, ()), *self._written(table, rows))
+        small = [part for part in self._parts[table.name] if part.size < SMALL_BYTES]
+        if len(small) >= SMALL_FILES:
+            merged = self._written(table, self._read(rows.sparkSession, table, small).coalesce(1))
+            large = [part for part in self._parts[table.name] if part.size >= SMALL_BYTES]
+            self._parts[table.name] = (*large, *merged)
+
+    def replace(
+        self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
+    ) -> None:
+        """Put rows in the place of those that a table has."""
+        written = self._written(table, rows, by)
+        kept: list[Part] = []
+        if values is not None:
+            kept = [part for part in self._parts.get(table.name, ()) if part.value not in values]
+            strange = {part.value for part in written} - set(values)
+            assert not strange, f"{table.name}: rows of partitions that are not replaced: {strange}"
+        self._parts[table.name] = (*kept, *written)
+
+    def commit(self, ledger: bytes) -> None:
+        """Make the changes visible, all at once."""
+        manifest = self._manifest._replace(
+            number=self._manifest.number + 1, next_load=self.load_id + 1, tables=dict(self._parts)
+        )
+        commit_run(self._folder, manifest, ledger)
+
+    def _written(self, table: Table, rows: "DataFrame", by: str | None = None) -> list[Part]:
+        from pyspark.sql import functions as fn
+
+        path = f"{_TABLES}/{table.name}/{self.load_id}-{uuid.uuid4().hex[:8]}"
+        rows = rows.select(*names_in(table))
+        if by is None:
+            writer = rows.write.mode("error").option("maxRecordsPerFile", _MOST_ROWS)
+            writer.parquet(self._folder.spark_path(path))
+        else:
+            named = rows.withColumn(_PARTITION, fn.col(by).cast("string"))
+            placed = named.repartition(_PARTITION).sortWithinPartitions(_PARTITION, *table.key)
+            placed.write.mode("error").partitionBy(_PARTITION).parquet(self._folder.spark_path(path))
+        return [_part(file) for file in self._folder.files(path) if file.path.endswith(".parquet")]
+
+
+class ParquetStore(KeptStore):
+    """A warehouse in a folder."""
+
+    def create(self, report_time_zone: str) -> None:
+        """Make an empty warehouse, if there is none.
+
+        Raises:
+            WarehouseError: There are files but no manifest.
+        """
+        if newest_manifest(self._folder) is None:
+            self.check_free()
+            commit_manifest(self._folder, Manifest(0, 1, report_time_zone, "", {}))
+
+    def reader(self) -> ParquetReader:
+        """The tables as they are now."""
+        return ParquetReader(self._folder, self._newest())
+
+    def begin(self) -> ParquetTransaction:
+        """Begin a run."""
+        manifest = self._newest()
+        return ParquetTransaction(self._folder, manifest, self._take_load(manifest))
+
+    def clean_up(self) -> None:
+        """Delete what no kept manifest names; the caller holds the lock, so nobody is writing it."""
+        manifests = self._drop_what_is_old()
+        valid = {folder for manifest in manifests for folder in _load_folders(manifest.tables)}
+        matches = (_LOAD_FOLDER.match(file.path) for file in self._folder.files(_TABLES))
+        for path in {match[1] for match in matches if match} - valid:
+            self._folder.delete(path)
+
+
+def empty(spark: "SparkSession", table: Table) -> "DataFrame":
+    """A table without rows."""
+    from pyspark.sql import functions as fn
+
+    columns = (fn.lit(None).cast(column.type).alias(column.name) for column in table.columns)
+    # Of a condition that is never met Spark sees that nothing is there, and leaves out whatever reads it.
+    return spark.range(1).select(*columns).where("false")
+
+
+def _part(file: File) -> Part:
+    value = None
+    for name in file.path.split("/"):
+        if name.startswith(f"{_PARTITION}="):
+            value = unquote(name.partition("=")[2])
+    return Part(file.path, file.size or 0, value)
+
+
+def _load_folders(tables: Mapping[str, Sequence[Part]]) -> set[str]:
+    matches = (_LOAD_FOLDER.match(part.path) for parts in tables.values() for part in parts)
+    return {match[1] for match in matches if match}

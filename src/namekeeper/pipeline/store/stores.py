@@ -1,0 +1,77 @@
+"""Which kind of warehouse is at a place: its newest manifest knows."""
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.store.catalog_store import CatalogStore, parse_place
+from namekeeper.pipeline.store.manifest import Manifest, newest_manifest
+from namekeeper.pipeline.store.parquet_store import ParquetStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Store", "open_or_make_store", "open_store"]
+
+Store = ParquetStore | CatalogStore
+
+
+def open_store(warehouse: Folder) -> Store:
+    """The warehouse in a folder; if there is none, using it says so."""
+    manifest = newest_manifest(warehouse)
+    return ParquetStore(warehouse) if manifest is None else _store(warehouse, manifest)
+
+
+def open_or_make_store(
+    warehouse: Folder,
+    report_time_zone: str | None,
+    place: str | None,
+    names: Collection[str],
+    session: Callable[[], "SparkSession"],
+) -> Store:
+    """The warehouse in a folder, made if it is not there; the caller holds its lock.
+
+    Args:
+        warehouse: The folder.
+        report_time_zone: Zone that a day is to be of; None: as it is, UTC for a new one.
+        place: Where tables are to be, `iceberg:nk.namekeeper`; None: as it is, files for a new one.
+        names: Names that tables of a new one will have.
+        session: Gives the session, if one is needed.
+
+    Raises:
+        WarehouseError: It can't be used, or is not as it is to be.
+    """
+    manifest = newest_manifest(warehouse)
+    if manifest is not None:
+        _check_same(warehouse, manifest, report_time_zone, place)
+        return _store(warehouse, manifest)
+    zone = report_time_zone or "UTC"
+    if place is None:
+        files = ParquetStore(warehouse)
+        files.create(zone)
+        return files
+    tables = CatalogStore(warehouse)
+    parse_place(place)  # before Spark is started
+    tables.create(session(), place, zone, names)
+    return tables
+
+
+def _store(warehouse: Folder, manifest: Manifest) -> Store:
+    return ParquetStore(warehouse) if manifest.catalog is None else CatalogStore(warehouse)
+
+
+def _check_same(
+    warehouse: Folder, manifest: Manifest, report_time_zone: str | None, place: str | None
+) -> None:
+    if report_time_zone not in {None, manifest.report_time_zone}:
+        raise WarehouseError(
+            f"{warehouse.uri} has days of {manifest.report_time_zone}, not of {report_time_zone}, and they"
+            " can't be changed; leave --report-time-zone out, or build a new warehouse in another folder"
+        )
+    is_in = manifest.catalog.place if manifest.catalog else "files below it"
+    if place not in {None, is_in}:
+        raise WarehouseError(
+            f"{warehouse.uri} has its tables in {is_in}, not in {place}, and they can't be moved; leave"
+            " --tables out, or build a new warehouse in another folder"
+        )

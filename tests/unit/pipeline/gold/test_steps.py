@@ -1,0 +1,148 @@
+"""The law on DuckDB: the same SQL and the same steps as on Spark, held against plain folds (design.md 7)."""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.gold.tables import GOLD
+from tests.support.duck import Duck
+from tests.support.journal_histories import History, Record, histories
+from tests.support.journal_pieces import arrivals, pieces
+from tests.support.law import Law, records_of
+
+SEED = 11
+
+
+class World:
+    """Histories, and what the SQL makes of them."""
+
+    def __init__(self, count: int) -> None:
+        self.law = Law(histories(SEED, count))
+        self.duck = Duck()
+        make_gold(self.duck, self.duck.load(records_of(self.law.histories)), block_records=20)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(40)
+
+
+def test_the_oracle_agrees_with_what_the_name_servers_held(world: World):
+    """Both are of the generator's making: this keeps the oracle honest."""
+    assert world.law.assert_beliefs() > 1_000
+
+
+def test_the_tables_are_what_the_oracle_says_at_many_instants(world: World):
+    world.law.assert_states(world.duck.gold, random.Random(SEED), instants=60)
+
+
+def test_what_is_unknown_begins_at_a_loss_and_ends_at_a_checkpoint_and_nothing_else_is(world: World):
+    world.law.assert_stretches(world.duck.gold)
+    assert {row["state"] for row in world.duck.gold("name_server_timeline")} == {"up", "unknown", "stopped"}
+
+
+def test_equal_neighbours_are_one_row(world: World):
+    world.law.assert_joined(world.duck.gold)
+
+
+def test_each_is_known_up_to_its_last_record(world: World):
+    world.law.assert_known_up_to(world.duck.gold)
+
+
+def test_times_of_brokers_add_up_as_in_a_plain_loop(world: World):
+    world.law.assert_brokers(world.duck.gold)
+
+
+def test_times_of_topics_add_up_as_in_a_plain_loop(world: World):
+    world.law.assert_topics(world.duck.gold)
+
+
+def test_name_servers_disagree_when_a_plain_loop_says_so(world: World):
+    assert world.law.assert_drift(world.duck.gold) > 20
+
+
+def gold_of(duck: Duck) -> Mapping[str, list[dict[str, Any]]]:
+    return {name: duck.gold(name) for name in GOLD}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: int):
+    some = histories(seed, 8)
+    at_once = Duck("Asia/Kolkata")
+    make_gold(at_once, at_once.load(records_of(some)))
+    step_by_step = Duck("Asia/Kolkata")
+    for batch in arrivals(some, random.Random(seed), runs=4):
+        make_gold(step_by_step, step_by_step.load(batch))
+    wanted, found = gold_of(at_once), gold_of(step_by_step)
+    assert [name for name in GOLD if found[name] != wanted[name]] == []
+    assert [name for name in GOLD if not wanted[name]] == [], "every table has rows to compare"
+
+
+@pytest.mark.parametrize("block_records", [1, 5, 40])
+def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int):
+    some = histories(4, 10)
+    wanted, found = Duck(), Duck()
+    make_gold(wanted, wanted.load(records_of(some)), block_records=1 << 30)
+    for batch in arrivals(some, random.Random(block_records), runs=3):
+        make_gold(found, found.load(batch), block_records=block_records)
+    gold, gold_in_blocks = gold_of(wanted), gold_of(found)
+    assert [name for name in GOLD if gold_in_blocks[name] != gold[name]] == []
+
+
+def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:
+    """What is there of each name server, and the last part of it, behind a change."""
+    early, late = [], []
+    for records in each.records.values():
+        end = len(records) - int(len(records) * share)
+        cut = max(place for place, record in enumerate(records[:end]) if record.get("end")) + 1
+        early += records[:cut]
+        late += records[cut:]
+    return early, late
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_a_run_writes_only_the_days_that_are_concerned(seed: int):
+    (each,) = histories(seed, 1, deeds=200)
+    early, late = cut_late(each, 0.1)
+    duck, at_once = Duck(), Duck()
+    make_gold(duck, duck.load(early))
+    before = {row["day"] for row in duck.gold("broker_availability_daily")}
+    make_gold(duck, duck.load(late))
+    rewritten = duck.written["broker_availability_daily"]
+    assert rewritten is not None
+    assert len(before - rewritten) >= 3
+    closed = (duck.written["topic_route"] or set()) - {"open"}
+    assert not {day for day in closed if day < min(rewritten)}
+    make_gold(at_once, at_once.load([*early, *late]))
+    wanted, found = gold_of(at_once), gold_of(duck)
+    assert [name for name in GOLD if found[name] != wanted[name]] == []
+
+
+@pytest.mark.parametrize("seed", [8, 9])
+def test_a_segment_that_comes_late_changes_what_lies_around_it(seed: int):
+    """A hole in the middle is filled: the days long before and long after it are not written again."""
+    (each,) = histories(seed, 1, deeds=250)
+    early, late = [], []
+    for records in each.records.values():
+        cut = pieces(records, random.Random(seed))
+        early += [record for piece in cut[: len(cut) // 3] + cut[len(cut) // 3 + 1 :] for record in piece]
+        late += cut[len(cut) // 3]
+    duck, at_once = Duck(), Duck()
+    make_gold(duck, duck.load(early))
+    before = {row["day"] for row in duck.gold("broker_availability_daily")}
+    make_gold(duck, duck.load(late))
+    rewritten = duck.written["broker_availability_daily"]
+    assert rewritten is not None
+    assert min(before) < min(rewritten) or max(rewritten) < max(before)
+    make_gold(at_once, at_once.load([*early, *late]))
+    wanted, found = gold_of(at_once), gold_of(duck)
+    assert [name for name in GOLD if found[name] != wanted[name]] == []
+
+
+def test_nothing_new_makes_nothing():
+    duck = Duck()
+    make_gold(duck, [])
+    assert duck.written == {}

@@ -1,0 +1,39 @@
+"""Times as people read them."""
+
+import pytest
+
+from namekeeper.pipeline.report.times import shown_count, shown_duration, shown_share, shown_time
+
+
+def test_an_instant_has_its_zone():
+    assert shown_time(1_772_323_200_000, "Europe/Berlin") == "2026-03-01 01:00:00+01:00"
+    assert shown_time(1_772_323_200_000, "UTC") == "2026-03-01 00:00:00Z"
+    assert shown_time(None, "UTC") == ""
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0"),
+        (7, "7 ms"),
+        (1_000, "1 s"),
+        (61_500, "1 min 1 s"),
+        (3_600_000, "1 h"),
+        (90_061_000, "1 d 1 h"),
+        (None, ""),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(ms, text):
+    assert shown_duration(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(1.0, "100.000 %"), (0.9999999, "99.999 %"), (0.5, "50.000 %"), (0.0, "0.000 %"), (None, "")],
+)
+def test_less_than_all_is_never_shown_as_all(share, text):
+    assert shown_share(share) == text
+
+
+def test_one_is_one_and_others_are_many():
+    assert [shown_count(count, "hour") for count in (0, 1, 2)] == ["0 hours", "1 hour", "2 hours"]

@@ -1,0 +1,91 @@
+"""The file that says what a warehouse is."""
+
+import json
+
+import pytest
+
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.store.manifest import (
+    LAYOUT,
+    Catalog,
+    Manifest,
+    Part,
+    commit_manifest,
+    newest_manifest,
+    numbers_of,
+    path_of,
+)
+
+MANIFEST = Manifest(
+    3, 7, "Europe/Berlin", "ledger/x.json", {"t": (Part("tables/t/1", 5), Part("tables/t/2", 6, "d"))}
+)
+
+
+@pytest.mark.parametrize("catalog", [None, Catalog("iceberg", "nk.namekeeper", "0a1b", {"events": 1 << 62})])
+def test_it_is_written_and_read(catalog):
+    manifest = MANIFEST._replace(catalog=catalog)
+    assert Manifest.from_json(manifest.to_json(), "here") == manifest
+
+
+def test_the_newest_is_the_warehouse(tmp_path):
+    folder = open_folder(str(tmp_path))
+    assert newest_manifest(folder) is None
+    for number in (1, 2, 10):
+        commit_manifest(folder, MANIFEST._replace(number=number))
+    (tmp_path / "manifests" / "notes.txt").write_text("mine")
+    assert numbers_of(folder) == [1, 2, 10]
+    assert newest_manifest(folder) == MANIFEST._replace(number=10)
+
+
+def test_a_number_is_taken_once(tmp_path):
+    folder = open_folder(str(tmp_path))
+    commit_manifest(folder, MANIFEST)
+    with pytest.raises(WarehouseError, match="another run has committed meanwhile"):
+        commit_manifest(folder, MANIFEST._replace(next_load=99))
+    assert newest_manifest(folder) == MANIFEST
+
+
+@pytest.mark.parametrize(
+    ("layout", "words"),
+    [(LAYOUT + 1, "use the newer Namekeeper"), (0, "build a new warehouse"), ("x", "build a new")],
+)
+def test_another_layout_says_what_to_do(tmp_path, layout, words):
+    folder = open_folder(str(tmp_path))
+    folder.put(path_of(1), json.dumps({**json.loads(MANIFEST.to_json()), "layout": layout}).encode())
+    with pytest.raises(WarehouseError, match=words):
+        newest_manifest(folder)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"layout":1}',
+        b'{"layout":1,"tables":{"t":[1]}}',
+        b"\xff",
+        b'{"layout":1,"tables":{},"catalog":3}',
+    ],
+)
+def test_a_damaged_one_says_what_to_do(tmp_path, data):
+    folder = open_folder(str(tmp_path))
+    folder.put(path_of(1), data)
+    with pytest.raises(WarehouseError, match="delete this one file"):
+        newest_manifest(folder)
+
+
+def test_one_that_goes_while_it_is_read_is_not_missed(tmp_path, monkeypatch):
+    folder = open_folder(str(tmp_path))
+    commit_manifest(folder, MANIFEST._replace(number=1))
+    read = folder.read
+
+    def replaced(path):
+        if path == path_of(1):
+            commit_manifest(folder, MANIFEST._replace(number=2))
+            folder.delete(path)
+        return read(path)
+
+    monkeypatch.setattr(folder, "read", replaced)
+    assert newest_manifest(folder) == MANIFEST._replace(number=2)

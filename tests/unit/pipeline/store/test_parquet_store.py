@@ -1,0 +1,99 @@
+"""What a warehouse does without data; with data it is in tests/spark."""
+
+import os
+
+import pytest
+
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.store.kept_store import KEPT_MANIFESTS, KEPT_MS
+from namekeeper.pipeline.store.manifest import Manifest, Part, commit_manifest, numbers_of
+from namekeeper.pipeline.store.parquet_store import ParquetStore
+
+
+@pytest.fixture
+def store(tmp_path) -> ParquetStore:
+    store = ParquetStore(open_folder(str(tmp_path)))
+    store.create("UTC")
+    return store
+
+
+def test_what_is_no_warehouse_says_so(tmp_path):
+    with pytest.raises(WarehouseError, match="`namekeeper pipeline run` makes one"):
+        ParquetStore(open_folder(str(tmp_path))).reader()
+
+
+def test_it_is_made_once(store):
+    store.create("Europe/Berlin")
+    assert store.reader().report_time_zone == "UTC"
+    assert store.is_empty()
+    assert store.ledger() is None
+
+
+def test_tables_without_a_manifest_are_not_taken_over(tmp_path):
+    folder = open_folder(str(tmp_path))
+    folder.put("tables/events/1-00000000/part.parquet", b"x")
+    with pytest.raises(WarehouseError, match="restore its folder manifests/"):
+        ParquetStore(folder).create("UTC")
+
+
+def test_a_first_run_that_died_is_in_nobodys_way(tmp_path):
+    folder = open_folder(str(tmp_path))
+    for left in ("lock", "staging/1-00000000/part.parquet", "loads/1"):
+        folder.put(left, b"")
+    ParquetStore(folder).create("UTC")
+
+
+def test_a_load_id_is_used_once_whether_or_not_it_is_committed(store):
+    assert store.begin().load_id == 1
+    second = store.begin()
+    assert second.load_id == 2
+    second.commit(b"{}")
+    assert store.ledger() == b"{}"
+    assert store.begin().load_id == 3
+    store.clean_up()
+    assert store.begin().load_id == 4
+
+
+def test_of_two_only_the_first_commit_counts(store):
+    one, two = store.begin(), store.begin()
+    one.commit(b"one")
+    with pytest.raises(WarehouseError, match="another run has committed meanwhile"):
+        two.commit(b"two")
+    assert store.ledger() == b"one"
+
+
+def test_a_lost_ledger_is_none(store, tmp_path):
+    store.begin().commit(b"{}")
+    for path in (tmp_path / "ledger").iterdir():
+        path.unlink()
+    assert store.ledger() is None
+
+
+def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
+    folder = open_folder(str(tmp_path))
+    for number in range(1, 7):
+        path = f"tables/t/{number}-0000000{number}/part.parquet"
+        folder.put(path, b"x")
+        folder.put(f"ledger/{number}.json", b"{}")
+        commit_manifest(
+            folder, Manifest(number, number + 1, "UTC", f"ledger/{number}.json", {"t": (Part(path, 1),)})
+        )
+    folder.put("tables/t/9-00000009/part.parquet", b"of a run that died")
+    folder.put("staging/9-00000009/part.parquet", b"of a run that died")
+    store.clean_up()
+    assert numbers_of(folder) == list(range(7)), "readers may have begun within the hour"
+    assert sorted(path.name for path in (tmp_path / "tables/t").iterdir()) == [
+        f"{n}-0000000{n}" for n in range(1, 7)
+    ]
+    assert not (tmp_path / "staging").exists()
+    long_ago = (tmp_path / "manifests/000000000001.json").stat().st_mtime - KEPT_MS / 1_000 - 60
+    for path in (tmp_path / "manifests").iterdir():
+        os.utime(path, (long_ago, long_ago))
+    store.clean_up()
+    assert numbers_of(folder) == [4, 5, 6]
+    assert len(numbers_of(folder)) == KEPT_MANIFESTS
+    assert sorted(path.name for path in (tmp_path / "tables/t").iterdir()) == [
+        f"{n}-0000000{n}" for n in (4, 5, 6)
+    ]
+    assert sorted(path.name for path in (tmp_path / "ledger").iterdir()) == ["4.json", "5.json", "6.json"]
