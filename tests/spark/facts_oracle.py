@@ -11,7 +11,7 @@ from namekeeper.pipeline.contract import KINDS
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.schema import FACTS, KINDS_OF
 from namekeeper.pipeline.store.manifest import newest_manifest
-from namekeeper.pipeline.table import Table
+from namekeeper.pipeline.table import Table, names_in
 
 __all__ = ["Rows", "told", "whole_changes", "written"]
 
@@ -55,7 +55,9 @@ def written(warehouse: Path) -> Mapping[str, Rows]:
     tables: dict[str, Rows] = {}
     for name in ("events", *KINDS_OF):
         maps = {column.name for column in FACTS[name].columns if column.type.startswith("map")}
-        parts = [pq.read_table(warehouse / part.path) for part in manifest.tables.get(name, ())]
+        columns = names_in(FACTS[name])
+        paths = [warehouse / part.path for part in manifest.tables.get(name, ())]
+        parts = [pq.read_table(path, columns=columns, partitioning=None) for path in paths]
         rows = [row for part in parts for row in part.to_pylist()]
         tables[name] = sorted(json.dumps(_plain(row, maps), sort_keys=True) for row in rows)
     return tables

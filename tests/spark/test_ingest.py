@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.ingest import batch
 from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
+from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.facts_oracle import told, written
 from tests.spark.running import leave_gold_out, rows, run
 from tests.support.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
@@ -48,7 +51,7 @@ def pieces(records: Sequence[Record], rng: random.Random) -> Iterator[tuple[list
         )
 
 
-def test_the_law_of_ingest(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_law_of_ingest(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In order, whole and once; or cut anywhere, overlapping, doubled, renamed, late: the tables are the same."""
     rng = random.Random(20)
     every = lives(12)
@@ -63,6 +66,7 @@ def test_the_law_of_ingest(spark: SparkSession, tmp_path: Path) -> None:
                 path = write_segment(rng.choice(runs) / "renamed", part)
                 path.rename(path.with_name(segment_name([{**part[0], "seq": 900}, {**part[-1], "seq": 999}])))
     for arrived in range(3):
+        monkeypatch.setattr(batch, "LARGE_BYTES", 1 << 60 if arrived == 1 else 1)
         run(spark, tmp_path / "warehouse", *runs[: arrived + 1])
     found = written(tmp_path / "warehouse")
     assert [name for name in TABLES if found[name] != wanted[name]] == []
@@ -70,7 +74,11 @@ def test_the_law_of_ingest(spark: SparkSession, tmp_path: Path) -> None:
     assert run(spark, tmp_path / "warehouse", *runs).loads == []
 
 
-def test_what_is_whole_goes_straight_on_and_says_what_it_brought(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])
+def test_what_is_whole_goes_straight_on_and_says_what_it_brought(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
+) -> None:
+    monkeypatch.setattr(batch, "LARGE_BYTES", large_bytes)
     life = records_of_a_boot("ns", BOOT, 3, 30)
     cut = next(
         index for index in range(len(life) // 2, len(life)) if life[index]["change"] == life[index]["seq"]
@@ -89,6 +97,17 @@ def test_what_is_whole_goes_straight_on_and_says_what_it_brought(spark: SparkSes
     assert spans[1][0].last_ts == max(times[cut:])
     loads = {row["load_id"] for row in rows(spark, tmp_path / "w", "events")}
     assert loads == {1, 2}
+    files = {name: files_of(tmp_path / "w", name) for name in ("events", "broker_minute", "kv")}
+    assert (files["broker_minute"] < files["events"]) == (large_bytes == 1), "of a large load they are shared"
+    assert not files["kv"] & files["events"]
+    assert not list((tmp_path / "w" / "staging").glob("*"))
+
+
+def files_of(warehouse: Path, table: str) -> set[str]:
+    """Data files of a table."""
+    manifest = newest_manifest(open_folder(str(warehouse)))
+    assert manifest is not None
+    return {part.path for part in manifest.tables[table]}
 
 
 def test_a_change_that_was_cut_waits_for_the_rest(spark: SparkSession, tmp_path: Path) -> None:

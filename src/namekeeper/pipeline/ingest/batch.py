@@ -2,17 +2,18 @@
 
 Lines are parsed once, into a staging folder by kind; everything else reads that. Most segments are whole,
 begin and end between changes and overlap nothing: their rows go straight on. The others go through `mending`.
+If a large batch has no others, what was staged is not written again for tables whose rows are the records.
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
-from namekeeper.pipeline.ingest.facts import facts_of
+from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS, as_rows, facts_of
 from namekeeper.pipeline.ingest.ledger import Ledger, LifeKey
 from namekeeper.pipeline.ingest.mending import UNFINISHED, Mended, mend, partition_of_kind, unfinished_rows
 from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss, quarantine_rows
@@ -22,7 +23,8 @@ from namekeeper.pipeline.ingest.sorting import Sorted, sort_segments
 from namekeeper.pipeline.ingest.staging import PARTITION, Staging
 from namekeeper.pipeline.ingest.tally import Tally, tallies_of
 from namekeeper.pipeline.schema import EVENTS, FACTS, INCOMPLETE, KINDS_OF, QUARANTINE
-from namekeeper.pipeline.store.table_store import Span, Transaction
+from namekeeper.pipeline.store.kept_store import SCRATCH
+from namekeeper.pipeline.store.table_store import Room, Span, Transaction
 
 __all__ = ["Batch", "Ingested", "Progress", "ingest"]
 
@@ -30,6 +32,8 @@ Progress = Callable[[str, int, int], None]
 """Told what is being done, how many steps of it are done, and how many there are."""
 
 _REJECTED = "rejected"
+LARGE_BYTES = 8 << 20
+"""A smaller batch makes one file for each table, not one for each kind and task."""
 
 
 class Ingested(NamedTuple):
@@ -52,15 +56,21 @@ class Batch(NamedTuple):
 
     spark: SparkSession
     transaction: Transaction
-    scratch: Folder
-    """Where staged records may be, below `staging`."""
+    warehouse: Folder
+    """Its folder."""
     journals: Mapping[str, Folder]
     """Folders that were listed, by URI."""
     progress: Progress
 
-    def staging(self) -> Staging:
-        """A new place for staged records."""
-        return Staging(self.scratch, f"staging/{self.transaction.load_id}-{uuid.uuid4().hex[:8]}")
+    def staging(self, room: Room | None = None) -> Staging:
+        """A new place for staged records, or the one that tables can take them from."""
+        path = room.path if room else f"{SCRATCH}/{self.transaction.load_id}-{uuid.uuid4().hex[:8]}"
+        return Staging(self.warehouse, path)
+
+    def room_for(self, segments: Sequence[Segment]) -> Room | None:
+        """A place where records of segments can stay if there are many."""
+        is_large = sum(segment.size or 0 for segment in segments) >= LARGE_BYTES
+        return self.transaction.room() if is_large else None
 
     def paths(self, segments: Sequence[Segment]) -> list[str]:
         """Segments as Spark reads them."""
@@ -75,13 +85,15 @@ def ingest(batch: Batch, segments: Sequence[Segment], ledger: Ledger) -> Ingeste
         segments: New segments, no two with the same name.
         ledger: What is in already.
     """
-    with batch.staging() as staged, batch.staging() as mended:
+    room = batch.room_for(segments)
+    with batch.staging(room) as staged, batch.staging() as mended:
         batch.progress("reading segments", 0, 1)
-        tallies = _stage(batch, segments, staged)
+        tallies = _stage(batch, segments, staged, may_stay=room is not None)
         batch.progress("reading segments", 1, 1)
         found = sort_segments(segments, tallies, ledger)
         mending = _mend(batch, found, staged, mended)
-        _write_facts(batch, found, staged, mended)
+        taken = _give(room, found, tallies, staged) if room else ()
+        _write_facts(batch, found, staged, mended, taken)
         losses = _losses(batch, found, tallies)
         _write_quarantine(batch, segments, tallies, losses)
     spans = [*_spans(found, tallies), *mending.spans]
@@ -94,11 +106,24 @@ def ingest(batch: Batch, segments: Sequence[Segment], ledger: Ledger) -> Ingeste
     )
 
 
-def _stage(batch: Batch, segments: Sequence[Segment], staged: Staging) -> Mapping[str, Tally]:
+def _stage(
+    batch: Batch, segments: Sequence[Segment], staged: Staging, *, may_stay: bool
+) -> Mapping[str, Tally]:
     records = records_of(batch.spark, batch.paths(segments))
     part = fn.when(fn.col(REASON).isNotNull(), fn.lit(_REJECTED)).otherwise(partition_of_kind())
-    staged.write(records.select(*record_columns(), FILE, part.alias(PARTITION)))
+    chosen = records.select(*record_columns(), FILE, part.alias(PARTITION))
+    staged.write(as_rows(chosen, batch.transaction.load_id) if may_stay else chosen)
     return tallies_of(staged.read(batch.spark), f"{PARTITION} = '{_REJECTED}'")
+
+
+def _give(room: Room, found: Sorted, tallies: Mapping[str, Tally], staged: Staging) -> Collection[str]:
+    """Let tables take what was staged, if all of it goes straight on; returns their names."""
+    if len(found.straight) < len(tallies):
+        return ()
+    there = staged.parts()
+    wanted = {FACTS[name]: there.intersection(kinds or there) for name, kinds in SAME_AS_RECORDS.items()}
+    staged.give(room, wanted)
+    return SAME_AS_RECORDS
 
 
 def _mend(batch: Batch, found: Sorted, staged: Staging, mended: Staging) -> Mended:
@@ -118,8 +143,10 @@ def _mend(batch: Batch, found: Sorted, staged: Staging, mended: Staging) -> Mend
     return mending
 
 
-def _write_facts(batch: Batch, found: Sorted, staged: Staging, mended: Staging) -> None:
-    """Write each table of which there are records."""
+def _write_facts(
+    batch: Batch, found: Sorted, staged: Staging, mended: Staging, taken: Collection[str]
+) -> None:
+    """Write each table of which there are records, but those that have taken what was staged."""
     sources: list[DataFrame] = []
     parts: set[str] = set()
     if found.straight:
@@ -133,7 +160,7 @@ def _write_facts(batch: Batch, found: Sorted, staged: Staging, mended: Staging) 
         parts |= mended.parts()
     parts -= {_REJECTED, UNFINISHED}
     wanted = {EVENTS.name: parts} | {name: parts.intersection(kinds) for name, kinds in KINDS_OF.items()}
-    there = {name: kinds for name, kinds in wanted.items() if kinds}
+    there = {name: kinds for name, kinds in wanted.items() if kinds and name not in taken}
     for done, (name, kinds) in enumerate(there.items()):
         batch.progress("writing facts", done, len(there))
         one, *others = (source.where(fn.col(PARTITION).isin(*kinds)) for source in sources)

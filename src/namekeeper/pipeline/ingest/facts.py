@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.contract import KINDS
-from namekeeper.pipeline.schema import KINDS_OF, LOAD_ID
+from namekeeper.pipeline.schema import EVENTS, FACTS, KINDS_OF, LOAD_ID
 from namekeeper.pipeline.table import Column, Table
 
-__all__ = ["UUID8", "facts_of"]
+__all__ = ["SAME_AS_RECORDS", "UUID8", "as_rows", "facts_of"]
 
 UUID8 = "left(substring_index(file, '-', -4), 8)"
 """The digits of the UUID in the name of a segment, `<namesrv>-<uuid8>-<boot>-<first>-<last>.jsonl`."""
@@ -50,6 +51,11 @@ _DEFAULTS = {
 }
 """What a member is that was left out, by type; strings are null. See the contract."""
 
+SAME_AS_RECORDS: Mapping[str, tuple[str, ...]] = {
+    name: KINDS_OF.get(name, ()) for name in (EVENTS.name, "broker_minute", "unknown_topic_minute")
+}
+"""Tables of which a record is one row, with its own members, if there are many -> their kinds; none: all."""
+
 _NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_boot", "previous_seq"}
 """Members without a default: left out means that there is none."""
 
@@ -67,6 +73,19 @@ def facts_of(table: Table, records: DataFrame, load_id: int) -> DataFrame:
     return records.selectExpr(
         *(f"{_value(table, column, load_id)} AS `{column.name}`" for column in table.columns)
     )
+
+
+def as_rows(records: DataFrame, load_id: int) -> DataFrame:
+    """Records that can be rows of the tables in `SAME_AS_RECORDS` as well, beside being records.
+
+    Args:
+        records: Records, with the column `file` beside their members.
+        load_id: The run.
+    """
+    tables = [FACTS[name] for name in SAME_AS_RECORDS]
+    values = {column.name: _value(table, column, load_id) for table in tables for column in table.columns}
+    own = {name: fn.expr(value) for name, value in values.items() if value != f"`{name}`"}
+    return records.withColumns(own)
 
 
 def _value(table: Table, column: Column, load_id: int) -> str:

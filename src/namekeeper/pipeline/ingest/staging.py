@@ -1,38 +1,49 @@
-"""Records of a batch on their way to the facts: Parquet by kind in a scratch folder, parsed once."""
+"""Records of a batch on their way to the facts: Parquet by kind in a folder, parsed once.
 
+Of a large batch the files stay, as part of the tables whose rows are the records themselves.
+"""
+
+import re
+from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Self
 
 from pyspark.sql import DataFrame, SparkSession
 
 from namekeeper.pipeline.contract import read_schema
+from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.ingest.records import FILE
+from namekeeper.pipeline.store.parquet_store import MOST_ROWS
+from namekeeper.pipeline.store.table_store import Room
+from namekeeper.pipeline.table import Table
 
 __all__ = ["PARTITION", "Staging"]
 
 PARTITION = "_part"
 """Column that says where a row goes: its kind, or one of the names that ingest adds."""
 
-_OPTIONS = {"compression": "lz4", "parquet.block.size": str(8 << 20)}
+_OPTIONS = {"parquet.block.size": str(8 << 20), "maxRecordsPerFile": str(MOST_ROWS)}
 """A task has a writer for each kind at once, and each may hold a block in memory."""
 
+_IN_PART = re.compile(rf"/{PARTITION}=([^/]+)/[^/]+\.parquet$")
 _DDL = f"{read_schema()}, `{FILE}` string, `{PARTITION}` string"
 
 
 class Staging:
-    """A scratch folder; what is in it goes at the end."""
+    """A folder; what is in it goes at the end, unless it was given away."""
 
     def __init__(self, folder: Folder, path: str) -> None:
         """Name the place.
 
         Args:
-            folder: Where scratch data may be.
+            folder: That of the warehouse.
             path: A path below it that nobody else uses.
         """
         self._folder = folder
         self._path = path
         self._rows: DataFrame | None = None
+        self._is_given = False
 
     def __enter__(self) -> Self:
         return self
@@ -40,7 +51,8 @@ class Staging:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._folder.delete(self._path)
+        if not self._is_given:
+            self._folder.delete(self._path)
 
     def write(self, records: DataFrame) -> None:
         """Put records there: their members, `file` and `_part`."""
@@ -55,7 +67,24 @@ class Staging:
 
     def parts(self) -> set[str]:
         """Values of `_part`."""
-        marks = (file.path.split("/") for file in self._folder.files(self._path))
-        return {
-            name.partition("=")[2] for names in marks for name in names if name.startswith(f"{PARTITION}=")
-        }
+        return set(self._files())
+
+    def give(self, room: Room, tables: Mapping[Table, Collection[str]]) -> None:
+        """Leave the files to tables, and to whoever looks after the room.
+
+        Args:
+            room: That of this folder.
+            tables: What each of them takes, as values of `_part`.
+        """
+        files = self._files()
+        self._is_given = True
+        for table, parts in tables.items():
+            room.take(table, [file for part in parts for file in files[part]])
+
+    def _files(self) -> Mapping[str, list[File]]:
+        """Data files by `_part`."""
+        found: dict[str, list[File]] = {}
+        for file in self._folder.files(self._path):
+            if match := _IN_PART.search(file.path):
+                found.setdefault(match[1], []).append(file)
+        return found

@@ -92,6 +92,9 @@ class CatalogTransaction(CatalogReader):
         with self._changing(rows.sparkSession, table, None):
             rows.select(*names_in(table)).writeTo(self._name(table).sql).append()
 
+    def room(self) -> None:
+        """No place: what a table consists of is its format's own."""
+
     def replace(
         self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:

@@ -1,6 +1,7 @@
 """A warehouse of plain Parquet files under one manifest.
 
     WAREHOUSE/tables/NAME/7-1f0c6e2a/        data files that load 7 wrote
+    WAREHOUSE/tables/records/7-93ab01c4/     of a large load: files that are part of several tables
 
 Data files are never changed. The name of a load's folders has a random part, so that not even two runs that
 take the same load id by mistake write into one folder.
@@ -8,7 +9,7 @@ take the same load id by mistake write into one folder.
 
 import re
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -16,22 +17,25 @@ from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.store.kept_store import KeptStore, commit_run
 from namekeeper.pipeline.store.manifest import Manifest, Part, commit_manifest, newest_manifest
+from namekeeper.pipeline.store.table_store import Room
 from namekeeper.pipeline.table import Table, names_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["ParquetReader", "ParquetStore", "ParquetTransaction", "empty"]
+__all__ = ["MOST_ROWS", "ParquetReader", "ParquetStore", "ParquetTransaction", "empty"]
 
-SMALL_BYTES = 32 << 20
-"""A data file that is smaller is put together with others ..."""
+SMALL_BYTES = 2 << 20
+"""A data file that is smaller is put together with others; a larger one may have a million rows ..."""
 SMALL_FILES = 32
 """... when a table has so many of them."""
 
-_MOST_ROWS = 1_000_000
+MOST_ROWS = 1_000_000
 """In a data file: rows of checkpoints pack so well that a small file would hold too many for one task."""
 
 _TABLES = "tables"
+_ROOM = "records"
+"""Beside the folders of tables: files of which several tables consist."""
 _PARTITION = "partition"
 """The folder of a partition is `partition=VALUE`; the column itself stays in the files."""
 _LOAD_FOLDER = re.compile(r"^(tables/[^/]+/[0-9]+-[0-9a-f]{8})/")
@@ -73,6 +77,10 @@ class ParquetTransaction(ParquetReader):
             large = [part for part in self._parts[table.name] if part.size >= SMALL_BYTES]
             self._parts[table.name] = (*large, *merged)
 
+    def room(self) -> Room:
+        """A new place for files that tables can take."""
+        return Room(self._new_path(_ROOM), self._take)
+
     def replace(
         self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
@@ -92,13 +100,19 @@ class ParquetTransaction(ParquetReader):
         )
         commit_run(self._folder, manifest, ledger)
 
+    def _take(self, table: Table, files: Iterable[File]) -> None:
+        self._parts[table.name] = (*self._parts.get(table.name, ()), *map(_part, files))
+
+    def _new_path(self, name: str) -> str:
+        return f"{_TABLES}/{name}/{self.load_id}-{uuid.uuid4().hex[:8]}"
+
     def _written(self, table: Table, rows: "DataFrame", by: str | None = None) -> list[Part]:
         from pyspark.sql import functions as fn
 
-        path = f"{_TABLES}/{table.name}/{self.load_id}-{uuid.uuid4().hex[:8]}"
+        path = self._new_path(table.name)
         rows = rows.select(*names_in(table))
         if by is None:
-            writer = rows.write.mode("error").option("maxRecordsPerFile", _MOST_ROWS)
+            writer = rows.write.mode("error").option("maxRecordsPerFile", MOST_ROWS)
             writer.parquet(self._folder.spark_path(path))
         else:
             named = rows.withColumn(_PARTITION, fn.col(by).cast("string"))

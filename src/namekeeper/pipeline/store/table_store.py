@@ -4,15 +4,16 @@
 one manifest, `catalog_store` is Iceberg or Delta in the user's catalog; `stores` knows which a warehouse is.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Span", "TableReader", "TableStore", "Transaction"]
+__all__ = ["Room", "Span", "TableReader", "TableStore", "Transaction"]
 
 
 class Span(NamedTuple):
@@ -38,6 +39,16 @@ class Span(NamedTuple):
         )
 
 
+class Room(NamedTuple):
+    """A place for files of which tables of a transaction can consist."""
+
+    path: str
+    """Below the warehouse's folder; the caller's to delete if nothing is taken."""
+    take: Callable[[Table, Iterable[File]], None]
+    """Makes files that are there rows of a table. Several tables may take the same; columns that a table does
+    not have are passed over when it is read."""
+
+
 class TableReader(Protocol):
     """Tables as they are at one instant."""
 
@@ -56,6 +67,9 @@ class Transaction(TableReader, Protocol):
 
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; `rows` has exactly its columns, `load_id` among them if the table has it."""
+
+    def room(self) -> Room | None:
+        """A new place for Parquet files that tables can take as they are; None: the tables are not files."""
 
     def replace(
         self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None

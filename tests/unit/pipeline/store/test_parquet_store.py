@@ -6,8 +6,9 @@ import pytest
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.kept_store import KEPT_MANIFESTS, KEPT_MS
-from namekeeper.pipeline.store.manifest import Manifest, Part, commit_manifest, numbers_of
+from namekeeper.pipeline.store.manifest import Manifest, Part, commit_manifest, newest_manifest, numbers_of
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 
 
@@ -97,3 +98,19 @@ def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
         f"{n}-0000000{n}" for n in (4, 5, 6)
     ]
     assert sorted(path.name for path in (tmp_path / "ledger").iterdir()) == ["4.json", "5.json", "6.json"]
+
+
+def test_several_tables_can_take_the_same_file_and_what_nobody_takes_goes(store, tmp_path):
+    folder = open_folder(str(tmp_path))
+    change = store.begin()
+    one, two = change.room(), change.room()
+    for room in (one, two):
+        folder.put(f"{room.path}/_part=x/a.parquet", b"x")
+    events, kinds = FACTS["events"], FACTS["broker_minute"]
+    for table in (events, kinds):
+        one.take(table, folder.files(one.path))
+    change.commit(b"{}")
+    store.clean_up()
+    assert [file.path for file in folder.files("tables")] == [f"{one.path}/_part=x/a.parquet"]
+    manifest = newest_manifest(folder)
+    assert manifest.tables["events"] == manifest.tables["broker_minute"]
