@@ -98,7 +98,7 @@ SQL_MUTANTS = (
     SqlMutant(
         "torn-rows-believed",
         "history",
-        "WHERE f.checkpoint IS NULL OR f.checkpoint = {first_span}",
+        "WHERE f.checkpoint IS NULL OR f.checkpoint = {own_span}",
         "WHERE f.checkpoint IS NULL OR f.checkpoint > 0",
         "rows of a checkpoint that does not count are no news",
     ),
@@ -234,6 +234,13 @@ SQL_MUTANTS = (
         "AND lag(t.first_told_ts) OVER w IS NULL\n",
         "",
         "a checkpoint confirms only what was told of a broker name by the one before it and not since",
+    ),
+    SqlMutant(
+        "told-behind-a-confirmation",
+        "topic_run",
+        "WHERE is_first = 1 OR first_told_ts IS NOT NULL",
+        "WHERE is_first = 1",
+        "what is told behind a checkpoint that confirms follows what the first of them said",
     ),
     SqlMutant(
         "confirmed-across-losses",

@@ -49,7 +49,7 @@ class Duck:
         for macro in (
             "day_of(ms, zone) AS strftime(timezone(zone, make_timestamptz(ms * 1000)), '%Y-%m-%d')",
             "sort_array(a) AS list_sort(a)",
-            "xxhash64(a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",
+            "xxhash64(a) AS hash(a), (a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",
             "try_element_at(a, i) AS list_extract(a, i)",
         ):
             self._connection.execute(f"CREATE MACRO {macro}")

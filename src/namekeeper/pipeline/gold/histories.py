@@ -119,7 +119,7 @@ HISTORIES: tuple[History, ...] = (
         "perm int: Permission in effect: 4 read, 2 write.",
         "topic_sys_flag int: System flag.",
         closing=columns("reason string: broker_name_removed if it went with its broker name."),
-    )._replace(run="topic_run", run_by=("broker_name",)),
+    )._replace(run="topic_run", run_by=("broker_name", "handful")),
     _history(
         "topic_mapping_history",
         "Static-topic mappings.",

@@ -43,9 +43,10 @@ class History(NamedTuple):
     ended: tuple[str, ...] = ("ended_by", "to_boot", "to_seq", "to_cause", "to_peer")
     """Evidence of its end."""
     run: str | None = None
-    """View of checkpoints that only confirm what those before them said of rows, by members of the key."""
+    """View of the checkpoints that count: of those in a row that say the same of rows, the first, and others
+    behind which something is told."""
     run_by: tuple[str, ...] = ()
-    """These members."""
+    """Columns of what is told that say which rows it speaks of."""
     work: str = "work"
     """View of the times that are computed again."""
     outside: str = "outside"
@@ -138,12 +139,12 @@ def renewed_sql(history: History) -> str:
 def _run_parts(history: History) -> dict[str, str]:
     """What is known at a place: until the next checkpoint, or as long as checkpoints say the same."""
     if history.run is None:
-        return {"span": _list(_SPAN, "k."), "first_span": "k.span", "run_hint": "", "run_join": ""}
+        return {"span": _list(_SPAN, "k."), "own_span": "k.span", "run_hint": "", "run_join": ""}
     same = "".join(f" AND r.`{name}` = f.`{name}`" for name in ("namesrv", "boot", *history.run_by))
     of_run = (f"CASE WHEN r.span IS NULL THEN k.{name} ELSE r.{name} END AS {name}" for name in _SPAN)
     return {
         "span": ",\n    ".join(of_run),
-        "first_span": "coalesce(r.span, k.span)",
+        "own_span": "r.span",
         "run_hint": ", r",
         "run_join": f"\n  LEFT JOIN {history.run} r ON r.checkpoint = k.span{same}",
     }

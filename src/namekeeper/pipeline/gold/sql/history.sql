@@ -6,7 +6,7 @@ WITH told AS (
     f.namesrv, f.boot AS told_boot, f.place, f.seq, k.eff_ts, {span}, {told}, f.gone, f.cause, f.peer
   FROM {fact} f
   JOIN known_place k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.place = f.place{run_join}
-  WHERE f.checkpoint IS NULL OR f.checkpoint = {first_span}
+  WHERE f.checkpoint IS NULL OR f.checkpoint = {own_span}
 ),
 ordered AS (
   SELECT
