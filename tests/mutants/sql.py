@@ -108,6 +108,9 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
     def topics() -> None:
         law.assert_topics(duck.gold)
 
+    def activity() -> None:
+        law.assert_activity(duck.gold)
+
     def drift() -> None:
         law.assert_drift(duck.gold)
 
@@ -130,7 +133,19 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
             make_gold(in_pieces, in_pieces.load(batch), block_records=BLOCK_RECORDS)
         assert all(at_once.gold(name) == in_pieces.gold(name) for name in GOLD)
 
-    yield from (states, stretches, joined, known_up_to, brokers, topics, drift, views, confirmed, runs)
+    yield from (
+        states,
+        stretches,
+        joined,
+        known_up_to,
+        brokers,
+        topics,
+        activity,
+        drift,
+        views,
+        confirmed,
+        runs,
+    )
 
 
 if __name__ == "__main__":

@@ -263,4 +263,25 @@ SQL_MUTANTS = (
         "AND k.span IS NOT NULL",
         "where something changes at the time of a checkpoint, rows end at the checkpoint",
     ),
+    SqlMutant(
+        "minutes-counted-twice",
+        "heartbeat_gap_daily",
+        "sum(bit_count(minutes)) AS minutes",
+        "count(*) * 60 AS minutes",
+        "a minute counts if there was a sign of life in it, and once",
+    ),
+    SqlMutant(
+        "capacity-at-midnight",
+        "capacity_daily",
+        "max(least(u.valid_to, d.to_ts)) - 1 AS at_ts",
+        "max(d.to_ts) - 1 AS at_ts",
+        "what a broker had is what it had when it was last known",
+    ),
+    SqlMutant(
+        "bodies-of-other-days",
+        "capacity_daily",
+        "ON s.day = h.day AND s.namesrv",
+        "ON s.day >= h.day AND s.namesrv",
+        "the size of a registration is that of the day",
+    ),
 )

@@ -44,6 +44,8 @@ class Life:
         self.place = place
         self.files, self.catalog = str(folder / "files"), str(folder / "catalog")
         self.seen: dict[str, Any] = {}
+        self.steps: list[str] = []
+        """Those of the last run, in order."""
 
     def live(self) -> dict[str, Any]:
         """All of it; returns what was seen."""
@@ -57,8 +59,7 @@ class Life:
                 self.seen["died"] = True
         now = self.rows(open_warehouse(self.catalog))
         self.seen["seen of the dead"] = [name for name in before if before[name] != now[name]]
-        name = "`.`".join(self.place.partition(":")[2].split("."))
-        self.seen["left of the dead"] = self.spark.table(f"`{name}`.events").count() - len(before["events"])
+        self.seen["left of the dead"] = self.left("events") - len(before["events"])
         self.run(self.catalog, 1, 2)
         mine, theirs = (self.rows(open_warehouse(each)) for each in (self.catalog, self.files))
         self.seen["different"] = [name for name in theirs if mine[name] != theirs[name]]
@@ -72,8 +73,19 @@ class Life:
         place = self.place if warehouse == self.catalog else None
         uris = [str(self.folder / f"journal-{number}") for number in journals]
         request = Request(uris, warehouse, tables=place)
+        steps: dict[str, None] = {}
         with timed(f"a run of {Path(warehouse).name} over {journals}"):
-            return run_once(request, lambda: self.spark, lambda *_: None)
+            outcome = run_once(request, lambda: self.spark, lambda what, *_: steps.setdefault(what))
+        self.steps = list(steps)
+        return outcome
+
+    def left(self, table: str) -> int:
+        """How many rows a table has for other engines: with what a run that died has left."""
+        name = "`.`".join([*self.place.partition(":")[2].split("."), table])
+        if not self.spark.catalog.tableExists(f"`{name}`"):
+            return 0
+        self.spark.sql(f"REFRESH TABLE `{name}`").collect()
+        return self.spark.table(f"`{name}`").count()
 
     def rows(self, tables: TableReader) -> Tables:
         """Every row of every table."""

@@ -52,6 +52,7 @@ def test_unknown_time_is_that_of_losses(lawful: Lawful):
 def test_sums_over_days_and_name_servers_are_those_of_plain_loops(lawful: Lawful):
     lawful.law.assert_brokers(lawful.rows)
     lawful.law.assert_topics(lawful.rows)
+    lawful.law.assert_activity(lawful.rows)
     assert lawful.law.assert_drift(lawful.rows) > 50
 
 

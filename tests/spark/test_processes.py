@@ -1,5 +1,7 @@
 """The pipeline as processes: without the system's Java, under spark-submit, on a cluster, over Connect, killed."""
 
+import gzip
+import itertools
 import os
 import random
 import shutil
@@ -9,19 +11,24 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pyspark
 import pytest
 
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.java import java_home_for_spark
 from namekeeper.pipeline.package import write_package
+from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.facts_oracle import told, written
 from tests.spark.running import few_kinds
-from tests.support.segments import UUID8, records_of_a_boot, write_segment
+from tests.support.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 
 BOOT = 1_772_323_200_000
+LONG = b"x" * 100_000_000
 SUBMIT = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
 TOOLS = (
     "bash", "basename", "cat", "chmod", "dirname", "env", "id", "ls", "ps", "readlink", "sed", "sh", "tr", "uname",
@@ -66,6 +73,15 @@ def ran(command: list[str], environment: Mapping[str, str], tmp_path: Path) -> s
     )
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stderr
+
+
+def set_aside(warehouse: Path) -> list[tuple[Any, ...]]:
+    """Rows of the table quarantine: name of the server, what is wrong, the line and its length."""
+    manifest = newest_manifest(open_folder(str(warehouse)))
+    assert manifest is not None
+    columns = ["namesrv", "reason", "line", "length"]
+    parts = [pq.read_table(warehouse / part.path, columns) for part in manifest.tables["quarantine"]]
+    return sorted(tuple(row.values()) for part in parts for row in part.to_pylist())
 
 
 def test_without_a_java_of_the_system_it_brings_its_own_and_is_quiet(
@@ -115,3 +131,27 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(environment
                 os.killpg(process.pid, signal.SIGKILL)
     ran(command, environment, tmp_path)
     assert written(tmp_path / "w") == told(records, UUID8)
+
+
+def test_lines_of_100_mb_are_set_aside_and_no_record_is_lost(environment, tmp_path: Path) -> None:
+    """With the memory that Spark has by default; a record may have as much in a member that nobody knows."""
+    ends = {"plain": ".jsonl", "packed": ".jsonl.gz", "newer": ".jsonl.gz"}
+    every = {name: few_kinds(name, BOOT, 60) for name in ends}
+    lines = {name: lines_of(records).splitlines(keepends=True) for name, records in every.items()}
+    lines["plain"].insert(31, LONG + b"\n")
+    lines["packed"].insert(31, b'{"kind":"kv","v":1,"value":"' + LONG + b"\n")
+    lines["newer"][31] = lines["newer"][31].replace(b"{", b'{"of_tomorrow":"' + LONG + b'",', 1)
+    (tmp_path / "j").mkdir()
+    for name, ending in ends.items():
+        data = b"".join(lines[name])
+        packed = gzip.compress(data, 1) if ending.endswith(".gz") else data
+        (tmp_path / "j" / segment_name(every[name], ending=ending)).write_bytes(packed)
+    said = ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], environment, tmp_path)
+    assert written(tmp_path / "w") == told(itertools.chain(*every.values()), UUID8)
+    shown = {name: lines[name][31][:65_536].decode() for name in ("packed", "plain")}
+    assert [row for row in set_aside(tmp_path / "w") if row[1] != "incomplete_segment"] == [
+        ("packed", "unreadable", shown["packed"], len(lines["packed"][31]) - 1),
+        ("plain", "unreadable", shown["plain"], len(LONG)),
+    ]
+    assert "2 lines can't be taken; they are in the table quarantine, with what is wrong" in said
+    assert "180 new records; 3 segments are there" in said

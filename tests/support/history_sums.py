@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support.history_oracle import Moment, Story
 
-__all__ = ["Sums"]
+__all__ = ["DAY", "Stretch", "Sums", "day_of"]
 
 DAY = 86_400_000
 MEMORY = 7 * DAY
@@ -19,6 +19,8 @@ LATE = 120_000
 
 Span = tuple[int, int]
 Held = dict[Any, list[Span]]
+Stretch = tuple[int, int, Moment]
+"""From, to, and what held."""
 
 
 class Sums:
@@ -160,7 +162,7 @@ class Sums:
             if len(sample) > 1:
                 middle = median(sample.values())
                 for name, at in sample.items():
-                    differences[name, _day(at)].append(at - middle)
+                    differences[name, day_of(at)].append(at - middle)
         return {key: _rounded(median(some)) for key, some in differences.items() if len(some) >= 5}
 
     def drift(self, offsets: Mapping[tuple[str, str], int]) -> list[tuple[Any, ...]]:
@@ -251,7 +253,7 @@ class Sums:
         return sorted(instants | memories | {self.horizon})
 
 
-def _stretches(story: Story) -> Iterator[tuple[int, int, Moment]]:
+def _stretches(story: Story) -> Iterator[Stretch]:
     """(from, to, moment) while it was up and as far as is known."""
     ends = [*(moment.ts for moment in story.moments[1:]), story.knows_up_to]
     for moment, end in zip(story.moments, ends, strict=True):
@@ -277,7 +279,7 @@ def _correcting(offsets: Mapping[tuple[str, str], int]) -> Callable[[str, Span],
 
     def corrected(name: str, span: Span) -> Span:
         start, end = span
-        return start - offsets.get((name, _day(start)), 0), end - offsets.get((name, _day(end)), 0)
+        return start - offsets.get((name, day_of(start)), 0), end - offsets.get((name, day_of(end)), 0)
 
     return corrected
 
@@ -326,7 +328,7 @@ def _joined(views: Iterable[tuple[int, int, Any, Any]]) -> list[tuple[int, int, 
 def _by_day(start: int, end: int) -> Iterator[tuple[str, int]]:
     while start < end:
         until = min(end, (start // DAY + 1) * DAY)
-        yield _day(start), until - start
+        yield day_of(start), until - start
         start = until
 
 
@@ -335,7 +337,8 @@ def _rounded(value: float) -> int:
     return int(value + (0.5 if value >= 0 else -0.5))
 
 
-def _day(ms: int) -> str:
+def day_of(ms: int) -> str:
+    """Its day in UTC."""
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%d")

@@ -16,6 +16,7 @@ from namekeeper.journal.replay import state_at
 from namekeeper.journal.state import State as Replayed
 from namekeeper.pipeline.gold.histories import HISTORIES
 from tests.support.gold_state import GoldState, frozen, instants_of, stretches_of
+from tests.support.history_activity import capacity_of, heartbeats_of, vain_lookups_of
 from tests.support.history_oracle import State, Story, tell
 from tests.support.history_sums import Sums
 from tests.support.journal_histories import History, Record
@@ -24,6 +25,12 @@ __all__ = ["Law", "records_of"]
 
 RowsOf = Callable[[str], Sequence[Mapping[str, Any]]]
 BROKER_STATES = ("up", "down", "unknown")
+ACTIVITY = {
+    "heartbeat_gap_daily": ("day", "namesrv", "boot", "gen"),
+    "unknown_topic_daily": ("day", "namesrv", "topic", "language", "client_version"),
+    "capacity_daily": ("day", "namesrv", "broker_name"),
+}
+"""Tables of what was counted -> what names a row."""
 TOPIC_STATES = ("writable", "unwritable", "no_route", "unknown")
 
 
@@ -138,6 +145,23 @@ class Law:
         for each in self.histories:
             assert found[each.name] == self.sums(each).topic_days(deleted), each.name
         assert _states(found) == set(TOPIC_STATES)
+
+    def assert_activity(self, rows_of: RowsOf) -> None:
+        """Heartbeats, vain look-ups and what brokers had add up as in plain loops."""
+        wanted: dict[str, dict[Any, dict[str, Any]]] = {name: {} for name in ACTIVITY}
+        for each in self.histories:
+            stretches = self.sums(each).stretches
+            for namesrv, records in each.records.items():
+                beats = heartbeats_of(records)
+                wanted["heartbeat_gap_daily"] |= beats
+                wanted["unknown_topic_daily"] |= vain_lookups_of(records)
+                wanted["capacity_daily"] |= capacity_of(stretches[namesrv], beats, namesrv)
+        for table, key in ACTIVITY.items():
+            rows = {tuple(row[name] for name in key): row for row in rows_of(table)}
+            plain = wanted[table]
+            assert plain.keys() == rows.keys(), table
+            for of_row, values in plain.items():
+                assert {name: rows[of_row][name] for name in values} == values, (table, of_row)
 
     def assert_drift(self, rows_of: RowsOf) -> int:
         """Name servers disagree when a plain loop says so; returns how often."""

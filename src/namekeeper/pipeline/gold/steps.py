@@ -251,6 +251,7 @@ def _make_activity(workshop: Workshop) -> list[tuple[int, int]]:
         workshop.put("activity_day", _DAY_DDL, days)
         workshop.define(f"now_{name}", sql_text(name), args)
         workshop.replace(GOLD[name], f"now_{name}", by="day", values=[day.day for day in days])
+        workshop.show(name, GOLD[name])
         stretches += found
     return stretches
 

@@ -162,6 +162,7 @@ _HEARTBEAT_GAP_DAILY = Table(
             "under_65s bigint: Of 35 s to under 65 s.",
             "under_125s bigint: Of 65 s to under 125 s.",
             "longer bigint: Of 125 s and longer.",
+            "body_bytes bigint: The largest registration body.",
         ),
     ),
 )

@@ -60,6 +60,10 @@ def test_times_of_topics_add_up_as_in_a_plain_loop(world: World):
     world.law.assert_topics(world.duck.gold)
 
 
+def test_activity_adds_up_as_in_plain_loops(world: World):
+    world.law.assert_activity(world.duck.gold)
+
+
 def test_name_servers_disagree_when_a_plain_loop_says_so(world: World):
     assert world.law.assert_drift(world.duck.gold) > 20
 

@@ -20,10 +20,10 @@ counted AS (
   GROUP BY l.day, l.namesrv, t.broker_name
 ),
 sized AS (
-  SELECT d.day, m.namesrv, m.broker_name, max(m.body_bytes) AS body_bytes
-  FROM broker_minute m
-  JOIN report_day d ON m.minute >= d.from_ts AND m.minute < d.to_ts
-  GROUP BY d.day, m.namesrv, m.broker_name
+  SELECT day, namesrv, broker_name, max(body_bytes) AS body_bytes
+  FROM heartbeat_gap_daily
+  WHERE day IN (SELECT day FROM report_day)
+  GROUP BY day, namesrv, broker_name
 )
 SELECT
   h.day, h.namesrv, h.cluster, h.broker_name, h.at_ts,

@@ -3,10 +3,9 @@
 WITH of_hour AS (
   SELECT
     d.day, m.namesrv, m.boot, m.gen, m.cluster, m.broker_name, m.broker_id, m.broker_addr,
-    m.minute - m.minute % 3600000 AS hour,
     bit_or(CAST(1 AS BIGINT) << CAST(floor((m.minute % 3600000) / 60000) AS INT)) AS minutes,
     sum(m.`count`) AS heartbeats, sum(m.registrations) AS registrations,
-    max(m.max_gap_ms) AS max_gap_ms, max(m.last_seen) AS last_seen,
+    max(m.max_gap_ms) AS max_gap_ms, max(m.last_seen) AS last_seen, max(m.body_bytes) AS body_bytes,
     sum(try_element_at(m.gaps, 1)) AS under_1s, sum(try_element_at(m.gaps, 2)) AS under_5s,
     sum(try_element_at(m.gaps, 3)) AS under_10s, sum(try_element_at(m.gaps, 4)) AS under_20s,
     sum(try_element_at(m.gaps, 5)) AS under_35s, sum(try_element_at(m.gaps, 6)) AS under_65s,
@@ -24,6 +23,6 @@ SELECT
   coalesce(sum(under_1s), 0) AS under_1s, coalesce(sum(under_5s), 0) AS under_5s,
   coalesce(sum(under_10s), 0) AS under_10s, coalesce(sum(under_20s), 0) AS under_20s,
   coalesce(sum(under_35s), 0) AS under_35s, coalesce(sum(under_65s), 0) AS under_65s,
-  coalesce(sum(under_125s), 0) AS under_125s, coalesce(sum(longer), 0) AS longer
+  coalesce(sum(under_125s), 0) AS under_125s, coalesce(sum(longer), 0) AS longer, max(body_bytes) AS body_bytes
 FROM of_hour
 GROUP BY day, namesrv, boot, gen
