@@ -139,7 +139,7 @@ SQL_MUTANTS = (
     ),
     SqlMutant(
         "neighbour-of-the-work-not-touched",
-        "touched",
+        "concerned",
         "coalesce(o.valid_to, :forever) >= w.from_ts",
         "coalesce(o.valid_to, :forever) > w.from_ts",
         "a row that ended where late records begin is joined with what they say",

@@ -99,24 +99,18 @@ def merge_sql(history: History) -> str:
         key=_list((*history.scope, *history.key)),
         same_values=_same_values(history, "lag"),
         last_ends=_last_ends(("valid_to", *history.ends)),
+        as_table=_as_table(history, "ended"),
     )
 
 
 def fresh_sql(history: History) -> str:
-    """The query for what was computed, where there are no rows of before."""
-    return sql_text("fresh").format(
-        table=history.table.name,
-        own=_list((*history.scope, *history.key, *history.values)),
-        began=_list(history.began),
-        ends=_list(history.ends),
-    )
+    """The query for what was computed, where nothing was before: equal neighbours are one row already."""
+    return _as_table(history, f"computed_{history.table.name}")
 
 
 def touched_sql(history: History) -> str:
     """The query for the rows of before that the work concerns."""
-    return sql_text("touched").format(
-        table=history.table.name, work=history.work, scope=_same_scope(history, "w")
-    )
+    return sql_text("touched").format(table=history.table.name, concerned=_concerned(history))
 
 
 def parts_sql(history: History) -> str:
@@ -131,9 +125,20 @@ def renewed_sql(history: History) -> str:
         table=history.table.name,
         columns=_list(names),
         columns_o=_list(names, "o."),
-        work=history.work,
-        scope=_same_scope(history, "w"),
+        concerned=_concerned(history),
     )
+
+
+def _as_table(history: History, rows: str) -> str:
+    own = _list((*history.scope, *history.key, *history.values))
+    return sql_text("as_table").format(
+        own=own, began=_list(history.began), ends=_list(history.ends), rows=rows
+    )
+
+
+def _concerned(history: History) -> str:
+    """Whether the work concerns a row of before."""
+    return sql_text("concerned").format(work=history.work, scope=_same_scope(history, "w"))
 
 
 def _run_parts(history: History) -> dict[str, str]:

@@ -207,10 +207,12 @@ def _renew(workshop: Workshop, history: History, args: Mapping[str, Any]) -> Non
 
 
 def _make_again(workshop: Workshop, table: Table, args: Mapping[str, Any]) -> None:
-    """Write a small table whole, with what the work says now."""
+    """Write a small table of places whole, with what the work says now."""
     workshop.show(f"old_{table.name}", table)
     _define(workshop, (f"computed_{table.name}",), args)
-    workshop.define(f"now_{table.name}", sql_text(table.name), args)
+    *_, place = table.key
+    text = sql_text("made_again").format(table=table.name, place=place)
+    workshop.define(f"now_{table.name}", text, args)
     workshop.replace(table, f"now_{table.name}")
     workshop.show(table.name, table)
 

@@ -51,11 +51,5 @@ ended AS (
   WHERE is_first = 1 OR is_last = 1
   WINDOW w AS (PARTITION BY {key} ORDER BY valid_from, valid_to)
 )
-SELECT
-  {own}, valid_from,
-  CASE WHEN valid_to < :forever THEN valid_to END AS valid_to,
-  {began},
-  {ends},
-  CASE WHEN valid_to < :forever THEN day_of(valid_to, :zone) ELSE 'open' END AS valid_to_day
-FROM ended
+{as_table}
 WHERE is_first = 1 AND valid_to - valid_from >= :shortest_ms
