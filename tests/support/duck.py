@@ -103,6 +103,10 @@ class Duck:
         """Name the rows of a gold table."""
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM stored_{table.name}")
 
+    def is_there(self, table: Table) -> bool:
+        """Whether a table has rows."""
+        return bool(self.rows(f"stored_{table.name}"))
+
     def show_facts(self, ranges: Sequence[Range]) -> None:
         """Name every fact table."""
         for name, table in FACTS.items():

@@ -32,6 +32,7 @@ from namekeeper.pipeline.gold.plan import (
 )
 from namekeeper.pipeline.gold.sql_text import Views, sql_text
 from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN, LOST_RECORDS, NAME_SERVER_SESSION
+from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table, names_in
 
 __all__ = ["MEMORY_MS", "News", "Workshop", "make_gold"]
@@ -161,12 +162,13 @@ def _make_histories(
     workshop.put("work", _RANGE_DDL, ranges)
     workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
     _define(workshop, _ORDER, args)
-    for history in HISTORIES:
+    told = [history for history in HISTORIES if _is_told(workshop, history)]
+    for history in told:
         workshop.define(f"computed_{history.table.name}", history_sql(history), args)
     workshop.together(
         [
             partial(_renew, workshop, TIMELINE, args),
-            *(partial(renew, workshop, history, args) for history in HISTORIES),
+            *(partial(renew, workshop, history, args) for history in told),
             *(partial(_make_again, workshop, table, args) for table in (KNOWN_SPAN, LOST_RECORDS)),
             partial(_make_change_log, workshop, args),
         ]
@@ -182,6 +184,12 @@ def _make_histories(
     )
     spans = {row["range_id"]: (row["first_ts"], row["last_ts"]) for row in workshop.rows("range_span")}
     return [spans[range_.range_id] for range_ in ranges if range_.range_id in spans]
+
+
+def _is_told(workshop: Workshop, history: History) -> bool:
+    """Whether any journal ever told of its rows; most have no static topic, and many no KV entry."""
+    fact = FACTS.get(history.fact)
+    return fact is None or workshop.is_there(fact)
 
 
 def _make_first(workshop: Workshop, history: History, args: Mapping[str, Any]) -> None:
@@ -279,6 +287,9 @@ def _make_window(workshop: Workshop, window: Window) -> None:
     _define(workshop, _WITNESSES, args)
     for names in _DAILY:
         workshop.together([partial(_make_days, workshop, name, days, args) for name in names])
+    workshop.define("name_server", "SELECT DISTINCT namesrv FROM name_server_session", args)
+    if len(workshop.rows("name_server")) == 1:
+        return  # who is alone disagrees with nobody
     _define(workshop, ("held_view",), args)
     workshop.put("window_work", _WINDOW_DDL, [cut])
     workshop.put("window_outside", _WINDOW_DDL, [(BEGINNING, cut.from_ts), (cut.to_ts, FOREVER)])

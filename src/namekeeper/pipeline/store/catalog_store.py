@@ -54,7 +54,7 @@ class CatalogReader:
         Raises:
             WarehouseError: The catalog can't be asked, or has this version no more.
         """
-        if table.name not in self._versions:
+        if not self.is_there(table):
             return empty(spark, table)
         name = self._name(table)
         with _refusals(name):
@@ -63,6 +63,10 @@ class CatalogReader:
             version = self._readable[table.name]
             rows = spark.sql(f"SELECT * FROM {name.sql} VERSION AS OF {version}")  # noqa: S608 - quoted
             return rows.select(*names_in(table))
+
+    def is_there(self, table: Table) -> bool:
+        """Whether a table has a version."""
+        return table.name in self._versions
 
     def _found(self, spark: "SparkSession", name: TableName, version: int) -> int:
         """Where the rows of a version are: catalogs rewrite the files of a table, and drop the old ones."""

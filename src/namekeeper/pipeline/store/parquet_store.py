@@ -53,6 +53,10 @@ class ParquetReader:
         """All rows of a table."""
         return self._read(spark, table, self._parts.get(table.name, ()))
 
+    def is_there(self, table: Table) -> bool:
+        """Whether a table has files."""
+        return bool(self._parts.get(table.name))
+
     def _read(self, spark: "SparkSession", table: Table, parts: Sequence[Part]) -> "DataFrame":
         if not parts:
             return empty(spark, table)

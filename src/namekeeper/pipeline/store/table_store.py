@@ -58,6 +58,9 @@ class TableReader(Protocol):
     def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
         """All rows of a table; none if nothing was ever written to it."""
 
+    def is_there(self, table: Table) -> bool:
+        """Whether anything was ever written to a table."""
+
 
 class Transaction(TableReader, Protocol):
     """One run's changes of a warehouse; `table` shows what was committed before and what is in it already."""

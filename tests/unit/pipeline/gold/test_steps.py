@@ -150,3 +150,27 @@ def test_nothing_new_makes_nothing():
     duck = Duck()
     make_gold(duck, [])
     assert duck.written == {}
+
+
+def test_what_no_journal_tells_of_is_not_computed(monkeypatch: pytest.MonkeyPatch):
+    """Nor is a name server that is alone compared with others."""
+    defined: list[str] = []
+    define = Duck.define
+    monkeypatch.setattr(
+        Duck,
+        "define",
+        lambda self, name, *rest, **named: (defined.append(name), define(self, name, *rest, **named)),
+    )
+    (namesrv, records), *_ = histories(SEED, 1)[0].records.items()
+    kinds = {"topic_mapping", "filter_servers"}
+    duck = Duck()
+    make_gold(duck, duck.load(record for record in records if record["kind"] not in kinds))
+    made = {name.removeprefix("computed_") for name in defined if name.startswith("computed_")}
+    assert {"config_history", "topic_route", "name_server_timeline"} < made
+    assert not made & {
+        "topic_mapping_history",
+        "filter_server_history",
+        "view_drift_topic",
+        "view_drift_broker",
+    }
+    assert {row["namesrv"] for row in duck.gold("name_server_session")} == {namesrv}
