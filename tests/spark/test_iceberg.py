@@ -108,10 +108,10 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(tmp_path: P
     write_journals(tmp_path)
     seen = seen_by("catalog_deaths", tmp_path)
     deaths = seen["deaths"]
-    assert [death["exit_code"] for death in deaths] == [-signal.SIGKILL] * 3, deaths
-    assert [death["half"] for death in deaths] == [[]] * 3, "a reader saw some tables of a run, not all of it"
+    assert [death["exit_code"] for death in deaths] == [-signal.SIGKILL] * 2, deaths
+    assert [death["half"] for death in deaths] == [[]] * 2, "a reader saw some tables of a run, not all of it"
     assert any(death["left"] > 0 for death in deaths), "or there was nothing to undo"
-    assert seen["different"] == {"run over (1,)": [], "run over (1, 2)": []}
+    assert seen["different"] == []
     assert sum(count > 0 for count in seen["rows"].values()) > 30, seen["rows"]
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.job import parse_interval, run_job
 from namekeeper.pipeline.run import Request
-from namekeeper.pipeline.session import get_session
+from namekeeper.pipeline.session import get_session, stop_session
 
 __all__ = ["main"]
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _EXIT_REFUSED
     finally:
         if session.cache_info().currsize:
-            session().stop()
+            stop_session(session())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ of spark-submit or of Spark Connect.
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,14 @@ from namekeeper.pipeline.java import java_home_for_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["failures_of_spark", "get_session", "java_options", "local_session", "suited_to_little_data"]
+__all__ = [
+    "failures_of_spark",
+    "get_session",
+    "java_options",
+    "local_session",
+    "stop_session",
+    "suited_to_little_data",
+]
 
 _APP_NAME = "namekeeper"
 
@@ -148,6 +155,14 @@ def java_options(logging: Path, given: str) -> str:
     """
     collector = () if _COLLECTOR.search(given) else (_COLLECT_TOGETHER,)
     return " ".join([f"-Dlog4j2.configurationFile={logging}", _COMPILE_LATE, *collector, given]).strip()
+
+
+def stop_session(session: "SparkSession") -> None:
+    """End a session; if its Java has died already, as it does without memory, that is what it has done."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, OSError):
+        session.stop()
 
 
 @contextmanager

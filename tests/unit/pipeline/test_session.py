@@ -1,12 +1,14 @@
 """What Spark says when it fails, in a line; sessions themselves are in tests/spark."""
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException
 
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.session import failures_of_spark, java_options, suited_to_little_data
+from namekeeper.pipeline.session import failures_of_spark, java_options, stop_session, suited_to_little_data
 
 
 @pytest.mark.parametrize(
@@ -69,3 +71,10 @@ def test_a_session_that_was_suited_to_little_data_is_as_before_also_after_a_fail
     assert session.conf.values["spark.sql.shuffle.partitions"] == "200"
     assert session.conf.values["spark.sql.codegen.wholeStage"] == "true"
     assert set(session.conf.values.values()) <= {"200", "true", "its default"}
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError("gone"), Py4JNetworkError("gone")])
+def test_of_a_java_that_has_died_nothing_is_left_to_stop(error: Exception):
+    session = mock.Mock(stop=mock.Mock(side_effect=error))
+    stop_session(session)
+    session.stop.assert_called_once_with()

@@ -84,7 +84,8 @@ def rejected(lines: DataFrame) -> DataFrame:
     reason = fn.when(~fn.is_valid_utf8("line"), fn.lit("unreadable")).otherwise(fn.col(REASON))
     return readable.withColumn(REASON, reason).where(f"{REASON} IS NOT NULL").select(
         FILE, REASON, _detail().alias("detail"),
-        fn.substring(fn.make_valid_utf8("line"), 1, _LINE_SHOWN).alias("line"),
+        # Cut first: a line may be long, and a copy of it as well.
+        fn.substring(fn.make_valid_utf8(fn.substring("line", 1, _LINE_SHOWN)), 1, _LINE_SHOWN).alias("line"),
         fn.length("line").cast("bigint").alias("length"),
     )  # fmt: skip
 
