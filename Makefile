@@ -8,7 +8,7 @@ ARGS   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark differential fuzz mutants bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential fuzz mutants bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -51,7 +51,10 @@ interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (nee
 	$(BIN)/python -m pytest -m interop tests/interop tests/unit/cli tests/differential
 
 spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on hundreds of histories, spark-submit, Connect
-	$(BIN)/python -m pytest tests/spark
+	$(BIN)/python -m pytest tests/spark -m 'not long'
+
+spark-long: $(VENV)/.test ## what of them takes too long for CI: runs on Iceberg that are killed
+	$(BIN)/python -m pytest tests/spark -m long
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
 	$(BIN)/python -m tests.differential $(ARGS)

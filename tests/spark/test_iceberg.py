@@ -102,6 +102,7 @@ def test_commands_answer_from_it(lived: Mapping[str, Any], command: str) -> None
     assert is_same, text
 
 
+@pytest.mark.long
 @pytest.mark.skipif(FORMAT == "delta", reason="its catalog here is forgotten when a process ends")
 def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(tmp_path: Path) -> None:
     require()
