@@ -35,6 +35,10 @@ _REJECTED = "rejected"
 LARGE_BYTES = 8 << 20
 """A smaller batch makes one file for each table, not one for each kind and task."""
 
+_TASK_BYTES = 4 << 20
+_LEAST_TASKS = 8
+"""So many bytes of a large batch are for one task, unless it would have fewer tasks than this."""
+
 
 class Ingested(NamedTuple):
     """What a batch brought."""
@@ -112,7 +116,11 @@ def _stage(
     records = records_of(batch.spark, batch.paths(segments))
     part = fn.when(fn.col(REASON).isNotNull(), fn.lit(_REJECTED)).otherwise(partition_of_kind())
     chosen = records.select(*record_columns(), FILE, part.alias(PARTITION))
-    staged.write(as_rows(chosen, batch.transaction.load_id) if may_stay else chosen)
+    if may_stay:
+        # Each task makes a file for each kind; Spark would start one for some hundred segments.
+        size = sum(segment.size or 0 for segment in segments)
+        chosen = as_rows(chosen, batch.transaction.load_id).coalesce(max(_LEAST_TASKS, size // _TASK_BYTES))
+    staged.write(chosen)
     return tallies_of(staged.read(batch.spark), f"{PARTITION} = '{_REJECTED}'")
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "ParquetReader", "ParquetStore", "ParquetTransaction", "empty"]
 
-SMALL_BYTES = 2 << 20
-"""A data file that is smaller is put together with others; a larger one may have a million rows ..."""
+SMALL_BYTES = 512 << 10
+"""A data file that is smaller is put together with others; in a larger one are 100,000 rows and more ..."""
 SMALL_FILES = 32
 """... when a table has so many of them."""
 
