@@ -22,6 +22,10 @@ TESTED_ELSEWHERE = {
         "tests/spark/test_gold.py",
     ),
     "pipeline/gold/views.py": ("views that Spark holds", "tests/spark/test_gold.py"),
+    "pipeline/gold/workshop.py": (
+        "a protocol and a value; who keeps it has the tests",
+        "tests/unit/pipeline/gold/test_steps.py",
+    ),
     "pipeline/report/query.py": ("asks tables that Spark holds", "tests/spark/test_report.py"),
     "__main__.py": (
         "a door to the command line; tests of processes go through it",

@@ -9,8 +9,8 @@ import duckdb
 import pyarrow as pa
 
 from namekeeper.pipeline.gold.plan import Range
-from namekeeper.pipeline.gold.steps import News
 from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.gold.workshop import News
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table, names_in
 from tests.support.history_facts import fact_tables
@@ -37,7 +37,7 @@ _DDL = {"bigint": "BIGINT", "string": "VARCHAR", "int": "INTEGER", "double": "DO
 
 
 class Duck:
-    """A warehouse in memory, which does what `gold.steps.Workshop` asks for."""
+    """A warehouse in memory, which does what `Workshop` asks for."""
 
     def __init__(self, zone: str = "UTC") -> None:
         self.zone = zone

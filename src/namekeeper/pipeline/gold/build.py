@@ -8,9 +8,10 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.gold.plan import FOREVER, Range
-from namekeeper.pipeline.gold.steps import News, Workshop, make_gold
+from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.together import do_together
 from namekeeper.pipeline.gold.views import SparkViews
+from namekeeper.pipeline.gold.workshop import News, Workshop
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.table_store import Span, Transaction
 from namekeeper.pipeline.table import Table

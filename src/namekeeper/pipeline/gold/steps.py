@@ -1,11 +1,11 @@
 """The gold tables step by step, on any engine that runs the SQL: ranges of name servers first, then days.
 
-Spark's workshop is in `gold`; the tests have one for DuckDB.
+Spark's workshop is in `build`; the tests have one for DuckDB.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
 from namekeeper.pipeline.gold.history import (
@@ -30,12 +30,13 @@ from namekeeper.pipeline.gold.plan import (
     plan_ranges,
     plan_windows,
 )
-from namekeeper.pipeline.gold.sql_text import Views, sql_text
+from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN, LOST_RECORDS, NAME_SERVER_SESSION
+from namekeeper.pipeline.gold.workshop import News, Workshop
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table, names_in
 
-__all__ = ["MEMORY_MS", "News", "Workshop", "make_gold"]
+__all__ = ["MEMORY_MS", "make_gold"]
 
 MEMORY_MS = 7 * DAY_MS
 """How long a cluster, a broker or a topic that nobody holds any more is still expected (design.md 7.4)."""
@@ -84,34 +85,6 @@ _DAILY = (
 )  # fmt: skip
 """Tables of days; those of the second line are made of the first."""
 _ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
-
-
-class News(NamedTuple):
-    """Records that are new, as far as planning must know."""
-
-    namesrv: str
-    boot: int
-    first_seq: int
-    last_seq: int
-    first_ts: int
-
-
-class Workshop(Views, Protocol):
-    """An engine with the tables of one run, in which they can be changed."""
-
-    load_id: int
-    """The load that brought the news."""
-
-    def show_facts(self, ranges: Sequence[Range]) -> None:
-        """Name every fact table; those of changes may leave out rows that are in no range."""
-
-    def replace(
-        self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
-    ) -> None:
-        """Put the rows of `name` in the place of those of a table, or of some of its partitions."""
-
-    def together(self, steps: Sequence[Callable[[], None]]) -> None:
-        """Do steps that don't need each other, at once if the engine is quicker then."""
 
 
 def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = BLOCK_RECORDS) -> None:

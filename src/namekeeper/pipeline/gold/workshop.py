@@ -1,0 +1,38 @@
+"""What the steps of gold ask of an engine, and what they are told is new."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, Protocol
+
+from namekeeper.pipeline.gold.plan import Range
+from namekeeper.pipeline.gold.sql_text import Views
+from namekeeper.pipeline.table import Table
+
+__all__ = ["News", "Workshop"]
+
+
+class News(NamedTuple):
+    """Records that are new, as far as planning must know."""
+
+    namesrv: str
+    boot: int
+    first_seq: int
+    last_seq: int
+    first_ts: int
+
+
+class Workshop(Views, Protocol):
+    """An engine with the tables of one run, in which they can be changed."""
+
+    load_id: int
+    """The load that brought the news."""
+
+    def show_facts(self, ranges: Sequence[Range]) -> None:
+        """Name every fact table; those of changes may leave out rows that are in no range."""
+
+    def replace(
+        self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
+    ) -> None:
+        """Put the rows of `name` in the place of those of a table, or of some of its partitions."""
+
+    def together(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Do steps that don't need each other, at once if the engine is quicker then."""
