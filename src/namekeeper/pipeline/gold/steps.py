@@ -135,9 +135,13 @@ def _make_histories(
     workshop.put("work", _RANGE_DDL, ranges)
     workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
     _define(workshop, _ORDER, args)
-    told = [history for history in HISTORIES if _is_told(workshop, history)]
-    for history in told:
-        workshop.define(f"computed_{history.table.name}", history_sql(history), args)
+    told: list[History] = []
+    for history in HISTORIES:
+        if _is_told(workshop, history):
+            workshop.define(f"computed_{history.table.name}", history_sql(history), args)
+            told.append(history)
+        else:
+            workshop.show(history.table.name, history.table)
     workshop.together(
         [
             partial(_renew, workshop, TIMELINE, args),

@@ -174,3 +174,12 @@ def test_what_no_journal_tells_of_is_not_computed(monkeypatch: pytest.MonkeyPatc
         "view_drift_broker",
     }
     assert {row["namesrv"] for row in duck.gold("name_server_session")} == {namesrv}
+
+
+def test_before_the_first_broker_comes_there_are_tables_without_rows():
+    kinds = {"server_started", "server_alive", "checkpoint_begin", "checkpoint_end"}
+    duck = Duck()
+    made = duck.load(record for record in records_of(histories(SEED, 1)) if record["kind"] in kinds)
+    make_gold(duck, made)
+    assert duck.gold("name_server_session")
+    assert duck.gold("broker_session") == duck.gold("topic_route") == []
