@@ -91,7 +91,4 @@ def _sums(state: Mapping[str, Any], broker_name: str) -> dict[str, int]:
 
 
 def _whole(records: Iterable[Record], kind: str) -> list[Record]:
-    written = sorted(
-        {(r["boot"], r["seq"]): r for r in records}.values(), key=lambda r: (r["boot"], r["seq"])
-    )
-    return [record for record in whole_changes(written) if record["kind"] == kind]
+    return [record for record in whole_changes(records) if record["kind"] == kind]

@@ -60,10 +60,7 @@ class Story:
 
 def tell(records: Iterable[Record]) -> Story:
     """Fold the records of one name server, in any order and with doubles."""
-    written = sorted(
-        {(r["boot"], r["seq"]): r for r in records}.values(), key=lambda r: (r["boot"], r["seq"])
-    )
-    whole = whole_changes(written)
+    whole = whole_changes(records)
     losses = _losses(whole)
     complete = _complete_checkpoints(whole, losses)
     ordered = sorted([*whole, *losses], key=_order)
@@ -92,8 +89,9 @@ def _order(record: Record) -> tuple[int, int, int]:
     return record["boot"], record.get("checkpoint", record["seq"]), record["seq"]
 
 
-def whole_changes(written: list[Record]) -> list[Record]:
-    """Records, by (boot, seq), of changes of which nothing is missing."""
+def whole_changes(records: Iterable[Record]) -> list[Record]:
+    """Records, by (boot, seq), of changes of which nothing is missing; given in any order and with doubles."""
+    written = [record for _, record in sorted({(r["boot"], r["seq"]): r for r in records}.items())]
     present = Counter((r["boot"], r["change"]) for r in written)
     ends = {(r["boot"], r["change"]): r["seq"] for r in written if r.get("end")}
     return [

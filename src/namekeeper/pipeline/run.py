@@ -10,7 +10,7 @@ from namekeeper.pipeline.files.folder import Folder, open_folder
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.ingest.conflicts import Conflict, last_ts_of, settle
 from namekeeper.pipeline.ingest.ledger import Ledger
-from namekeeper.pipeline.ingest.segments import Listing, Segment, list_segments
+from namekeeper.pipeline.ingest.segments import Listing, Segment, bytes_of, list_segments
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.lock import hold
 from namekeeper.pipeline.store.stores import Store, open_or_make_store
@@ -169,9 +169,8 @@ def _check_zone(name: str | None) -> None:
 
 def is_little(segments: Sequence[Segment], ledger: Ledger) -> bool:
     """Whether what is new, and what is there, is so little that Spark need not compile its queries."""
-    size = sum(segment.size or 0 for segment in segments)
-    records = sum(segment.last_seq - segment.first_seq + 1 for segment in segments)
-    return size <= LITTLE_BYTES and ledger.records + records <= LITTLE_RECORDS
+    records = sum(segment.records for segment in segments)
+    return bytes_of(segments) <= LITTLE_BYTES and ledger.records + records <= LITTLE_RECORDS
 
 
 def _bounded(segments: Sequence[Segment]) -> list[Segment]:

@@ -1,4 +1,4 @@
-"""The gold tables on Spark: the steps of `steps`, within the transaction of a run."""
+"""The gold tables on Spark: the steps of `gold.steps`, within the transaction of a run."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import reduce
@@ -61,6 +61,10 @@ class _Workshop(SparkViews, Workshop):
         self.load_id = transaction.load_id
         self._transaction = transaction
         self._progress = progress
+
+    def is_there(self, table: Table) -> bool:
+        """Whether anything was ever written to a table."""
+        return self._transaction.is_there(table)
 
     def show_facts(self, ranges: Sequence[Range]) -> None:
         """Name every fact table, those of changes within the ranges."""

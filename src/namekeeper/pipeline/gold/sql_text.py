@@ -28,9 +28,6 @@ class Views(Protocol):
     def show(self, name: str, table: Table) -> None:
         """Name the rows that a table has now."""
 
-    def is_there(self, table: Table) -> bool:
-        """Whether anything was ever written to a table."""
-
 
 @cache
 def sql_text(name: str) -> str:

@@ -61,10 +61,6 @@ class SparkViews(Views):
         """Name the rows that a table has now."""
         self.view(name, self.tables.table(self.spark, table))
 
-    def is_there(self, table: Table) -> bool:
-        """Whether anything was ever written to a table."""
-        return self.tables.is_there(table)
-
     def view(self, name: str, rows: DataFrame) -> None:
         """Give rows a name."""
         rows.createOrReplaceTempView(name)

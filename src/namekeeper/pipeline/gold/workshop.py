@@ -26,6 +26,9 @@ class Workshop(Views, Protocol):
     load_id: int
     """The load that brought the news."""
 
+    def is_there(self, table: Table) -> bool:
+        """Whether anything was ever written to a table."""
+
     def show_facts(self, ranges: Sequence[Range]) -> None:
         """Name every fact table; those of changes may leave out rows that are in no range."""
 

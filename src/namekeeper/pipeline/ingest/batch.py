@@ -18,7 +18,7 @@ from namekeeper.pipeline.ingest.ledger import Ledger, LifeKey
 from namekeeper.pipeline.ingest.mending import UNFINISHED, Mended, mend, partition_of_kind, unfinished_rows
 from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss, quarantine_rows
 from namekeeper.pipeline.ingest.records import FILE, REASON, record_columns, records_of
-from namekeeper.pipeline.ingest.segments import Segment
+from namekeeper.pipeline.ingest.segments import Segment, bytes_of
 from namekeeper.pipeline.ingest.sorting import Sorted, sort_segments
 from namekeeper.pipeline.ingest.staging import PARTITION, Staging
 from namekeeper.pipeline.ingest.tally import Tally, tallies_of
@@ -73,8 +73,7 @@ class Batch(NamedTuple):
 
     def room_for(self, segments: Sequence[Segment]) -> Room | None:
         """A place where records of segments can stay if there are many."""
-        is_large = sum(segment.size or 0 for segment in segments) >= LARGE_BYTES
-        return self.transaction.room() if is_large else None
+        return self.transaction.room() if bytes_of(segments) >= LARGE_BYTES else None
 
     def paths(self, segments: Sequence[Segment]) -> list[str]:
         """Segments as Spark reads them."""
@@ -118,8 +117,8 @@ def _stage(
     chosen = records.select(*record_columns(), FILE, part.alias(PARTITION))
     if may_stay:
         # Each task makes a file for each kind; Spark would start one for some hundred segments.
-        size = sum(segment.size or 0 for segment in segments)
-        chosen = as_rows(chosen, batch.transaction.load_id).coalesce(max(_LEAST_TASKS, size // _TASK_BYTES))
+        tasks = max(_LEAST_TASKS, bytes_of(segments) // _TASK_BYTES)
+        chosen = as_rows(chosen, batch.transaction.load_id).coalesce(tasks)
     staged.write(chosen)
     return tallies_of(staged.read(batch.spark), f"{PARTITION} = '{_REJECTED}'")
 

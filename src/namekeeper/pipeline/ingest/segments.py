@@ -10,7 +10,7 @@ from namekeeper.pipeline.errors import JournalError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder
 
-__all__ = ["Listing", "Segment", "list_segments", "parse_segment"]
+__all__ = ["Listing", "Segment", "bytes_of", "list_segments", "parse_segment"]
 
 _OF_A_JOURNAL = {"identity.json", "lock"}
 """Files that a server keeps beside its segments."""
@@ -83,6 +83,11 @@ def list_segments(folders: Iterable[Folder]) -> Listing:
         segments += found
         ignored += others
     return Listing(segments, empty, ignored)
+
+
+def bytes_of(segments: Iterable[Segment]) -> int:
+    """Bytes of segments on disk, as far as they were asked for."""
+    return sum(segment.size or 0 for segment in segments)
 
 
 def parse_segment(file: File, journal: str) -> Segment | None:
