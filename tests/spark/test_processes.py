@@ -153,6 +153,19 @@ def test_a_line_of_100_mb_is_set_aside_and_no_record_is_lost(
     assert "1 lines can't be taken; they are in the table quarantine, with what is wrong" in said
 
 
+def test_lines_of_100_mb_in_several_segments_are_set_aside(environment, tmp_path: Path) -> None:
+    """They are looked at at once."""
+    records = few_kinds("ns", BOOT, 60)
+    for first in range(0, 60, 20):
+        part = records[first : first + 20]
+        lines = lines_of(part).splitlines(keepends=True)
+        put(tmp_path / "j", segment_name(part), [*lines[:5], LONG + b"\n", *lines[5:]])
+    ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], environment, tmp_path)
+    assert written(tmp_path / "w") == told(records, UUID8)
+    aside = [row for row in set_aside(tmp_path / "w") if row[0] == "unreadable"]
+    assert aside == [("unreadable", LONG[:65_536].decode(), len(LONG))] * 3
+
+
 def test_a_record_may_have_100_mb_in_a_member_that_nobody_knows(environment, tmp_path: Path) -> None:
     records = few_kinds("ns", BOOT, 60)
     lines = lines_of(records).splitlines(keepends=True)
@@ -164,7 +177,12 @@ def test_a_record_may_have_100_mb_in_a_member_that_nobody_knows(environment, tmp
 
 def ran_over(tmp_path: Path, name: str, lines: list[bytes], environment: Mapping[str, str]) -> str:
     """What a run over one segment said, with the settings that it has by default."""
-    (tmp_path / "j").mkdir()
-    data = b"".join(lines)
-    (tmp_path / "j" / name).write_bytes(gzip.compress(data, 1) if name.endswith(".gz") else data)
+    put(tmp_path / "j", name, lines)
     return ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], environment, tmp_path)
+
+
+def put(journal: Path, name: str, lines: list[bytes]) -> None:
+    """Write a segment, packed if its name says so."""
+    journal.mkdir(exist_ok=True)
+    data = b"".join(lines)
+    (journal / name).write_bytes(gzip.compress(data, 1) if name.endswith(".gz") else data)

@@ -159,9 +159,7 @@ def java_options(logging: Path, given: str) -> str:
 
 def stop_session(session: "SparkSession") -> None:
     """End a session; if its Java has died already, as it does without memory, that is what it has done."""
-    from py4j.protocol import Py4JError
-
-    with suppress(Py4JError, OSError):
+    with suppress(*_signs_of_death()):
         session.stop()
 
 
@@ -174,8 +172,9 @@ def suited_to_little_data(session: "SparkSession") -> Iterator[None]:
             session.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            session.conf.set(name, value)
+        with suppress(*_signs_of_death()):  # there is nothing to set right then, and why it died is known
+            for name, value in before.items():
+                session.conf.set(name, value)
 
 
 @contextmanager
@@ -203,6 +202,13 @@ def _cause_in(text: str) -> str:
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
     return [*lines[:1], *thrown[:1], *causes][-1] if lines else "it does not say why"
+
+
+def _signs_of_death() -> tuple[type[Exception], ...]:
+    """What is raised by a call of a Java that is no more."""
+    from py4j.protocol import Py4JError
+
+    return Py4JError, OSError
 
 
 def _session_class() -> "type[SparkSession]":

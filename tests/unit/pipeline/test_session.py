@@ -73,7 +73,24 @@ def test_a_session_that_was_suited_to_little_data_is_as_before_also_after_a_fail
     assert set(session.conf.values.values()) <= {"200", "true", "its default"}
 
 
-@pytest.mark.parametrize("error", [ConnectionRefusedError("gone"), Py4JNetworkError("gone")])
+DEATHS = (ConnectionRefusedError("gone"), Py4JNetworkError("gone"))
+
+
+@pytest.mark.parametrize("error", DEATHS)
+def test_a_java_that_died_at_work_is_what_is_told(error: Exception):
+    session = Session()
+
+    def die() -> None:
+        with suited_to_little_data(session):
+            session.conf.set = mock.Mock(side_effect=error)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        die()
+    session.conf.set.assert_called_once()
+
+
+@pytest.mark.parametrize("error", DEATHS)
 def test_of_a_java_that_has_died_nothing_is_left_to_stop(error: Exception):
     session = mock.Mock(stop=mock.Mock(side_effect=error))
     stop_session(session)

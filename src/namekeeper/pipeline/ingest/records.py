@@ -7,7 +7,7 @@ from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.contract import ENVELOPE, KINDS, VERSION, Member, read_schema
 
-__all__ = ["FILE", "REASON", "judged", "lines_of", "record_columns", "records_of", "rejected"]
+__all__ = ["FILE", "REASON", "lines_of", "record_columns", "records_of", "rejected"]
 
 FILE = "file"
 """Column with the name of the segment that a row was read from."""
@@ -31,13 +31,13 @@ _OPTIONS: Mapping[str, str] = {
 _FREQUENT = {"broker_minute", "topic_queues", "lookup_hour", "broker_live"}
 _TIMES = ("ts", "minute", "hour", "last_seen")
 _SHAPES: Mapping[str, str] = {
-    "topic_queues": """exists(rows, row ->
+    "topic_queues": """exists({of}rows, row ->
         row IS NULL OR get(row, 0) IS NULL OR size(row) NOT IN (1, 5)
         OR (size(row) = 5 AND exists(slice(row, 2, 4), number -> try_cast(number AS int) IS NULL)))""",
-    "lookup_hour": """exists(lookups, row ->
+    "lookup_hour": """exists({of}lookups, row ->
         row IS NULL OR size(row) <> 2 OR get(row, 0) IS NULL OR try_cast(get(row, 1) AS bigint) IS NULL)""",
 }
-"""Kind -> when its rows of text are not what the contract says."""
+"""Kind -> when its rows of text are not what the contract says; `{of}` stands before the name of a member."""
 
 
 def record_columns() -> list[str]:
@@ -56,40 +56,40 @@ def records_of(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         paths: Segments, as Spark reads them.
     """
     reader = spark.read.schema(f"{read_schema()}, {_CORRUPT} string").options(**_OPTIONS)
-    # `_metadata.file_name` says the same, and has Spark copy each row for it.
-    name = fn.substring_index(fn.input_file_name(), "/", -1)
-    return judged(reader.json(list(paths)).withColumn(FILE, name)).drop(_CORRUPT)
-
-
-def judged(parsed: DataFrame) -> DataFrame:
-    """Parsed lines with `_reason`."""
-    reason = fn.expr(
-        f"CASE WHEN {_CORRUPT} IS NOT NULL THEN 'unreadable'"
-        f" WHEN v IS NULL OR v <> {VERSION} THEN 'unknown_version'"
-        f" WHEN {' OR '.join(_malformed())} THEN 'malformed' END"
-    )
-    return parsed.withColumn(REASON, reason)
+    parsed = reader.json(list(paths)).withColumn(FILE, _segment())
+    return parsed.withColumn(REASON, fn.expr(_reason())).drop(_CORRUPT)
 
 
 def lines_of(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """The same lines as `records_of`, as text: columns `line` and `file`, blank lines left out."""
     lines = spark.read.options(**_OPTIONS).text(list(paths))
-    named = lines.select(fn.col("value").alias("line"), fn.col("_metadata.file_name").alias(FILE))
-    return named.where("length(trim(line)) > 0")
+    return lines.select(fn.col("value").alias("line"), _segment().alias(FILE)).where("length(trim(line)) > 0")
 
 
 def rejected(lines: DataFrame) -> DataFrame:
     """Of lines as text those that can't be taken: columns `file`, `_reason`, `detail`, `line`, `length`."""
-    parsed = fn.from_json("line", f"{read_schema()}, {_CORRUPT} string", dict(_OPTIONS))
-    readable = judged(lines.withColumn("_record", parsed).select("line", FILE, "_record.*"))
+    options = ", ".join(f"'{name}', '{value}'" for name, value in _OPTIONS.items())
+    parsed = f"from_json(line, '{read_schema()}, {_CORRUPT} string', map({options}))"
+    # A line may be long. As a row, what was parsed would be a copy of it; as an element of a list it is none.
+    judgement = f"transform(array({parsed}), r -> struct({_reason('r.')} AS {REASON}, r.v))[0]"
     # The JSON reader of files refuses bytes that are not UTF-8, that of columns puts a mark in their place.
-    reason = fn.when(~fn.is_valid_utf8("line"), fn.lit("unreadable")).otherwise(fn.col(REASON))
-    return readable.withColumn(REASON, reason).where(f"{REASON} IS NOT NULL").select(
-        FILE, REASON, _detail().alias("detail"),
-        # Cut first: a line may be long, and a copy of it as well.
+    of_bytes = f"struct('unreadable' AS {REASON}, CAST(NULL AS bigint) AS v)"
+    told = fn.expr(f"if(is_valid_utf8(line), {judgement}, {of_bytes})")
+    return lines.select(
+        FILE,
+        told.alias("_told"),
+        # Cut first: here, too, a copy would be as long as the line.
         fn.substring(fn.make_valid_utf8(fn.substring("line", 1, _LINE_SHOWN)), 1, _LINE_SHOWN).alias("line"),
         fn.length("line").cast("bigint").alias("length"),
+    ).select(FILE, "_told.*", "line", "length").where(f"{REASON} IS NOT NULL").select(
+        FILE, REASON, _detail().alias("detail"), "line", "length"
     )  # fmt: skip
+
+
+def _segment() -> Column:
+    """Name of the file that a row is read from."""
+    # `_metadata.file_name` says the same, and has Spark copy each row for it.
+    return fn.substring_index(fn.input_file_name(), "/", -1)
 
 
 def _detail() -> Column:
@@ -102,20 +102,36 @@ def _detail() -> Column:
     )
 
 
-def _malformed() -> Iterator[str]:
+def _reason(of: str = "") -> str:
+    """Why a parsed line can't be taken, in SQL; null if it can.
+
+    Args:
+        of: What stands before the name of a member.
+    """
+    return (
+        f"CASE WHEN {of}{_CORRUPT} IS NOT NULL THEN 'unreadable'"
+        f" WHEN {of}v IS NULL OR {of}v <> {VERSION} THEN 'unknown_version'"
+        f" WHEN {' OR '.join(_malformed(of))} THEN 'malformed' END"
+    )
+
+
+def _malformed(of: str) -> Iterator[str]:
     """Conditions in SQL under which a record that was parsed is none."""
-    yield from _missing(ENVELOPE)
-    yield "seq < 1 OR change < 1 OR change > seq OR boot < 1 OR up_ms < 0 OR checkpoint NOT BETWEEN 1 AND seq"
+    yield from _missing(ENVELOPE, of)
+    for name in ("seq", "change", "boot"):
+        yield f"{of}{name} < 1"
+    yield f"{of}change > {of}seq OR {of}up_ms < 0 OR {of}checkpoint NOT BETWEEN 1 AND {of}seq"
     for name in ("boot", *_TIMES):
-        yield f"{name} NOT BETWEEN 0 AND {_LATEST_MS}"
+        yield f"{of}{name} NOT BETWEEN 0 AND {_LATEST_MS}"
     # One comparison after the other is made for each row: the kinds that there are most of come first.
     kinds = sorted(KINDS, key=lambda kind: kind not in _FREQUENT)
     cases = (
-        (kind, [*_missing(KINDS[kind]), *([_SHAPES[kind]] if kind in _SHAPES else [])]) for kind in kinds
+        (kind, [*_missing(KINDS[kind], of), *([_SHAPES[kind].format(of=of)] if kind in _SHAPES else [])])
+        for kind in kinds
     )
     whens = " ".join(f"WHEN '{kind}' THEN {' OR '.join(wrong)}" for kind, wrong in cases if wrong)
-    yield f"CASE kind {whens} ELSE false END"
+    yield f"CASE {of}kind {whens} ELSE false END"
 
 
-def _missing(members: Mapping[str, Member]) -> Iterator[str]:
-    return (f"`{name}` IS NULL" for name, member in members.items() if member.required)
+def _missing(members: Mapping[str, Member], of: str) -> Iterator[str]:
+    return (f"{of}`{name}` IS NULL" for name, member in members.items() if member.required)
