@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 import duckdb
@@ -142,26 +143,51 @@ def _of_duckdb(kind: str) -> str:
     return {"string": "VARCHAR", "int": "INTEGER"}.get(kind, kind)
 
 
-def measure_size(bench: Bench, millions: float) -> Iterator[Row]:
-    """Ingest and gold of so many records, over some days, beside the yardsticks."""
+class Turn(NamedTuple):
+    """Seconds of one round over a journal."""
+
+    bare: float
+    duckdb: float
+    events: float
+    facts: float
+    gold: float
+
+
+def measure_size(bench: Bench, millions: float, rounds: int) -> Iterator[Row]:
+    """Ingest and gold of so many records, over some days, beside the yardsticks; medians of rounds."""
     brokers = max(1, round(millions * 1_000_000 / GOLD_DAYS / (24 * 60) - 25))
     life = Life(brokers, topics=1_000)
     written = written_days(bench, life, (GOLD_DAYS,))
-    journal = written.folders[0]
+    turns = [_turn(bench, written.folders[0]) for _ in range(rounds)]
+    middle = Turn(*map(median, zip(*turns, strict=True)))
     name = f"{written.records:,} records, {written.segments:,} segments, {brokers} brokers, {GOLD_DAYS} days"
+    yield Row(f"{name}: bare parse-and-write, median of {rounds}", f"{middle.bare:.1f} s")
+    yield Row("... DuckDB, the same", f"{middle.duckdb:.1f} s")
+    yield Row("... events alone", _ratio(turns, "events", "bare"), "1.3 x")
+    yield Row("... all facts", _ratio(turns, "facts", "bare"), "2.5 x")
+    yield Row("... gold", _ratio(turns, "gold", "facts"), "0.5 x")
+    yield Row("... Java's memory at most", f"{bench.peak_mib():,} MiB")
+    clear(bench)
+
+
+def _turn(bench: Bench, journal: Path) -> Turn:
     bare = bench.bare(journal)
     events = bench.events_alone(journal)
     steps = bench.load(journal)
     into = bench.fresh()
     into.parent.mkdir(exist_ok=True)
-    duck = duckdb_seconds(journal, into)
-    yield Row(f"{name}: bare parse-and-write", f"{bare:.1f} s")
-    yield Row("... DuckDB, the same", f"{duck:.1f} s")
-    yield Row("... events alone", f"{events:.1f} s = {events / bare:.2f} x bare", "1.3 x")
-    yield Row("... all facts", f"{steps.ingest:.1f} s = {steps.ingest / bare:.2f} x bare", "2.5 x")
-    yield Row("... gold", f"{steps.gold:.1f} s = {steps.gold / steps.ingest:.2f} x all facts", "0.5 x")
-    yield Row("... Java's memory at most", f"{bench.peak_mib():,} MiB")
-    clear(bench)
+    turn = Turn(bare, duckdb_seconds(journal, into), events, steps.ingest, steps.gold)
+    bench.console.print(
+        ", ".join(f"{name} {value:.1f} s" for name, value in turn._asdict().items()), style="dim"
+    )
+    return turn
+
+
+def _ratio(turns: Sequence[Turn], what: str, beside: str) -> str:
+    """Medians of the seconds, and of the ratios of each round."""
+    taken = [getattr(turn, what) for turn in turns]
+    ratios = [mine / getattr(turn, beside) for mine, turn in zip(taken, turns, strict=True)]
+    return f"{median(taken):.1f} s = {median(ratios):.2f} x {beside} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def measure_one_more_day(bench: Bench, bases: Sequence[int]) -> Iterator[Row]:
@@ -245,7 +271,7 @@ def main(arguments: Sequence[str]) -> int:
 def rows(bench: Bench, options: argparse.Namespace) -> Iterator[Row]:
     """Every row that is asked for."""
     for millions in options.millions:
-        yield from measure_size(bench, millions)
+        yield from measure_size(bench, millions, options.rounds)
     if options.bases:
         yield from measure_one_more_day(bench, options.bases)
     if options.segments:
@@ -256,6 +282,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pipeline", description=__doc__)
     parser.add_argument("--millions", type=float, nargs="*", default=[1, 5], help="of records; 20 takes long")
+    parser.add_argument("--rounds", type=int, default=3, help="for each number of records")
     parser.add_argument("--bases", type=int, nargs="*", default=list(BASES), help="days below one more day")
     parser.add_argument(
         "--segments", type=int, default=IDLE_SEGMENTS, help="for a run that finds nothing new"

@@ -34,10 +34,10 @@ def fact_tables(records: Iterable[dict[str, Any]], load_id: int = 1) -> dict[str
         records: All there are of each name server: a change of which a part is missing is left out.
         load_id: The run that brings them.
     """
-    of_server: dict[str, dict[tuple[int, int], dict[str, Any]]] = {}
+    of_server: dict[str, list[dict[str, Any]]] = {}
     for record in records:
-        of_server.setdefault(record["namesrv"], {})[record["boot"], record["seq"]] = record
-    whole = [r for some in of_server.values() for r in whole_changes([some[key] for key in sorted(some)])]
+        of_server.setdefault(record["namesrv"], []).append(record)
+    whole = [record for some in of_server.values() for record in whole_changes(some)]
     tables = {"events": _table(FACTS["events"], [_row(FACTS["events"], record, load_id) for record in whole])}
     for name, kinds in KINDS_OF.items():
         table = FACTS[name]
