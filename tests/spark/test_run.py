@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.errors import BusyError, ConflictError
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.store import parquet_store
 from namekeeper.pipeline.store.lock import hold
 from namekeeper.pipeline.store.parquet_store import SMALL_FILES, ParquetStore, ParquetTransaction
 from namekeeper.pipeline.table import Table, columns
@@ -150,3 +151,25 @@ def test_many_small_files_become_one(spark: SparkSession, tmp_path: Path) -> Non
     table = store.reader().table(spark, TABLE)
     assert len(table.inputFiles()) == 1
     assert sorted(row.k for row in table.collect()) == list(range(SMALL_FILES))
+
+
+def test_small_files_of_many_rows_are_left_as_they_are(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is much alike packs well: a file of a million rows may be small, and was written again by each load."""
+    monkeypatch.setattr(parquet_store, "FEW_ROWS", 3)
+    store = ParquetStore(open_folder(str(tmp_path)))
+    store.create("UTC")
+    change = store.begin()
+    for number in range(SMALL_FILES):
+        change.append(TABLE, spark.createDataFrame([("d", number)] * 3, TABLE.ddl).coalesce(1))
+    for number in range(SMALL_FILES - 1):
+        change.append(TABLE, spark.createDataFrame([("e", number)] * 2, TABLE.ddl).coalesce(1))
+    change.commit(b"{}")
+    assert len(store.reader().table(spark, TABLE).inputFiles()) == 2 * SMALL_FILES - 1
+    change = store.begin()
+    change.append(TABLE, spark.createDataFrame([("f", 0)], TABLE.ddl))
+    change.commit(b"{}")
+    table = store.reader().table(spark, TABLE)
+    assert len(table.inputFiles()) == SMALL_FILES + 1
+    assert table.count() == 5 * SMALL_FILES - 1

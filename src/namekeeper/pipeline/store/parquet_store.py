@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ROWS", "ParquetReader", "ParquetStore", "ParquetTransaction", "empty"]
 
 SMALL_BYTES = 512 << 10
-"""A data file that is smaller is put together with others; in a larger one are 100,000 rows and more ..."""
+FEW_ROWS = 100_000
+"""A data file that is smaller, and has fewer rows, is put together with others ..."""
 SMALL_FILES = 32
 """... when a table has so many of them."""
 
@@ -38,6 +39,8 @@ _ROOM = "records"
 """Beside the folders of tables: files of which several tables consist."""
 _PARTITION = "partition"
 """The folder of a partition is `partition=VALUE`; the column itself stays in the files."""
+_NAMED_BY = 2
+"""Parts of a path that name a data file: its folder and itself."""
 _LOAD_FOLDER = re.compile(r"^(tables/[^/]+/[0-9]+-[0-9a-f]{8})/")
 
 
@@ -75,11 +78,15 @@ class ParquetTransaction(ParquetReader):
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; small files of it are put together when there are many."""
         self._parts[table.name] = (*self._parts.get(table.name, ()), *self._written(table, rows))
+        spark = rows.sparkSession
         small = [part for part in self._parts[table.name] if part.size < SMALL_BYTES]
         if len(small) >= SMALL_FILES:
-            merged = self._written(table, self._read(rows.sparkSession, table, small).coalesce(1))
-            large = [part for part in self._parts[table.name] if part.size >= SMALL_BYTES]
-            self._parts[table.name] = (*large, *merged)
+            small = self._with_few_rows(spark, table, small)
+        if len(small) >= SMALL_FILES:
+            merged = self._written(table, self._read(spark, table, small).coalesce(1))
+            replaced = set(small)
+            others = [part for part in self._parts[table.name] if part not in replaced]
+            self._parts[table.name] = (*others, *merged)
 
     def room(self) -> Room:
         """A new place for files that tables can take."""
@@ -103,6 +110,16 @@ class ParquetTransaction(ParquetReader):
             number=self._manifest.number + 1, next_load=self.load_id + 1, tables=dict(self._parts)
         )
         commit_run(self._folder, manifest, ledger)
+
+    def _with_few_rows(self, spark: "SparkSession", table: Table, parts: Sequence[Part]) -> list[Part]:
+        """Some files may be small because their rows are much alike."""
+        from pyspark.sql import functions as fn
+
+        # Tasks of one job name their files alike in the folders of each kind.
+        name = fn.substring_index(fn.input_file_name(), "/", -_NAMED_BY)
+        counted = self._read(spark, table, parts).groupBy(name).count().where(fn.col("count") >= FEW_ROWS)
+        many = {row[0] for row in counted.collect()}
+        return [part for part in parts if "/".join(part.path.split("/")[-_NAMED_BY:]) not in many]
 
     def _take(self, table: Table, files: Iterable[File]) -> None:
         self._parts[table.name] = (*self._parts.get(table.name, ()), *map(_part, files))
