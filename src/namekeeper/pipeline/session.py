@@ -168,13 +168,13 @@ def suited_to_little_data(session: "SparkSession") -> Iterator[None]:
     """Let a session plan and run queries over some thousand records fast; afterwards it is as before."""
     before = {name: session.conf.get(name) or "" for name in _LITTLE_DATA}
     try:
-        for name, value in _LITTLE_DATA.items():
-            session.conf.set(name, value)
+        _set(session, _LITTLE_DATA)
         yield
-    finally:
-        with suppress(*_signs_of_death()):  # there is nothing to set right then, and why it died is known
-            for name, value in before.items():
-                session.conf.set(name, value)
+    except BaseException:
+        with suppress(*_signs_of_death()):  # if Java has died, what it died of is to be told, not this
+            _set(session, before)
+        raise
+    _set(session, before)
 
 
 @contextmanager
@@ -222,9 +222,13 @@ def _session_class() -> "type[SparkSession]":
 
 
 def _prepared(session: "SparkSession") -> "SparkSession":
-    for name, value in _RUNTIME.items():
-        session.conf.set(name, value)
+    _set(session, _RUNTIME)
     return session
+
+
+def _set(session: "SparkSession", settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        session.conf.set(name, value)
 
 
 @contextmanager

@@ -90,6 +90,17 @@ def test_a_java_that_died_at_work_is_what_is_told(error: Exception):
     session.conf.set.assert_called_once()
 
 
+def test_settings_that_cannot_be_set_right_after_good_work_are_told():
+    session = Session()
+
+    def work() -> None:
+        with suited_to_little_data(session):
+            session.conf.set = mock.Mock(side_effect=ConnectionRefusedError("gone"))
+
+    with pytest.raises(ConnectionRefusedError, match="gone"):
+        work()
+
+
 @pytest.mark.parametrize("error", DEATHS)
 def test_of_a_java_that_has_died_nothing_is_left_to_stop(error: Exception):
     session = mock.Mock(stop=mock.Mock(side_effect=error))
