@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.pipeline.journals import Life, Written, write_days
+from benchmarks.pipeline.journals import Life, Written, kept_days, write_days
 from namekeeper.pipeline.contract import read_schema
 from namekeeper.pipeline.gold import build as gold
 from namekeeper.pipeline.ingest import batch as ingest
@@ -74,10 +74,11 @@ class Steps:
 class Bench:
     """One session, and a folder for what is measured with it."""
 
-    def __init__(self, spark: SparkSession, folder: Path, console: Console) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, console: Console, journals: Path | None) -> None:
         self.spark = spark
         self.folder = folder
         self.console = console
+        self.journals = journals
 
     def load(self, *journals: Path, warehouse: Path | None = None) -> Steps:
         """A run of the pipeline, into a new warehouse unless one is given."""
@@ -209,7 +210,8 @@ def measure_one_more_day(bench: Bench, bases: Sequence[int]) -> Iterator[Row]:
 
 def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
     """A whole process that finds nothing new among many segments."""
-    base = written_days(bench, SMALL, (1,)).folders[0]
+    base = bench.fresh()
+    shutil.copytree(written_days(bench, SMALL, (1,)).folders[0], base)
     warehouse = bench.fresh()
     bench.load(base, warehouse=warehouse)
     kept, *others = sorted(base.iterdir())
@@ -234,8 +236,10 @@ def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
 
 
 def written_days(bench: Bench, life: Life, parts: tuple[int, ...]) -> Written:
-    """A journal, in a folder of its own."""
-    bench.console.print(f"writing a journal of {sum(parts)} days of {life.brokers} brokers", style="dim")
+    """A journal, in a folder of its own unless journals are kept."""
+    bench.console.print(f"a journal of {sum(parts)} days of {life.brokers} brokers", style="dim")
+    if bench.journals:
+        return kept_days(bench.journals, life, parts)
     return write_days(bench.fresh(), life, parts)
 
 
@@ -252,7 +256,7 @@ def main(arguments: Sequence[str]) -> int:
     table = Table("what", "measured", "promised")
     with tempfile.TemporaryDirectory(prefix="namekeeper-bench-") as folder:
         spark = local_session("local[2]", {"spark.driver.memory": options.memory})
-        bench = Bench(spark, Path(folder), console)
+        bench = Bench(spark, Path(folder), console, options.journals)
         bench.load(written_days(bench, SMALL, (1,)).folders[0])  # Java has compiled what it will
         clear(bench)
         for row in rows(bench, options):
@@ -286,6 +290,9 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--bases", type=int, nargs="*", default=list(BASES), help="days below one more day")
     parser.add_argument(
         "--segments", type=int, default=IDLE_SEGMENTS, help="for a run that finds nothing new"
+    )
+    parser.add_argument(
+        "--journals", type=Path, metavar="FOLDER", help="keep the journals here, and take those that are here"
     )
     parser.add_argument("--memory", default="2g", help="heap of Spark")
     return parser.parse_args(arguments)

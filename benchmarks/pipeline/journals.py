@@ -1,12 +1,15 @@
 """Journals to measure with: days of a quiet cluster, written by the real recorder and writer."""
 
+import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.journal_volume import Cluster
 from namekeeper.journal.settings import DAY_MS, Limits, WriterSettings
 
-__all__ = ["Life", "Written", "write_days"]
+__all__ = ["Life", "Written", "kept_days", "write_days"]
 
 FOR_EVER = Limits(1 << 60, 1_000_000 * DAY_MS)
 MINUTES_A_DAY = 24 * 60
@@ -40,7 +43,25 @@ class Written(NamedTuple):
     packed_bytes: int
 
 
-def write_days(folder: Path, life: Life, parts: tuple[int, ...]) -> Written:
+def kept_days(folder: Path, life: Life, parts: Sequence[int]) -> Written:
+    """Days that were written on an earlier run, else written now and kept.
+
+    Args:
+        folder: For all journals that are kept.
+        life: What it tells of.
+        parts: Days of each part.
+    """
+    place = folder / "-".join(map(str, (*life, *parts)))
+    note = place / "written.json"
+    if not note.exists():
+        shutil.rmtree(place, ignore_errors=True)  # of a run that was cut off
+        written = write_days(place, life, parts)
+        note.write_text(json.dumps(written[1:]))
+    folders = tuple(place / f"part-{number}" for number in range(len(parts)))
+    return Written(folders, *json.loads(note.read_text()))
+
+
+def write_days(folder: Path, life: Life, parts: Sequence[int]) -> Written:
     """Write a journal of some days, in parts that follow each other.
 
     Args:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest import batch
+from namekeeper.pipeline.ingest.records import REASON, is_unreadable, records_of
 from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.facts_oracle import told, written
@@ -143,9 +144,30 @@ BAD_LINES = {
 }  # fmt: skip
 
 
-def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
-    spark: SparkSession, tmp_path: Path
+@pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES)
+def test_a_line_that_stops_a_large_batch_is_one_that_a_small_one_marks(
+    spark: SparkSession, tmp_path: Path, line: bytes
 ) -> None:
+    """And behind the last record, too, where nothing is missing that would show it."""
+    whole = lines_of(records_of_a_boot("ns", BOOT, 3, 5))
+    path = tmp_path / "ns-0a1b2c3d-1-1-5.jsonl.gz"
+    path.write_bytes(gzip.compress(whole + line, 1))
+    small = records_of(spark, [str(path)]).select(REASON, "kind").collect()
+    assert [row[REASON] is None for row in small] == [True] * whole.count(b"\n") + [False]
+    large = records_of(spark, [str(path)], all_readable=True).select(REASON, "kind")
+    if small[-1][REASON] == "unreadable":
+        with pytest.raises(Exception, match="MALFORMED_RECORD") as raised:
+            large.collect()
+        assert is_unreadable(raised.value)
+    else:
+        assert large.collect() == small
+
+
+@pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])
+def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
+) -> None:
+    monkeypatch.setattr(batch, "LARGE_BYTES", large_bytes)
     journal, copies = tmp_path / "j", tmp_path / "copies"
     every = lives(8, changes=20)
     for life in every:

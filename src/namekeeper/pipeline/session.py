@@ -51,6 +51,8 @@ _LOCAL: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "8",
+    # A run makes some hundred pieces of code; of the usual 100 none would be left for the next run.
+    "spark.sql.codegen.cache.maxEntries": "2000",
 }
 """Settings of a session that lives in this process."""
 

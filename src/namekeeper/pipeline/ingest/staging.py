@@ -52,12 +52,16 @@ class Staging:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if not self._is_given:
-            self._folder.delete(self._path)
+            self.clear()
 
     def write(self, records: DataFrame) -> None:
         """Put records there: their members, `file` and `_part`."""
         writer = records.write.mode("error").partitionBy(PARTITION).options(**_OPTIONS)
         writer.parquet(self._folder.spark_path(self._path))
+
+    def clear(self) -> None:
+        """Take away what a write that failed has left."""
+        self._folder.delete(self._path)
 
     def read(self, spark: SparkSession) -> DataFrame:
         """All that is there; a condition on `_part` reads only that part."""
