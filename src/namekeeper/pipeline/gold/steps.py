@@ -75,9 +75,11 @@ _ORDER = (
     "computed_name_server_timeline",
 )  # fmt: skip
 _WITNESSES = (
-    "horizon", "up_stretch", "held_broker", "seen_cluster", "cluster_witness", "broker_witness",
-    "broker_state", "name_cluster", "held_name", "held_topic", "topic_state", "registration_sample",
-)  # fmt: skip
+    ("held_broker", "seen_cluster", "cluster_witness", "broker_witness", "broker_state"),
+    ("name_cluster", "held_topic", "held_name"),
+    ("registration_sample",),
+)
+"""Views of a window; those of a line need nothing of the other lines."""
 _DAILY = (
     ("name_server_clock_daily", "broker_state_daily", "broker_flap", "topic_availability_daily",
      "capacity_daily"),
@@ -85,6 +87,7 @@ _DAILY = (
 )  # fmt: skip
 """Tables of days; those of the second line are made of the first."""
 _ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
+"""Tables of days that need nothing but a fact."""
 
 
 def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = BLOCK_RECORDS) -> None:
@@ -106,8 +109,10 @@ def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = 
     workshop.show_facts(ranges)
     # What name servers held is known from complete checkpoints on.
     renew = _renew if known else _make_first
-    stretches = _make_histories(workshop, ranges, renew, block_records)
-    stretches += _make_activity(workshop)
+    minutes = [(minute, minute) for minute in _new_minutes(workshop)]
+    args = _args(workshop, block_records=block_records)
+    _begin(workshop, ranges, args, _activity(workshop, minutes))
+    stretches = [*minutes, *_make_histories(workshop, ranges, renew, args)]
     for window in plan_windows(stretches, workshop.zone, after_ms=MEMORY_MS):
         _make_window(workshop, window)
     workshop.show("name_server_clock_daily", GOLD["name_server_clock_daily"])
@@ -124,17 +129,25 @@ def _define(workshop: Workshop, names: Iterable[str], args: Mapping[str, Any]) -
         workshop.define(name, sql_text(name), args, keep=name in _KEPT)
 
 
+def _begin(
+    workshop: Workshop,
+    ranges: Sequence[Range],
+    args: Mapping[str, Any],
+    beside: Sequence[Callable[[], None]],
+) -> None:
+    """Put the records of the ranges in order; do other steps while that is planned."""
+    workshop.put("work", _RANGE_DDL, ranges)
+    workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
+    workshop.together([partial(_define, workshop, _ORDER, args), *beside])
+
+
 def _make_histories(
     workshop: Workshop,
     ranges: Sequence[Range],
     renew: Callable[[Workshop, History, Mapping[str, Any]], None],
-    block_records: int,
+    args: Mapping[str, Any],
 ) -> list[tuple[int, int]]:
     """What each name server held, within the ranges; returns the stretches of time of the ranges."""
-    args = _args(workshop, block_records=block_records)
-    workshop.put("work", _RANGE_DDL, ranges)
-    workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
-    _define(workshop, _ORDER, args)
     told: list[History] = []
     for history in HISTORIES:
         if _is_told(workshop, history):
@@ -223,24 +236,22 @@ def _make_change_log(workshop: Workshop, args: Mapping[str, Any]) -> None:
     workshop.replace(table, "now_change_log", by="day", values=days)
 
 
-def _make_activity(workshop: Workshop) -> list[tuple[int, int]]:
-    """Sums of activity for the days that new counts belong to; returns the stretches of these days."""
-    args = _args(workshop, load_id=workshop.load_id)
-    stretches = []
-    for name, fact in _ACTIVITY.items():
-        workshop.define("new_minute", f"SELECT DISTINCT minute FROM {fact} WHERE load_id = :load_id", args)  # noqa: S608 -- a name of ours
-        found = [(row["minute"], row["minute"]) for row in workshop.rows("new_minute")]
-        days = [
-            day
-            for window in plan_windows(found, workshop.zone, after_ms=0)
-            for day in days_between(window, workshop.zone)
-        ]
-        workshop.put("activity_day", _DAY_DDL, days)
-        workshop.define(f"now_{name}", sql_text(name), args)
-        workshop.replace(GOLD[name], f"now_{name}", by="day", values=[day.day for day in days])
-        workshop.show(name, GOLD[name])
-        stretches += found
-    return stretches
+def _new_minutes(workshop: Workshop) -> list[int]:
+    """The minutes of which there are new counts of activity."""
+    minutes = " UNION ".join(
+        f"SELECT minute FROM {fact} WHERE load_id = :load_id"  # noqa: S608 -- a name of ours
+        for fact in _ACTIVITY.values()
+    )
+    workshop.define("new_minute", minutes, _args(workshop, load_id=workshop.load_id))
+    return [row["minute"] for row in workshop.rows("new_minute")]
+
+
+def _activity(workshop: Workshop, stretches: Iterable[tuple[int, int]]) -> list[Callable[[], None]]:
+    """Steps that sum up activity for the days that stretches of time belong to."""
+    windows = plan_windows(stretches, workshop.zone, after_ms=0)
+    days = [day for window in windows for day in days_between(window, workshop.zone)]
+    workshop.put("activity_day", _DAY_DDL, days)
+    return [partial(_make_days, workshop, name, days, _args(workshop)) for name in _ACTIVITY]
 
 
 def _make_window(workshop: Workshop, window: Window) -> None:
@@ -261,7 +272,9 @@ def _make_window(workshop: Workshop, window: Window) -> None:
         frame_limit_bytes=FRAME_LIMIT_BYTES,
     )
     workshop.put("report_day", _DAY_DDL, days)
-    _define(workshop, _WITNESSES, args)
+    _define(workshop, ("horizon", "up_stretch"), args)
+    workshop.together([partial(_define, workshop, names, args) for names in _WITNESSES])
+    _define(workshop, ("topic_state",), args)
     for names in _DAILY:
         workshop.together([partial(_make_days, workshop, name, days, args) for name in names])
     workshop.define("name_server", "SELECT DISTINCT namesrv FROM name_server_session", args)
