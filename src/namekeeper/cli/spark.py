@@ -69,8 +69,9 @@ def session_of(
     """What makes the session that options ask for, when it is needed."""
 
     def make() -> "SparkSession":
-        from namekeeper.pipeline.session import get_session
+        from namekeeper.pipeline.session import get_session, hush_interrupts
 
+        hush_interrupts()
         return get_session(remote=remote, master=master, conf={"spark.driver.memory": memory, **settings})
 
     return make

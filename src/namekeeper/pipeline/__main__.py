@@ -9,7 +9,7 @@ from functools import cache
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.job import parse_interval, run_job
 from namekeeper.pipeline.run import Request
-from namekeeper.pipeline.session import get_session, stop_session
+from namekeeper.pipeline.session import get_session, hush_interrupts, stop_session
 
 __all__ = ["main"]
 
@@ -30,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             steps.append(what)
             _say(f"{what} ({total})" if total > 1 else what)
 
+    hush_interrupts()
     session = cache(lambda: get_session(remote=given.remote))
     try:
         return run_job(request, session, show, _say, watch=given.watch)

@@ -4,6 +4,7 @@ Every session of ours reckons in UTC. Only the DataFrame and SQL API is used, so
 of spark-submit or of Spark Connect.
 """
 
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "failures_of_spark",
     "get_session",
+    "hush_interrupts",
     "java_options",
     "local_session",
     "stop_session",
@@ -92,6 +94,8 @@ logger.sql.level = off
 """
 _COLLECT_TOGETHER = "-XX:+UseParallelGC"
 """The usual collector takes cores from the tasks, and slows down every write of a reference."""
+_THROWN = re.compile(r": [\w$]+(\.[\w$]+)+")
+"""What Java threw, by its class; lines of a query's plan begin with a colon too."""
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -165,6 +169,12 @@ def stop_session(session: "SparkSession") -> None:
         session.stop()
 
 
+def hush_interrupts() -> None:
+    """Keep calls that Ctrl-C ends from being told of with a traceback; for our programs, not in others."""
+    # py4j does it with the root logger, which prints if nobody has given it a handler.
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
 @contextmanager
 def suited_to_little_data(session: "SparkSession") -> Iterator[None]:
     """Let a session plan and run queries over some thousand records fast; afterwards it is as before."""
@@ -191,7 +201,7 @@ def failures_of_spark() -> Iterator[None]:
 
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, ConnectionRefusedError) as error:
         raise PipelineError(
             f"Spark failed: {_cause_in(str(error))}; nothing half done is kept. `namekeeper pipeline doctor`"
             " looks for what is missing; if it is memory, give Spark more"
@@ -202,7 +212,7 @@ def _cause_in(text: str) -> str:
     """The line that says most: Java's innermost cause, or the first line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    thrown = [line.removeprefix(": ") for line in lines if _THROWN.match(line)]
     return [*lines[:1], *thrown[:1], *causes][-1] if lines else "it does not say why"
 
 

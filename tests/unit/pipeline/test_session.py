@@ -1,5 +1,7 @@
 """What Spark says when it fails, in a line; sessions themselves are in tests/spark."""
 
+import subprocess
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -17,6 +19,8 @@ from namekeeper.pipeline.session import failures_of_spark, java_options, stop_se
         ("[X] wrong\nmore", "[X] wrong;"),
         ("An error occurred while calling o1.x.\n: org.E: no\n\tat a.b\nCaused by: java.F: disk full\n\t... 3 more", "java.F: disk full;"),
         ("An error occurred while calling o1.x.\n: org.E: no\n\tat a.b", "org.E: no;"),
+        ("An error occurred while calling o1.x.\n: org.E: no\n: +- Project [a]\n\tat a.b", "org.E: no;"),
+        ("[X] wrong\n: +- Project [a]", "[X] wrong;"),
         ("", "it does not say why;"),
     ],
 )  # fmt: skip
@@ -25,6 +29,26 @@ def test_the_line_that_says_most_is_told(monkeypatch, text, line):
     with pytest.raises(PipelineError, match="nothing half done is kept") as raised, failures_of_spark():
         raise AnalysisException("")
     assert str(raised.value).startswith(f"Spark failed: {line}")
+
+
+def test_a_java_that_died_between_two_calls_is_a_failure_of_spark():
+    with pytest.raises(PipelineError, match="Connection refused; nothing half done"), failures_of_spark():
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+def test_what_py4j_tells_of_a_call_that_was_interrupted_is_not_printed():
+    said = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert said.stderr == ""
+
+
+INTERRUPTED = """
+import logging
+from namekeeper.pipeline.session import hush_interrupts
+hush_interrupts()
+logging.exception("KeyboardInterrupt while sending command.")
+"""
 
 
 def test_other_errors_are_not_touched():
