@@ -20,9 +20,8 @@ _LATEST_MS = 253_402_300_799_999
 """The end of the year 9999: what lies behind is no time and would stop whoever makes a date of it."""
 _LINE_SHOWN = 65_536
 
-_OPTIONS: Mapping[str, str] = {
-    "mode": "PERMISSIVE",
-    "columnNameOfCorruptRecord": _CORRUPT,
+_MARKING: Mapping[str, str] = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+_READING: Mapping[str, str] = {
     # A segment whose compressed data end early gives what is before; the count of its records shows it.
     "ignoreCorruptFiles": "true",
     # Retention may delete a segment between the listing and the reading.
@@ -61,10 +60,10 @@ def records_of(spark: SparkSession, paths: Sequence[str], *, all_readable: bool 
             lines costs a twelfth of the time.
     """
     if all_readable:
-        reader = spark.read.schema(read_schema()).options(**{**_OPTIONS, "mode": "FAILFAST"})
+        reader = spark.read.schema(read_schema()).options(**_READING, mode="FAILFAST")
         reason = _unfit()
     else:
-        reader = spark.read.schema(_SCHEMA).options(**_OPTIONS)
+        reader = spark.read.schema(_SCHEMA).options(**_READING, **_MARKING)
         reason = _reason()
     parsed = reader.json(list(paths)).withColumn(FILE, _segment())
     return parsed.withColumn(REASON, fn.expr(reason)).drop(_CORRUPT)
@@ -77,13 +76,13 @@ def is_unreadable(error: Exception) -> bool:
 
 def lines_of(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """The same lines as `records_of`, as text: columns `line` and `file`, blank lines left out."""
-    lines = spark.read.options(**_OPTIONS).text(list(paths))
+    lines = spark.read.options(**_READING).text(list(paths))
     return lines.select(fn.col("value").alias("line"), _segment().alias(FILE)).where("length(trim(line)) > 0")
 
 
 def rejected(lines: DataFrame) -> DataFrame:
     """Of lines as text those that can't be taken: columns `file`, `_reason`, `detail`, `line`, `length`."""
-    options = ", ".join(f"'{name}', '{value}'" for name, value in _OPTIONS.items())
+    options = ", ".join(f"'{name}', '{value}'" for name, value in _MARKING.items())
     parsed = f"from_json(line, '{_SCHEMA}', map({options}))"
     # A line may be long. As a row, what was parsed would be a copy of it; as an element of a list it is none.
     judgement = f"transform(array({parsed}), r -> struct({_reason('r.')} AS {REASON}, r.v))[0]"
