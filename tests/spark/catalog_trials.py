@@ -29,7 +29,7 @@ from namekeeper.pipeline.table import Table, columns
 __all__ = ["TRIALS", "in_folder", "timed"]
 
 SETTINGS = {
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
