@@ -8,7 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["ENVELOPE", "HEARTBEAT_GAP_EDGES_MS", "KINDS", "SEGMENT", "VERSION", "Member", "read_schema"]
+__all__ = [
+    "ENVELOPE",
+    "HEARTBEAT_GAP_EDGES_MS",
+    "KINDS",
+    "SEGMENT",
+    "VERSION",
+    "Member",
+    "read_schema",
+    "types_of_members",
+]
 
 VERSION = 1
 """The newest version of the contract that this code reads."""
@@ -95,10 +104,15 @@ KINDS: Mapping[str, Mapping[str, Member]] = {
 
 def read_schema() -> str:
     """Columns, as DDL, of a file of records of every kind: what a kind does not have is null."""
-    columns: dict[str, str] = {name: member.type for name, member in ENVELOPE.items()}
-    for members in KINDS.values():
-        columns |= {name: member.type for name, member in members.items()}
-    return ", ".join(f"`{name}` {_sql_type(type_)}" for name, type_ in columns.items())
+    return ", ".join(f"`{name}` {type_}" for name, type_ in types_of_members().items())
+
+
+def types_of_members() -> Mapping[str, str]:
+    """Type in SQL of each member that a record of some kind has, the envelope's first."""
+    types: dict[str, str] = {}
+    for members in (ENVELOPE, *KINDS.values()):
+        types |= {name: _sql_type(member.type) for name, member in members.items()}
+    return types
 
 
 def _sql_type(type_: str) -> str:

@@ -9,14 +9,17 @@ from types import TracebackType
 from typing import Self
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.contract import read_schema
+from namekeeper.pipeline.contract import types_of_members
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
+from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS
 from namekeeper.pipeline.ingest.records import FILE
+from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.parquet_store import MOST_ROWS
 from namekeeper.pipeline.store.table_store import Room
-from namekeeper.pipeline.table import Table
+from namekeeper.pipeline.table import Table, names_in
 
 __all__ = ["PARTITION", "Staging"]
 
@@ -27,7 +30,22 @@ _OPTIONS = {"parquet.block.size": str(8 << 20), "maxRecordsPerFile": str(MOST_RO
 """A task has a writer for each kind at once, and each may hold a block in memory."""
 
 _IN_PART = re.compile(rf"/{PARTITION}=([^/]+)/[^/]+\.parquet$")
-_DDL = f"{read_schema()}, `{FILE}` string, `{PARTITION}` string"
+_REST = "_rest"
+"""Column with the members that only rare kinds have."""
+
+_MANY = {kind for kinds in SAME_AS_RECORDS.values() for kind in kinds}
+"""Kinds of most records; they are written with one null for the rest, not one for each of its members."""
+
+_OWN = {name for table in SAME_AS_RECORDS for name in names_in(FACTS[table])}
+_PLAIN = {name: type_ for name, type_ in types_of_members().items() if name in _OWN}
+_RARE = {name: type_ for name, type_ in types_of_members().items() if name not in _OWN}
+
+
+def _ddl(types: Mapping[str, str]) -> str:
+    return ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
+
+
+_DDL = _ddl({**_PLAIN, _REST: f"struct<{_ddl(_RARE)}>", FILE: "string", PARTITION: "string"})
 
 
 class Staging:
@@ -56,7 +74,9 @@ class Staging:
 
     def write(self, records: DataFrame) -> None:
         """Put records there: their members, `file` and `_part`."""
-        writer = records.write.mode("error").partitionBy(PARTITION).options(**_OPTIONS)
+        rest = fn.when(~fn.col(PARTITION).isin(_MANY), fn.struct(*_RARE)).alias(_REST)
+        packed = records.select(*(name for name in records.columns if name not in _RARE), rest)
+        writer = packed.write.mode("error").partitionBy(PARTITION).options(**_OPTIONS)
         writer.parquet(self._folder.spark_path(self._path))
 
     def clear(self) -> None:
@@ -66,7 +86,8 @@ class Staging:
     def read(self, spark: SparkSession) -> DataFrame:
         """All that is there; a condition on `_part` reads only that part."""
         if self._rows is None:  # listed once
-            self._rows = spark.read.schema(_DDL).parquet(glob_escaped(self._folder.spark_path(self._path)))
+            packed = spark.read.schema(_DDL).parquet(glob_escaped(self._folder.spark_path(self._path)))
+            self._rows = packed.select(*_PLAIN, f"{_REST}.*", FILE, PARTITION)
         return self._rows
 
     def parts(self) -> set[str]:
