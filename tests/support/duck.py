@@ -78,10 +78,9 @@ class Duck:
         sql = _PARAMETER.sub(r"$\1", sql)
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", used)
 
-    def together(self, steps: Sequence[Callable[[], None]]) -> None:
+    def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do one step after the other."""
-        for step in steps:
-            step()
+        return [step() for step in steps]
 
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a small table."""

@@ -142,10 +142,11 @@ def history_of(
     duck.put("known_place", _PLACE_DDL, [row for life in lives for row in life.places])
     duck.put("topic_row", _ROW_DDL, [row for life in lives for row in life.rows])
     duck.put("broker_name_removed", _TOLD_DDL, [row for life in lives for row in life.removals])
-    told = text("topic_told")
-    assert told.count(_TWO_HANDFULS[0]) == 2
-    duck.define("topic_told", told.replace(*_TWO_HANDFULS), {})
-    duck.define("topic_run", text("topic_run"), {})
+    handfuls = text("topic_in_handful")
+    assert handfuls.count(_TWO_HANDFULS[0]) == 1
+    duck.define("topic_in_handful", handfuls.replace(*_TWO_HANDFULS), {})
+    for name in ("topic_print", "topic_told", "topic_run"):
+        duck.define(name, text(name), {})
     duck.define("found", history_sql(_TOPIC_ROUTE), {})
     duck.define("every", _HANDFULS, {})
     looked_at = sum(row["checkpoint"] == row["span"] for row in duck.rows("topic_run"))

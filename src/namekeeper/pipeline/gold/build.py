@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as fn
@@ -82,9 +83,9 @@ class _Workshop(SparkViews, Workshop):
         self._progress(f"making {table.name}", 0, 1)
         self._transaction.replace(table, self.frame(name), by=by, values=values)
 
-    def together(self, steps: Sequence[Callable[[], None]]) -> None:
+    def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do steps in several threads."""
-        do_together(steps)
+        return do_together(steps)
 
 
 def _condition(ranges: Sequence[Range]) -> Column | None:

@@ -63,16 +63,15 @@ _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
 
 _KEPT = frozenset({
-    "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_run",
-    "up_stretch", "held_broker", "cluster_witness", "broker_witness", "broker_state", "held_topic",
-    "registration_sample", "held_name", "computed_change_log",
+    "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_print",
+    "topic_run", "up_stretch", "held_broker", "cluster_witness", "broker_witness", "broker_state",
+    "held_topic", "registration_sample", "held_name", "computed_change_log", "name_server_session",
 })  # fmt: skip
 """Views that several others read: an engine that computes lazily keeps them."""
 
 _ORDER = (
     "checkpoint_count", "broker_group_told", "config_told", "inside", "block", "loss",
-    "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_told", "topic_run",
-    "computed_name_server_timeline",
+    "complete_checkpoint", "moment", "place", "boundary", "known_place", "computed_name_server_timeline",
 )  # fmt: skip
 _WITNESSES = (
     ("held_broker", "seen_cluster", "cluster_witness", "broker_witness", "broker_state"),
@@ -81,13 +80,18 @@ _WITNESSES = (
 )
 """Views of a window; those of a line need nothing of the other lines."""
 _DAILY = (
-    ("name_server_clock_daily", "broker_state_daily", "broker_flap", "topic_availability_daily",
-     "capacity_daily"),
-    ("broker_availability_daily", "propagation_lag"),
-)  # fmt: skip
-"""Tables of days; those of the second line are made of the first."""
+    ("topic_availability_daily",),
+    ("capacity_daily",),
+    ("broker_state_daily", "broker_availability_daily", "broker_flap"),
+    ("name_server_clock_daily", "propagation_lag"),
+)
+"""Tables of days; those of a line need nothing of the other lines."""
 _ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
 """Tables of days that need nothing but a fact."""
+
+
+Stretches = list[tuple[int, int]]
+"""(from, to) in effective ms."""
 
 
 def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = BLOCK_RECORDS) -> None:
@@ -109,10 +113,9 @@ def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = 
     workshop.show_facts(ranges)
     # What name servers held is known from complete checkpoints on.
     renew = _renew if known else _make_first
-    minutes = [(minute, minute) for minute in _new_minutes(workshop)]
     args = _args(workshop, block_records=block_records)
-    _begin(workshop, ranges, args, _activity(workshop, minutes))
-    stretches = [*minutes, *_make_histories(workshop, ranges, renew, args)]
+    stretches = _put_in_order(workshop, ranges, args)
+    stretches += _make_histories(workshop, ranges, renew, args)
     for window in plan_windows(stretches, workshop.zone, after_ms=MEMORY_MS):
         _make_window(workshop, window)
     workshop.show("name_server_clock_daily", GOLD["name_server_clock_daily"])
@@ -129,16 +132,21 @@ def _define(workshop: Workshop, names: Iterable[str], args: Mapping[str, Any]) -
         workshop.define(name, sql_text(name), args, keep=name in _KEPT)
 
 
-def _begin(
-    workshop: Workshop,
-    ranges: Sequence[Range],
-    args: Mapping[str, Any],
-    beside: Sequence[Callable[[], None]],
-) -> None:
-    """Put the records of the ranges in order; do other steps while that is planned."""
+def _put_in_order(workshop: Workshop, ranges: Sequence[Range], args: Mapping[str, Any]) -> Stretches:
+    """Put the records of the ranges in order, beside what needs no order; returns minutes of activity."""
     workshop.put("work", _RANGE_DDL, ranges)
     workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
-    workshop.together([partial(_define, workshop, _ORDER, args), *beside])
+    _define(workshop, ("topic_in_handful",), args)
+    minutes: Stretches
+    *_, minutes = workshop.together(
+        [
+            partial(_define, workshop, _ORDER, args),
+            partial(_define, workshop, ("topic_print",), args),
+            partial(_sum_up_activity, workshop),
+        ]
+    )
+    _define(workshop, ("topic_told", "topic_run"), args)
+    return minutes
 
 
 def _make_histories(
@@ -146,7 +154,7 @@ def _make_histories(
     ranges: Sequence[Range],
     renew: Callable[[Workshop, History, Mapping[str, Any]], None],
     args: Mapping[str, Any],
-) -> list[tuple[int, int]]:
+) -> Stretches:
     """What each name server held, within the ranges; returns the stretches of time of the ranges."""
     told: list[History] = []
     for history in HISTORIES:
@@ -155,17 +163,26 @@ def _make_histories(
             told.append(history)
         else:
             workshop.show(history.table.name, history.table)
-    workshop.together(
+    # The longest comes first: others are planned while it runs.
+    told.sort(key=lambda history: history.run is None)
+    stretches: Stretches
+    stretches, *_ = workshop.together(
         [
-            partial(_renew, workshop, TIMELINE, args),
+            partial(_make_sessions, workshop, ranges, args),
             *(partial(renew, workshop, history, args) for history in told),
-            *(partial(_make_again, workshop, table, args) for table in (KNOWN_SPAN, LOST_RECORDS)),
+            partial(_make_again, workshop, KNOWN_SPAN, args),
             partial(_make_change_log, workshop, args),
         ]
     )
+    return stretches
+
+
+def _make_sessions(workshop: Workshop, ranges: Sequence[Range], args: Mapping[str, Any]) -> Stretches:
+    """What is known of each name server, and its lives; returns the stretches of time of the ranges."""
+    _renew(workshop, TIMELINE, args)
+    _make_again(workshop, LOST_RECORDS, args)
     workshop.show("old_name_server_session", NAME_SERVER_SESSION)
-    _define(workshop, ("boot_seen",), args)
-    workshop.define("name_server_session", sql_text("name_server_session"), args, keep=True)
+    _define(workshop, ("boot_seen", "name_server_session"), args)
     workshop.define(
         "range_span",
         "SELECT range_id, min(first_eff_ts) AS first_ts, max(last_eff_ts) AS last_ts FROM block"
@@ -246,12 +263,14 @@ def _new_minutes(workshop: Workshop) -> list[int]:
     return [row["minute"] for row in workshop.rows("new_minute")]
 
 
-def _activity(workshop: Workshop, stretches: Iterable[tuple[int, int]]) -> list[Callable[[], None]]:
-    """Steps that sum up activity for the days that stretches of time belong to."""
-    windows = plan_windows(stretches, workshop.zone, after_ms=0)
+def _sum_up_activity(workshop: Workshop) -> Stretches:
+    """Sum up activity for the days of which there are new counts; returns their minutes."""
+    minutes = [(minute, minute) for minute in _new_minutes(workshop)]
+    windows = plan_windows(minutes, workshop.zone, after_ms=0)
     days = [day for window in windows for day in days_between(window, workshop.zone)]
     workshop.put("activity_day", _DAY_DDL, days)
-    return [partial(_make_days, workshop, name, days, _args(workshop)) for name in _ACTIVITY]
+    _make_days(workshop, _ACTIVITY, days, _args(workshop))
+    return minutes
 
 
 def _make_window(workshop: Workshop, window: Window) -> None:
@@ -275,8 +294,7 @@ def _make_window(workshop: Workshop, window: Window) -> None:
     _define(workshop, ("horizon", "up_stretch"), args)
     workshop.together([partial(_define, workshop, names, args) for names in _WITNESSES])
     _define(workshop, ("topic_state",), args)
-    for names in _DAILY:
-        workshop.together([partial(_make_days, workshop, name, days, args) for name in names])
+    workshop.together([partial(_make_days, workshop, names, days, args) for names in _DAILY])
     workshop.define("name_server", "SELECT DISTINCT namesrv FROM name_server_session", args)
     if len(workshop.rows("name_server")) == 1:
         return  # who is alone disagrees with nobody
@@ -290,7 +308,11 @@ def _make_window(workshop: Workshop, window: Window) -> None:
     workshop.together([partial(_renew, workshop, history, drifting) for history in DRIFTS])
 
 
-def _make_days(workshop: Workshop, name: str, days: Sequence[Day], args: Mapping[str, Any]) -> None:
-    workshop.define(f"now_{name}", sql_text(name), args)
-    workshop.replace(GOLD[name], f"now_{name}", by="day", values=[day.day for day in days])
-    workshop.show(name, GOLD[name])
+def _make_days(
+    workshop: Workshop, names: Iterable[str], days: Sequence[Day], args: Mapping[str, Any]
+) -> None:
+    """Tables of days, one after the other."""
+    for name in names:
+        workshop.define(f"now_{name}", sql_text(name), args)
+        workshop.replace(GOLD[name], f"now_{name}", by="day", values=[day.day for day in days])
+        workshop.show(name, GOLD[name])

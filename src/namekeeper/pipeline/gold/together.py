@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 __all__ = ["do_together"]
 
@@ -9,15 +10,17 @@ AT_ONCE = 3
 """While one plans its queries, which takes Spark one core, others run theirs."""
 
 
-def do_together(steps: Sequence[Callable[[], None]]) -> None:
+def do_together(steps: Sequence[Callable[[], Any]]) -> list[Any]:
     """Do all steps; when one fails, or somebody interrupts, those that have not begun are left out.
+
+    Returns:
+        What each of them returned.
 
     Raises:
         Exception: What the first of the steps raised that failed.
     """
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        for done in [pool.submit(step) for step in steps]:
-            done.result()
+        return [done.result() for done in [pool.submit(step) for step in steps]]
     finally:
         pool.shutdown(cancel_futures=True)

@@ -1,7 +1,7 @@
 """What the steps of gold ask of an engine, and what they are told is new."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from namekeeper.pipeline.gold.plan import Range
 from namekeeper.pipeline.gold.sql_text import Views
@@ -37,5 +37,5 @@ class Workshop(Views, Protocol):
     ) -> None:
         """Put the rows of `name` in the place of those of a table, or of some of its partitions."""
 
-    def together(self, steps: Sequence[Callable[[], None]]) -> None:
-        """Do steps that don't need each other, at once if the engine is quicker then."""
+    def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Do steps that don't need each other, at once if the engine is quicker then; what they return."""

@@ -1,17 +1,9 @@
 -- Complete checkpoints in a row that say the same of a handful of topics of a broker name, with nothing told of them
--- between: all but the first only confirm it. Sameness is seen by a number for each handful, so that what is confirmed,
--- most of all rows, need not be put in order; and a topic that changes has few others looked at with it. A checkpoint
--- at whose time something else happened, or that is known for no time, is left for itself, because evidence would
--- differ. Of a run there are the first, and those behind which something is told; the others have no row.
-WITH printed AS (
-  SELECT
-    namesrv, boot, checkpoint, broker_name, handful, count(*) AS topics,
-    bit_xor(xxhash64(topic, read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone)) AS print
-  FROM topic_told
-  WHERE checkpoint IS NOT NULL
-  GROUP BY namesrv, boot, checkpoint, broker_name, handful
-),
-told AS (
+-- between: all but the first only confirm it. What is confirmed, most of all rows, need not be put in order; and a
+-- topic that changes has few others looked at with it. A checkpoint at whose time something else happened, or that is
+-- known for no time, is left for itself, because evidence would differ. Of a run there are the first, and those behind
+-- which something is told; the others have no row.
+WITH told AS (
   SELECT f.namesrv, f.boot, f.broker_name, f.handful, k.span, min(k.eff_ts) AS first_told_ts
   FROM topic_told f
   JOIN known_place k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.place = f.place
@@ -30,7 +22,7 @@ compared AS (
         AND (t.first_told_ts IS NULL OR t.first_told_ts > k.eff_ts) THEN 0
       ELSE 1
     END AS is_first
-  FROM printed p
+  FROM topic_print p
   JOIN known_place k
     ON k.namesrv = p.namesrv AND k.boot = p.boot AND k.span = p.checkpoint AND k.place = p.checkpoint
   LEFT JOIN told t
