@@ -24,6 +24,7 @@ __all__ = [
     "hush_interrupts",
     "java_options",
     "local_session",
+    "partitions_for",
     "stop_session",
     "suited_to_little_data",
 ]
@@ -43,6 +44,8 @@ _RUNTIME: Mapping[str, str] = {
     "spark.sql.files.openCostInBytes": "524288",
     # Rows of a checkpoint repeat each other and get small as files: what looks little would be broadcast.
     "spark.sql.sources.fileCompressionFactor": "50",
+    # A record of a checkpoint has some hundred rows, and a batch of records has all of them in memory.
+    "spark.sql.parquet.columnarReaderBatchSize": "1024",
 }
 """Settings of every session, also of one that was made by others."""
 
@@ -52,9 +55,12 @@ _LOCAL: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "8",
     # A run makes some hundred pieces of code; of the usual 100 none would be left for the next run.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # With 2 GiB and two cores a page of each sort and each hash table would have 64 MiB, and go to the old
+    # generation full of zeros.
+    "spark.buffer.pageSize": "2m",
+    "spark.scheduler.mode": "FAIR",
 }
 """Settings of a session that lives in this process."""
 
@@ -70,6 +76,14 @@ _COMPILE_LATE = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
 """Ten times the usual: Java's second compiler takes a core from a run of a minute, and pays after many."""
+
+_LEAST_PARTITIONS = 4
+
+_FAIR = """\
+<?xml version="1.0"?>
+<allocations><pool name="default"><schedulingMode>FAIR</schedulingMode></pool></allocations>
+"""
+"""Of queries that run at once each gets a share; as it is, the small ones would wait for the largest."""
 
 _QUIET = """\
 # At another level Spark would say on stderr that it changes it.
@@ -140,16 +154,26 @@ def local_session(master: str, conf: Mapping[str, str] | None = None) -> "SparkS
         PipelineError: pyspark is not installed, or there is no Java for it.
     """
     session_class = _session_class()
-    settings = {**_LOCAL, **_RUNTIME, **(conf or {})}
+    partitions = {"spark.sql.shuffle.partitions": str(partitions_for(master))}
+    settings = {**_LOCAL, **partitions, **_RUNTIME, **(conf or {})}
     java = java_home_for_spark(os.environ)
-    quiet = Path(java.home) / "log4j2.properties"
+    quiet, fair = Path(java.home) / "log4j2.properties", Path(java.home) / "fairscheduler.xml"
     quiet.write_text(_QUIET)
+    fair.write_text(_FAIR)
+    settings.setdefault("spark.scheduler.allocation.file", fair.as_uri())
     settings[_JAVA_OPTIONS] = java_options(quiet, settings.get(_JAVA_OPTIONS, ""))
     builder = session_class.builder.master(master).appName(_APP_NAME)
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _java_home(java.home):
         return _prepared(builder.getOrCreate())
+
+
+def partitions_for(master: str) -> int:
+    """Two for each core: Spark joins them to tasks, and of eight for two cores it makes three tasks."""
+    found = re.match(r"local(?:-cluster)?\[(\d+)", master)
+    cores = int(found[1]) if found else os.cpu_count() or 1
+    return max(_LEAST_PARTITIONS, 2 * cores)
 
 
 def java_options(logging: Path, given: str) -> str:

@@ -1,5 +1,6 @@
 """What Spark says when it fails, in a line; sessions themselves are in tests/spark."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,13 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException
 
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.session import failures_of_spark, java_options, stop_session, suited_to_little_data
+from namekeeper.pipeline.session import (
+    failures_of_spark,
+    java_options,
+    partitions_for,
+    stop_session,
+    suited_to_little_data,
+)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +137,19 @@ def test_of_a_java_that_has_died_nothing_is_left_to_stop(error: Exception):
     session = mock.Mock(stop=mock.Mock(side_effect=error))
     stop_session(session)
     session.stop.assert_called_once_with()
+
+
+@pytest.mark.parametrize(
+    ("master", "partitions"),
+    [("local[2]", 4), ("local[8]", 16), ("local[1]", 4), ("local-cluster[3,1,1024]", 6)],
+)
+def test_each_core_has_the_same_number_of_partitions_to_work_on(master: str, partitions: int):
+    assert partitions_for(master) == partitions
+
+
+def test_without_a_number_of_cores_it_is_that_of_the_machine():
+    assert (
+        partitions_for("local[*]")
+        == partitions_for("spark://there:7077")
+        == max(4, 2 * (os.cpu_count() or 1))
+    )
