@@ -71,6 +71,7 @@ TESTED_ELSEWHERE = {
 
 LONG = {
     "client/blocking.py": "one class for each of the asynchronous ones, and what a fork does to them together",
+    "pipeline/gold/steps.py": "what waits for what is seen in one place",
     "pipeline/gold/tables.py": "a column a line for every table there is",
     "pipeline/report/plots.py": "the plots of the report share their axes and colours",
     "pipeline/schema.py": "a column a line for every table there is",

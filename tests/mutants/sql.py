@@ -8,13 +8,14 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 import duckdb
 
 from namekeeper.pipeline.gold import history as gold_history
 from namekeeper.pipeline.gold import steps as gold_steps
+from namekeeper.pipeline.gold import topics as gold_topics
 from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
@@ -85,7 +86,9 @@ def seeded(mutant: SqlMutant | None) -> Iterator[None]:
     def text(name: str) -> str:
         return mutant.text() if mutant is not None and mutant.query == name else sql_text(name)
 
-    with mock.patch.object(gold_steps, "sql_text", text), mock.patch.object(gold_history, "sql_text", text):
+    with ExitStack() as stack:
+        for module in (gold_steps, gold_history, gold_topics):
+            stack.enter_context(mock.patch.object(module, "sql_text", text))
         yield
 
 

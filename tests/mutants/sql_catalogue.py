@@ -118,7 +118,7 @@ SQL_MUTANTS = (
     ),
     SqlMutant(
         "removed-name-keeps-topics",
-        "topic_told",
+        "topic_changed",
         "CAST(NULL AS INT), true, 'broker_name_removed'",
         "CAST(NULL AS INT), false, 'broker_name_removed'",
         "a removed broker name takes its topic rows along",
@@ -266,9 +266,16 @@ SQL_MUTANTS = (
     SqlMutant(
         "minutes-counted-twice",
         "heartbeat_gap_daily",
-        "sum(bit_count(minutes)) AS minutes",
+        "sum(bit_count(h.minutes)) AS minutes",
         "count(*) * 60 AS minutes",
         "a minute counts if there was a sign of life in it, and once",
+    ),
+    SqlMutant(
+        "hours-across-midnight",
+        "heartbeat_gap_daily",
+        "JOIN activity_day d ON h.hour >= d.from_ts AND h.hour < d.to_ts",
+        "JOIN activity_day d ON h.hour + 3600000 > d.from_ts AND h.hour < d.to_ts - 3600000",
+        "a minute belongs to the day that it lies in",
     ),
     SqlMutant(
         "capacity-at-midnight",

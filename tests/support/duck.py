@@ -39,8 +39,9 @@ _DDL = {"bigint": "BIGINT", "string": "VARCHAR", "int": "INTEGER", "double": "DO
 class Duck:
     """A warehouse in memory, which does what `Workshop` asks for."""
 
-    def __init__(self, zone: str = "UTC") -> None:
+    def __init__(self, zone: str = "UTC", *, soon: bool = False) -> None:
         self.zone = zone
+        self._soon = soon
         self.load_id = 0
         self.written: dict[str, set[str] | None] = {}
         """Gold table -> partitions that the last run wrote; None: all."""
@@ -81,6 +82,19 @@ class Duck:
     def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do one step after the other."""
         return [step() for step in steps]
+
+    @contextmanager
+    def meanwhile(self, step: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
+        """Do a step when it is waited for, or at the end; or first of all."""
+        done = [step()] if self._soon else []
+
+        def wait() -> Any:
+            if not done:
+                done.append(step())
+            return done[0]
+
+        yield wait
+        wait()
 
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a small table."""

@@ -1,6 +1,7 @@
 """The gold tables on Spark: the steps of `gold.steps`, within the transaction of a run."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -10,7 +11,7 @@ from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.gold.plan import FOREVER, Range
 from namekeeper.pipeline.gold.steps import make_gold
-from namekeeper.pipeline.gold.together import do_together
+from namekeeper.pipeline.gold.together import do_meanwhile, do_together
 from namekeeper.pipeline.gold.views import SparkViews
 from namekeeper.pipeline.gold.workshop import News, Workshop
 from namekeeper.pipeline.schema import FACTS
@@ -86,6 +87,10 @@ class _Workshop(SparkViews, Workshop):
     def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do steps in several threads."""
         return do_together(steps)
+
+    def meanwhile(self, step: Callable[[], Any]) -> AbstractContextManager[Callable[[], Any]]:
+        """Do a step in a thread of its own."""
+        return do_meanwhile(step)
 
 
 def _condition(ranges: Sequence[Range]) -> Column | None:

@@ -3,7 +3,7 @@
 from namekeeper.pipeline.gold.history import History
 from namekeeper.pipeline.table import Column, Table, columns
 
-__all__ = ["DRIFTS", "HISTORIES", "TIMELINE"]
+__all__ = ["DRIFTS", "HISTORIES", "TIMELINE", "TOPIC_ROUTE"]
 
 _VALID = columns(
     "valid_from bigint: From when on, effective ms (see docs/reference/warehouse.md).",
@@ -50,6 +50,21 @@ _END_OF_SESSION = columns(
     "reason string: If gone: unregister_broker, expired, channel_closed, replaced or stale_registration.",
     "idle_ms bigint: If gone: ms since it was last refreshed.",
 )
+
+TOPIC_ROUTE = _history(
+    "topic_route",
+    "Topic rows: the queues of a topic on a broker name, as in effect.",
+    "topic_told",
+    ("broker_name", "topic"),
+    ("read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag"),
+    "broker_name string: Broker name.",
+    "topic string: Topic.",
+    "read_queue_nums int: Read queues.",
+    "write_queue_nums int: Write queues.",
+    "perm int: Permission in effect: 4 read, 2 write.",
+    "topic_sys_flag int: System flag.",
+    closing=columns("reason string: broker_name_removed if it went with its broker name."),
+)._replace(run="topic_run", run_by=("broker_name", "handful"))
 
 HISTORIES: tuple[History, ...] = (
     _history(
@@ -106,20 +121,7 @@ HISTORIES: tuple[History, ...] = (
         "cluster string: Cluster name.",
         "broker_names array<string>: Broker names, sorted.",
     ),
-    _history(
-        "topic_route",
-        "Topic rows: the queues of a topic on a broker name, as in effect.",
-        "topic_told",
-        ("broker_name", "topic"),
-        ("read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag"),
-        "broker_name string: Broker name.",
-        "topic string: Topic.",
-        "read_queue_nums int: Read queues.",
-        "write_queue_nums int: Write queues.",
-        "perm int: Permission in effect: 4 read, 2 write.",
-        "topic_sys_flag int: System flag.",
-        closing=columns("reason string: broker_name_removed if it went with its broker name."),
-    )._replace(run="topic_run", run_by=("broker_name", "handful")),
+    TOPIC_ROUTE,
     _history(
         "topic_mapping_history",
         "Static-topic mappings.",

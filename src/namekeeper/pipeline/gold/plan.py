@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from itertools import pairwise
+from math import gcd
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,7 @@ __all__ = [
     "Outside",
     "Range",
     "Window",
+    "common_unit",
     "day_at",
     "days_between",
     "outside",
@@ -31,7 +33,8 @@ FOREVER = 2**53 - 1
 """Later than every time and every place; exact in every engine."""
 BEGINNING = -FOREVER
 
-DAY_MS = 24 * 60 * 60 * 1_000
+_HOUR_MS = 60 * 60 * 1_000
+DAY_MS = 24 * _HOUR_MS
 
 
 class KnownSpan(NamedTuple):
@@ -175,6 +178,11 @@ def days_between(window: Window, zone: str) -> list[Day]:
         days.append(day_at(at, zone))
         at = days[-1].to_ts
     return days
+
+
+def common_unit(days: Iterable[Day]) -> int:
+    """Ms that divide an hour and every bound of days: an hour in most zones, 15 or 30 minutes in some."""
+    return gcd(_HOUR_MS, *(bound for day in days for bound in (day.from_ts, day.to_ts)))
 
 
 def _midnight(day: date, zone: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
+from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE, TOPIC_ROUTE
 from namekeeper.pipeline.gold.history import (
     History,
     fresh_sql,
@@ -25,6 +25,7 @@ from namekeeper.pipeline.gold.plan import (
     KnownSpan,
     Range,
     Window,
+    common_unit,
     days_between,
     outside,
     plan_ranges,
@@ -32,6 +33,7 @@ from namekeeper.pipeline.gold.plan import (
 )
 from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN, LOST_RECORDS, NAME_SERVER_SESSION
+from namekeeper.pipeline.gold.topics import print_topics, tell_topics
 from namekeeper.pipeline.gold.workshop import News, Workshop
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table, names_in
@@ -63,9 +65,9 @@ _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
 
 _KEPT = frozenset({
-    "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "topic_print",
-    "topic_run", "up_stretch", "held_broker", "cluster_witness", "broker_witness", "broker_state",
-    "held_topic", "registration_sample", "held_name", "computed_change_log", "name_server_session",
+    "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "up_stretch",
+    "held_broker", "cluster_witness", "broker_witness", "broker_state", "held_topic",
+    "registration_sample", "held_name", "computed_change_log", "name_server_session",
 })  # fmt: skip
 """Views that several others read: an engine that computes lazily keeps them."""
 
@@ -75,16 +77,21 @@ _ORDER = (
 )  # fmt: skip
 _WITNESSES = (
     ("held_broker", "seen_cluster", "cluster_witness", "broker_witness", "broker_state"),
-    ("name_cluster", "held_topic", "held_name"),
+    ("name_cluster", "held_name"),
     ("registration_sample",),
 )
 """Views of a window; those of a line need nothing of the other lines."""
+_BASES = tuple(
+    history
+    for history in HISTORIES
+    if history.table.name in {"broker_session", "broker_address", "broker_group_history"}
+)
+"""What days are made of, beside the rows of topics."""
 _DAILY = (
-    ("topic_availability_daily",),
-    ("capacity_daily",),
     ("broker_state_daily", "broker_availability_daily", "broker_flap"),
     ("name_server_clock_daily", "propagation_lag"),
 )
+_DAILY_OF_TOPICS = (("topic_availability_daily",), ("capacity_daily",))
 """Tables of days; those of a line need nothing of the other lines."""
 _ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
 """Tables of days that need nothing but a fact."""
@@ -92,6 +99,8 @@ _ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unk
 
 Stretches = list[tuple[int, int]]
 """(from, to) in effective ms."""
+Renewal = Callable[[Workshop, History, Mapping[str, Any]], None]
+"""Writes a history, with parameters of its queries."""
 
 
 def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = BLOCK_RECORDS) -> None:
@@ -115,9 +124,13 @@ def make_gold(workshop: Workshop, news: Iterable[News], *, block_records: int = 
     renew = _renew if known else _make_first
     args = _args(workshop, block_records=block_records)
     stretches = _put_in_order(workshop, ranges, args)
-    stretches += _make_histories(workshop, ranges, renew, args)
-    for window in plan_windows(stretches, workshop.zone, after_ms=MEMORY_MS):
-        _make_window(workshop, window)
+    with (
+        workshop.meanwhile(partial(_make_topic_route, workshop, renew, args)) as topics_are_made,
+        workshop.meanwhile(partial(_make_asides, workshop, renew, args)),
+    ):
+        stretches += _make_bases(workshop, ranges, renew, args)
+        for window in plan_windows(stretches, workshop.zone, after_ms=MEMORY_MS):
+            _make_window(workshop, window, topics_are_made)
     workshop.show("name_server_clock_daily", GOLD["name_server_clock_daily"])
     _define(workshop, ("timed_name_server_session",), _args(workshop))
     workshop.replace(NAME_SERVER_SESSION, "timed_name_server_session")
@@ -136,45 +149,53 @@ def _put_in_order(workshop: Workshop, ranges: Sequence[Range], args: Mapping[str
     """Put the records of the ranges in order, beside what needs no order; returns minutes of activity."""
     workshop.put("work", _RANGE_DDL, ranges)
     workshop.put("outside", _OUTSIDE_DDL, outside(ranges))
-    _define(workshop, ("topic_in_handful",), args)
     minutes: Stretches
     *_, minutes = workshop.together(
         [
             partial(_define, workshop, _ORDER, args),
-            partial(_define, workshop, ("topic_print",), args),
+            partial(print_topics, workshop),
             partial(_sum_up_activity, workshop),
         ]
     )
-    _define(workshop, ("topic_told", "topic_run"), args)
     return minutes
 
 
-def _make_histories(
-    workshop: Workshop,
-    ranges: Sequence[Range],
-    renew: Callable[[Workshop, History, Mapping[str, Any]], None],
-    args: Mapping[str, Any],
-) -> Stretches:
-    """What each name server held, within the ranges; returns the stretches of time of the ranges."""
-    told: list[History] = []
+def _make_topic_route(workshop: Workshop, renew: Renewal, args: Mapping[str, Any]) -> None:
+    """The topic rows that each name server held, which take as long as all else together."""
+    tell_topics(workshop)
+    _make_history(workshop, TOPIC_ROUTE, renew, args)
+
+
+def _make_asides(workshop: Workshop, renew: Renewal, args: Mapping[str, Any]) -> None:
+    """Tables that no other table is made of."""
     for history in HISTORIES:
-        if _is_told(workshop, history):
-            workshop.define(f"computed_{history.table.name}", history_sql(history), args)
-            told.append(history)
-        else:
-            workshop.show(history.table.name, history.table)
-    # The longest comes first: others are planned while it runs.
-    told.sort(key=lambda history: history.run is None)
+        if history not in (TOPIC_ROUTE, *_BASES):
+            _make_history(workshop, history, renew, args)
+    _make_again(workshop, KNOWN_SPAN, args)
+    _make_change_log(workshop, args)
+
+
+def _make_bases(
+    workshop: Workshop, ranges: Sequence[Range], renew: Renewal, args: Mapping[str, Any]
+) -> Stretches:
+    """Tables that days are made of, but for those of topics; returns the stretches of time of the ranges."""
     stretches: Stretches
     stretches, *_ = workshop.together(
         [
             partial(_make_sessions, workshop, ranges, args),
-            *(partial(renew, workshop, history, args) for history in told),
-            partial(_make_again, workshop, KNOWN_SPAN, args),
-            partial(_make_change_log, workshop, args),
+            *(partial(_make_history, workshop, history, renew, args) for history in _BASES),
         ]
     )
     return stretches
+
+
+def _make_history(workshop: Workshop, history: History, renew: Renewal, args: Mapping[str, Any]) -> None:
+    """What each name server held of one kind, within the ranges."""
+    if _is_told(workshop, history):
+        workshop.define(f"computed_{history.table.name}", history_sql(history), args)
+        renew(workshop, history, args)
+    else:
+        workshop.show(history.table.name, history.table)
 
 
 def _make_sessions(workshop: Workshop, ranges: Sequence[Range], args: Mapping[str, Any]) -> Stretches:
@@ -269,12 +290,20 @@ def _sum_up_activity(workshop: Workshop) -> Stretches:
     windows = plan_windows(minutes, workshop.zone, after_ms=0)
     days = [day for window in windows for day in days_between(window, workshop.zone)]
     workshop.put("activity_day", _DAY_DDL, days)
-    _make_days(workshop, _ACTIVITY, days, _args(workshop))
+    from_ts, to_ts = (days[0].from_ts, days[-1].to_ts) if days else (0, 0)
+    args = _args(workshop, from_ts=from_ts, to_ts=to_ts, unit_ms=common_unit(days))
+    _make_days(workshop, _ACTIVITY, days, args)
     return minutes
 
 
-def _make_window(workshop: Workshop, window: Window) -> None:
-    """Tables that compare name servers or sum up days, for days that follow each other."""
+def _make_window(workshop: Workshop, window: Window, topics_are_made: Callable[[], object]) -> None:
+    """Tables that compare name servers or sum up days, for days that follow each other.
+
+    Args:
+        workshop: The engine.
+        window: Of the days.
+        topics_are_made: Waits for the rows of topics.
+    """
     days = days_between(window, workshop.zone)
     cut = Window(window.from_ts - DAY_MS, window.to_ts + DAY_MS)
     args = _args(
@@ -293,8 +322,10 @@ def _make_window(workshop: Workshop, window: Window) -> None:
     workshop.put("report_day", _DAY_DDL, days)
     _define(workshop, ("horizon", "up_stretch"), args)
     workshop.together([partial(_define, workshop, names, args) for names in _WITNESSES])
-    _define(workshop, ("topic_state",), args)
     workshop.together([partial(_make_days, workshop, names, days, args) for names in _DAILY])
+    topics_are_made()
+    _define(workshop, ("held_topic", "topic_state"), args)
+    workshop.together([partial(_make_days, workshop, names, days, args) for names in _DAILY_OF_TOPICS])
     workshop.define("name_server", "SELECT DISTINCT namesrv FROM name_server_session", args)
     if len(workshop.rows("name_server")) == 1:
         return  # who is alone disagrees with nobody

@@ -1,10 +1,11 @@
 """Steps that don't need each other, done in several threads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["do_together"]
+__all__ = ["do_meanwhile", "do_together"]
 
 AT_ONCE = 3
 """While one plans its queries, which takes Spark one core, others run theirs."""
@@ -24,3 +25,19 @@ def do_together(steps: Sequence[Callable[[], Any]]) -> list[Any]:
         return [done.result() for done in [pool.submit(step) for step in steps]]
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def do_meanwhile(step: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
+    """Do a step beside what is done inside; it has ended when that is left.
+
+    Yields:
+        A function that waits for the step, and returns what it returned.
+
+    Raises:
+        Exception: What the step raised.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(step)
+        yield begun.result
+        begun.result()

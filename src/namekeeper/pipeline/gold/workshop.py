@@ -1,6 +1,7 @@
 """What the steps of gold ask of an engine, and what they are told is new."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from namekeeper.pipeline.gold.plan import Range
@@ -39,3 +40,6 @@ class Workshop(Views, Protocol):
 
     def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do steps that don't need each other, at once if the engine is quicker then; what they return."""
+
+    def meanwhile(self, step: Callable[[], Any]) -> AbstractContextManager[Callable[[], Any]]:
+        """Begin a step, and let others be done; gives a function that waits until it is done."""

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from namekeeper.pipeline.gold.plan import (
     BEGINNING,
     DAY_MS,
@@ -11,6 +13,7 @@ from namekeeper.pipeline.gold.plan import (
     Outside,
     Range,
     Window,
+    common_unit,
     day_at,
     days_between,
     outside,
@@ -102,3 +105,17 @@ def test_windows_are_whole_days_joined_where_they_touch():
         )
         == 1
     )
+
+
+@pytest.mark.parametrize(
+    ("zone", "minutes"), [("UTC", 60), ("America/New_York", 60), ("Asia/Kolkata", 30), ("Asia/Kathmandu", 15)]
+)
+def test_hours_are_cut_where_a_day_of_a_zone_begins(zone: str, minutes: int):
+    march = Window(ms("2026-03-06T12:00"), ms("2026-03-20T12:00"))
+    days = days_between(march, zone)
+    assert common_unit(days) == minutes * 60_000
+    assert all(day.from_ts % common_unit(days) == 0 for day in days)
+
+
+def test_without_a_day_the_unit_is_an_hour():
+    assert common_unit([]) == 3_600_000

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.pipeline.gold import steps as gold_steps
 from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.duck import Duck
@@ -29,6 +28,7 @@ def test_each_says_what_it_is_for_and_names_its_parameters(name: str):
     assert parameters <= {
         "forever", "zone", "shortest_ms", "block_records", "look_from", "look_to", "cut_from", "cut_to",
         "sample_from", "memory_ms", "witness_after_ms", "least_samples", "lag_limit_ms", "frame_limit_bytes",
+        "from_ts", "to_ts", "unit_ms",
     }  # fmt: skip
 
 
@@ -39,8 +39,8 @@ def test_every_query_is_used(monkeypatch: pytest.MonkeyPatch):
         asked.add(name)
         return sql_text(name)
 
-    monkeypatch.setattr(gold_steps, "sql_text", text)
-    monkeypatch.setattr("namekeeper.pipeline.gold.history.sql_text", text)
+    for module in ("history", "steps", "topics"):
+        monkeypatch.setattr(f"namekeeper.pipeline.gold.{module}.sql_text", text)
     duck = Duck()
     make_gold(duck, duck.load(records_of(histories(1, 1))))
     assert asked == set(NAMES)

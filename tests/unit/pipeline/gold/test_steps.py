@@ -85,6 +85,14 @@ def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: i
     assert [name for name in GOLD if not wanted[name]] == [], "every table has rows to compare"
 
 
+def test_it_does_not_matter_when_a_step_is_done_that_others_do_not_wait_for():
+    some = histories(3, 10)
+    late, soon = Duck(), Duck(soon=True)
+    for duck in (late, soon):
+        make_gold(duck, duck.load(records_of(some)))
+    assert gold_of(late) == gold_of(soon)
+
+
 @pytest.mark.parametrize("block_records", [1, 5, 40])
 def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int):
     some = histories(4, 10)

@@ -5,7 +5,7 @@ from threading import Barrier
 
 import pytest
 
-from namekeeper.pipeline.gold.together import AT_ONCE, do_together
+from namekeeper.pipeline.gold.together import AT_ONCE, do_meanwhile, do_together
 
 
 def test_all_steps_are_done():
@@ -32,3 +32,34 @@ def test_when_one_fails_those_that_have_not_begun_are_left_out():
     with pytest.raises(LookupError, match="no such table"):
         do_together([fail, *[take_a_while] * 1_000])
     assert len(begun) < 1_000
+
+
+def test_a_step_goes_on_beside_others_and_can_be_waited_for():
+    both = Barrier(2)
+    with do_meanwhile(lambda: both.wait(30) >= 0) as done:
+        both.wait(30)
+        assert done() is True
+
+
+def test_a_step_has_ended_when_what_is_beside_it_has():
+    ended = []
+    with do_meanwhile(lambda: ended.append(time.sleep(0.01))):
+        pass
+    assert ended == [None]
+
+
+def test_a_step_that_fails_is_told_whether_somebody_waits_or_not():
+    def fail() -> None:
+        raise LookupError("no such table")
+
+    with pytest.raises(LookupError, match="no such table"), do_meanwhile(fail) as done:
+        done()
+    with pytest.raises(LookupError, match="no such table"), do_meanwhile(fail):
+        pass
+
+
+def test_a_failure_beside_a_step_is_the_one_that_is_told():
+    ended = []
+    with pytest.raises(LookupError, match="beside"), do_meanwhile(lambda: ended.append(1)):
+        raise LookupError("beside")
+    assert ended == [1]

@@ -5,9 +5,12 @@ import random
 import pytest
 
 from namekeeper.pipeline.gold.sql_text import sql_text
+from namekeeper.pipeline.gold.topics import tell_topics
 from tests.support.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
 
 LIVES = 300
+FEW_LIVES = 6
+"""Their checkpoints are few enough to be named to the reader of files."""
 
 
 def every_row_looked_at(name: str) -> str:
@@ -23,3 +26,34 @@ def test_the_history_is_the_same_as_if_every_row_of_checkpoints_were_looked_at(s
     assert found == expected
     assert confirmed > 2 * LIVES
     assert len(found) > LIVES
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_of_few_checkpoints_only_those_are_read_at_which_something_begins(seed: int):
+    rng = random.Random(seed)
+    lives = [QuietLife(f"namesrv-{number}", rng) for number in range(FEW_LIVES)]
+    found, confirmed = history_of(lives)
+    expected, _ = history_of(lives, every_row_looked_at)
+    assert found == expected
+    assert confirmed > FEW_LIVES
+
+
+@pytest.mark.parametrize(("count", "named"), [(0, 0), (1, 1), (64, 64), (65, 0)])
+def test_checkpoints_are_named_to_the_reader_of_files_unless_they_are_many(count: int, named: int):
+    views = Told([{"checkpoint": number} for number in range(count)])
+    tell_topics(views)
+    assert views.texts["topic_told"].count("checkpoint = ") == named
+
+
+class Told:
+    """Views of which only the text is known."""
+
+    def __init__(self, begins: list[dict[str, int]]) -> None:
+        self.texts: dict[str, str] = {}
+        self._begins = begins
+
+    def define(self, name: str, sql: str, args: dict, *, keep: bool = False) -> None:
+        self.texts[name] = sql
+
+    def rows(self, name: str) -> list[dict[str, int]]:
+        return self._begins

@@ -1,2 +1,3 @@
--- Topic rows; topics of a broker name are in handfuls, see topic_run.
-SELECT *, xxhash64(topic) & 31 AS handful FROM topic_row
+-- Topic rows with a number for the name of the topic; topics of a broker name are in handfuls, see topic_run.
+SELECT *, topic_number & 15 AS handful
+FROM (SELECT t.*, xxhash64(topic) AS topic_number FROM topic_row t) AS numbered

@@ -5,9 +5,8 @@
 -- which something is told; the others have no row.
 WITH told AS (
   SELECT f.namesrv, f.boot, f.broker_name, f.handful, k.span, min(k.eff_ts) AS first_told_ts
-  FROM topic_told f
+  FROM topic_changed f
   JOIN known_place k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.place = f.place
-  WHERE f.checkpoint IS NULL
   GROUP BY f.namesrv, f.boot, f.broker_name, f.handful, k.span
 ),
 compared AS (

@@ -1,14 +1,8 @@
--- What is told of each topic row; a removed broker name ends all rows of its name that were told before.
+-- What is told of each topic row, as far as it counts: changes, and checkpoints at which a run begins (see topic_run).
+SELECT * FROM topic_changed
+UNION ALL
 SELECT
   namesrv, boot, place, seq, checkpoint, cause, peer, broker_name, topic, handful,
   read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone, CAST(NULL AS STRING) AS reason
 FROM topic_in_handful
-UNION ALL
-SELECT DISTINCT
-  r.namesrv, r.boot, r.place, r.seq, CAST(NULL AS BIGINT), r.cause, r.peer, r.broker_name, t.topic, t.handful,
-  CAST(NULL AS INT), CAST(NULL AS INT), CAST(NULL AS INT), CAST(NULL AS INT), true, 'broker_name_removed'
-FROM broker_name_removed r
-JOIN known_place k ON k.namesrv = r.namesrv AND k.boot = r.boot AND k.place = r.place
-JOIN topic_in_handful t
-  ON t.namesrv = r.namesrv AND t.boot = r.boot AND t.broker_name = r.broker_name
-  AND t.place >= k.span AND t.place < r.place
+WHERE {begins_a_run}
