@@ -286,7 +286,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pipeline", description=__doc__)
     parser.add_argument("--millions", type=float, nargs="*", default=[1, 5], help="of records; 20 takes long")
-    parser.add_argument("--rounds", type=int, default=3, help="for each number of records")
+    parser.add_argument("--rounds", type=int, default=5, help="for each number of records")
     parser.add_argument("--bases", type=int, nargs="*", default=list(BASES), help="days below one more day")
     parser.add_argument(
         "--segments", type=int, default=IDLE_SEGMENTS, help="for a run that finds nothing new"
