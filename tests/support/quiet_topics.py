@@ -142,7 +142,7 @@ def history_of(
     duck.put("topic_row", _ROW_DDL, [row for life in lives for row in life.rows])
     duck.put("broker_name_removed", _TOLD_DDL, [row for life in lives for row in life.removals])
     with mock.patch.object(topics, "sql_text", lambda name: _in_two_handfuls(name, text(name))):
-        topics.print_topics(duck)
+        topics.fingerprint_topics(duck)
         topics.tell_topics(duck)
     duck.define("found", history_sql(TOPIC_ROUTE), {})
     duck.define("every", _HANDFULS, {})

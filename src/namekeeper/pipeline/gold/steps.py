@@ -33,7 +33,7 @@ from namekeeper.pipeline.gold.plan import (
 )
 from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN, LOST_RECORDS, NAME_SERVER_SESSION
-from namekeeper.pipeline.gold.topics import print_topics, tell_topics
+from namekeeper.pipeline.gold.topics import fingerprint_topics, tell_topics
 from namekeeper.pipeline.gold.workshop import News, Workshop
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table, names_in
@@ -91,8 +91,9 @@ _DAILY = (
     ("broker_state_daily", "broker_availability_daily", "broker_flap"),
     ("name_server_clock_daily", "propagation_lag"),
 )
+"""Tables of days that need no topics; those of a line need nothing of the other lines."""
 _DAILY_OF_TOPICS = (("topic_availability_daily",), ("capacity_daily",))
-"""Tables of days; those of a line need nothing of the other lines."""
+"""The same of those that need the rows of topics."""
 _ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
 """Tables of days that need nothing but a fact."""
 
@@ -153,7 +154,7 @@ def _put_in_order(workshop: Workshop, ranges: Sequence[Range], args: Mapping[str
     *_, minutes = workshop.together(
         [
             partial(_define, workshop, _ORDER, args),
-            partial(print_topics, workshop),
+            partial(fingerprint_topics, workshop),
             partial(_sum_up_activity, workshop),
         ]
     )

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from namekeeper.pipeline.gold.sql_text import Views, sql_text
 
-__all__ = ["print_topics", "tell_topics"]
+__all__ = ["fingerprint_topics", "tell_topics"]
 
 _MANY_CHECKPOINTS = 64
 """More are not written into a condition for the reader of files; the join with the runs chooses alone."""
 
 
-def print_topics(views: Views) -> None:
+def fingerprint_topics(views: Views) -> None:
     """Define `topic_in_handful`, the rows, and `topic_print`, what checkpoints say of them in short."""
     views.define("topic_in_handful", sql_text("topic_in_handful"), {})
     views.define("topic_print", sql_text("topic_print"), {}, keep=True)
