@@ -1,18 +1,29 @@
 """The tutorial about what happened works as it is written, up to where it needs Spark."""
 
-import json
+import asyncio
 import re
 import shlex
 import subprocess
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+from msgspec import convert, json
+
+from namekeeper.fleet.fleet import Fleet
+from namekeeper.fleet.make_plan import make_plan
+from namekeeper.fleet.plan import FleetPlan, FleetSettings, Heal, Partition
+from namekeeper.model.route import ClusterInfo
+from namekeeper.wire.codes import RequestCode
 from tests.process.running import BIN, NameServerProcess, environment
+from tests.support.processes import eventually
+from tests.support.waiting import TIME_UNIT
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial-history.md"
 TEXT = TUTORIAL.read_text()
 TOPIC = "cluster-1-topic-00001"
+BEGIN = "19:01:32"
+"""When the tutorial's trouble began: what `date` printed there."""
 
 
 class Reader:
@@ -44,61 +55,99 @@ class Reader:
             capture_output=True, text=True, env=self._env, cwd=self._home, timeout=50, check=False,
         )  # fmt: skip
 
-    def records(self, place: str, kind: str) -> list[dict[str, Any]]:
-        """Records of a kind in a journal."""
-        done = self.runs("namekeeper", "journal", "cat", self._places[place], "--kind", kind)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+
+class Onlookers:
+    """Who sees to it that every trouble is over, everywhere, before the next, and note how late it is then."""
+
+    def __init__(self, plan: FleetPlan, servers: list[NameServerProcess]) -> None:
+        self._plan = plan
+        self._servers = servers
+        self._there: list[set[str]] = []
+        self._quiet: list[tuple[int, int]] = []
+        """Since when in the plan (milliseconds), and an instant (Unix milliseconds) at which it was so."""
+
+    async def live_through(self) -> None:
+        """All of the plan, one thing after the other."""
+        async with Fleet(self._plan, ";".join(server.address for server in self._servers)) as running:
+            cut: set[tuple[str, int]] = set()
+            for action in self._plan.actions:
+                assert await running.perform(action, at_once=True) is None
+                match action:
+                    case Partition(broker_addr=addr, namesrv=namesrv):
+                        cut.add((addr, namesrv))
+                    case Heal(broker_addr=addr, namesrv=namesrv):
+                        cut.remove((addr, namesrv))
+                    case _:
+                        pass
+                self._there = [
+                    {addr for addr in running.registrars if (addr, number) not in cut}
+                    for number in range(len(self._servers))
+                ]
+                self._quiet.append((action.at_ms, await asyncio.to_thread(self._look)))
+
+    def at(self, clock: str) -> str:
+        """The instant that stands for a time of the tutorial."""
+        begin, asked = (datetime.strptime(text, "%H:%M:%S").replace(tzinfo=UTC) for text in (BEGIN, clock))
+        passed_ms = (asked - begin) / timedelta(milliseconds=1)
+        instant = next(instant for since, instant in reversed(self._quiet) if since <= passed_ms)
+        return datetime.fromtimestamp(instant / 1_000, UTC).isoformat(timespec="milliseconds")
+
+    def _look(self) -> int:
+        """Wait until every name server knows who is there; an instant after all that was, before all to come."""
+        for server, there in zip(self._servers, self._there, strict=True):
+            eventually(lambda: brokers_of(server) == there, within=10 * TIME_UNIT, what=f"{there}")  # noqa: B023
+        instant = next_millisecond()
+        next_millisecond()
+        return instant
 
 
-def iso(ms: int) -> str:
-    """An instant as `--at` takes it."""
-    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="milliseconds")
+def brokers_of(server: NameServerProcess) -> set[str]:
+    """The addresses of all brokers that a name server knows."""
+    info = json.decode(server.ask(RequestCode.GET_BROKER_CLUSTER_INFO).body, type=ClusterInfo)
+    return {addr for broker in info.broker_addr_table.values() for addr in broker.broker_addrs.values()}
 
 
-def wiped_at(reader: Reader, place: str, broker: str) -> int:
-    """When the write permission of a broker name was wiped."""
-    (ts,) = (
-        record["ts"]
-        for record in reader.records(place, "topic_queues")
-        if (record.get("cause"), record["broker_name"]) == ("wipe_write_perm", broker)
+def next_millisecond() -> int:
+    """Wait for the wall clock's next millisecond."""
+    now = time.time_ns() // 1_000_000
+    return eventually(
+        lambda: later if (later := time.time_ns() // 1_000_000) > now else 0, within=10, what="a millisecond"
     )
-    return ts
 
 
-def gone_at(reader: Reader, place: str, addr: str) -> list[int]:
-    """When a broker's registrations ended."""
-    records = reader.records(place, "broker_live")
-    return [record["ts"] for record in records if record["broker_addr"] == addr and record.get("gone")]
-
-
-def test_the_trouble_is_as_told_and_the_journals_explain_it(tmp_path):
-    with (
-        NameServerProcess(tmp_path / "first", journal_namesrv_id="ns-1") as first,
-        NameServerProcess(tmp_path / "second", journal_namesrv_id="ns-2") as second,
-    ):
-        reader = Reader(tmp_path, [first, second])
-        fleet = reader.types("namekeeper fleet", "--speed", "fast")
+def test_the_trouble_is_as_told(tmp_path):
+    with NameServerProcess(tmp_path / "first") as first, NameServerProcess(tmp_path / "second") as second:
+        fleet = Reader(tmp_path, [first, second]).types("namekeeper fleet", "--speed", "fast")
         assert fleet.returncode == 0, fleet.stderr
         trouble = re.findall(r"^       \d:\d\d\.\d  (.*)$", TEXT, re.MULTILINE)
         assert len(trouble) == 11
         assert re.findall(r"^ +\d:\d\d\.\d  (.*)$", fleet.stderr, re.MULTILINE) == trouble
 
-        # In a hurry each of them notices at its own time; the tutorial's instants lie between two troubles.
-        dead = {port: gone_at(reader, "first/journal/9876", f"127.0.0.1:{port}") for port in (20_911, 20_921)}
-        at = max(wiped_at(reader, "first/journal/9876", "cluster-1-broker-001"), dead[20_921][1])
-        why = reader.types(f"namekeeper why {TOPIC} --at 19:02:21 --journal", **{"19:02:21": iso(at)})
-        assert why.returncode == 0, why.stderr
-        ns_1, _ = why.stdout.split("\n\n")
-        assert re.match(r"ns-1 at .*: write permission was wiped by 127\.0\.0\.1:\d+\n", ns_1)
-        assert "cluster-1-broker-001: 8 read and 8 write queues, R--, write permission wiped by" in ns_1
 
-        at = max(dead[20_911][0], dead[20_921][0])
-        why = reader.types(f"namekeeper why {TOPIC} --at 19:01:50", **{"19:01:50": iso(at)})
-        assert "cluster-1-broker-002 (127.0.0.1:20921) lost its connection" in why.stdout.split("\n\n")[0]
-        cut = wiped_at(reader, "second/journal/9877", "cluster-1-broker-002")
-        why = reader.types(f"namekeeper why {TOPIC} --at 19:01:50", **{"19:01:50": iso(cut - 1)})
-        assert re.match(r"ns-2 at .*: it had a route with queues to write to\n", why.stdout.split("\n\n")[1])
-        route = reader.types(f"namekeeper route-at {TOPIC}", **{"19:01:50": iso(cut - 1)})
+def test_the_journals_explain_it(tmp_path):
+    with (
+        NameServerProcess(tmp_path / "first", journal_namesrv_id="ns-1") as first,
+        NameServerProcess(tmp_path / "second", journal_namesrv_id="ns-2") as second,
+    ):
+        reader = Reader(tmp_path, [first, second])
+        printed = json.decode(reader.types("namekeeper fleet", "--plan").stdout)
+        onlookers = Onlookers(make_plan(convert(printed["settings"], FleetSettings)), [first, second])
+        asyncio.run(onlookers.live_through())
+
+        nobody_could_send = {"19:02:18": onlookers.at("19:02:18")}
+        why = reader.types(f"namekeeper why {TOPIC} --at 19:02:18 --journal", **nobody_could_send)
+        assert why.returncode == 0, why.stderr
+        for text in why.stdout.split("\n\n"):
+            assert re.match(r"ns-[12] at .*: write permission was wiped by 127\.0\.0\.1:\d+\n", text)
+            assert "cluster-1-broker-001: 8 read and 8 write queues, R--, write permission wiped by" in text
+
+        only_one_knew = {"19:01:50": onlookers.at("19:01:50")}
+        why = reader.types(f"namekeeper why {TOPIC} --at 19:01:50", **only_one_knew)
+        ns_1, ns_2 = why.stdout.split("\n\n")
+        assert re.match(r"ns-1 at .*: broker cluster-1-broker-002 lost its connection\n", ns_1)
+        assert "cluster-1-broker-001 (127.0.0.1:20911) lost its connection" in ns_1
+        assert re.match(r"ns-2 at .*: it had a route with queues to write to\n", ns_2)
+        route = reader.types(f"namekeeper route-at {TOPIC}", **only_one_knew)
         assert re.search(r"cluster-1 +cluster-1-broker-002 +\{0=127\.0\.0\.1:20921\} +8 +8 +6", route.stdout)
 
         refunds = reader.types("namekeeper why refunds")
