@@ -77,6 +77,9 @@ _COMPILE_LATE = (
 )
 """Ten times the usual: Java's second compiler takes a core from a run of a minute, and pays after many."""
 
+_ROOM_FOR_CODE = "-XX:ReservedCodeCacheSize=512m"
+"""Twice the usual, for code that is kept; a Java without its second compiler has 48 MiB and dies of it."""
+
 _LEAST_PARTITIONS = 4
 
 _FAIR = """\
@@ -184,7 +187,9 @@ def java_options(logging: Path, given: str) -> str:
         given: Options of the user. Java refuses two collectors: there is ours only if none is given.
     """
     collector = () if _COLLECTOR.search(given) else (_COLLECT_TOGETHER,)
-    return " ".join([f"-Dlog4j2.configurationFile={logging}", _COMPILE_LATE, *collector, given]).strip()
+    return " ".join(
+        [f"-Dlog4j2.configurationFile={logging}", _COMPILE_LATE, _ROOM_FOR_CODE, *collector, given]
+    ).strip()
 
 
 def stop_session(session: "SparkSession") -> None:

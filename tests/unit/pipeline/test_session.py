@@ -70,6 +70,13 @@ def test_java_has_one_collector_and_the_user_has_the_last_word():
     assert "ParallelGC" not in java_options(Path("log"), theirs)
 
 
+def test_there_is_room_for_code_that_is_kept_even_where_java_would_have_little():
+    options = java_options(Path("log"), "-XX:TieredStopAtLevel=1").split()
+    assert "-XX:ReservedCodeCacheSize=512m" in options
+    theirs = "-XX:ReservedCodeCacheSize=128m"
+    assert java_options(Path("log"), theirs).endswith(f" {theirs}")
+
+
 class Conf:
     """Settings of a session."""
 
