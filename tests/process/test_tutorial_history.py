@@ -57,12 +57,11 @@ class Reader:
 
 
 class Onlookers:
-    """Who sees to it that every trouble is over, everywhere, before the next, and note how late it is then."""
+    """Who sees to it that every trouble is over, everywhere, before the next, and notes an instant."""
 
     def __init__(self, plan: FleetPlan, servers: list[NameServerProcess]) -> None:
         self._plan = plan
         self._servers = servers
-        self._there: list[set[str]] = []
         self._quiet: list[tuple[int, int]] = []
         """Since when in the plan (milliseconds), and an instant (Unix milliseconds) at which it was so."""
 
@@ -79,11 +78,11 @@ class Onlookers:
                         cut.remove((addr, namesrv))
                     case _:
                         pass
-                self._there = [
+                there = [
                     {addr for addr in running.registrars if (addr, number) not in cut}
                     for number in range(len(self._servers))
                 ]
-                self._quiet.append((action.at_ms, await asyncio.to_thread(self._look)))
+                self._quiet.append((action.at_ms, await asyncio.to_thread(self._look, there)))
 
     def at(self, clock: str) -> str:
         """The instant that stands for a time of the tutorial."""
@@ -92,10 +91,10 @@ class Onlookers:
         instant = next(instant for since, instant in reversed(self._quiet) if since <= passed_ms)
         return datetime.fromtimestamp(instant / 1_000, UTC).isoformat(timespec="milliseconds")
 
-    def _look(self) -> int:
+    def _look(self, there: list[set[str]]) -> int:
         """Wait until every name server knows who is there; an instant after all that was, before all to come."""
-        for server, there in zip(self._servers, self._there, strict=True):
-            eventually(lambda: brokers_of(server) == there, within=10 * TIME_UNIT, what=f"{there}")  # noqa: B023
+        for server, addrs in zip(self._servers, there, strict=True):
+            eventually(lambda: brokers_of(server) == addrs, within=10 * TIME_UNIT, what=f"{addrs}")  # noqa: B023
         instant = next_millisecond()
         next_millisecond()
         return instant

@@ -26,16 +26,8 @@ __all__ = ["PARTITION", "Staging"]
 PARTITION = "_part"
 """Column that says where a row goes: its kind, or one of the names that ingest adds."""
 
-_UNLIKE = ("seq", "change", "place")
-"""Columns in which hardly a value comes twice."""
-
-_OPTIONS = {
-    # A task has a writer for each kind at once, and each may hold a block in memory.
-    "parquet.block.size": str(8 << 20),
-    "maxRecordsPerFile": str(MOST_ROWS),
-    # Or Parquet looks each value up in a dictionary that it throws away in the end, for each block anew.
-    **{f"parquet.enable.dictionary#{name}": "false" for name in _UNLIKE},
-}
+_OPTIONS = {"parquet.block.size": str(8 << 20), "maxRecordsPerFile": str(MOST_ROWS)}
+"""A task has a writer for each kind at once, and each may hold a block in memory."""
 
 _IN_PART = re.compile(rf"/{PARTITION}=([^/]+)/[^/]+\.parquet$")
 _REST = "_rest"
