@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest import batch
-from namekeeper.pipeline.ingest.records import REASON, is_unreadable, records_of
+from namekeeper.pipeline.ingest.records import REASON, columns_of_segments, is_unreadable, records_of
 from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.facts_oracle import told, written
@@ -161,6 +161,27 @@ def test_a_line_that_stops_a_large_batch_is_one_that_a_small_one_marks(
         assert is_unreadable(raised.value)
     else:
         assert large.collect() == small
+
+
+def test_a_row_knows_the_segment_that_it_was_read_from_whatever_the_length_of_its_name(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    end = "1772323200000-000000000001-000000000001.jsonl"
+    names = [
+        f"{namesrv}-{uuid8}-{end}{form}"
+        for namesrv in ("a", "b-a", "10.0.0.1_9876", "10.0.0.11_9876")
+        for uuid8, form in (("0a1b2c3d", ""), ("89abcdef", ".gz"))
+    ]
+    paths = [tmp_path / f"folder {number}" / name for number, name in enumerate(names)]
+    for path in paths:
+        path.parent.mkdir()
+        line = b'{"host":"%s"}\n' % path.name.encode()
+        path.write_bytes(gzip.compress(line) if path.suffix == ".gz" else line)
+    there = [str(path) for path in paths]
+    columns = [column.alias(name) for name, column in columns_of_segments(there).items()]
+    read = records_of(spark, there).select("host", *columns).collect()
+    wanted = [(name, name, "89abcdef" if name.endswith(".gz") else "0a1b2c3d") for name in names]
+    assert sorted(map(tuple, read)) == sorted(wanted)
 
 
 @pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])

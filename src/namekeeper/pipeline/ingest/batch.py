@@ -18,7 +18,14 @@ from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS, as_rows, facts_of
 from namekeeper.pipeline.ingest.ledger import Ledger, LifeKey
 from namekeeper.pipeline.ingest.mending import UNFINISHED, Mended, mend, partition_of_kind, unfinished_rows
 from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss, quarantine_rows
-from namekeeper.pipeline.ingest.records import FILE, REASON, is_unreadable, record_columns, records_of
+from namekeeper.pipeline.ingest.records import (
+    FILE,
+    REASON,
+    columns_of_segments,
+    is_unreadable,
+    record_columns,
+    records_of,
+)
 from namekeeper.pipeline.ingest.segments import Segment, bytes_of
 from namekeeper.pipeline.ingest.sorting import Sorted, sort_segments
 from namekeeper.pipeline.ingest.staging import PARTITION, Staging
@@ -113,26 +120,26 @@ def ingest(batch: Batch, segments: Sequence[Segment], ledger: Ledger) -> Ingeste
 def _stage(
     batch: Batch, segments: Sequence[Segment], staged: Staging, *, may_stay: bool
 ) -> Mapping[str, Tally]:
+    paths = batch.paths(segments)
+    columns = columns_of_segments(paths)
+    # Each task makes a file for each kind; Spark would start one for some hundred segments.
+    tasks = max(_LEAST_TASKS, bytes_of(segments) // _TASK_BYTES) if may_stay else None
     try:
-        staged.write(_parted(batch, segments, may_stay=may_stay, all_readable=may_stay))
+        staged.write(_parted(batch, paths, may_stay=may_stay, all_readable=may_stay), columns, tasks)
     except Exception as error:
         if not (may_stay and is_unreadable(error)):
             raise
         staged.clear()
-        staged.write(_parted(batch, segments, may_stay=may_stay, all_readable=False))
+        staged.write(_parted(batch, paths, may_stay=may_stay, all_readable=False), columns, tasks)
     return tallies_of(staged.read(batch.spark), f"{PARTITION} = '{_REJECTED}'")
 
 
-def _parted(batch: Batch, segments: Sequence[Segment], *, may_stay: bool, all_readable: bool) -> DataFrame:
+def _parted(batch: Batch, paths: Sequence[str], *, may_stay: bool, all_readable: bool) -> DataFrame:
     """Records of segments, with where each of them goes."""
-    records = records_of(batch.spark, batch.paths(segments), all_readable=all_readable)
+    records = records_of(batch.spark, paths, all_readable=all_readable)
     part = fn.when(fn.col(REASON).isNotNull(), fn.lit(_REJECTED)).otherwise(partition_of_kind())
-    chosen = records.select(*record_columns(), FILE, part.alias(PARTITION))
-    if not may_stay:
-        return chosen
-    # Each task makes a file for each kind; Spark would start one for some hundred segments.
-    tasks = max(_LEAST_TASKS, bytes_of(segments) // _TASK_BYTES)
-    return as_rows(chosen, batch.transaction.load_id).coalesce(tasks)
+    chosen = records.select(*record_columns(), part.alias(PARTITION))
+    return as_rows(chosen, batch.transaction.load_id) if may_stay else chosen
 
 
 def _give(room: Room, found: Sorted, tallies: Mapping[str, Tally], staged: Staging) -> Collection[str]:

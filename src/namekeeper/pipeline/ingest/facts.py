@@ -79,12 +79,12 @@ def as_rows(records: DataFrame, load_id: int) -> DataFrame:
     """Records that can be rows of the tables in `SAME_AS_RECORDS` as well, beside being records.
 
     Args:
-        records: Records, with the column `file` beside their members.
+        records: Records; where they are written they get the column `uuid8`.
         load_id: The run.
     """
     tables = [FACTS[name] for name in SAME_AS_RECORDS]
     values = {column.name: _value(table, column, load_id) for table in tables for column in table.columns}
-    own = {name: fn.expr(value) for name, value in values.items() if value != f"`{name}`"}
+    own = {name: fn.expr(value) for name, value in values.items() if value not in (f"`{name}`", UUID8)}
     return records.withColumns(own)
 
 

@@ -6,8 +6,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.contract import ENVELOPE, KINDS, VERSION, Member, read_schema
+from namekeeper.pipeline.ingest.segments import END_LENGTH
 
-__all__ = ["FILE", "REASON", "is_unreadable", "lines_of", "record_columns", "records_of", "rejected"]
+__all__ = [
+    "FILE",
+    "REASON",
+    "columns_of_segments",
+    "is_unreadable",
+    "lines_of",
+    "record_columns",
+    "records_of",
+    "rejected",
+]
 
 FILE = "file"
 """Column with the name of the segment that a row was read from."""
@@ -19,6 +29,8 @@ _SCHEMA = f"{read_schema()}, {_CORRUPT} string"
 _LATEST_MS = 253_402_300_799_999
 """The end of the year 9999: what lies behind is no time and would stop whoever makes a date of it."""
 _LINE_SHOWN = 65_536
+_PATH = "cast(input_file_name() AS binary)"
+"""Of the file that a row is read from; bytes, so that a part of it is found without reading the rest."""
 
 _MARKING: Mapping[str, str] = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
 _READING: Mapping[str, str] = {
@@ -51,7 +63,7 @@ def record_columns() -> list[str]:
 
 
 def records_of(spark: SparkSession, paths: Sequence[str], *, all_readable: bool = False) -> DataFrame:
-    """A row for each line: the members of the record, `file` and `_reason`.
+    """A row for each line: the members of the record, and `_reason`.
 
     Args:
         spark: The session.
@@ -65,8 +77,16 @@ def records_of(spark: SparkSession, paths: Sequence[str], *, all_readable: bool 
     else:
         reader = spark.read.schema(_SCHEMA).options(**_READING, **_MARKING)
         reason = _reason()
-    parsed = reader.json(list(paths)).withColumn(FILE, _segment())
-    return parsed.withColumn(REASON, fn.expr(reason)).drop(_CORRUPT)
+    return reader.json(list(paths)).withColumn(REASON, fn.expr(reason)).drop(_CORRUPT)
+
+
+def columns_of_segments(paths: Sequence[str]) -> Mapping[str, Column]:
+    """Columns `file` and `uuid8` of rows that are read from some paths.
+
+    Spark can't join a projection to one below it that has such columns, and each projection copies each row:
+    they are added where rows are written, with whatever else is made there.
+    """
+    return {FILE: _segment(paths), "uuid8": _uuid8()}
 
 
 def is_unreadable(error: Exception) -> bool:
@@ -77,7 +97,9 @@ def is_unreadable(error: Exception) -> bool:
 def lines_of(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """The same lines as `records_of`, as text: columns `line` and `file`, blank lines left out."""
     lines = spark.read.options(**_READING).text(list(paths))
-    return lines.select(fn.col("value").alias("line"), _segment().alias(FILE)).where("length(trim(line)) > 0")
+    return lines.select(fn.col("value").alias("line"), _segment(paths).alias(FILE)).where(
+        "length(trim(line)) > 0"
+    )
 
 
 def rejected(lines: DataFrame) -> DataFrame:
@@ -100,10 +122,21 @@ def rejected(lines: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _segment() -> Column:
-    """Name of the file that a row is read from."""
+def _segment(paths: Sequence[str]) -> Column:
+    """Name of the file that a row is read from, which is one of those."""
+    # It is cut out where it must begin: to look for the last slash takes as long as a sixth of the parsing.
     # `_metadata.file_name` says the same, and has Spark copy each row for it.
-    return fn.substring_index(fn.input_file_name(), "/", -1)
+    *shorter, longest = sorted({len(path.rpartition("/")[2]) for path in paths})
+    name = f"substring({_PATH}, -{longest})"
+    for length in reversed(shorter):
+        name = f"if(substring({_PATH}, -{length + 1}, 1) = X'2F', substring({_PATH}, -{length}), {name})"
+    return fn.expr(name).cast("string")
+
+
+def _uuid8() -> Column:
+    """The digits of the UUID in that name, behind which its length is fixed."""
+    begin = f"if(substring({_PATH}, -3) = X'2E677A', -3, 0) - {END_LENGTH - 1}"
+    return fn.expr(f"substring({_PATH}, {begin}, 8)").cast("string")
 
 
 def _detail() -> Column:

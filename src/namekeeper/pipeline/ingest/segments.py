@@ -10,14 +10,15 @@ from namekeeper.pipeline.errors import JournalError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder
 
-__all__ = ["Listing", "Segment", "bytes_of", "list_segments", "parse_segment"]
+__all__ = ["END_LENGTH", "Listing", "Segment", "bytes_of", "list_segments", "parse_segment"]
 
 _OF_A_JOURNAL = {"identity.json", "lock"}
 """Files that a server keeps beside its segments."""
 _QUARANTINE = "quarantine"
 _SET_ASIDE = re.compile(rf"(?:^|/)(?:[._]|{_QUARANTINE}(?:/|$))")
 _END = re.compile(r"-([0-9a-f]{8})-([0-9]{13})-([0-9]{12})-([0-9]{12})\.jsonl")
-_END_LENGTH = len("-0a1b2c3d-1772323200000-000000000001-000000000100.jsonl")
+END_LENGTH = len("-0a1b2c3d-1772323200000-000000000001-000000000100.jsonl")
+"""Characters of a name behind its name server, without `.gz`."""
 
 
 class Segment(NamedTuple):
@@ -100,13 +101,13 @@ def parse_segment(file: File, journal: str) -> Segment | None:
     name = file.path.rpartition("/")[2]
     stem = name.removesuffix(".gz")
     # Taken from the end, where the lengths are fixed: a search for the pattern takes ten times as long.
-    match = _END.fullmatch(stem[-_END_LENGTH:])
-    if match is None or not _is_namesrv(stem[:-_END_LENGTH]):
+    match = _END.fullmatch(stem[-END_LENGTH:])
+    if match is None or not _is_namesrv(stem[:-END_LENGTH]):
         return None
     uuid8, boot, first, last = match[1], *map(int, match.group(2, 3, 4))
     if not 1 <= first <= last:
         return None
-    return Segment(stem[:-_END_LENGTH], uuid8, boot, first, last, stem != name, file.size, journal, file.path)
+    return Segment(stem[:-END_LENGTH], uuid8, boot, first, last, stem != name, file.size, journal, file.path)
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Self
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.contract import types_of_members
@@ -72,11 +72,25 @@ class Staging:
         if not self._is_given:
             self.clear()
 
-    def write(self, records: DataFrame) -> None:
-        """Put records there: their members, `file` and `_part`."""
-        rest = fn.when(~fn.col(PARTITION).isin(_MANY), fn.struct(*_RARE)).alias(_REST)
-        packed = records.select(*(name for name in records.columns if name not in _RARE), rest)
-        writer = packed.write.mode("error").partitionBy(PARTITION).options(**_OPTIONS)
+    def write(
+        self, records: DataFrame, columns: Mapping[str, Column] | None = None, tasks: int | None = None
+    ) -> None:
+        """Put records there.
+
+        Args:
+            records: Their members, `_part`, and `file` unless it is among the columns.
+            columns: What they get as they are written.
+            tasks: How many tasks are to write; None: as many as read.
+        """
+        more = [column.alias(name) for name, column in (columns or {}).items()]
+        rest = fn.when(~fn.col("kind").isin(_MANY), fn.struct(*_RARE)).alias(_REST)
+        packed = records.select(*(name for name in records.columns if name not in _RARE), rest, *more)
+        writer = (
+            (packed.coalesce(tasks) if tasks else packed)
+            .write.mode("error")
+            .partitionBy(PARTITION)
+            .options(**_OPTIONS)
+        )
         writer.parquet(self._folder.spark_path(self._path))
 
     def clear(self) -> None:
