@@ -8,7 +8,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ __all__ = [
     "partitions_for",
     "stop_session",
     "suited_to_little_data",
+    "suited_to_views",
 ]
 
 _APP_NAME = "namekeeper"
@@ -71,6 +72,10 @@ _LITTLE_DATA: Mapping[str, str] = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """For some thousand records Spark needs no compiled queries: making them would take most of the time."""
+
+_VIEWS: Mapping[str, str] = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
+"""For views that build on views: a WITH is put where it is named at once. As it is, Spark keeps it apart, and
+puts it there whenever it looks over a view of it. Only a WITH inside another would mean something else."""
 
 _COMPILE_LATE = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
@@ -204,18 +209,14 @@ def hush_interrupts() -> None:
     logging.getLogger().addHandler(logging.NullHandler())
 
 
-@contextmanager
-def suited_to_little_data(session: "SparkSession") -> Iterator[None]:
+def suited_to_little_data(session: "SparkSession") -> AbstractContextManager[None]:
     """Let a session plan and run queries over some thousand records fast; afterwards it is as before."""
-    before = {name: session.conf.get(name) or "" for name in _LITTLE_DATA}
-    try:
-        _set(session, _LITTLE_DATA)
-        yield
-    except BaseException:
-        with suppress(*_signs_of_death()):  # if Java has died, what it died of is to be told, not this
-            _set(session, before)
-        raise
-    _set(session, before)
+    return _for_a_while(session, _LITTLE_DATA)
+
+
+def suited_to_views(session: "SparkSession") -> AbstractContextManager[None]:
+    """Let a session plan views that build on views fast; afterwards it is as before."""
+    return _for_a_while(session, _VIEWS)
 
 
 @contextmanager
@@ -265,6 +266,19 @@ def _session_class() -> "type[SparkSession]":
 def _prepared(session: "SparkSession") -> "SparkSession":
     _set(session, _RUNTIME)
     return session
+
+
+@contextmanager
+def _for_a_while(session: "SparkSession", settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: session.conf.get(name) or "" for name in settings}
+    try:
+        _set(session, settings)
+        yield
+    except BaseException:
+        with suppress(*_signs_of_death()):  # if Java has died, what it died of is to be told, not this
+            _set(session, before)
+        raise
+    _set(session, before)
 
 
 def _set(session: "SparkSession", settings: Mapping[str, str]) -> None:

@@ -17,6 +17,7 @@ from namekeeper.pipeline.session import (
     partitions_for,
     stop_session,
     suited_to_little_data,
+    suited_to_views,
 )
 
 
@@ -109,6 +110,13 @@ def test_a_session_that_was_suited_to_little_data_is_as_before_also_after_a_fail
     assert session.conf.values["spark.sql.shuffle.partitions"] == "200"
     assert session.conf.values["spark.sql.codegen.wholeStage"] == "true"
     assert set(session.conf.values.values()) <= {"200", "true", "its default"}
+
+
+def test_a_with_is_resolved_at_once_for_views_only():
+    session = Session()
+    with suited_to_views(session):
+        assert session.conf.values["spark.sql.legacy.ctePrecedencePolicy"] == "LEGACY"
+    assert session.conf.values["spark.sql.legacy.ctePrecedencePolicy"] == "its default"
 
 
 DEATHS = (ConnectionRefusedError("gone"), Py4JNetworkError("gone"))

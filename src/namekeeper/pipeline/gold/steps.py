@@ -67,7 +67,7 @@ _WINDOW_DDL = "from_ts bigint, to_ts bigint"
 _KEPT = frozenset({
     "block", "loss", "complete_checkpoint", "moment", "place", "boundary", "known_place", "up_stretch",
     "held_broker", "cluster_witness", "broker_witness", "broker_state", "held_topic",
-    "registration_sample", "held_name", "computed_change_log", "name_server_session",
+    "registration_sample", "name_cluster", "held_name", "computed_change_log", "name_server_session",
 })  # fmt: skip
 """Views that several others read: an engine that computes lazily keeps them."""
 

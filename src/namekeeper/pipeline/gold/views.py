@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from namekeeper.pipeline.gold.sql_text import Views
+from namekeeper.pipeline.session import suited_to_views
 from namekeeper.pipeline.store.table_store import TableReader
 from namekeeper.pipeline.table import Table
 
@@ -31,15 +33,18 @@ class SparkViews(Views):
         self.spark = spark
         self.tables = tables
         self._views: dict[str, DataFrame] = {}
+        self._leaving = ExitStack()
         spark.sql(_DAY_OF)
 
     def __enter__(self) -> Self:
+        self._leaving.enter_context(suited_to_views(self.spark))
+        self._leaving.callback(self.close)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._leaving.__exit__(kind, error, trace)
 
     def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
         """Give a query a name."""

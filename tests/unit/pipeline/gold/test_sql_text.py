@@ -32,6 +32,12 @@ def test_each_says_what_it_is_for_and_names_its_parameters(name: str):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_no_with_is_inside_another(name: str):
+    text = re.sub(r"--.*", "", sql_text(name)).strip()
+    assert not re.search(r"\bWITH\b", text.removeprefix("WITH "), re.IGNORECASE)
+
+
 def test_every_query_is_used(monkeypatch: pytest.MonkeyPatch):
     asked = set()
 
