@@ -75,7 +75,8 @@ def test_the_journal_is_whole(journal: Path):
 
 def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: Path):
     warehouse = str(tmp_path / "warehouse")
-    run_once(Request([str(journal)], warehouse), lambda: spark, lambda *_: None)
+    outcome = run_once(Request([str(journal)], warehouse, check=True), lambda: spark, lambda *_: None)
+    assert outcome.findings == []
 
     def rows(name: str) -> list[dict[str, Any]]:
         found = answers.table(spark, warehouse, name).orderBy("valid_from")

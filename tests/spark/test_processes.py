@@ -17,6 +17,7 @@ import pyspark
 import pytest
 
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.findings import EXIT_CONCERNS
 from namekeeper.pipeline.java import java_home_for_spark
 from namekeeper.pipeline.package import write_package
 from namekeeper.pipeline.store.manifest import newest_manifest
@@ -65,13 +66,13 @@ def arguments(tmp_path: Path) -> list[str]:
     return ["--journal", str(tmp_path / "j"), "--warehouse", str(tmp_path / "w")]
 
 
-def ran(command: list[str], environment: Mapping[str, str], tmp_path: Path) -> str:
-    """What a process said on stderr; it must end well."""
+def ran(command: list[str], environment: Mapping[str, str], tmp_path: Path, *, code: int = 0) -> str:
+    """What a process said on stderr, which spark-submit puts on stdout; it must end with the code."""
     done = subprocess.run(
         command, env=dict(environment), cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stderr
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stderr + done.stdout
 
 
 def set_aside(warehouse: Path) -> list[tuple[Any, ...]]:
@@ -103,7 +104,9 @@ def test_from_one_zip_under_spark_submit(life, environment, tmp_path: Path, mast
     settings = ["spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"]
     conf = [word for setting in settings for word in ("--conf", setting)]
     command = [SUBMIT, "--master", master, *conf, "--py-files", str(package), str(main), *arguments(tmp_path)]
-    ran(command, {**environment, "SPARK_LOCAL_IP": "127.0.0.1"}, tmp_path)
+    environment = {**environment, "SPARK_LOCAL_IP": "127.0.0.1"}
+    said = ran([*command, "--check"], environment, tmp_path, code=EXIT_CONCERNS)
+    assert "CONCERN  clock set back: 1" in said
     assert written(tmp_path / "w") == told(life, UUID8)
 
 

@@ -9,6 +9,7 @@ import click
 
 from namekeeper.cli.failure import Refused
 from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.failures import failures_of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,9 +80,10 @@ def session_of(
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Show what the pipeline refuses as one line, with the exit code of a refusal."""
+    """Show what the pipeline refuses, or Spark fails at, as one line, with the exit code of a refusal."""
     try:
-        yield
+        with failures_of_spark():
+            yield
     except PipelineError as error:
         raise Refused(str(error)) from error
 

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     request = Request(
         given.journal, given.warehouse, given.report_time_zone,
-        dict(part.split("=", 1) for part in given.take), given.tables,
+        dict(part.split("=", 1) for part in given.take), given.tables, given.check,
     )  # fmt: skip
     steps: list[str] = []
 
@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         "--take", action="append", default=[], metavar="NAMESRV=UUID8", type=_choice,
         help="which journal of a name server is right",
     )  # fmt: skip
+    parser.add_argument("--check", action="store_true", help="check the tables after it")
     parser.add_argument("--watch", type=parse_interval, metavar="60s", help="run again and again")
     parser.add_argument(
         "--remote", default=os.environ.get("SPARK_REMOTE"), help="Spark Connect, sc://host:port"

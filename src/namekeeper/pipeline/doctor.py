@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import JavaError, PipelineError
+from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.segments import list_segments
 from namekeeper.pipeline.java import choose_java, find_javas
@@ -125,8 +126,6 @@ def _warehouse(uri: str) -> Finding:
 def _spark(start: Callable[[], object]) -> Finding:
     begin = time.monotonic()
     try:
-        from namekeeper.pipeline.session import failures_of_spark
-
         with failures_of_spark():
             start()
     except (PipelineError, ImportError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.findings import exit_code_of, lines_of
 from namekeeper.pipeline.run import Outcome, Request, run_once
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def report_of(outcome: Outcome) -> Iterator[str]:
     for namesrv, uuids in outcome.several.items():
         yield f"{namesrv} has had several journals, one after another: {', '.join(uuids)}"
     yield from (conflict.message for conflict in outcome.conflicts)
+    if outcome.findings is not None:
+        yield from lines_of(outcome.findings)
 
 
 def parse_interval(text: str) -> float:
@@ -94,7 +97,7 @@ def _once(request: Request, session: Callable[[], "SparkSession"], progress: "Pr
     outcome = run_once(request, session, progress)
     for line in report_of(outcome):
         say(line)
-    return EXIT_CONFLICT if outcome.conflicts else 0
+    return EXIT_CONFLICT if outcome.conflicts else exit_code_of(outcome.findings or ())
 
 
 def _not_taken(outcome: Outcome) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.files.folder import Folder, open_folder
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.ingest.conflicts import Conflict, last_ts_of, settle
@@ -18,6 +19,7 @@ from namekeeper.pipeline.store.stores import Store, open_or_make_store
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from namekeeper.pipeline.checks import Finding
     from namekeeper.pipeline.ingest.batch import Ingested, Progress
 
 __all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Outcome", "Request", "is_little", "run_once"]
@@ -44,6 +46,8 @@ class Request(NamedTuple):
     """Name server -> digits of the UUID of its right journal, where two overlap."""
     tables: str | None = None
     """Place of the tables, `iceberg:nk.namekeeper`; None: as the warehouse is, files for a new one."""
+    check: bool = False
+    """Whether to check the tables if something was new, as `pipeline check` does."""
 
 
 class Outcome(NamedTuple):
@@ -54,6 +58,8 @@ class Outcome(NamedTuple):
     conflicts: Sequence[Conflict] = ()
     several: Mapping[str, tuple[str, ...]] = {}
     """Name servers that have had more than one journal."""
+    findings: Sequence["Finding"] | None = None
+    """What checks found; None: nothing was checked."""
 
 
 def run_once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress") -> Outcome:
@@ -84,7 +90,8 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
         doubted = {conflict.namesrv for conflict in settled.conflicts}
         segments = [segment for segment in listing.segments if segment.namesrv not in doubted]
         loads = run.load_all(segments, settled.ledger, confirm)
-    return Outcome(listing, loads, settled.conflicts, settled.several)
+        findings = run.findings() if loads and request.check else None
+    return Outcome(listing, loads, settled.conflicts, settled.several, findings)
 
 
 class _Run:
@@ -141,10 +148,17 @@ class _Run:
             self._store.clean_up()
         return loads
 
+    def findings(self) -> Sequence["Finding"]:
+        """What is to be said of the tables as they are now."""
+        from namekeeper.pipeline.checks import check_warehouse
+
+        with failures_of_spark():
+            return check_warehouse(self._session(), self._store.reader(), self._progress)
+
     def _load(self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]) -> "Ingested":
         from namekeeper.pipeline.gold.build import build_gold
         from namekeeper.pipeline.ingest.batch import Batch, ingest
-        from namekeeper.pipeline.session import failures_of_spark, suited_to_little_data
+        from namekeeper.pipeline.session import suited_to_little_data
 
         spark = self._session()
         transaction = self._store.begin()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = [
-    "failures_of_spark",
     "get_session",
     "hush_interrupts",
     "java_options",
@@ -116,8 +115,6 @@ logger.sql.level = off
 """
 _COLLECT_TOGETHER = "-XX:+UseParallelGC"
 """The usual collector takes cores from the tasks, and slows down every write of a reference."""
-_THROWN = re.compile(r": [\w$]+(\.[\w$]+)+")
-"""What Java threw, by its class; lines of a query's plan begin with a colon too."""
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -217,33 +214,6 @@ def suited_to_little_data(session: "SparkSession") -> AbstractContextManager[Non
 def suited_to_views(session: "SparkSession") -> AbstractContextManager[None]:
     """Let a session plan views that build on views fast; afterwards it is as before."""
     return _for_a_while(session, _VIEWS)
-
-
-@contextmanager
-def failures_of_spark() -> Iterator[None]:
-    """Make what Spark raises an error of ours, with its first line.
-
-    Raises:
-        PipelineError: Spark failed.
-    """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError, ConnectionRefusedError) as error:
-        raise PipelineError(
-            f"Spark failed: {_cause_in(str(error))}; nothing half done is kept. `namekeeper pipeline doctor`"
-            " looks for what is missing; if it is memory, give Spark more"
-        ) from error
-
-
-def _cause_in(text: str) -> str:
-    """The line that says most: Java's innermost cause, or the first line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    thrown = [line.removeprefix(": ") for line in lines if _THROWN.match(line)]
-    return [*lines[:1], *thrown[:1], *causes][-1] if lines else "it does not say why"
 
 
 def _signs_of_death() -> tuple[type[Exception], ...]:

@@ -3,7 +3,10 @@
 import pytest
 
 from namekeeper.pipeline import job
+from namekeeper.pipeline.checks import Finding
+from namekeeper.pipeline.checks_rules import Level
 from namekeeper.pipeline.errors import BusyError
+from namekeeper.pipeline.findings import EXIT_CONCERNS
 from namekeeper.pipeline.ingest.conflicts import Conflict
 from namekeeper.pipeline.ingest.segments import Listing
 from namekeeper.pipeline.job import EXIT_CONFLICT, EXIT_INTERRUPTED, parse_interval, report_of, run_job
@@ -42,7 +45,9 @@ class Script:
 
     def job(self, monkeypatch, **options) -> int:
         monkeypatch.setattr(job, "run_once", self.run_once)
-        return run_job(REQUEST, None, None, self.said.append, wait=self.waited.append, **options)
+        return run_job(
+            REQUEST, lambda: "a session", None, self.said.append, wait=self.waited.append, **options
+        )
 
 
 def test_one_run_ends_with_what_it_found(monkeypatch):
@@ -51,6 +56,21 @@ def test_one_run_ends_with_what_it_found(monkeypatch):
     assert Script(conflict).job(monkeypatch) == EXIT_CONFLICT
     with pytest.raises(BusyError):
         Script(BusyError("in use")).job(monkeypatch)
+
+
+LOST = Finding("lost records", Level.CONCERN, "records are missing", 1, [{"namesrv": "ns"}])
+
+
+def test_what_checks_found_is_told_and_is_the_code(monkeypatch):
+    script = Script(NOTHING._replace(findings=[LOST]))
+    assert script.job(monkeypatch) == EXIT_CONCERNS
+    assert script.said[-2:] == ["CONCERN  lost records: 1 (records are missing)", "    namesrv ns"]
+    script = Script(NOTHING._replace(findings=[]))
+    assert (script.job(monkeypatch), script.said[-1]) == (0, "all is well")
+    assert (
+        Script(NOTHING._replace(findings=[LOST], conflicts=[Conflict("ns", ("a", "b"))])).job(monkeypatch)
+        == EXIT_CONFLICT
+    )
 
 
 def test_watching_goes_on_through_errors_until_it_is_interrupted(monkeypatch):

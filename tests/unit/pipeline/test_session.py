@@ -1,4 +1,4 @@
-"""What Spark says when it fails, in a line; sessions themselves are in tests/spark."""
+"""Settings of sessions, and their end; sessions themselves are in tests/spark."""
 
 import os
 import subprocess
@@ -8,40 +8,14 @@ from unittest import mock
 
 import pytest
 from py4j.protocol import Py4JNetworkError
-from pyspark.errors import AnalysisException
 
-from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.session import (
-    failures_of_spark,
     java_options,
     partitions_for,
     stop_session,
     suited_to_little_data,
     suited_to_views,
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("[X] wrong\nmore", "[X] wrong;"),
-        ("An error occurred while calling o1.x.\n: org.E: no\n\tat a.b\nCaused by: java.F: disk full\n\t... 3 more", "java.F: disk full;"),
-        ("An error occurred while calling o1.x.\n: org.E: no\n\tat a.b", "org.E: no;"),
-        ("An error occurred while calling o1.x.\n: org.E: no\n: +- Project [a]\n\tat a.b", "org.E: no;"),
-        ("[X] wrong\n: +- Project [a]", "[X] wrong;"),
-        ("", "it does not say why;"),
-    ],
-)  # fmt: skip
-def test_the_line_that_says_most_is_told(monkeypatch, text, line):
-    monkeypatch.setattr(AnalysisException, "__str__", lambda self: text)
-    with pytest.raises(PipelineError, match="nothing half done is kept") as raised, failures_of_spark():
-        raise AnalysisException("")
-    assert str(raised.value).startswith(f"Spark failed: {line}")
-
-
-def test_a_java_that_died_between_two_calls_is_a_failure_of_spark():
-    with pytest.raises(PipelineError, match="Connection refused; nothing half done"), failures_of_spark():
-        raise ConnectionRefusedError(111, "Connection refused")
 
 
 def test_what_py4j_tells_of_a_call_that_was_interrupted_is_not_printed():
@@ -57,11 +31,6 @@ from namekeeper.pipeline.session import hush_interrupts
 hush_interrupts()
 logging.exception("KeyboardInterrupt while sending command.")
 """
-
-
-def test_other_errors_are_not_touched():
-    with pytest.raises(ZeroDivisionError), failures_of_spark():
-        raise ZeroDivisionError
 
 
 def test_java_has_one_collector_and_the_user_has_the_last_word():

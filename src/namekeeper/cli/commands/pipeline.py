@@ -38,23 +38,27 @@ __all__ = ["doctor", "package", "run"]
     "--take", multiple=True, metavar="NAMESRV=UUID8", callback=pairs,
     help="Which journal of a name server is right, where two claim the same time.",
 )  # fmt: skip
+@click.option(
+    "--check", is_flag=True, help="Check the tables after a run that brought something (see pipeline check)."
+)
 @interval_option
 @session_options
 @click.pass_context
 def run(  # noqa: PLR0913 - one for each option
     context: click.Context, /, journals: tuple[str, ...], warehouse: str, *, tables: str | None,
-    report_time_zone: str | None, take: Mapping[str, str], watch: float | None, memory: str, master: str,
-    remote: str | None, settings: Mapping[str, str],
+    report_time_zone: str | None, take: Mapping[str, str], check: bool, watch: float | None, memory: str,
+    master: str, remote: str | None, settings: Mapping[str, str],
 ) -> None:  # fmt: skip
     """Bring the tables of a warehouse up to date with the journals of all name servers.
 
     What is in already is not read again, whatever its file is called now. Ends with 0 if it is done, 2 if
-    something was refused; what was committed before stays as it is.
+    something was refused; what was committed before stays as it is. With --check also with 1 or 4, as
+    `pipeline check` does; what it is about is committed already.
     """
     from namekeeper.pipeline.job import run_job
     from namekeeper.pipeline.run import Request
 
-    request = Request(journals, warehouse, report_time_zone, take, tables)
+    request = Request(journals, warehouse, report_time_zone, take, tables, check)
     with refusals(), shown_steps() as progress:
         session = session_of(memory, master, remote, settings)
         context.exit(

@@ -1,22 +1,14 @@
 """`namekeeper pipeline check`: what is wrong with a warehouse, and with the journals behind it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
 import click
 
 from namekeeper.cli.spark import refusals, session_of, session_options, shown_steps
+from namekeeper.pipeline.findings import exit_code_of, lines_of
 
-if TYPE_CHECKING:
-    from namekeeper.pipeline.checks import Finding
-
-__all__ = ["EXIT_BROKEN", "EXIT_CONCERNS", "check", "lines_of"]
-
-EXIT_CONCERNS = 1
-"""The tables are right; something about the journals should be known."""
-EXIT_BROKEN = 4
-"""A table breaks a rule that every warehouse keeps."""
+__all__ = ["check"]
 
 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,27 +34,5 @@ def check(  # noqa: PLR0913 - one for each option
     if as_json:
         click.echo(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
     else:
-        click.echo("\n".join(lines_of(findings)) or "all is well")
-    context.exit(_exit_code(findings))
-
-
-def lines_of(findings: Sequence["Finding"]) -> Iterator[str]:
-    """What was found, for people."""
-    from namekeeper.pipeline.report.text import printable
-
-    for finding in findings:
-        yield f"{finding.level.upper()}  {finding.name}: {finding.found} ({finding.meaning})"
-        for example in finding.examples:
-            yield printable(f"    {_row(example)}")
-        if finding.found > len(finding.examples):
-            yield f"    ... and {finding.found - len(finding.examples)} more"
-
-
-def _row(example: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in example.items() if value is not None)
-
-
-def _exit_code(findings: Sequence["Finding"]) -> int:
-    if not findings:
-        return 0
-    return EXIT_BROKEN if any(finding.level == "broken" for finding in findings) else EXIT_CONCERNS
+        click.echo("\n".join(lines_of(findings)))
+    context.exit(exit_code_of(findings))

@@ -1,17 +1,21 @@
 """`namekeeper pipeline check`; Spark's part is answered by the test."""
 
 import json
+from unittest import mock
 
 import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("pyspark")
 
+from py4j.protocol import Py4JNetworkError
+
 from namekeeper.cli.commands import pipeline_check
-from namekeeper.cli.commands.pipeline_check import EXIT_BROKEN, EXIT_CONCERNS, check
+from namekeeper.cli.commands.pipeline_check import check
 from namekeeper.pipeline import answers, checks
 from namekeeper.pipeline.checks import Finding
 from namekeeper.pipeline.checks_rules import Level
+from namekeeper.pipeline.findings import EXIT_BROKEN, EXIT_CONCERNS
 
 LOST = Finding(
     "lost records", Level.CONCERN, "records are missing", 7, [{"namesrv": "ns\x1b[2J", "boot": None}]
@@ -47,3 +51,12 @@ def test_a_broken_rule_ends_with_another_code(found: list[Finding]):
     done = CliRunner().invoke(check, ["--warehouse", "w", "--json"])
     assert done.exit_code == EXIT_BROKEN
     assert [finding["name"] for finding in json.loads(done.stdout)] == ["key of kv_history", "lost records"]
+
+
+def test_a_spark_that_dies_is_told_in_one_line(found: list[Finding], monkeypatch: pytest.MonkeyPatch):
+    died = mock.Mock(side_effect=Py4JNetworkError("Answer from Java side is empty"))
+    monkeypatch.setattr(checks, "check_warehouse", died)
+    done = CliRunner().invoke(check, ["--warehouse", "w"])
+    assert done.exit_code == 2
+    assert "Spark failed: Answer from Java side is empty" in done.stderr
+    assert "Traceback" not in done.stderr
