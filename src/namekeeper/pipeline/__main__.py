@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.job import parse_interval, run_job
 from namekeeper.pipeline.run import Request
 from namekeeper.pipeline.session import get_session, hush_interrupts, stop_session
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hush_interrupts()
     session = cache(lambda: get_session(remote=given.remote))
     try:
-        return run_job(request, session, show, _say, watch=given.watch)
+        with failures_of_spark():
+            return run_job(request, session, show, _say, watch=given.watch)
     except PipelineError as error:
         _say(f"namekeeper pipeline: {error}")
         return _EXIT_REFUSED
