@@ -74,7 +74,7 @@ def open_folder(uri: str) -> Folder:
     """The folder at a URI, or at a plain path of this machine; it need not be there.
 
     Raises:
-        PipelineError: The scheme is not known, or its file system can't be reached.
+        PipelineError: It is empty, the scheme is not known, or its file system can't be reached.
     """
     scheme = urlsplit(uri).scheme if "://" in uri or uri.startswith("file:") else ""
     if scheme in _LOCAL_SCHEMES:
@@ -98,6 +98,7 @@ def glob_escaped(path: str) -> str:
 
 
 def _local_path(uri: str) -> str:
-    if not uri.startswith("file:"):
-        return uri
-    return "/" + unquote(uri.removeprefix("file:")).lstrip("/")
+    path = uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri
+    if not path:
+        raise PipelineError(f"{uri!r} names no folder: is a variable not set? The current folder is `.`")
+    return f"/{unquote(path)}" if uri.startswith("file:") else path

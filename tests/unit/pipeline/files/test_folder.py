@@ -78,6 +78,12 @@ def test_a_path_a_uri_and_an_unknown_scheme(tmp_path):
         open_folder("gopher://x/y")
 
 
+@pytest.mark.parametrize("uri", ["", "file:", "file://", "file:///"])
+def test_what_a_variable_that_is_not_set_leaves_is_no_folder(uri):
+    with pytest.raises(PipelineError, match="names no folder: is a variable not set"):
+        open_folder(uri)
+
+
 def test_an_s3_uri_has_another_name_in_spark():
     folder = open_folder("s3a://bucket/a/b?region=x")
     assert isinstance(folder, ArrowFolder)
