@@ -11,6 +11,7 @@ from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, duration_of, instant_of, zone_of
 from namekeeper.cli.asking import note
+from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError
 
@@ -45,8 +46,9 @@ def zone_option(function: F) -> F:
     )(function)
 
 
-def history_options(function: F) -> F:
-    """Add where the history is, and how it is shown."""
+def history_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add where the history is, which Spark reads tables, and how it is shown."""
+    function = session_options(function)
     function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
     function = zone_option(function)
     function = click.option(
@@ -98,6 +100,7 @@ def take_source(
     journals: Sequence[str],
     warehouse: str | None,
     progress: SourceProgress,
+    session: MakeSession,
     *,
     namesrv: str | None = None,
     back_ms: int = DAY_MS,
@@ -114,7 +117,7 @@ def take_source(
         return JournalSource(journals, namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseSource
 
-    return WarehouseSource(warehouse, namesrv, progress=progress)
+    return WarehouseSource(warehouse, session, namesrv, progress=progress)
 
 
 @contextmanager

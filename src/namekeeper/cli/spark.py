@@ -1,5 +1,7 @@
 """What the commands that use Spark share: its options, the session, what it refuses, how far it is."""
 
+import functools
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,29 +19,53 @@ if TYPE_CHECKING:
     from namekeeper.pipeline.ingest.batch import Progress
 
 __all__ = [
+    "MakeSession",
     "interval_option",
     "pairs",
     "refusals",
-    "session_of",
     "session_options",
     "shown_steps",
 ]
 
+MakeSession = Callable[[], "SparkSession"]
+"""Makes the session that options ask for; it takes seconds, so it is called when there is work."""
+
 
 def session_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Options that say which Spark does the work; `session_of` makes it of them."""
+    """Add options that say which Spark does the work; the command gets a `MakeSession` as `session`."""
+
+    @functools.wraps(command)
+    def with_session(
+        *args: object,
+        memory: str,
+        master: str,
+        remote: str | None,
+        settings: Mapping[str, str],
+        **more: object,
+    ) -> None:
+        def make() -> "SparkSession":
+            from namekeeper.pipeline.session import get_session, hush_interrupts
+
+            hush_interrupts()
+            return get_session(remote=remote, master=master, conf={"spark.driver.memory": memory, **settings})
+
+        command(*args, session=make, **more)
+
     options = (
-        click.option("--memory", default="2g", show_default=True, help="Heap of a Spark started here."),
-        click.option("--master", default="local[*]", show_default=True, help="Its master."),
+        click.option(
+            "--memory", default="2g", show_default=True, metavar="SIZE", callback=_heap,
+            help="Heap of a Spark started here.",
+        ),
+        click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Its master."),
         click.option("--remote", envvar="SPARK_REMOTE", metavar="sc://HOST:PORT", help="Spark Connect."),
         click.option(
             "--conf", "settings", multiple=True, metavar="NAME=VALUE", callback=pairs,
             help="A setting of Spark; may be repeated.",
         ),
     )  # fmt: skip
-    for option in options:
-        command = option(command)
-    return command
+    for option in reversed(options):
+        with_session = option(with_session)
+    return with_session
 
 
 def pairs(_context: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -47,6 +73,13 @@ def pairs(_context: click.Context, _param: click.Parameter, values: tuple[str, .
     if bad := [value for value in values if "=" not in value]:
         raise click.BadParameter(f"{bad[0]!r} is not like NAME=VALUE")
     return dict(value.split("=", 1) for value in values)
+
+
+def _heap(_context: click.Context, _param: click.Parameter, value: str) -> str:
+    """Take what Java takes."""
+    if not re.fullmatch(r"[1-9][0-9]*[kmgt]", value, re.IGNORECASE):
+        raise click.BadParameter(f"{value!r} is no size; they are like 512m or 2g")
+    return value
 
 
 def _seconds(_context: click.Context, _param: click.Parameter, value: str | None) -> float | None:
@@ -62,20 +95,6 @@ def _seconds(_context: click.Context, _param: click.Parameter, value: str | None
 interval_option = click.option(
     "--watch", metavar="60s", callback=_seconds, help="Do it again and again, with this time in between."
 )
-
-
-def session_of(
-    memory: str, master: str, remote: str | None, settings: Mapping[str, str]
-) -> Callable[[], "SparkSession"]:
-    """What makes the session that options ask for, when it is needed."""
-
-    def make() -> "SparkSession":
-        from namekeeper.pipeline.session import get_session, hush_interrupts
-
-        hush_interrupts()
-        return get_session(remote=remote, master=master, conf={"spark.driver.memory": memory, **settings})
-
-    return make
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.source import SourceProgress
-from namekeeper.cli.spark import refusals
+from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.errors import ConfigError
 from namekeeper.journal.coverage import Knowledge
 
@@ -23,6 +23,7 @@ class WarehouseSource:
 
     Args:
         uri: where it is.
+        session: makes the session of Spark, when there is something to ask.
         namesrv: only this name server is wanted.
         progress: told that Spark starts.
 
@@ -33,8 +34,14 @@ class WarehouseSource:
     notes: Sequence[str] = ()
 
     def __init__(
-        self, uri: str, namesrv: str | None = None, *, progress: SourceProgress | None = None
+        self,
+        uri: str,
+        session: MakeSession,
+        namesrv: str | None = None,
+        *,
+        progress: SourceProgress | None = None,
     ) -> None:
+        self._session = session
         self._namesrv = namesrv
         self._progress = progress
         with refusals():
@@ -87,11 +94,9 @@ class WarehouseSource:
 
     @cached_property
     def _spark(self) -> "SparkSession":
-        from namekeeper.pipeline.session import get_session
-
         if self._progress is not None:
             self._progress("starting Spark", 0, 1)
-        return get_session(conf=None)
+        return self._session()
 
     def _check(self, found: Sequence[str]) -> None:
         if not found:

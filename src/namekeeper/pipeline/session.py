@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.java import java_home_for_spark
+from namekeeper.pipeline.remote import check_listening
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,11 +136,13 @@ def get_session(
         conf: Settings for a session that is made here.
 
     Raises:
-        PipelineError: pyspark is not installed, or there is no Java for a local session.
+        PipelineError: pyspark is not installed, there is no Java for a local session, or nothing listens at
+            the server's address.
     """
     session_class = _session_class()
     session = given or session_class.getActiveSession()
     if session is None and remote is not None:
+        check_listening(remote)
         session = session_class.builder.remote(remote).getOrCreate()
     if session is None and "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started this process
         session = session_class.builder.appName(_APP_NAME).getOrCreate()

@@ -12,26 +12,39 @@ from namekeeper.pipeline.errors import BusyError
 @interval_option
 @session_options
 @click.option("--pair", "taken", multiple=True, callback=pairs)
-def attempt(watch, memory, master, remote, settings, taken):
+def attempt(watch, session, taken):
     """Show what was taken."""
-    click.echo(repr((watch, memory, master, remote, settings, taken)))
+    click.echo(repr((watch, session(), taken)))
+
+
+@pytest.fixture(autouse=True)
+def _session_of_what_was_asked_for(monkeypatch):
+    monkeypatch.setattr(
+        "namekeeper.pipeline.session.get_session",
+        lambda *, remote, master, conf: (remote, master, conf),
+    )
 
 
 def test_they_have_defaults():
     done = CliRunner().invoke(attempt, [], env={"SPARK_REMOTE": None})
-    assert done.output == "(None, '2g', 'local[*]', None, {}, {})\n"
+    assert done.output == "(None, (None, 'local[*]', {'spark.driver.memory': '2g'}), {})\n"
 
 
 def test_they_are_taken():
     words = ["--watch", "5m", "--memory", "1g", "--remote", "sc://h:1", "--conf", "a=b=c", "--pair", "x=y"]
     assert (
         CliRunner().invoke(attempt, words).output
-        == "(300.0, '1g', 'local[*]', 'sc://h:1', {'a': 'b=c'}, {'x': 'y'})\n"
+        == "(300.0, ('sc://h:1', 'local[*]', {'spark.driver.memory': '1g', 'a': 'b=c'}), {'x': 'y'})\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"), [(["--watch", "soon"], "60s, 5m or 1h"), (["--conf", "a"], "NAME=VALUE")]
+    ("words", "complaint"),
+    [
+        (["--watch", "soon"], "60s, 5m or 1h"),
+        (["--conf", "a"], "NAME=VALUE"),
+        *((["--memory", size], "512m or 2g") for size in ("", "2", "2gb", "0g", "10q", "-1g")),
+    ],
 )
 def test_what_can_not_be_taken_is_said(words, complaint):
     done = CliRunner().invoke(attempt, words)

@@ -3,12 +3,15 @@
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
-from namekeeper.cli import warehouse as module
+from namekeeper.cli.commands.route_at import route_at
+from namekeeper.cli.commands.why import why
 from namekeeper.cli.failure import Refused
 from namekeeper.cli.warehouse import WarehouseSource
 from namekeeper.errors import ConfigError
 from namekeeper.journal.coverage import Knowledge
+from namekeeper.pipeline.errors import PipelineError
 
 pytest.importorskip("pyspark")
 
@@ -47,10 +50,9 @@ def source(monkeypatch):
     monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
     monkeypatch.setattr(answers, "knowledge", knowledge)
     monkeypatch.setattr(answers, "route_rows", route_rows)
-    monkeypatch.setattr(WarehouseSource, "_spark", None)
 
     def make(namesrv=None):
-        return WarehouseSource("file:/w", namesrv)
+        return WarehouseSource("file:/w", lambda: "a session", namesrv)
 
     return SimpleNamespace(make=make, asked=asked)
 
@@ -75,4 +77,20 @@ def test_a_name_server_that_is_not_there(source):
 
 def test_a_folder_that_is_no_warehouse_is_refused(tmp_path):
     with pytest.raises(Refused):
-        module.WarehouseSource(str(tmp_path))
+        WarehouseSource(str(tmp_path), pytest.fail)
+
+
+@pytest.mark.parametrize("command", [route_at, why])
+def test_the_spark_that_options_ask_for_is_the_one_that_answers(monkeypatch, command):
+    asked = []
+
+    def get_session(*, remote, master, conf):
+        asked.append((remote, master, conf))
+        raise PipelineError("it does not start")
+
+    monkeypatch.setattr("namekeeper.pipeline.answers.open_warehouse", lambda uri: uri)
+    monkeypatch.setattr("namekeeper.pipeline.session.get_session", get_session)
+    words = ["T", "--warehouse", "w", "--memory", "1g", "--master", "local[1]", "--conf", "a=b"]
+    done = CliRunner().invoke(command, words, env={"SPARK_REMOTE": "sc://spark"})
+    assert (done.exit_code, done.stderr.endswith(": it does not start\n")) == (2, True)
+    assert asked == [("sc://spark", "local[1]", {"spark.driver.memory": "1g", "a": "b"})]

@@ -8,10 +8,10 @@ import click
 
 from namekeeper.cli.failure import Refused
 from namekeeper.cli.spark import (
+    MakeSession,
     interval_option,
     pairs,
     refusals,
-    session_of,
     session_options,
     shown_steps,
 )
@@ -46,8 +46,8 @@ __all__ = ["doctor", "package", "run"]
 @click.pass_context
 def run(  # noqa: PLR0913 - one for each option
     context: click.Context, /, journals: tuple[str, ...], warehouse: str, *, tables: str | None,
-    report_time_zone: str | None, take: Mapping[str, str], check: bool, watch: float | None, memory: str,
-    master: str, remote: str | None, settings: Mapping[str, str],
+    report_time_zone: str | None, take: Mapping[str, str], check: bool, watch: float | None,
+    session: MakeSession,
 ) -> None:  # fmt: skip
     """Bring the tables of a warehouse up to date with the journals of all name servers.
 
@@ -60,7 +60,6 @@ def run(  # noqa: PLR0913 - one for each option
 
     request = Request(journals, warehouse, report_time_zone, take, tables, check)
     with refusals(), shown_steps() as progress:
-        session = session_of(memory, master, remote, settings)
         context.exit(
             run_job(request, session, progress, lambda line: click.echo(line, err=True), watch=watch)
         )
@@ -72,14 +71,13 @@ def run(  # noqa: PLR0913 - one for each option
 @click.option("--quick", is_flag=True, help="Do not start Spark.")
 @session_options
 @click.pass_context
-def doctor(  # noqa: PLR0913 - one for each option
-    context: click.Context, /, journals: tuple[str, ...], warehouse: str | None, *, quick: bool, memory: str,
-    master: str, remote: str | None, settings: Mapping[str, str],
+def doctor(
+    context: click.Context, /, journals: tuple[str, ...], warehouse: str | None, *, quick: bool,
+    session: MakeSession,
 ) -> None:  # fmt: skip
     """Say what the pipeline finds on this machine, and what to do. Ends with 2 if something is missing."""
     from namekeeper.pipeline.doctor import examine
 
-    session = session_of(memory, master, remote, settings)
     start = None if quick else lambda: session().range(3).count()
     is_well = True
     for finding in examine(journals, warehouse, start=start, environment=os.environ):

@@ -1,11 +1,10 @@
 """`namekeeper pipeline check`: what is wrong with a warehouse, and with the journals behind it."""
 
 import json
-from collections.abc import Mapping
 
 import click
 
-from namekeeper.cli.spark import refusals, session_of, session_options, shown_steps
+from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
 from namekeeper.pipeline.findings import exit_code_of, lines_of
 
 __all__ = ["check"]
@@ -16,10 +15,7 @@ __all__ = ["check"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @session_options
 @click.pass_context
-def check(  # noqa: PLR0913 - one for each option
-    context: click.Context, /, *, warehouse: str, as_json: bool, memory: str, master: str, remote: str | None,
-    settings: Mapping[str, str],
-) -> None:  # fmt: skip
+def check(context: click.Context, /, *, warehouse: str, as_json: bool, session: MakeSession) -> None:
     """Check that the tables keep their rules, and say what is known to be lost.
 
     Ends with 0 if all is well, 1 if there is something to know (records lost, boots that overlap, lines in
@@ -30,7 +26,7 @@ def check(  # noqa: PLR0913 - one for each option
         from namekeeper.pipeline.checks import check_warehouse
 
         tables = open_warehouse(warehouse)
-        findings = check_warehouse(session_of(memory, master, remote, settings)(), tables, progress)
+        findings = check_warehouse(session(), tables, progress)
     if as_json:
         click.echo(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
     else:

@@ -1,6 +1,6 @@
 """`namekeeper report`: what a warehouse says of availability, flaps, drift, capacity and changes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ import click
 
 from namekeeper.cli.asking import note
 from namekeeper.cli.failure import Refused
-from namekeeper.cli.spark import refusals, session_of, session_options, shown_steps
+from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
 
 if TYPE_CHECKING:
     from namekeeper.pipeline.report.values import Report
@@ -28,6 +28,13 @@ def _day(_context: click.Context, _param: click.Parameter, value: str | None) ->
         raise click.BadParameter(f"{value!r} is no day like 2026-03-01") from None
 
 
+def _place(_context: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
+    """Take a file of a folder that is there; without one the work would be for nothing."""
+    if value is not None and not value.absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no folder {value.parent}: make it, or choose another place")
+    return value
+
+
 @click.command("report", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("section", type=click.Choice([*_NAMES, _ALL]), default=_ALL)
 @click.option("--warehouse", required=True, metavar="URI", help="Tables that `namekeeper pipeline run` made.")
@@ -35,13 +42,16 @@ def _day(_context: click.Context, _param: click.Parameter, value: str | None) ->
     "--format", "form", type=click.Choice(["text", "json", "html"]), default="text", show_default=True,
     help="How it is written; HTML is one file that needs nothing else.",
 )  # fmt: skip
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File; else stdout.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=_place,
+    help="File; else stdout.",
+)  # fmt: skip
 @click.option("--from", "first_day", metavar="DAY", callback=_day, help="First day, as 2026-03-01.")
 @click.option("--to", "last_day", metavar="DAY", callback=_day, help="Last day, included.")
 @session_options
 def report(  # noqa: PLR0913 - one for each option
     section: str, *, warehouse: str, form: str, output: Path | None, first_day: str | None,
-    last_day: str | None, memory: str, master: str, remote: str | None, settings: Mapping[str, str],
+    last_day: str | None, session: MakeSession,
 ) -> None:  # fmt: skip
     """Report on a warehouse: one SECTION, or all of them.
 
@@ -53,7 +63,6 @@ def report(  # noqa: PLR0913 - one for each option
 
         render = _renderer(form)
         tables = open_warehouse(warehouse)
-        session = session_of(memory, master, remote, settings)
         sections: Sequence[str] = _NAMES if section == _ALL else (section,)
         made = collect_report(session(), tables, ReportQuery(sections, first_day, last_day), progress)
         text = render(made)

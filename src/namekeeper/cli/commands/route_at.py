@@ -16,6 +16,7 @@ from namekeeper.cli.history import (
     take_zone,
 )
 from namekeeper.cli.render import render_route_list
+from namekeeper.cli.spark import MakeSession
 from namekeeper.errors import NamekeeperError
 from namekeeper.journal.coverage import Knowledge
 
@@ -31,6 +32,7 @@ __all__ = ["route_at"]
 def route_at(  # noqa: PLR0913 - one for each option
     context: click.Context, /, topic: str, *, at_text: str | None, namesrv: str | None,
     journals: tuple[str, ...], warehouse: str | None, zone_name: str | None, as_json: bool,
+    session: MakeSession,
 ) -> None:  # fmt: skip
     """Show the route of TOPIC as each name server would have answered it.
 
@@ -40,7 +42,7 @@ def route_at(  # noqa: PLR0913 - one for each option
     at = None if at_text is None else take_instant(at_text, zone)
     try:
         with shown_reading() as progress:
-            source = take_source(journals, warehouse, progress, namesrv=namesrv)
+            source = take_source(journals, warehouse, progress, session, namesrv=namesrv)
             routes = source.routes(topic, at)
     except NamekeeperError as error:
         raise failure_of(error) from error

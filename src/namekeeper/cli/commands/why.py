@@ -16,6 +16,7 @@ from namekeeper.cli.history import (
     take_source,
     take_zone,
 )
+from namekeeper.cli.spark import MakeSession
 from namekeeper.errors import NamekeeperError
 
 __all__ = ["why"]
@@ -34,7 +35,7 @@ _NOT_KNOWN = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.UNKNOWN}
 @click.pass_context
 def why(  # noqa: PLR0913 - one for each option
     context: click.Context, /, topic: str, *, at_text: str | None, back: str, journals: tuple[str, ...],
-    warehouse: str | None, zone_name: str | None, as_json: bool,
+    warehouse: str | None, zone_name: str | None, as_json: bool, session: MakeSession,
 ) -> None:  # fmt: skip
     """Say why TOPIC had no route: the cause at each name server, and the evidence for it.
 
@@ -44,7 +45,7 @@ def why(  # noqa: PLR0913 - one for each option
     at = None if at_text is None else take_instant(at_text, zone)
     try:
         with shown_reading() as progress:
-            source = take_source(journals, warehouse, progress, back_ms=take_duration(back))
+            source = take_source(journals, warehouse, progress, session, back_ms=take_duration(back))
             explanations = explain(source.evidence(topic, at), at)
     except NamekeeperError as error:
         raise failure_of(error) from error

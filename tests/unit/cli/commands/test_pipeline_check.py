@@ -10,7 +10,6 @@ pytest.importorskip("pyspark")
 
 from py4j.protocol import Py4JNetworkError
 
-from namekeeper.cli.commands import pipeline_check
 from namekeeper.cli.commands.pipeline_check import check
 from namekeeper.pipeline import answers, checks
 from namekeeper.pipeline.checks import Finding
@@ -27,7 +26,7 @@ BROKEN = Finding("key of kv_history", Level.BROKEN, "rows with the same key", 1,
 def found(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
     findings: list[Finding] = []
     monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
-    monkeypatch.setattr(pipeline_check, "session_of", lambda *_: lambda: "a session")
+    monkeypatch.setattr("namekeeper.pipeline.session.get_session", lambda **_: "a session")
     monkeypatch.setattr(checks, "check_warehouse", lambda spark, tables, progress: findings)
     return findings
 

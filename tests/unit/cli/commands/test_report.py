@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReportQuery]:
         return make_report("UTC", query.sections, report_rows(), (query.first_day, query.last_day))
 
     monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
-    monkeypatch.setattr(module, "session_of", lambda *_: lambda: "a session")
+    monkeypatch.setattr("namekeeper.pipeline.session.get_session", lambda **_: "a session")
     monkeypatch.setattr(report_query, "collect_report", collect)
     return queries
 
@@ -59,7 +59,8 @@ def test_html_into_a_file(asked: list[ReportQuery], tmp_path: Path):
     [
         (["--from", "yesterday"], 2, "is no day like 2026-03-01"),
         (["everything"], 2, "Invalid value"),
-        (["-o", "/proc/none/report.txt"], 2, "can't be written"),
+        (["-o", "/proc/none/report.txt"], 2, "there is no folder /proc/none: make it"),
+        (["-o", "/proc/report.txt"], 2, "can't be written"),
     ],
 )
 def test_what_cannot_be_used_is_refused(asked: list[ReportQuery], words: list[str], code: int, message: str):
