@@ -1,6 +1,7 @@
 """Guards that hold for every test: nothing blocks a loop, nothing fails unseen, no thread is left behind."""
 
 import logging
+import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,11 @@ settings.load_profile("namekeeper")
 
 # asyncio's debug mode reports slow callbacks, which a busy machine has without anybody blocking.
 logging.getLogger("asyncio").setLevel(logging.ERROR)
+
+
+def pytest_configure() -> None:
+    """Let SIGTERM end a run as Ctrl-C does, so that the servers that it started end too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture
