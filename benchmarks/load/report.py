@@ -124,7 +124,8 @@ def _facts(bench: Bench, arguments: Sequence[str]) -> dict[str, Any]:
             "cc": _said("cc", "--version"),
         },
         "servers": {
-            "namekeeper": "python -m namekeeper serve --listen-port PORT --bind-address 127.0.0.1",
+            "namekeeper": "python -m namekeeper serve --bind-address 127.0.0.1, and free ports",
+            "no-journal": "the same with --journal-enable false",
             "java": f"java {' '.join(JAVA_JVM)} org.apache.rocketmq.namesrv.NamesrvStartup -c PROPERTIES",
             "bare-uvloop": "python benchmarks/load/bare_uvloop.py PORT ROUTES",
             "bare-c": "build/bench/bare_responder PORT ROUTES",

@@ -1,15 +1,17 @@
-"""The four servers of the bench: how each is started, and what the kernel says of it while it runs."""
+"""The servers of the bench: how each is started, and what the kernel says of it while it runs."""
 
 import contextlib
-import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.load.errors import RefusedError, ServerError
 from benchmarks.load.fleet import ask
@@ -17,11 +19,12 @@ from benchmarks.load.payload import request
 from tests.support import java, java_artifacts
 from tests.support.processes import free_port
 
-__all__ = ["JAVA_JVM", "JAVA_VERSION", "NAMES", "REAL", "Server", "started", "why_not"]
+__all__ = ["JAVA_JVM", "JAVA_VERSION", "NAMES", "REAL", "JournalStatus", "Server", "started", "why_not"]
 
 JAVA_VERSION = "5.5.0"
 JAVA_JVM = ("-Xmx2g",)
-REAL = ("namekeeper", "java")
+OURS = ("namekeeper", "no-journal")
+REAL = (*OURS, "java")
 """Those that keep tables; the memory of a bare responder says nothing, and it registers nobody."""
 NAMES = (*REAL, "bare-uvloop", "bare-c")
 
@@ -29,15 +32,28 @@ READY_SECONDS = 60
 STOP_SECONDS = 20
 POLL_SECONDS = 0.001
 GET_BROKER_CLUSTER_INFO = request(106, {})
+STATUS_SECONDS = 10
 BARE_UVLOOP = Path(__file__).with_name("bare_uvloop.py")
+
+
+class JournalStatus(NamedTuple):
+    """How a journal does."""
+
+    dropped: int = 0
+    """Records that did not get into a file."""
+    incomplete: bool = False
+    """Records were dropped, and the checkpoint that mends it is not written yet."""
 
 
 class Server:
     """A server that runs: its port, and its process as the kernel sees it."""
 
-    def __init__(self, name: str, port: int, child: subprocess.Popen[bytes], ready_ms: float) -> None:
+    def __init__(
+        self, name: str, port: int, http_port: int, child: subprocess.Popen[bytes], ready_ms: float
+    ) -> None:
         self.name = name
         self.port = port
+        self._http_port = http_port
         self.pid = child.pid
         self.ready_ms = ready_ms
         self._child = child
@@ -56,6 +72,16 @@ class Server:
         """
         return time.clock_gettime((~self.pid << 3) | 2)
 
+    def journal_status(self) -> JournalStatus:
+        """What a name server of ours says of its journal; without one, that nothing is dropped."""
+        if self.name not in OURS:
+            return JournalStatus()
+        url = f"http://127.0.0.1:{self._http_port}/status"
+        with urllib.request.urlopen(url, timeout=STATUS_SECONDS) as answer:
+            told = json.load(answer)
+        dropped = (told["journal"] or {}).get("dropped_records", 0)
+        return JournalStatus(dropped, any("a checkpoint follows" in reason for reason in told["reasons"]))
+
     def memory_mib(self) -> tuple[float, float]:
         """Resident memory now, and the highest it ever was."""
         status = Path(f"/proc/{self.pid}/status").read_text()
@@ -67,19 +93,26 @@ def why_not(name: str) -> str | None:
     """Return why a server can't run here, or None."""
     if name == "java":
         return java_artifacts.available()
-    if name == "namekeeper" and importlib.util.find_spec("namekeeper.__main__") is None:
-        return "namekeeper has no __main__ yet"
     return None
 
 
 @contextlib.contextmanager
-def started(name: str, scratch: Path, responder: Path, routes: Path) -> Iterator[Server]:
-    """Run a server on a free port; entered when it has answered a request, left when it has stopped."""
+def started(name: str, scratch: Path, responder: Path, routes: Path, *options: str) -> Iterator[Server]:
+    """Run a server on a free port; entered when it has answered a request, left when it has stopped.
+
+    Args:
+        name: Which.
+        scratch: Folder for its files.
+        responder: The built bare-c.
+        routes: What the bare responders serve.
+        options: More options for one of ours.
+    """
     home = scratch / f"{name}-{time.monotonic_ns()}"
     home.mkdir()
-    port = free_port()
+    port, http_port = free_port(), free_port()
     commands: dict[str, Callable[[], list[str]]] = {
-        "namekeeper": lambda: _namekeeper(port),
+        "namekeeper": lambda: _namekeeper(port, http_port, *options),
+        "no-journal": lambda: _namekeeper(port, http_port, *options, "--journal-enable", "false"),
         "java": lambda: _java(port, home),
         "bare-uvloop": lambda: [sys.executable, str(BARE_UVLOOP), str(port), str(routes)],
         "bare-c": lambda: [str(responder), str(port), str(routes)],
@@ -94,15 +127,15 @@ def started(name: str, scratch: Path, responder: Path, routes: Path) -> Iterator
         )  # fmt: skip
     try:
         _await_ready(name, port, child, output, began)
-        yield Server(name, port, child, (time.perf_counter() - began) * 1000)
+        yield Server(name, port, http_port, child, (time.perf_counter() - began) * 1000)
     finally:
         _stop(child)
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _namekeeper(port: int) -> list[str]:
-    options = ["--listen-port", str(port), "--bind-address", "127.0.0.1"]
-    return [sys.executable, "-m", "namekeeper", "serve", *options]
+def _namekeeper(port: int, http_port: int, *more: str) -> list[str]:
+    options = ["--listen-port", str(port), "--bind-address", "127.0.0.1", "--http-port", str(http_port)]
+    return [sys.executable, "-m", "namekeeper", "serve", *options, *more]
 
 
 def _java(port: int, home: Path) -> list[str]:

@@ -22,7 +22,7 @@ from benchmarks.load.rows import Scale
 from benchmarks.load.servers import REAL, Server
 from benchmarks.load.steady import BACKGROUND, base_frames, check_routes, failures, warm_up
 
-__all__ = ["run"]
+__all__ = ["DISTINCT", "run", "write_frames"]
 
 SHARED, DISTINCT = "storm-shared", "storm-distinct"
 AFTER_SECONDS = 0.5  # what the server still does once all are answered is in the latency too
@@ -34,7 +34,7 @@ def run(bench: Bench) -> None:
         if not bench.wants(key):
             continue
         frames = bench.scratch / f"{key}.frames"
-        witnesses = _write(frames, key, bench.scale)
+        witnesses = write_frames(frames, key, bench.scale)
         for _ in range(min(bench.scale.rounds, bench.scale.storm_rounds)):
             for name in bench.names:
                 with bench.started(name) as server:
@@ -42,7 +42,7 @@ def run(bench: Bench) -> None:
         frames.unlink()
 
 
-def _write(path: Path, key: str, scale: Scale) -> dict[str, str]:
+def write_frames(path: Path, key: str, scale: Scale) -> dict[str, str]:
     """Write a frame for each broker, in JSON, a broker's default; return broker name -> its last topic."""
     witnesses: dict[str, str] = {}
     with path.open("wb") as file:
@@ -81,6 +81,7 @@ def _sample(bench: Bench, server: Server, frames: Path, witnesses: Mapping[str, 
             load.stop_measuring()
             found = load.result()
         missing = _missing(server, witnesses)
+        dropped = server.journal_status().dropped if server.alive else 0
         brokers.release()
     rss, peak = server.memory_mib() if server.alive else (0.0, 0.0)
     return {
@@ -92,6 +93,7 @@ def _sample(bench: Bench, server: Server, frames: Path, witnesses: Mapping[str, 
         "failures": storm["refused"] + storm["closed"] + storm["unanswered"] + missing + failures(found),
         "closed": storm["closed"],
         "missing": missing,
+        "dropped": dropped,
         "refused_lookups": found["wrong"],
         "cpu_s": meter.cpu_seconds,
         "rss_mib": rss,

@@ -1,0 +1,75 @@
+"""The row of the journal's checkpoint: what look-ups feel of it when the tables are full.
+
+A name server writes one every six hours; here it has to sooner, because its queue has no room for a storm.
+"""
+
+import time
+
+from benchmarks.load.bench import Bench, Meter, Sample
+from benchmarks.load.errors import ServerError
+from benchmarks.load.fleet import registered
+from benchmarks.load.payload import BASE_BROKERS
+from benchmarks.load.servers import Server
+from benchmarks.load.steady import BACKGROUND, base_frames, check_routes, failures, warm_up
+from benchmarks.load.storm import DISTINCT, write_frames
+
+__all__ = ["run"]
+
+KEY = "checkpoint"
+NAME = "namekeeper"
+SMALL_QUEUE = ("--journal-queue-bytes", str(1 << 20))
+CHECKPOINT_SECONDS = 300
+POLL_SECONDS = 0.2
+
+
+def run(bench: Bench) -> None:
+    """Take it, from our name server alone."""
+    if not bench.wants(KEY) or NAME not in bench.names:
+        return
+    frames = bench.scratch / "checkpoint.frames"
+    write_frames(frames, DISTINCT, bench.scale)
+    for _ in range(min(bench.scale.rounds, bench.scale.storm_rounds)):
+        with bench.started(NAME, *SMALL_QUEUE) as server:
+            scale = bench.scale
+            with registered(server.port, BASE_BROKERS, base_frames(scale.topics)):
+                check_routes(server, scale.topics)
+                warm_up(bench, server)
+                brokers = bench.generator.register(server.port, frames, timeout=scale.storm_seconds)
+                brokers.first_line()
+                if sample := _sample(bench, server):
+                    bench.record(KEY, NAME, sample)
+                else:
+                    bench.notes.append("no checkpoint: the journal dropped nothing of so small a storm")
+                brokers.release()
+    frames.unlink()
+
+
+def _sample(bench: Bench, server: Server) -> Sample | None:
+    """From the last answer of the storm until the checkpoint is complete; None if none is due."""
+    began = time.monotonic()
+    with Meter(server) as meter:
+        load = bench.generator.lookups(
+            server.port, seconds=2 * CHECKPOINT_SECONDS, topics=bench.scale.topics, **BACKGROUND
+        )
+        time.sleep(2 * BACKGROUND["warmup"])
+        while server.journal_status().incomplete:
+            if time.monotonic() - began > CHECKPOINT_SECONDS:
+                raise ServerError(f"there was no whole checkpoint within {CHECKPOINT_SECONDS} s")
+            time.sleep(POLL_SECONDS)
+        written = time.monotonic() - began
+        load.stop_measuring()
+        found = load.result()
+    if not (dropped := server.journal_status().dropped):
+        return None
+    _, peak = server.memory_mib()
+    return {
+        "written_s": written,
+        "dropped": dropped,
+        "p99_ms": found["p99_us"] / 1000,
+        "p999_ms": found["p999_us"] / 1000,
+        "max_ms": found["max_us"] / 1000,
+        "failures": failures(found),
+        "cpu_s": meter.cpu_seconds,
+        "peak_mib": peak,
+        "foreign": meter.foreign,
+    }
