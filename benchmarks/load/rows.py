@@ -139,7 +139,7 @@ def _rows() -> Iterator[Row]:
     yield _storm("storm-shared", "{storm_distinct:,} distinct")
     yield _storm("storm-distinct", "all distinct")
     yield Row(
-        "checkpoint", "the journal's checkpoint after all that was dropped: done; look-ups' p99.9 meanwhile",
+        "checkpoint", "the journal's checkpoint of a storm that it had dropped: on the disk; look-ups' p99.9",
         "{written_s:.2f} s\np99.9 {p999_ms:.0f} ms\npeak {peak_mib:.0f} MiB",
         (Bound("p999_ms", 250), Bound("failures", 0)),
     )  # fmt: skip

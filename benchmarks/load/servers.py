@@ -39,10 +39,12 @@ BARE_UVLOOP = Path(__file__).with_name("bare_uvloop.py")
 class JournalStatus(NamedTuple):
     """How a journal does."""
 
-    dropped: int = 0
-    """Records that did not get into a file."""
-    incomplete: bool = False
-    """Records were dropped, and the checkpoint that mends it is not written yet."""
+    dropped_records: int = 0
+    """Those that did not get into a file."""
+    last_seq: int = 0
+    """Number of the newest record."""
+    durable_seq: int = 0
+    """Number of the newest that a crash can't take."""
 
 
 class Server:
@@ -73,14 +75,15 @@ class Server:
         return time.clock_gettime((~self.pid << 3) | 2)
 
     def journal_status(self) -> JournalStatus:
-        """What a name server of ours says of its journal; without one, that nothing is dropped."""
+        """What a name server of ours says of its journal; zeros without one."""
         if self.name not in OURS:
             return JournalStatus()
         url = f"http://127.0.0.1:{self._http_port}/status"
         with urllib.request.urlopen(url, timeout=STATUS_SECONDS) as answer:
-            told = json.load(answer)
-        dropped = (told["journal"] or {}).get("dropped_records", 0)
-        return JournalStatus(dropped, any("a checkpoint follows" in reason for reason in told["reasons"]))
+            told = json.load(answer)["journal"]
+        return (
+            JournalStatus(**{name: told[name] for name in JournalStatus._fields}) if told else JournalStatus()
+        )
 
     def memory_mib(self) -> tuple[float, float]:
         """Resident memory now, and the highest it ever was."""

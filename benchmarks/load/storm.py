@@ -81,7 +81,7 @@ def _sample(bench: Bench, server: Server, frames: Path, witnesses: Mapping[str, 
             load.stop_measuring()
             found = load.result()
         missing = _missing(server, witnesses)
-        dropped = server.journal_status().dropped if server.alive else 0
+        dropped = server.journal_status().dropped_records if server.alive else 0
         brokers.release()
     rss, peak = server.memory_mib() if server.alive else (0.0, 0.0)
     return {

@@ -112,6 +112,22 @@ DISK_MUTANTS = (
         (JOURNAL + "recorder.py",),
     ),
     Mutant(
+        "checkpoint-fills-a-small-queue",
+        "journal/recorder.py",
+        "min(FEED_ROOM_BYTES, self._backlog.limit // 2)\n",
+        "FEED_ROOM_BYTES\n",
+        "a checkpoint is never the reason for a drop",
+        (JOURNAL + "recorder.py",),
+    ),
+    Mutant(
+        "row-without-room-is-dropped",
+        "journal/recorder.py",
+        "self._at(self._clock.now()), checkpoint=begin, must=True)\n",
+        "self._at(self._clock.now()), checkpoint=begin)\n",
+        "a checkpoint has all rows, whatever their size",
+        (JOURNAL + "recorder.py",),
+    ),
+    Mutant(
         "unsynced-forgotten-after-a-failure",
         "journal/output.py",
         "        for batch in self._unsynced:\n            self._put(batch, now)\n",

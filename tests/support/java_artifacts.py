@@ -5,12 +5,24 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-__all__ = ["CACHE", "FIVE", "REPO", "VERSIONS", "available", "classpath", "compiled", "locked", "require"]
+__all__ = [
+    "CACHE",
+    "FIVE",
+    "REPO",
+    "VERSIONS",
+    "available",
+    "classpath",
+    "compiled",
+    "locked",
+    "require",
+    "run",
+    "run_maven",
+]
 
 REPO = Path(__file__).resolve().parents[2]
 CACHE = REPO / "target" / "java"
@@ -62,8 +74,8 @@ def compiled(version: str) -> tuple[str, Path]:
             classes = folder / "classes"
             shutil.rmtree(folder, ignore_errors=True)
             classes.mkdir(parents=True)
-            _run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", str(classes), *map(str, sources)])
-            _run(["jar", "cf", str(jar), "-C", str(classes), "."])
+            run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", str(classes), *map(str, sources)])
+            run(["jar", "cf", str(jar), "-C", str(classes), "."])
     return f"{jar}{os.pathsep}{path}", archive
 
 
@@ -78,13 +90,20 @@ def locked(path: Path) -> Iterator[None]:
 
 def _fetch(version: str, libraries: Path) -> None:
     shutil.rmtree(libraries, ignore_errors=True)
-    _run([
-        "mvn", "-q", "-B", "-f", str(SOURCES / "pom.xml"), f"-Drocketmq.version={version}",
+    run_maven(
+        SOURCES / "pom.xml", f"-Drocketmq.version={version}",
         "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={libraries}",
-    ])  # fmt: skip
+    )  # fmt: skip
 
 
-def _run(command: list[str]) -> None:
+def run_maven(pom: Path, *arguments: str) -> None:
+    """Run Maven, one at a time: its own repository is not made for two processes that fetch the same."""
+    with locked(REPO / "target" / "maven.lock"):
+        run(["mvn", "-q", "-B", "-f", str(pom), *arguments])
+
+
+def run(command: Sequence[str]) -> None:
+    """Run a command, which must end with 0."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -7,12 +7,11 @@ PYTHONPATH runs the package on that Spark.
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.support.java_artifacts import REPO, locked
+from tests.support.java_artifacts import REPO, locked, run, run_maven
 
 __all__ = ["PYSPARK", "environment_of", "jars"]
 
@@ -30,7 +29,7 @@ def environment_of(home: str) -> Mapping[str, str]:
     """
     site = _CACHE / f"pyspark-{PYSPARK}"
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _provide(site, [*command, "--target", str(site), f"pyspark=={PYSPARK}"])
+    _provide(site, lambda: run([*command, "--target", str(site), f"pyspark=={PYSPARK}"]))
     path = [str(site), str(REPO / "src"), str(REPO)]
     return {
         **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
@@ -45,20 +44,16 @@ def jars() -> str:
     """Jars of the formats, as Spark's setting `spark.jars` has them."""
     folder = _CACHE / f"jars-{hashlib.sha256(_POM.read_bytes()).hexdigest()[:8]}"
     goal = ["dependency:copy-dependencies", "-DexcludeTransitive", f"-DoutputDirectory={folder}"]
-    _provide(folder, ["mvn", "-q", "-B", "-f", str(_POM), *goal])
+    _provide(folder, lambda: run_maven(_POM, *goal))
     return ",".join(str(path) for path in sorted(folder.glob("*.jar")))
 
 
-def _provide(folder: Path, command: Sequence[str]) -> None:
-    """Let a command fill a folder, once."""
+def _provide(folder: Path, fill: Callable[[], None]) -> None:
+    """Have a folder filled, once."""
     complete = folder.with_name(f"{folder.name}.complete")
     with locked(folder.with_name(f"{folder.name}.lock")):
         if complete.exists():
             return
         shutil.rmtree(folder, ignore_errors=True)
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(
-                f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-            )
+        fill()
         complete.touch()

@@ -49,7 +49,7 @@ class Backlog:
 
     def __init__(self, limit_bytes: int) -> None:
         self._entries: deque[Entry] = deque()
-        self._limit = limit_bytes
+        self.limit = limit_bytes
         self._added = 0
         self._taken = 0
         self._is_awaited = threading.Event()
@@ -66,11 +66,11 @@ class Backlog:
     @property
     def is_filling(self) -> bool:
         """Whether more than three quarters of the room are taken."""
-        return self.weight > self._limit * 3 // 4
+        return self.weight > self.limit * 3 // 4
 
     def put(self, entry: Entry, *, must: bool = False) -> bool:
         """Queue an entry if there is room, or it must be; says whether it was."""
-        if not must and self.weight + entry.weight > self._limit:
+        if not must and self.weight + entry.weight > self.limit:
             return False
         self._added += entry.weight
         self._entries.append(entry)

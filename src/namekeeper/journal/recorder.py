@@ -25,7 +25,8 @@ from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGo
 __all__ = ["Recorder", "Source"]
 
 FEED_ROOM_BYTES = 4 << 20
-"""Rows of a checkpoint are queued while less than this waits: it is never the reason for a drop."""
+"""Rows of a checkpoint are queued while less than this waits, or a half of a small queue; then they always
+are, whatever their size: a checkpoint is never the reason for a drop, of which there would be no end."""
 ROWS_IN_A_TURN = 2
 """Records of a checkpoint made in one turn of the loop: a millisecond."""
 ROWS_AT_ONCE = 1_000
@@ -195,7 +196,7 @@ class Recorder:
 
     @property
     def _has_room(self) -> bool:
-        return self._backlog.weight < FEED_ROOM_BYTES
+        return self._backlog.weight < min(FEED_ROOM_BYTES, self._backlog.limit // 2)
 
     def _at(self, now: Now) -> Instant:
         """The time of a record; a step of the clock is written down before it."""
@@ -253,12 +254,12 @@ class Recorder:
         for following in records:
             if self.intake.holes != holes:
                 return
-            self.intake.record(record, self._at(self._clock.now()), checkpoint=begin)
+            self.intake.record(record, self._at(self._clock.now()), checkpoint=begin, must=True)
             record = following
             yield
         if self.intake.holes == holes:
             instant = self._at(self._clock.now())
-            self.intake.record(record, instant, checkpoint=begin, mark=Mark.CHECKPOINT_END)
+            self.intake.record(record, instant, checkpoint=begin, mark=Mark.CHECKPOINT_END, must=True)
 
     def _feed_of_lookups(self, records: Iterable[Record]) -> Iterator[None]:
         for record in records:

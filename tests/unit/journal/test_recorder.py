@@ -1,5 +1,6 @@
 """Everything that happens gets its place; what is dropped is healed by a checkpoint when there is room."""
 
+import pytest
 from msgspec import structs
 
 from namekeeper.journal.activity import MINUTE_MS
@@ -9,7 +10,7 @@ from namekeeper.journal.recorder import BUSY_S, FEED_ROOM_BYTES, IDLE_S, RETENTI
 from namekeeper.journal.snapshot import Snapshot, take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route.events import BrokerHeard, Cause, Change
+from namekeeper.route.events import BrokerHeard, Cause, Change, KvChanged
 from namekeeper.route.rows import make_row
 from tests.support.builders import World
 from tests.unit.journal.loop_parts import Rig, kv_change
@@ -202,16 +203,16 @@ def test_rows_of_a_checkpoint_wait_while_there_is_little_room():
 
 
 def test_a_drop_is_healed_by_a_checkpoint_as_soon_as_there_is_room():
-    rig = Rig(queue_bytes=3_500)
+    rig = Rig(queue_bytes=5_500)
     rig.recorder.begin()
     rig.taken()
     for _ in range(10):
         rig.recorder.record(kv_change())
     assert rig.recorder.is_incomplete
-    assert rig.recorder.intake.dropped_changes == 7
+    assert rig.recorder.intake.dropped_changes == 5
     rig.tick(is_writable=False)
     assert rig.recorder.is_incomplete
-    assert [record["seq"] for record in rig.taken()] == [4, 5, 6]
+    assert [record["seq"] for record in rig.taken()] == [4, 5, 6, 7, 8]
     rig.tick()
     assert not rig.recorder.is_incomplete
     run(rig)
@@ -298,3 +299,33 @@ def test_what_the_writer_did_is_written_down():
     rig.recorder.note(SegmentsDeleted(segments=["a"], bytes=7, reason="size"))
     (record,) = rig.taken()
     assert (record["kind"], record["segments"], record["bytes"]) == ("segments_deleted", ["a"], 7)
+
+
+@pytest.mark.parametrize("queue_bytes", [1 << 20, 8 << 20])
+def test_a_checkpoint_is_never_the_reason_for_a_drop_however_small_the_queue(queue_bytes):
+    rig = Rig(queue_bytes)
+    rig.recorder.begin()
+    rig.taken()
+    rig.snapshot = large_snapshot(names=400)
+    rig.recorder.intake.note_hole()
+    written: list[Mark] = []
+    for _ in range(2_000):  # the disk is slower than the loop
+        rig.tick()
+        rig.recorder.record(kv_change())
+        for entry in filter(None, (rig.backlog.take(), rig.backlog.take())):
+            rig.backlog.done(entry.weight)
+            written.append(entry.mark)
+    assert rig.recorder.intake.dropped_changes == 0
+    assert [mark for mark in written if mark is not Mark.NONE] == [Mark.CHECKPOINT_BEGIN, Mark.CHECKPOINT_END]
+
+
+def test_a_row_larger_than_the_queue_is_in_the_checkpoint_all_the_same():
+    rig = Rig(queue_bytes=1 << 20)
+    rig.recorder.begin()
+    rig.taken()
+    rig.snapshot = Snapshot({}, (KvChanged("ns", "k", "x" * (2 << 20)),), ())
+    rig.recorder.intake.note_hole()
+    rig.tick()
+    kinds = rig.kinds()
+    rig.tick()
+    assert kinds + rig.kinds() == ["checkpoint_begin", "kv", "checkpoint_end"]
