@@ -68,18 +68,22 @@ class Housekeeping:
             lag_ms = self._clock.now().mono_ms - due_ms
             is_left_out = lag_ms > interval_ms and not is_left_out
             if not is_left_out:
-                self._expire_safely()
+                await self._expire_safely()
 
-    def _expire_safely(self) -> None:
+    async def _expire_safely(self) -> None:
         try:
-            self.expire()
+            await self.expire()
         except Exception:
             log.exception("the search for expired brokers failed")
 
-    def expire(self) -> None:
-        """Submit the end of every registration that is overdue now; it is judged again when it is made."""
+    async def expire(self) -> None:
+        """Submit the end of every registration that is overdue now; it is judged again when it is made.
+
+        Others have a turn after each: look-ups go on while hundreds of brokers go with all their topics.
+        """
         for end in overdue(self._state.tables, self._clock.now()):
             self._requests.submit(end, self._expired)
+            await asyncio.sleep(0)
 
     def _expired(self, channel: Channel | None) -> None:
         if channel is not None:

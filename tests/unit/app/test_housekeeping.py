@@ -18,6 +18,9 @@ BROKER = {
 }  # fmt: skip
 
 
+ONE_TURN = asyncio.sleep
+
+
 class Timers:
     """Stands for asyncio.sleep on a clock that moves when told."""
 
@@ -26,6 +29,9 @@ class Timers:
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     async def sleep(self, seconds: float) -> None:
+        if seconds == 0:
+            await ONE_TURN(0)
+            return
         wake = asyncio.get_running_loop().create_future()
         self._waiting.append((self._clock.now().mono_ms + round(seconds * 1000), wake))
         await wake
@@ -173,12 +179,24 @@ async def test_expiry_is_judged_again_when_it_is_carried_out(house):
     await house.timers.pass_time(121)
     request = registration(20_000, broker_id=1, addr="10.0.0.2:10911")  # the same name: its lane is taken
     other.deliver(encode_command(request))
-    house.housekeeping.expire()
+    await house.housekeeping.expire()
     assert house.parts.requests.waiting == 2
     connection.deliver(frame(904, oneway=True, **BROKER))
     house.parts.run_turns()
     assert house.live == {"10.0.0.1:10911", "10.0.0.2:10911"}
     assert not house.closed
+
+
+async def test_others_have_a_turn_after_each_broker_that_expires(house):
+    for number in range(1, 4):
+        house.register(number, name=f"broker-{number}", addr=f"10.0.0.{number}:10911")
+    house.parts.clock.advance(121)
+    scan = asyncio.create_task(house.housekeeping.expire())
+    left = []
+    while not scan.done():
+        await ONE_TURN(0)
+        left.append(len(house.live))
+    assert left[:3] == [2, 1, 0]
 
 
 async def test_a_connection_is_closed_with_the_last_broker_over_it(house):

@@ -81,7 +81,7 @@ async def test_an_expired_broker_loses_its_connection(tmp_path):
         assert (await broker.answer()).code == 0
         clock.advance(121)
         assert (await other(106)).code == 0
-        server.housekeeping.expire()
+        await server.housekeeping.expire()
         assert await broker.is_closed_by_server()
         assert not brokers(server)
         assert (await other(106)).code == 0

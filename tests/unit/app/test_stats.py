@@ -74,7 +74,7 @@ async def test_every_number_moves_when_something_happens(tmp_path):
             asked = {key: count for key, count in stats.requests.items() if count}
             assert asked == {(103, 0): 2, (322, 0): 1, (105, 0): 1, (105, 17): 1, (-1, 3): 1, (100, 0): 1}
             clock.advance(121)
-            server.housekeeping.expire()
+            await server.housekeeping.expire()
             assert await broker.is_closed_by_server()
             assert await other.is_closed_by_server()
             stats = server.operators.stats()
