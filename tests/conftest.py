@@ -31,7 +31,7 @@ def pytest_configure() -> None:
 def anyio_backend() -> tuple[str, dict[str, Any]]:
     """asyncio with its debug mode; anyio's runner fails a test whose loop saw an unhandled error.
 
-    Tests that must hold on uvloop too are marked with `tests.support.loops.both_loops`.
+    Tests that must hold on uvloop too are marked with `tests.support.system.loops.both_loops`.
     """
     return ("asyncio", {"debug": True})
 

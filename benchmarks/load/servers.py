@@ -16,8 +16,9 @@ from typing import NamedTuple
 from benchmarks.load.errors import RefusedError, ServerError
 from benchmarks.load.fleet import ask
 from benchmarks.load.payload import request
-from tests.support import java, java_artifacts
-from tests.support.processes import free_port
+from tests.support.java import artifacts
+from tests.support.java import servers as java_servers
+from tests.support.system.processes import free_port
 
 __all__ = ["JAVA_JVM", "JAVA_VERSION", "NAMES", "REAL", "JournalStatus", "Server", "started", "why_not"]
 
@@ -95,7 +96,7 @@ class Server:
 def why_not(name: str) -> str | None:
     """Return why a server can't run here, or None."""
     if name == "java":
-        return java_artifacts.available()
+        return artifacts.available()
     return None
 
 
@@ -142,11 +143,11 @@ def _namekeeper(port: int, http_port: int, *more: str) -> list[str]:
 
 
 def _java(port: int, home: Path) -> list[str]:
-    java.prepare_home(home, JAVA_VERSION)
-    properties = java.write_properties(
+    java_servers.prepare_home(home, JAVA_VERSION)
+    properties = java_servers.write_properties(
         home / "namesrv.properties", {"listenPort": port, "bindAddress": "127.0.0.1"}
     )
-    return java.java_command(
+    return java_servers.java_command(
         JAVA_VERSION, home, "namesrv.NamesrvStartup", "-c", str(properties), jvm=JAVA_JVM
     )
 

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.java_model_values import Request
+from tests.support.java_model.values import Request
 
 __all__ = ["FORMS", "Broker", "TopicConfig", "registration", "route_body"]
 

@@ -1,7 +1,7 @@
 """Where namekeeper deliberately differs from Java: one entry each, with a sequence that shows it.
 
 docs/compatibility.md is made from this list; a difference that is not here fails the run. The names are
-those of the switches in tests/support/java_model_tables.py.
+those of the switches in tests/support/java_model/tables.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.differential.steps import Ask, Close, Step, World
-from tests.support.java_model_values import Answer, Request
+from tests.support.java_model.values import Answer, Request
 
 __all__ = ["ANSWERS_ONLY", "DIFFERENCES", "NORMALISERS", "Difference", "explains", "normaliser_of"]
 

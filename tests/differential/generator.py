@@ -8,8 +8,8 @@ from tests.differential.bodies import registration, route_body
 from tests.differential.malformed import malformed
 from tests.differential.registering import Registering
 from tests.differential.steps import KV_NAMESPACES, Ask, Close, Expire, Step, World
-from tests.support.java_model import SWITCHES
-from tests.support.java_model_values import Request
+from tests.support.java_model.server import SWITCHES
+from tests.support.java_model.values import Request
 
 __all__ = ["Generator", "generate"]
 

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from tests.differential.bodies import Broker, registration
 from tests.differential.steps import Ask, Close, Expire, Step, World
-from tests.support.java_model import SWITCHES, JavaModel
-from tests.support.java_model_tables import Rules
-from tests.support.java_model_values import Request
+from tests.support.java_model.server import SWITCHES, JavaModel
+from tests.support.java_model.tables import Rules
+from tests.support.java_model.values import Request
 
 __all__ = ["Maker", "expire", "take"]
 

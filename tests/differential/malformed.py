@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.differential.bodies import Broker, registration
 from tests.differential.steps import World
-from tests.support.java_model_values import Request
+from tests.support.java_model.values import Request
 
 __all__ = ["malformed"]
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from tests.differential.maker import expire
 from tests.differential.steps import CONTROL, SHARED, Ask, Expire, Step, World, questions
 from tests.differential.wire import Connection
-from tests.support.java_model import JavaModel
-from tests.support.java_model_tables import Rules
-from tests.support.java_model_values import Answer, Request
+from tests.support.java_model.server import JavaModel
+from tests.support.java_model.tables import Rules
+from tests.support.java_model.values import Answer, Request
 
 __all__ = ["DifferenceError", "Peer"]
 

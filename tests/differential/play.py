@@ -8,8 +8,8 @@ from itertools import pairwise
 from tests.differential.differences import ANSWERS_ONLY, explains, normaliser_of
 from tests.differential.peers import DifferenceError, Peer
 from tests.differential.steps import Ask, Expire, Step, World
-from tests.support.java_model_tables import JavaTables, Rules
-from tests.support.java_model_values import Answer, Request
+from tests.support.java_model.tables import JavaTables, Rules
+from tests.support.java_model.values import Answer, Request
 
 __all__ = ["OBSERVE_EVERY", "Tally", "play"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.differential.peers import Peer
-from tests.support.java import JavaNameServer
-from tests.support.java_model_tables import Rules
-from tests.support.processes import Process
+from tests.support.java.servers import JavaNameServer
+from tests.support.java_model.tables import Rules
+from tests.support.system.processes import Process
 
 __all__ = ["JAVA_PROPERTIES", "OURS", "start"]
 

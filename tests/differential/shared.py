@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.differential.bodies import Broker
 from tests.differential.generator import Generator
 from tests.differential.steps import Close, Step, World
-from tests.support.java_model_values import Request
+from tests.support.java_model.values import Request
 
 __all__ = ["SharedGenerator", "generate_shared"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.support.java_model_values import Request
+from tests.support.java_model.values import Request
 
 __all__ = ["CONTROL", "SHARED", "Ask", "Close", "Expire", "Step", "World", "questions"]
 

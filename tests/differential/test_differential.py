@@ -8,8 +8,8 @@ from tests.differential.runner import Plan, pair, run, show_differences
 from tests.differential.servers import JAVA_PROPERTIES, OURS
 from tests.differential.shared import generate_shared
 from tests.differential.steps import SHARED
-from tests.support.ask import ask
-from tests.support.java import require
+from tests.support.java.servers import require
+from tests.support.wire.ask import ask
 
 
 def test_the_page_is_made_from_the_list_of_differences():

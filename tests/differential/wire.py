@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.support.java_model_values import Answer, Request, from_json
+from tests.support.java_model.values import Answer, Request, from_json
 
 __all__ = ["Connection", "as_value"]
 

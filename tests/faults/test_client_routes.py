@@ -24,9 +24,9 @@ from namekeeper.errors import (
 )
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import RemotingCommand, Response
-from tests.support.fake_time import FakeTime
-from tests.support.proxy import BreakableProxy
-from tests.support.waiting import TIME_UNIT, eventually
+from tests.support.system.fake_time import FakeTime
+from tests.support.system.waiting import TIME_UNIT, eventually
+from tests.support.wire.proxy import BreakableProxy
 from tests.unit.client.world import route, route_body
 
 LOCAL = "127.0.0.1"

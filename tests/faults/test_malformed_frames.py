@@ -11,9 +11,9 @@ from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
-from tests.support.loops import both_loops
-from tests.support.peer import connect
-from tests.support.waiting import eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import connect
 
 GOOD = encode_command(request(105, {"topic": "T"}, opaque=1))
 

@@ -11,10 +11,10 @@ from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
-from tests.support.loops import both_loops
-from tests.support.peer import Peer, connect
-from tests.support.proxy import BreakableProxy
-from tests.support.waiting import TIME_UNIT, eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import TIME_UNIT, eventually
+from tests.support.wire.peer import Peer, connect
+from tests.support.wire.proxy import BreakableProxy
 from tests.unit.remoting.joined import echo
 
 LOCAL = "127.0.0.1"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.java import QUICK_JVM, java_command, scratch_home
-from tests.support.java_artifacts import compiled
-from tests.support.processes import ProcessError, tail
+from tests.support.java.artifacts import compiled
+from tests.support.java.servers import QUICK_JVM, java_command, scratch_home
+from tests.support.system.processes import ProcessError, tail
 
 __all__ = ["JavaClient", "numbers"]
 

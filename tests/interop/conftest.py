@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.interop.servers import NameServer, name_server_under_test
-from tests.support.java import JavaBroker
-from tests.support.java_artifacts import VERSIONS, require
-from tests.support.processes import LIVE
+from tests.support.java.artifacts import VERSIONS, require
+from tests.support.java.servers import JavaBroker
+from tests.support.system.processes import LIVE
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,8 +6,8 @@ import time
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
 from tests.interop.servers import Namekeeper
-from tests.support.java import JavaBroker, available
-from tests.support.java_artifacts import compiled
+from tests.support.java.artifacts import compiled
+from tests.support.java.servers import JavaBroker, available
 
 VERSION = "5.5.0"
 TOPIC = "greetings"

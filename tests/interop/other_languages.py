@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.java_artifacts import REPO, locked
-from tests.support.processes import ProcessError, scratch_folder
+from tests.support.java.artifacts import REPO, locked
+from tests.support.system.processes import ProcessError, scratch_folder
 
 __all__ = ["CLIENTS", "Client"]
 

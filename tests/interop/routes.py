@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tests.support.ask import ask
-from tests.support.java import JavaBroker
+from tests.support.java.servers import JavaBroker
+from tests.support.wire.ask import ask
 
 __all__ = ["Route", "assert_routes_match", "route", "topics"]
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from tests.support.ask import ask
-from tests.support.java import JavaNameServer, write_properties
-from tests.support.processes import Process, eventually, scratch_folder
+from tests.support.java.servers import JavaNameServer, write_properties
+from tests.support.system.processes import Process, eventually, scratch_folder
+from tests.support.wire.ask import ask
 
 __all__ = ["JAVA_UNDER_TEST", "NameServer", "Namekeeper", "name_server_under_test"]
 

@@ -8,9 +8,9 @@ import pytest
 from tests.interop.clients import JavaClient, numbers
 from tests.interop.routes import route
 from tests.interop.servers import NameServer, name_server_under_test
-from tests.support.ask import ask
-from tests.support.java import FIVE, VERSIONS, JavaBroker
-from tests.support.processes import eventually
+from tests.support.java.servers import FIVE, VERSIONS, JavaBroker
+from tests.support.system.processes import eventually
+from tests.support.wire.ask import ask
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -10,8 +10,8 @@ from namekeeper.client.message_queue import MessageQueue
 from namekeeper.client.route_events import RouteVanished
 from namekeeper.errors import NoNameServerError, NoRouteError
 from tests.interop.servers import Namekeeper
-from tests.support.java import JavaBroker, JavaNameServer, mqadmin
-from tests.support.processes import eventually
+from tests.support.java.servers import JavaBroker, JavaNameServer, mqadmin
+from tests.support.system.processes import eventually
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.interop.client_answers import REFUSED, ours
 from tests.interop.client_cases import FIVE_ONLY, OPERATIONS, Case, cases
-from tests.support.java import FIVE, VERSIONS, java_command, scratch_home
-from tests.support.java_artifacts import compiled
+from tests.support.java.artifacts import compiled
+from tests.support.java.servers import FIVE, VERSIONS, java_command, scratch_home
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(240)]
 

@@ -5,9 +5,9 @@ import pytest
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
 from tests.interop.servers import NameServer
-from tests.support.ask import ask
-from tests.support.java import JavaBroker, mqadmin
-from tests.support.processes import eventually
+from tests.support.java.servers import JavaBroker, mqadmin
+from tests.support.system.processes import eventually
+from tests.support.wire.ask import ask
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

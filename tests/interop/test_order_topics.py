@@ -7,8 +7,8 @@ import pytest
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
 from tests.interop.servers import NameServer
-from tests.support.java import JavaBroker
-from tests.support.processes import eventually
+from tests.support.java.servers import JavaBroker
+from tests.support.system.processes import eventually
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.interop.clients import JavaClient
 from tests.interop.other_languages import CLIENTS, Client
 from tests.interop.servers import NameServer
-from tests.support.java import JavaBroker
+from tests.support.java.servers import JavaBroker
 
 # Building the Go client for the first time takes a minute or two.
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]

@@ -15,9 +15,9 @@ from namekeeper.wire.codes import version_ordinal
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
 from tests.interop.servers import Namekeeper
-from tests.support.ask import ask
-from tests.support.java import JavaBroker, JavaNameServer, mqadmin, prepare_home
-from tests.support.processes import eventually, free_port
+from tests.support.java.servers import JavaBroker, JavaNameServer, mqadmin, prepare_home
+from tests.support.system.processes import eventually, free_port
+from tests.support.wire.ask import ask
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

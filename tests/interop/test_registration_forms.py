@@ -5,8 +5,8 @@ import pytest
 from tests.interop.clients import JavaClient, numbers
 from tests.interop.routes import assert_routes_match, route, topics
 from tests.interop.servers import JAVA_UNDER_TEST, NameServer
-from tests.support.java import FIVE, VERSIONS, JavaBroker
-from tests.support.processes import eventually
+from tests.support.java.servers import FIVE, VERSIONS, JavaBroker
+from tests.support.system.processes import eventually
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -5,7 +5,7 @@ import pytest
 from tests.interop.clients import JavaClient, numbers
 from tests.interop.routes import route
 from tests.interop.servers import NameServer
-from tests.support.java import FIVE, JavaBroker
+from tests.support.java.servers import FIVE, JavaBroker
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives import serialization
 from tests.interop.clients import JavaClient, numbers
 from tests.interop.routes import assert_routes_match
 from tests.interop.servers import NameServer, name_server_under_test
-from tests.support.ask import ask
-from tests.support.java import VERSIONS, JavaBroker
-from tests.support.processes import eventually
+from tests.support.java.servers import VERSIONS, JavaBroker
+from tests.support.system.processes import eventually
+from tests.support.wire.ask import ask
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -20,12 +20,12 @@ from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
 from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
-from tests.support.duck import Duck
-from tests.support.journal_histories import histories
-from tests.support.journal_pieces import arrivals
-from tests.support.law import Law, records_of
-from tests.support.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
-from tests.support.topic_views import DRIFTS, drifts_of
+from tests.support.history.histories import histories
+from tests.support.history.pieces import arrivals
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import Law, records_of
+from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
+from tests.support.pipeline.topic_views import DRIFTS, drifts_of
 
 __all__ = ["caught_by", "main", "seeded"]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.ask import Answer, ask
-from tests.support.processes import eventually
-from tests.support.waiting import TIME_UNIT
+from tests.support.system.processes import eventually
+from tests.support.system.waiting import TIME_UNIT
+from tests.support.wire.ask import Answer, ask
 
 __all__ = ["BIN", "BOOT", "NameServerProcess", "environment", "holding"]
 

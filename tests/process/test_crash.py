@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from tests.process.running import NameServerProcess
-from tests.support.ask import ask
-from tests.support.processes import eventually
-from tests.support.waiting import TIME_UNIT
+from tests.support.system.processes import eventually
+from tests.support.system.waiting import TIME_UNIT
+from tests.support.wire.ask import ask
 
 ROUNDS = 20
 SIZE = 64 * 1024

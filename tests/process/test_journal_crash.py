@@ -11,9 +11,9 @@ import pytest
 
 from namekeeper.journal.verify import verify
 from tests.process.running import NameServerProcess
-from tests.support.ask import ask
-from tests.support.processes import eventually, free_port
-from tests.support.waiting import TIME_UNIT
+from tests.support.system.processes import eventually, free_port
+from tests.support.system.waiting import TIME_UNIT
+from tests.support.wire.ask import ask
 from tests.unit.app.parts import registration
 from tests.unit.journal.disk_parts import records_in
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.running import BIN, BOOT, NameServerProcess
-from tests.support.ask import ask
+from tests.support.wire.ask import ask
 
 HAS_IPV6 = socket.has_ipv6
 

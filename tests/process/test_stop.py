@@ -9,8 +9,8 @@ import pytest
 
 from namekeeper.wire.codec import encode_command
 from tests.process.running import BIN, NameServerProcess, environment, holding, seconds_of
-from tests.support.ask import ask
-from tests.support.processes import eventually
+from tests.support.system.processes import eventually
+from tests.support.wire.ask import ask
 from tests.unit.app.parts import frame, registration
 
 QUICKLY = 5.0

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.process.running import BIN, NameServerProcess, environment
-from tests.support.processes import Process, eventually
+from tests.support.system.processes import Process, eventually
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 

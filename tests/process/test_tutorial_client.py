@@ -15,8 +15,8 @@ from namekeeper.model.topic import TopicConfig
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.loop_thread import loop_thread
 from tests.process.running import NameServerProcess, environment
-from tests.support.builders import header
-from tests.support.processes import Process
+from tests.support.server.builders import header
+from tests.support.system.processes import Process
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial-client.md"
 

@@ -16,8 +16,8 @@ from namekeeper.fleet.plan import FleetPlan, FleetSettings, Heal, Partition
 from namekeeper.model.route import ClusterInfo
 from namekeeper.wire.codes import RequestCode
 from tests.process.running import BIN, NameServerProcess, environment
-from tests.support.processes import eventually
-from tests.support.waiting import TIME_UNIT
+from tests.support.system.processes import eventually
+from tests.support.system.waiting import TIME_UNIT
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial-history.md"
 TEXT = TUTORIAL.read_text()

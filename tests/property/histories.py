@@ -5,7 +5,7 @@ from random import Random
 
 from tests.differential.bodies import FORMS, Broker, TopicConfig, registration, route_body
 from tests.property.journalled import JournalledServer
-from tests.support.java_model_values import Request
+from tests.support.java_model.values import Request
 
 __all__ = ["CLUSTERS", "NAMES", "TOPICS", "random_history"]
 

@@ -8,8 +8,8 @@ from namekeeper.journal.decode import RecordReader
 from namekeeper.journal.history import AnyRecord
 from namekeeper.journal.lines import split_lines
 from tests.property.journalled import JournalledServer, Place, Written, shown, unknown, whole_checkpoints
-from tests.support.gold_state import frozen
-from tests.support.history_oracle import State
+from tests.support.history.oracle import State
+from tests.support.pipeline.gold_state import frozen
 
 __all__ = ["Known", "held", "read"]
 

@@ -6,8 +6,8 @@ from typing import Any
 from namekeeper.messages.bodies import encode_mapping, encode_topic_route
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.tables import RouteTables
-from tests.support.java_model_tables import JavaTables
-from tests.support.java_model_values import from_json
+from tests.support.java_model.tables import JavaTables
+from tests.support.java_model.values import from_json
 
 __all__ = [
     "check_cached_routes", "check_clusters", "check_index", "check_live_indexes", "check_members", "contents",

@@ -13,7 +13,7 @@ from namekeeper.journal.replay import state_at
 from namekeeper.route import registration, removal
 from tests.property.histories import random_history
 from tests.property.known import Known, held, read
-from tests.support.gold_state import GoldState
+from tests.support.pipeline.gold_state import GoldState
 
 __all__ = ["LiveLaw", "small_pieces"]
 

@@ -18,7 +18,7 @@ from namekeeper.route.events import Cause, Change, Event, KvChanged
 from namekeeper.route.removal import EndOfRegistration, overdue
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand, Response
 from tests.differential.wire import as_value
-from tests.support.java_model_values import Answer, Request
+from tests.support.java_model.values import Answer, Request
 
 __all__ = ["LocalServer"]
 

@@ -16,9 +16,9 @@ from namekeeper.route.tables import RouteTables
 from tests.differential.bodies import FORMS, Broker, TopicConfig, registration, route_body
 from tests.property import laws
 from tests.property.local_server import LocalServer
-from tests.support.java_model import JavaModel
-from tests.support.java_model_tables import Rules
-from tests.support.java_model_values import Answer, Request
+from tests.support.java_model.server import JavaModel
+from tests.support.java_model.tables import Rules
+from tests.support.java_model.values import Answer, Request
 
 CLUSTERS, NAMES, ADDRS = ("c0", "c1"), ("b0", "b1"), ("a0:1", "a1:1", "a2:1")
 TOPICS = ("T0", "T1", "T2", "rmq_sys_SYNC_BROKER_MEMBER_x")

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.answers import open_warehouse, table
 from namekeeper.pipeline.run import Request, run_once
-from tests.support.journal_histories import histories
-from tests.support.journal_pieces import pieces
-from tests.support.law import Law
-from tests.support.segments import write_segment
+from tests.support.history.histories import histories
+from tests.support.history.pieces import pieces
+from tests.support.journal.segments import write_segment
+from tests.support.pipeline.law import Law
 
 __all__ = ["SEED", "WORLDS", "Lawful"]
 

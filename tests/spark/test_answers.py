@@ -9,7 +9,7 @@ from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
 from namekeeper.pipeline import answers, answers_daily
 from namekeeper.pipeline.errors import WarehouseError
 from tests.spark.lawful import SEED, Lawful
-from tests.support.history_oracle import Story
+from tests.support.history.oracle import Story
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 

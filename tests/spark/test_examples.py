@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.run import Request, run_once
-from tests.support.segments import write_segment
+from tests.support.journal.segments import write_segment
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 

@@ -15,11 +15,11 @@ from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.run import Request, run_once
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.lawful import Lawful
-from tests.support.duck import Duck
-from tests.support.journal_histories import histories
-from tests.support.journal_pieces import pieces
-from tests.support.law import records_of
-from tests.support.segments import write_segment
+from tests.support.history.histories import histories
+from tests.support.history.pieces import pieces
+from tests.support.journal.segments import write_segment
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import records_of
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from namekeeper.pipeline.java import java_home_for_spark
-from tests.support.java_artifacts import require
-from tests.support.journal_histories import histories
-from tests.support.journal_pieces import pieces
-from tests.support.segments import write_segment
-from tests.support.table_formats import PYSPARK, environment_of, jars
+from tests.support.history.histories import histories
+from tests.support.history.pieces import pieces
+from tests.support.java.artifacts import require
+from tests.support.journal.segments import write_segment
+from tests.support.pipeline.table_formats import PYSPARK, environment_of, jars
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_800)]
 

@@ -17,7 +17,7 @@ from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.facts_oracle import told, written
 from tests.spark.running import leave_gold_out, rows, run
-from tests.support.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
+from tests.support.journal.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 

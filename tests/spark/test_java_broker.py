@@ -17,9 +17,9 @@ from namekeeper.pipeline.run import Request, run_once
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
 from tests.interop.servers import Namekeeper
-from tests.support.java import JavaBroker
-from tests.support.java_artifacts import require
-from tests.support.processes import eventually, scratch_folder
+from tests.support.java.artifacts import require
+from tests.support.java.servers import JavaBroker
+from tests.support.system.processes import eventually, scratch_folder
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_200)]
 

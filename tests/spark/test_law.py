@@ -7,8 +7,8 @@ import pytest
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
 from tests.spark.lawful import SEED, Lawful
-from tests.support.duck import Duck
-from tests.support.law import records_of
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import records_of
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 

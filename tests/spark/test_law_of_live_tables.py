@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from namekeeper.pipeline.answers import open_warehouse, table
 from namekeeper.pipeline.run import Request, run_once
 from tests.property.live_law import LiveLaw
-from tests.support.segments import write_segment
+from tests.support.journal.segments import write_segment
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 

@@ -23,7 +23,7 @@ from namekeeper.pipeline.package import write_package
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.facts_oracle import told, written
 from tests.spark.running import few_kinds
-from tests.support.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
+from tests.support.journal.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 

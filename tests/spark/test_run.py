@@ -16,7 +16,7 @@ from namekeeper.pipeline.store.parquet_store import SMALL_FILES, ParquetStore, P
 from namekeeper.pipeline.table import Table, columns
 from tests.spark.facts_oracle import told, written
 from tests.spark.running import few_kinds, leave_gold_out, rows, run
-from tests.support.segments import UUID8, write_segment
+from tests.support.journal.segments import UUID8, write_segment
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 

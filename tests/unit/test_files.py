@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from namekeeper.files import Os, atomic_replace, read_if_exists
-from tests.support.model_os import Crash, ModelOs
+from tests.support.system.model_os import Crash, ModelOs
 
 OLD, NEW = b"old " * 5, b"new content " * 5
 PATH, FOLDER = "/srv/data/kv.json", "/srv/data"

@@ -6,8 +6,8 @@ import pytest
 
 from namekeeper.errors import ConfigError
 from namekeeper.nsaddr import AddressServer, address_server_url, fetch_name_server_addresses
-from tests.support.fake_time import FakeTime
-from tests.support.waiting import turns
+from tests.support.system.fake_time import FakeTime
+from tests.support.system.waiting import turns
 
 
 @pytest.mark.parametrize(

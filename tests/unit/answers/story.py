@@ -8,8 +8,8 @@ from namekeeper.journal.history import steps
 from namekeeper.journal.record import UnknownTopicMinute
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.journalled import JournalledServer
-from tests.support.java_model_values import Request
-from tests.support.journal_folder import read_records, write_journal
+from tests.support.java_model.values import Request
+from tests.support.journal.folder import read_records, write_journal
 
 __all__ = ["MINUTE", "Story"]
 

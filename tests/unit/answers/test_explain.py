@@ -298,6 +298,6 @@ def test_how_often_it_was_asked_for(story):
 
 
 def _switch():
-    from tests.support.java_model_values import Request
+    from tests.support.java_model.values import Request
 
     return Request(318, {}, b"deleteTopicWithBrokerRegistration=true\n")

@@ -11,7 +11,7 @@ from namekeeper.journal.coverage import Knowledge
 from namekeeper.journal.replay import state_at
 from tests.property.histories import random_history
 from tests.property.journalled import shown
-from tests.support.journal_folder import read_records, write_journal
+from tests.support.journal.folder import read_records, write_journal
 from tests.unit.answers.story import Story
 
 

@@ -8,7 +8,7 @@ from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
 from namekeeper.answers.route import route_of
 from namekeeper.journal.replay import state_at
 from namekeeper.messages.bodies import encode_mapping
-from tests.support.journal_folder import read_records
+from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
 
 

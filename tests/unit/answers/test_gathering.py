@@ -7,7 +7,7 @@ from namekeeper.answers.gathering import Gathering
 from namekeeper.journal.history import steps
 from namekeeper.journal.replay import state_at
 from tests.property.histories import TOPICS, random_history
-from tests.support.journal_folder import read_records
+from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from namekeeper.answers.replayed import state_value
 from namekeeper.journal.replay import state_at
-from tests.support.journal_folder import read_records
+from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
 
 

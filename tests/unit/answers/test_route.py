@@ -10,7 +10,7 @@ from namekeeper.answers.route import route_of
 from namekeeper.journal.replay import state_at
 from namekeeper.messages.bodies import decode_topic_route
 from tests.property.histories import TOPICS, random_history
-from tests.support.journal_folder import read_records
+from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
 
 KEY = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T"}
@@ -21,7 +21,7 @@ def replayed(story):
 
 
 def told(story, code, fields, body=b""):
-    from tests.support.java_model_values import Request
+    from tests.support.java_model.values import Request
 
     story.later()
     story.journal.server.ask(Request(code, fields, body), 99, story.journal.up_ms)

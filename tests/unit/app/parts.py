@@ -27,7 +27,7 @@ from namekeeper.processor.state import NameServerState
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, request
-from tests.support.builders import at, header
+from tests.support.server.builders import at, header
 from tests.unit.remoting.joined import Joined
 
 __all__ = ["FakeClock", "HeldExecutor", "Parts", "frame", "name_server", "registration", "startup"]

@@ -12,8 +12,8 @@ from namekeeper.app.cluster_test import MAX_UNDER_WAY, ClusterTest
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import Response
-from tests.support.loops import both_loops
-from tests.support.waiting import eventually, turns
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually, turns
 from tests.unit.app.parts import FakeClock, Parts, frame, name_server, registration, startup
 
 LOCAL = "127.0.0.1"

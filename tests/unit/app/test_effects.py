@@ -18,7 +18,7 @@ from namekeeper.route.events import (
     TopicQueuesChanged,
 )
 from namekeeper.route.removal import EndOfRegistration, UnregisterBroker
-from tests.support.builders import World, body, channel, header
+from tests.support.server.builders import World, body, channel, header
 
 MIN_ID = MinBrokerIdChanged("broker-a", 1, "10.0.0.1:10911", ("10.0.0.1:10911",))
 

@@ -10,7 +10,7 @@ import pytest
 from namekeeper.app import housekeeping as module
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.wire.codec import encode_command
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
 from tests.unit.app.parts import FakeClock, Parts, frame, registration
 
 BROKER = {

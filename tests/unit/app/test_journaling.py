@@ -14,9 +14,9 @@ from namekeeper.journal.verify import verify
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.state import NameServerState
 from namekeeper.wire.codec import encode_command
-from tests.support.loops import both_loops
-from tests.support.peer import connect
-from tests.support.waiting import TIME_UNIT, eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import TIME_UNIT, eventually
+from tests.support.wire.peer import connect
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
 from tests.unit.journal.disk_parts import records_in
 

@@ -14,9 +14,9 @@ from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
 from namekeeper.wire.codec import encode_command
-from tests.support.loops import both_loops
-from tests.support.peer import connect, trusting
-from tests.support.waiting import eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import connect, trusting
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
 
 LOCAL = "127.0.0.1"

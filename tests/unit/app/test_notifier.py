@@ -11,8 +11,8 @@ from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.command import ONEWAY_FLAG
-from tests.support.loops import both_loops
-from tests.support.waiting import eventually, turns
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually, turns
 
 LOCAL = "127.0.0.1"
 

@@ -9,7 +9,7 @@ import pytest
 from namekeeper.app import saver as module
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.processor.outcome import Save
-from tests.support.waiting import eventually, turns
+from tests.support.system.waiting import eventually, turns
 from tests.unit.app.parts import HeldExecutor
 
 

@@ -11,9 +11,9 @@ from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import NameServerStats
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.wire.codec import encode_command
-from tests.support.loops import both_loops
-from tests.support.peer import connect
-from tests.support.waiting import eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import connect
 from tests.unit.app.parts import FakeClock, frame, name_server, registration
 
 LOCAL = "127.0.0.1"

@@ -12,8 +12,8 @@ from namekeeper.model.now import Now
 from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.command import RemotingCommand
-from tests.support.builders import CLUSTER, at
-from tests.support.waiting import turns
+from tests.support.server.builders import CLUSTER, at
+from tests.support.system.waiting import turns
 from tests.unit.messages.samples import finish
 
 __all__ = ["T1", "T2", "FakeClient", "FakeNamesrv", "FakeTime", "settings"]

@@ -11,7 +11,7 @@ from namekeeper.broker.topic_config_file import TopicConfigFile
 from namekeeper.errors import ConfigError, TopicNameError
 from namekeeper.model.topic import TopicConfig
 from tests.process.running import NameServerProcess
-from tests.support.ask import ask
+from tests.support.wire.ask import ask
 from tests.unit.broker.parts import T1, T2, settings
 
 

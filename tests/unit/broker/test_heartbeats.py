@@ -10,7 +10,7 @@ from namekeeper.broker.registration import BrokerState
 from namekeeper.broker.topic_config_table import TopicConfigTable
 from namekeeper.errors import RemotingConnectError
 from namekeeper.model.version import DataVersion
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
 from tests.unit.broker.parts import FakeClient, FakeTime, settings
 from tests.unit.messages.samples import sample
 

@@ -11,7 +11,7 @@ from namekeeper.broker.topic_config_table import TopicConfigTable
 from namekeeper.errors import RemotingConnectError, RemotingError, RemotingTimeoutError
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.command import RemotingCommand
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
 from tests.unit.broker.parts import T1, T2, FakeClient, settings
 
 V1, V2 = DataVersion(1), DataVersion(2)

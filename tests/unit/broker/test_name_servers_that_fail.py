@@ -13,8 +13,8 @@ from namekeeper.errors import (
     RemotingTimeoutError,
 )
 from namekeeper.model.topic import TopicConfig
-from tests.support.proxy import BreakableProxy
-from tests.support.waiting import TIME_UNIT
+from tests.support.system.waiting import TIME_UNIT
+from tests.support.wire.proxy import BreakableProxy
 from tests.unit.app.parts import name_server
 from tests.unit.broker.parts import T1, T2, FakeTime, settings
 

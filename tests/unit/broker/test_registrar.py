@@ -22,7 +22,7 @@ from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
 from namekeeper.nsaddr import AddressServer
 from namekeeper.wire.command import RemotingCommand
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
 from tests.unit.broker.parts import T1, T2, FakeClient, FakeTime, settings
 
 T3 = TopicConfig("T3")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from namekeeper.broker.tasks import Tasks
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
 
 
 async def forever():

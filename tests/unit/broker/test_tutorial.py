@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from tests.process.running import NameServerProcess, environment
-from tests.support.ask import ask
-from tests.support.processes import Process, eventually
+from tests.support.system.processes import Process, eventually
+from tests.support.wire.ask import ask
 
 TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial-broker.md"
 

@@ -13,8 +13,8 @@ from namekeeper.fleet.churn import parse_churn
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import FleetSettings
 from tests.process.running import NameServerProcess
-from tests.support.ask import ask
-from tests.support.processes import Process, eventually
+from tests.support.system.processes import Process, eventually
+from tests.support.wire.ask import ask
 
 FLEET = [sys.executable, "-m", "namekeeper", "fleet"]
 

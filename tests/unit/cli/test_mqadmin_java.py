@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.mqadmin import admin
 from namekeeper.wire.command import RemotingCommand
-from tests.support.ask import ask
-from tests.support.java import JavaNameServer, mqadmin, require
+from tests.support.java.servers import JavaNameServer, mqadmin, require
+from tests.support.wire.ask import ask
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 

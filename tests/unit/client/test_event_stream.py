@@ -2,7 +2,7 @@ import asyncio
 
 from namekeeper.client.event_stream import EventStreams
 from namekeeper.client.route_events import RouteAppeared, RouteChanged
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
 from tests.unit.client.world import route
 
 R1, R2, R3 = route(count=1), route(count=2), route(count=3)

@@ -1,6 +1,6 @@
 from namekeeper.client.knowledge import Knowledge
 from namekeeper.errors import NoNameServerError, RouteDataError
-from tests.support.builders import at
+from tests.support.server.builders import at
 
 GONE = NoNameServerError({})
 BROKEN = RouteDataError("T", "broken")

@@ -6,9 +6,9 @@ import pytest
 from namekeeper.client.name_servers import Answered, NameServers
 from namekeeper.client.namesrv_choice import NamesrvChoice
 from namekeeper.errors import NoNameServerError, RemotingConnectError, RemotingTimeoutError
-from tests.support.builders import at
-from tests.support.fake_time import FakeTime
-from tests.support.waiting import eventually, turns
+from tests.support.server.builders import at
+from tests.support.system.fake_time import FakeTime
+from tests.support.system.waiting import eventually, turns
 
 LONG_MS = 60_000
 

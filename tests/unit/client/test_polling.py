@@ -7,7 +7,7 @@ import pytest
 from namekeeper.client import polling
 from namekeeper.client.polling import Poller, Timing
 from namekeeper.errors import NoNameServerError, RemotingTimeoutError
-from tests.support.fake_time import FakeTime
+from tests.support.system.fake_time import FakeTime
 
 INTERVAL = 30.0
 

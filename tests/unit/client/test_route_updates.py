@@ -8,7 +8,7 @@ import pytest
 from namekeeper.client.route_events import RouteAppeared, RouteChanged, RouteVanished
 from namekeeper.errors import NoNameServerError, NoRouteError, RouteDataError
 from namekeeper.wire.command import Response
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
 from tests.unit.client.world import A, B, C, World, route, route_body
 
 

@@ -15,8 +15,8 @@ from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData, TopicConfig
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.command import RemotingCommand, Response
-from tests.support.fake_time import FakeTime
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
+from tests.support.system.fake_time import FakeTime
 
 __all__ = ["A", "B", "C", "World", "broker", "queues", "route", "route_body"]
 

@@ -16,7 +16,7 @@ from namekeeper.fleet.plan import (
     WipeWritePerm,
 )
 from namekeeper.model.topic import TopicConfig
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
 from tests.unit.fleet.parts import scene
 
 NAME = "cluster-1-broker-001"

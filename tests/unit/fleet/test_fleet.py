@@ -10,7 +10,7 @@ from namekeeper.fleet.fleet import Fleet
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import CreateTopic, Die, FleetSettings, Partition, Start
 from namekeeper.model.topic import TopicConfig
-from tests.support.waiting import eventually, turns
+from tests.support.system.waiting import eventually, turns
 from tests.unit.fleet.parts import scene
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from namekeeper.errors import RemotingConnectError, RemotingTimeoutError
 from namekeeper.fleet.link import FleetLink
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
 from tests.unit.app.parts import name_server
 from tests.unit.broker.parts import settings
 

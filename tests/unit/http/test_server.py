@@ -13,7 +13,7 @@ from namekeeper.http import server as module
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer
 from namekeeper.http.stats import JournalStats, NameServerStats
-from tests.support.loops import both_loops
+from tests.support.system.loops import both_loops
 
 
 @dataclass

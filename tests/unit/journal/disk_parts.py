@@ -16,7 +16,7 @@ from namekeeper.journal.record import CheckpointBegin, CheckpointEnd, Cluster, R
 from namekeeper.journal.settings import Fsync, Limits, SegmentSettings, WriterSettings
 from namekeeper.journal.writer import Writer
 from namekeeper.model.now import Now
-from tests.support.model_os import ModelOs
+from tests.support.system.model_os import ModelOs
 
 __all__ = [
     "FOLDER",

@@ -12,7 +12,7 @@ from namekeeper.journal.recorder import Recorder, Source
 from namekeeper.journal.snapshot import Snapshot
 from namekeeper.model.now import Now
 from namekeeper.route.events import Cause, Change, KvChanged
-from tests.support.builders import at
+from tests.support.server.builders import at
 
 __all__ = ["Clock", "Rig", "kv_change", "taken"]
 

@@ -11,7 +11,7 @@ from namekeeper.journal.identity import Identity
 from namekeeper.journal.names import SegmentName
 from namekeeper.journal.settings import DAY_MS, Limits
 from namekeeper.model.now import Now
-from tests.support.model_os import Crash
+from tests.support.system.model_os import Crash
 from tests.unit.journal.disk_parts import FOLDER, model_disk
 from tests.unit.journal.test_recovery import BOOT, change
 

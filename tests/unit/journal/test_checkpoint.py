@@ -20,7 +20,7 @@ from namekeeper.journal.record import (
 from namekeeper.journal.snapshot import take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.mapping import TopicQueueMappingInfo
-from tests.support.builders import World, body, channel, header, unregister
+from tests.support.server.builders import World, body, channel, header, unregister
 
 MAPPING = TopicQueueMappingInfo("broker-a", {0: 0}, topic="T1")
 

@@ -14,7 +14,7 @@ from namekeeper.journal.reader import find_segments
 from namekeeper.journal.record import Envelope
 from namekeeper.journal.segment import read_segment
 from namekeeper.journal.settings import Limits
-from tests.support.model_os import Crash, ModelOs
+from tests.support.system.model_os import Crash, ModelOs
 from tests.unit.journal.disk_parts import FOLDER, Feeder, model_disk, records_in, writer_on
 
 SEEDS = range(60)

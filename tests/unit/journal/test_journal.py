@@ -13,7 +13,7 @@ from namekeeper.journal.recorder import IDLE_S, Source
 from namekeeper.journal.settings import JournalSettings, NeedsCheckpoint, SegmentSettings, WriterSettings
 from namekeeper.journal.snapshot import Snapshot
 from namekeeper.journal.verify import verify
-from tests.support.processes import eventually
+from tests.support.system.processes import eventually
 from tests.unit.journal.disk_parts import records_in
 from tests.unit.journal.loop_parts import Clock, kv_change
 

@@ -12,7 +12,7 @@ from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import BrokerHeard, Cause, Change, KvChanged
 from namekeeper.route.rows import make_row
-from tests.support.builders import World
+from tests.support.server.builders import World
 from tests.unit.journal.loop_parts import Rig, kv_change
 
 ROW = make_row(QueueSpec(), QueueSpec())

@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.journal.coverage import Knowledge
 from namekeeper.journal.replay import state_at
-from tests.support.journal_folder import read_records
+from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
 
 

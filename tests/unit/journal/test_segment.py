@@ -9,7 +9,7 @@ import pytest
 
 from namekeeper.journal.names import SegmentName
 from namekeeper.journal.segment import OpenSegment, SealedCopy, read_segment, sealing
-from tests.support.model_os import Crash, ModelOs
+from tests.support.system.model_os import Crash, ModelOs
 
 NAME = SegmentName(namesrv="ns", uuid8="0" * 8, boot=1, first_seq=1)
 SEALED = SegmentName(namesrv="ns", uuid8="0" * 8, boot=1, first_seq=1, last_seq=9, form=".gz")

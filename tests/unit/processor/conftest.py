@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
 from tests.unit.processor.samples import V6_BODY
 
 __all__: list[str] = []

@@ -5,7 +5,7 @@ import pytest
 from namekeeper.processor.dispatch import CHANGERS, GO_AWAY_SINCE, READERS, go_away, not_supported
 from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
 
 
 def test_every_code_of_the_protocol_has_exactly_one_handler():

@@ -2,7 +2,7 @@
 
 from namekeeper.processor.outcome import Save
 from namekeeper.route.events import KvChanged
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
 
 ENTRY = {"namespace": "ns", "key": "k"}
 

@@ -9,8 +9,8 @@ from namekeeper.processor import registration
 from namekeeper.route.change import Turn
 from namekeeper.route.events import BrokerHeard
 from namekeeper.wire.command import RemotingCommand
-from tests.support.builders import at, channel
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.builders import at, channel
+from tests.support.server.in_memory import InMemoryNameServer
 from tests.unit.processor.samples import NAMES, V6_BODY
 
 KEY = ("DefaultCluster", "10.0.0.1:10911")

@@ -5,7 +5,7 @@ import pytest
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.processor import route_answers
 from namekeeper.route.queries import topic_route
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
 from tests.unit.processor.samples import NAMES, V6_BODY
 
 

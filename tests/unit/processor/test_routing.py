@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.builders import channel
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.builders import channel
+from tests.support.server.in_memory import InMemoryNameServer
 from tests.unit.processor.samples import NAMES, V6_BODY
 
 STANDARD = (

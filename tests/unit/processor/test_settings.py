@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.processor.outcome import Save
 from namekeeper.route.events import ConfigChanged
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.processor.state import rules_of
 from namekeeper.route.tables import RouteRules
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
 
 
 @pytest.fixture

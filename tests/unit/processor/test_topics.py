@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tests.support.in_memory import InMemoryNameServer
+from tests.support.server.in_memory import InMemoryNameServer
 from tests.unit.processor.samples import V6_BODY
 
 

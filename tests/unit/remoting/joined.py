@@ -8,7 +8,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
 from namekeeper.wire.frames import FrameDecoder
-from tests.support.transport import MemoryTransport
+from tests.support.wire.transport import MemoryTransport
 
 __all__ = ["Joined", "decoded", "echo", "frame"]
 

@@ -16,9 +16,9 @@ from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.remoting.tls_settings import TlsMode, TlsSettings
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response
-from tests.support.loops import both_loops
-from tests.support.proxy import BreakableProxy
-from tests.support.waiting import eventually, turns
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually, turns
+from tests.support.wire.proxy import BreakableProxy
 from tests.unit.remoting.joined import echo
 
 LOCAL = "127.0.0.1"

@@ -8,8 +8,8 @@ from namekeeper.remoting import client_connection as module
 from namekeeper.remoting.client_connection import ClientConnection, RequestCallback
 from namekeeper.wire.codec import encode_command, encode_response
 from namekeeper.wire.command import RemotingCommand, Response, request
-from tests.support.transport import MemoryTransport
-from tests.support.waiting import turns
+from tests.support.system.waiting import turns
+from tests.support.wire.transport import MemoryTransport
 from tests.unit.remoting.joined import decoded
 
 

@@ -12,7 +12,7 @@ from namekeeper.remoting.connection import LARGE_FRAME_BYTES, ServerConnection
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response, request
-from tests.support.waiting import eventually, turns
+from tests.support.system.waiting import eventually, turns
 from tests.unit.remoting.joined import Joined, decoded, echo, frame
 
 both_paths = pytest.mark.parametrize("at_once", [True, False], ids=["pipelined", "single"])

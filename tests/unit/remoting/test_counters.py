@@ -2,8 +2,8 @@ from msgspec.structs import asdict
 
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.server import RemotingServer
-from tests.support.peer import connect
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import connect
 from tests.unit.remoting.joined import echo, frame
 
 LOCAL = "127.0.0.1"

@@ -8,9 +8,9 @@ import pytest
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import RemotingCommand, Response
-from tests.support.loops import both_loops
-from tests.support.peer import connect
-from tests.support.waiting import eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import connect
 from tests.unit.remoting.joined import frame
 
 LOCAL = "127.0.0.1"

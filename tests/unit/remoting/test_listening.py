@@ -9,8 +9,8 @@ from namekeeper.errors import ConfigError
 from namekeeper.remoting import listening as module
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.listening import Acceptor, bind
-from tests.support.loops import both_loops
-from tests.support.waiting import eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
 
 LOCAL = "127.0.0.1"
 

@@ -5,9 +5,9 @@ import pytest
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.reception import parse_networks
 from namekeeper.remoting.server import RemotingServer
-from tests.support.loops import both_loops
-from tests.support.peer import connect
-from tests.support.waiting import eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import connect
 from tests.unit.remoting.joined import echo
 
 LOCAL = "127.0.0.1"

@@ -11,9 +11,9 @@ from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.channel import Channel
 from namekeeper.wire.command import RemotingCommand, Response
-from tests.support.loops import both_loops
-from tests.support.peer import connect
-from tests.support.waiting import eventually, turns
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually, turns
+from tests.support.wire.peer import connect
 from tests.unit.remoting.joined import echo, frame
 
 LOCAL = "127.0.0.1"

@@ -13,10 +13,10 @@ from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
-from tests.support.certificates import Certificates
-from tests.support.loops import both_loops
-from tests.support.peer import connect, trusting
-from tests.support.waiting import eventually
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.certificates import Certificates
+from tests.support.wire.peer import connect, trusting
 from tests.unit.remoting.joined import echo, frame
 
 LOCAL = "127.0.0.1"

@@ -11,7 +11,7 @@ from namekeeper.remoting.tls_contexts import (
     server_context,
 )
 from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings
-from tests.support.certificates import Certificates
+from tests.support.wire.certificates import Certificates
 
 
 @pytest.fixture

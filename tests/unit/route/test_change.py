@@ -3,7 +3,7 @@
 from namekeeper.route.change import Applied, Edit, Turn, shown
 from namekeeper.route.events import BrokerGroupGone, BrokerHeard, ClusterChanged
 from namekeeper.route.tables import RouteTables
-from tests.support.builders import at
+from tests.support.server.builders import at
 
 
 def test_an_edit_applies_at_once_and_keeps_the_order():

@@ -8,7 +8,7 @@ from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.events import Cause
 from namekeeper.route.tables import RouteTables
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
-from tests.support.builders import RW4, World, at, body, channel, header, register, unregister
+from tests.support.server.builders import RW4, World, at, body, channel, header, register, unregister
 
 OTHER = "10.0.0.2:10911"
 

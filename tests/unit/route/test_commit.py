@@ -15,7 +15,7 @@ from namekeeper.route.events import (
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import RegisterTopic
-from tests.support.builders import CLUSTER, RW4, World, at, body, channel, header, register, unregister
+from tests.support.server.builders import CLUSTER, RW4, World, at, body, channel, header, register, unregister
 
 MASTER = "10.0.0.1:10911"
 SLAVE = "10.0.0.2:10911"

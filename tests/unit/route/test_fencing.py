@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.route.events import BrokerLiveGone, Cause
 from namekeeper.route.removal import EndOfRegistration
-from tests.support.builders import CLUSTER, World, at, body, channel, header, unregister
+from tests.support.server.builders import CLUSTER, World, at, body, channel, header, unregister
 
 KEY = (CLUSTER, "10.0.0.1:10911")
 

@@ -7,7 +7,7 @@ from namekeeper.model.now import Now
 from namekeeper.model.version import DataVersion
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged
 from namekeeper.route.live import MAX_APPLIED_BODIES, AppliedAs, AppliedBodies, BrokerLiveTable
-from tests.support.builders import at, channel
+from tests.support.server.builders import at, channel
 
 AS = AppliedAs(0, False, None, False, 513, 0, True, False)
 KEY = ("c", "10.0.0.1:10911")

@@ -9,7 +9,7 @@ from namekeeper.route import queries
 from namekeeper.route.events import BrokerGroupChanged, Cause, FilterServersChanged, TopicMappingChanged
 from namekeeper.route.queries import topic_route
 from namekeeper.route.topics import ChangeWritePerm, RegisterTopic
-from tests.support.builders import CLUSTER, World, body, channel, header, unregister
+from tests.support.server.builders import CLUSTER, World, body, channel, header, unregister
 
 SLAVE = "10.0.0.2:10911"
 MEMBERS = "rmq_sys_SYNC_BROKER_MEMBER_broker-a"

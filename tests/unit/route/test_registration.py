@@ -10,7 +10,7 @@ from namekeeper.route.queries import topic_route
 from namekeeper.route.registration import RegisterBroker
 from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import ChangeWritePerm
-from tests.support.builders import (
+from tests.support.server.builders import (
     CLUSTER,
     RW4,
     World,

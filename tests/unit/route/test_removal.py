@@ -17,7 +17,7 @@ from namekeeper.route.queries import topic_route
 from namekeeper.route.removal import EndOfRegistration, overdue
 from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import DeleteTopic, RegisterTopic
-from tests.support.builders import CLUSTER, World, at, body, channel, header, unregister
+from tests.support.server.builders import CLUSTER, World, at, body, channel, header, unregister
 
 MASTER, SLAVE, THIRD = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
 

@@ -8,7 +8,7 @@ from namekeeper.route.live import MAX_APPLIED_BODIES
 from namekeeper.route.registration import RegisterBroker
 from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
-from tests.support.builders import (
+from tests.support.server.builders import (
     CLUSTER,
     RW4,
     World,

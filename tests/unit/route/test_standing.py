@@ -7,7 +7,7 @@ from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.route.standing import Standing, addrs_without_other_ids, is_prime, standing_of
 from namekeeper.route.tables import RouteRules
-from tests.support.builders import World, body, channel, header
+from tests.support.server.builders import World, body, channel, header
 
 OTHER = "10.0.0.2:10911"
 

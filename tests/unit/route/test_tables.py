@@ -24,7 +24,7 @@ from namekeeper.route.events import (
 )
 from namekeeper.route.rows import make_row
 from namekeeper.route.tables import NO_TOPICS, RouteRules, RouteTables
-from tests.support.builders import channel
+from tests.support.server.builders import channel
 
 RW = make_row(QueueSpec(4, 4, 6, 0), QueueSpec(4, 4, 6, 0))
 RO = make_row(QueueSpec(4, 4, 4, 0), QueueSpec(4, 4, 6, 0))

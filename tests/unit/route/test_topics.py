@@ -7,7 +7,7 @@ from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import Cause, TopicMappingChanged, TopicQueuesChanged
 from namekeeper.route.queries import topic_route
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
-from tests.support.builders import CLUSTER, RW4, World, body, channel, header
+from tests.support.server.builders import CLUSTER, RW4, World, body, channel, header
 
 WIPE = ChangeWritePerm("broker-a", Cause.WIPE_WRITE_PERM, "peer")
 ADD = ChangeWritePerm("broker-a", Cause.ADD_WRITE_PERM, "peer")

@@ -42,7 +42,7 @@ def test_an_instant_may_be_asked_about(story, tmp_path):
 
 
 def test_kv_entries_are_shown(story, tmp_path):
-    from tests.support.java_model_values import Request
+    from tests.support.java_model.values import Request
 
     fields = {"namespace": "n", "key": "k", "value": "v"}
     story.journal.server.ask(Request(100, fields), 99, story.journal.up_ms)

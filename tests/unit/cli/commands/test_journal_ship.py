@@ -4,7 +4,7 @@ from click.testing import CliRunner
 
 from namekeeper.cli.commands import journal_ship
 from namekeeper.cli.commands.journal_ship import ship
-from tests.support.segments import records_of_a_boot, write_segment
+from tests.support.journal.segments import records_of_a_boot, write_segment
 
 RECORDS = records_of_a_boot("ns", 1_772_323_200_000, 1)
 

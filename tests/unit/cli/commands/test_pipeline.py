@@ -10,7 +10,7 @@ from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.ledger import Ledger, Life
 from namekeeper.pipeline.store.lock import hold
 from namekeeper.pipeline.store.parquet_store import ParquetStore
-from tests.support.segments import UUID8, records_of_a_boot, write_segment
+from tests.support.journal.segments import UUID8, records_of_a_boot, write_segment
 
 BOOT = 1_772_323_200_000
 

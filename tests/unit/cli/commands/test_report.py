@@ -15,7 +15,7 @@ from namekeeper.pipeline import answers
 from namekeeper.pipeline.report import query as report_query
 from namekeeper.pipeline.report.query import ReportQuery
 from namekeeper.pipeline.report.sections import SECTIONS, make_report
-from tests.support.report_rows import report_rows
+from tests.support.pipeline.report_rows import report_rows
 
 
 @pytest.fixture

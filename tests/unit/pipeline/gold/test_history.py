@@ -12,7 +12,7 @@ from namekeeper.pipeline.gold.history import (
 )
 from namekeeper.pipeline.gold.plan import BEGINNING, FOREVER
 from namekeeper.pipeline.table import Table, columns
-from tests.support.duck import Duck
+from tests.support.pipeline.duck import Duck
 
 COLUMNS = columns(
     "namesrv string: .", "name string: .", "value bigint: .", "valid_from bigint: .", "valid_to bigint: .",

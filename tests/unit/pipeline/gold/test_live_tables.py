@@ -5,7 +5,7 @@ On DuckDB, which is quick; `tests/spark/test_law_of_live_tables.py` is the same 
 
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.property.live_law import LiveLaw
-from tests.support.duck import Duck
+from tests.support.pipeline.duck import Duck
 
 
 def test_the_tables_are_what_name_servers_held_and_what_the_replay_says():

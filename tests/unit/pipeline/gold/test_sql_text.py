@@ -9,10 +9,10 @@ import pytest
 
 from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.steps import make_gold
-from tests.support.duck import Duck
-from tests.support.journal_histories import histories
-from tests.support.law import records_of
-from tests.support.topic_views import DRIFTS, VIEWS, drifts_of
+from tests.support.history.histories import histories
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import records_of
+from tests.support.pipeline.topic_views import DRIFTS, VIEWS, drifts_of
 
 FOLDER = Path(str(files("namekeeper.pipeline.gold"))) / "sql"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.sql"))

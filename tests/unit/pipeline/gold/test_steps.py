@@ -8,10 +8,10 @@ import pytest
 
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
-from tests.support.duck import Duck
-from tests.support.journal_histories import History, Record, histories
-from tests.support.journal_pieces import arrivals, pieces
-from tests.support.law import Law, records_of
+from tests.support.history.histories import History, Record, histories
+from tests.support.history.pieces import arrivals, pieces
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import Law, records_of
 
 SEED = 11
 

@@ -6,7 +6,7 @@ import pytest
 
 from namekeeper.pipeline.gold.sql_text import sql_text
 from namekeeper.pipeline.gold.topics import tell_topics
-from tests.support.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
+from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
 
 LIVES = 300
 FEW_LIVES = 6

@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 
 from namekeeper.pipeline.report.plots import plot_of
 from namekeeper.pipeline.report.sections import make_report
-from tests.support.report_rows import HOUR, START, report_rows
+from tests.support.pipeline.report_rows import HOUR, START, report_rows
 
 ROWS = report_rows()
 

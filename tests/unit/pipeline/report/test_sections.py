@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.pipeline.report.sections import SECTIONS, make_report
 from namekeeper.pipeline.report.values import AT_MOST, SHOWN
-from tests.support.report_rows import HOUR, START, report_rows
+from tests.support.pipeline.report_rows import HOUR, START, report_rows
 
 ROWS = report_rows()
 

@@ -4,7 +4,7 @@ import json
 
 from namekeeper.pipeline.report.sections import SECTIONS, make_report
 from namekeeper.pipeline.report.text import printable, render_json, render_text
-from tests.support.report_rows import NASTY, report_rows
+from tests.support.pipeline.report_rows import NASTY, report_rows
 
 REPORT = make_report("UTC", SECTIONS, report_rows())
 

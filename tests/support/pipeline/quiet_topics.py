@@ -10,7 +10,7 @@ from namekeeper.pipeline.gold.histories import TOPIC_ROUTE
 from namekeeper.pipeline.gold.history import history_sql
 from namekeeper.pipeline.gold.plan import FOREVER
 from namekeeper.pipeline.gold.sql_text import sql_text
-from tests.support.duck import Duck
+from tests.support.pipeline.duck import Duck
 
 __all__ = ["NOTHING_CONFIRMED", "QuietLife", "history_of"]
 

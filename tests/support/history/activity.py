@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tests.support.history_oracle import whole_changes
-from tests.support.history_sums import DAY, Stretch, day_of
-from tests.support.journal_histories import Record
+from tests.support.history.histories import Record
+from tests.support.history.oracle import whole_changes
+from tests.support.history.sums import DAY, Stretch, day_of
 
 __all__ = ["capacity_of", "heartbeats_of", "vain_lookups_of"]
 

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable
 
-from tests.support.journal_histories import History, Record
+from tests.support.history.histories import History, Record
 
 __all__ = ["arrivals", "pieces"]
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from tests.support.ask import ask
-from tests.support.java_artifacts import FIVE, VERSIONS, available, classpath, require
-from tests.support.processes import Process, eventually, free_port, scratch_folder
+from tests.support.java.artifacts import FIVE, VERSIONS, available, classpath, require
+from tests.support.system.processes import Process, eventually, free_port, scratch_folder
+from tests.support.wire.ask import ask
 
 __all__ = [
     "FIVE", "QUICK_JVM", "VERSIONS", "JavaBroker", "JavaNameServer", "available", "java_command", "mqadmin", "require",

@@ -15,11 +15,11 @@ from namekeeper.journal.lines import split_lines
 from namekeeper.journal.replay import state_at
 from namekeeper.journal.state import State as Replayed
 from namekeeper.pipeline.gold.histories import HISTORIES
-from tests.support.gold_state import GoldState, frozen, instants_of, stretches_of
-from tests.support.history_activity import capacity_of, heartbeats_of, vain_lookups_of
-from tests.support.history_oracle import State, Story, tell
-from tests.support.history_sums import Sums
-from tests.support.journal_histories import History, Record
+from tests.support.history.activity import capacity_of, heartbeats_of, vain_lookups_of
+from tests.support.history.histories import History, Record
+from tests.support.history.oracle import State, Story, tell
+from tests.support.history.sums import Sums
+from tests.support.pipeline.gold_state import GoldState, frozen, instants_of, stretches_of
 
 __all__ = ["Law", "records_of"]
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.support.java_artifacts import REPO, locked, run, run_maven
+from tests.support.java.artifacts import REPO, locked, run, run_maven
 
 __all__ = ["PYSPARK", "environment_of", "jars"]
 

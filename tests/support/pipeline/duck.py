@@ -13,7 +13,7 @@ from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.gold.workshop import News
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table, names_in
-from tests.support.history_facts import fact_tables
+from tests.support.history.facts import fact_tables
 
 __all__ = ["Duck"]
 

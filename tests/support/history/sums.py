@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from tests.support.history_oracle import Moment, Story
+from tests.support.history.oracle import Moment, Story
 
 __all__ = ["DAY", "Stretch", "Sums", "day_of"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.support.java_model_tables import NO_ACTING_MASTER, Group, JavaTables, Registration, Row, Rules
-from tests.support.java_model_values import (
+from tests.support.java_model.tables import NO_ACTING_MASTER, Group, JavaTables, Registration, Row, Rules
+from tests.support.java_model.values import (
     ANY,
     Answer,
     BadBodyError,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tests.support.history_oracle import State, Story
+from tests.support.history.oracle import State, Story
 
 __all__ = ["HISTORY_TABLES", "GoldState", "frozen", "instants_of", "stretches_of"]
 

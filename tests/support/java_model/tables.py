@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from tests.support.java_model_values import Body, Topic, Version
+from tests.support.java_model.values import Body, Topic, Version
 
 __all__ = ["Group", "JavaTables", "Live", "Registration", "Row", "Rules"]
 

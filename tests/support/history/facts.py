@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from namekeeper.pipeline.schema import FACTS, KINDS_OF
 from namekeeper.pipeline.table import Table
-from tests.support.history_oracle import whole_changes
+from tests.support.history.oracle import whole_changes
 
 __all__ = ["fact_tables"]
 

@@ -24,7 +24,7 @@ __all__ = [
     "run_maven",
 ]
 
-REPO = Path(__file__).resolve().parents[2]
+REPO = Path(__file__).resolve().parents[3]
 CACHE = REPO / "target" / "java"
 SOURCES = REPO / "tests" / "interop" / "java"
 

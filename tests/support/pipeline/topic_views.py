@@ -1,6 +1,6 @@
 """How some name servers see a topic, and when the SQL says that they disagree about it."""
 
-from tests.support.duck import Duck
+from tests.support.pipeline.duck import Duck
 
 __all__ = ["DRIFTS", "VIEWS", "drifts_of"]
 

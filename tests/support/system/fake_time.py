@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from namekeeper.model.now import Now
-from tests.support.builders import at
+from tests.support.server.builders import at
 
 __all__ = ["FakeTime"]
 

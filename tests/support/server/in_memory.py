@@ -14,7 +14,7 @@ from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Event
 from namekeeper.wire.command import RemotingCommand, Response
-from tests.support.builders import CLUSTER, at, channel
+from tests.support.server.builders import CLUSTER, at, channel
 
 
 class InMemoryNameServer:

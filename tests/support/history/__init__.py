@@ -1,0 +1,1 @@
+"""Made-up histories of name servers, and what is true of them by plain loops: the oracle."""

@@ -1,0 +1,1 @@
+"""Java's own name servers, brokers and mqadmin, for the tests that compare with them."""

@@ -1,0 +1,1 @@
+"""Journal folders and segments, made of records."""

@@ -1,0 +1,1 @@
+"""The pipeline's SQL on a small engine, and what its tables must hold: the law."""

@@ -1,0 +1,1 @@
+"""Values of the route tables, and a name server without sockets."""

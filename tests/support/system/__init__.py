@@ -1,0 +1,1 @@
+"""The machine under a test: processes, event loops, time, disks and waiting."""

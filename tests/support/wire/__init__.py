@@ -1,0 +1,1 @@
+"""Peers of a server: bytes, frames, proxies and certificates."""
