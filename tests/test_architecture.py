@@ -1,4 +1,4 @@
-"""The shape of the code: tests beside modules, names that are public, sizes, imports (design.md 3, style.md)."""
+"""The shape of the code: tests beside modules, names that are public, sizes, imports."""
 
 import ast
 import os
@@ -236,7 +236,7 @@ def test_only_the_pipeline_imports_spark_and_nobody_tests():
 
 
 def test_the_pipeline_imports_nothing_of_ours():
-    """So that it runs from one zip where only pyspark and pyarrow are (design.md 3)."""
+    """So that it runs from one zip where only pyspark and pyarrow are (docs/decisions/0017)."""
     for module in MODULES:
         if module.startswith("pipeline/"):
             ours = {name for name in imported_modules(module) if name.split(".")[0] == "namekeeper"}

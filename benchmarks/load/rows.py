@@ -1,4 +1,4 @@
-"""What is measured and what it must be: the table of design.md, section 8, as data."""
+"""What is measured and what it must be (docs/decisions/0018), as data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

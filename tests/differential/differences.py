@@ -124,7 +124,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "An unregistration (104) over any connection ends the registration of its address.",
         "One that comes over a connection which spoke for the broker before its present registration began, "
         "while that one's connection is open, is answered with 0 and ignored.",
-        "The last words of an old process must not remove the new one (R#11043, R#5374).",
+        "The last words of an old process must not remove the new one (RocketMQ issues 11043, 5374).",
         _fencing,
     ),
     "one_name_per_address": Difference(
@@ -159,7 +159,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "changed_rows": Difference(
         "A topic that changed is taken over only with a changed data version.",
         "It is also taken over when it differs from what this broker name last registered.",
-        "Chunks of a split registration share one version since 5.3.4 (R#4522, R#9411, trap T57).",
+        "Chunks of a split registration share one version since 5.3.4 (RocketMQ issues 4522, 9411; trap T57).",
         _rows,
     ),
     "mappings_end": Difference(

@@ -1,4 +1,4 @@
-"""The bugs: each breaks one rule of design.md 5 or protocol.md that a real name server has broken, or might."""
+"""The bugs: each breaks one rule of protocol.md or docs/decisions that a real name server has broken, or might."""
 
 from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.mutant import Mutant
@@ -23,7 +23,7 @@ MUTANTS = (
         "route/removal.py",
         "return carried is not None and carried < live.gen",
         "return False",
-        "the last words of an old process do not end the new one (R#11043)",
+        "the last words of an old process do not end the new one (RocketMQ issue 11043)",
         (ROUTE + "fencing.py",),
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""Bugs of the journal's disk half: each loses what was promised to survive (design.md 6)."""
+"""Bugs of the journal's disk half: each loses what was promised to survive (docs/discussion/durability.md)."""
 
 from tests.mutants.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Bugs of the journal's records and of their replay: each breaks the law of design.md 7, or what answers rest on."""
+"""Bugs of the journal's records and of their replay: each breaks the law (docs/decisions/0013), or what answers rest on."""
 
 from tests.mutants.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""The bugs of the pipeline's SQL: each breaks one rule of design.md 6 or 7.4."""
+"""The bugs of the pipeline's SQL: each breaks one rule of docs/decisions/0011 or 0012."""
 
 from typing import NamedTuple
 

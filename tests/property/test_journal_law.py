@@ -1,4 +1,4 @@
-"""The law of the journal (design.md 7): what a server held is what its records make, outside of losses."""
+"""The law of the journal (docs/decisions/0013): what a server held is what its records make, outside of losses."""
 
 import os
 from collections.abc import Iterator

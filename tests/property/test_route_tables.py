@@ -176,7 +176,7 @@ class RouteMachine(RuleBasedStateMachine):
         self.server.begin(request, conn, self.now_ms, lambda answer: self.done(request, conn, answer))
 
     def arrive(self, request: Request, conn: int) -> None:
-        """A registration is a sign of life when it arrives, however long it waits (design.md 5)."""
+        """A registration is a sign of life when it arrives, however long it waits (docs/decisions/0015)."""
         key = (request.fields["clusterName"], request.fields["brokerAddr"])
         self.model.tables.carry(conn, key)
         if key in self.model.tables.live:

@@ -1,4 +1,4 @@
-"""One SparkSession for every test here, with the settings that start and run fastest (spark.md 7)."""
+"""One SparkSession for every test here, with the settings that start and run fastest."""
 
 import warnings
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The law (design.md 7): what Spark derives from journals is what the name servers held, and what the replay says."""
+"""The law (docs/decisions/0013): what Spark derives from journals is what the name servers held, and what the replay says."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The law with real name servers (design.md 7): live tables, replay and Spark are equal row by row."""
+"""The law with real name servers (docs/decisions/0013): live tables, replay and Spark are equal row by row."""
 
 from itertools import groupby
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What happened, in the words of Java's log: people and scrapers grep for them (users.md 5.2).
+"""What happened, in the words of Java's log: people and scrapers grep for them.
 
 Java knows a little more where it logs than the events say: a row of a topic is always `new topic registered`
 here when the broker name had none, in Java only when no broker name had one; values before a change are shown

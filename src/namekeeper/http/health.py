@@ -1,4 +1,4 @@
-"""Live, ready, degraded, and why: a pure function of what the server knows about itself (design.md 9)."""
+"""Live, ready, degraded, and why: a function of what a server knows of itself (docs/decisions/0019)."""
 
 from collections.abc import Mapping
 from enum import StrEnum

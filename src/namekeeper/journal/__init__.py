@@ -1,3 +1,3 @@
-"""The journal: every change of the tables as records in files, and the tables from them (design.md 6)."""
+"""The journal: every change of the tables as records in files, and tables from them (docs/decisions/0011)."""
 
 __all__: list[str] = []

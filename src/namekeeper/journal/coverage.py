@@ -1,4 +1,4 @@
-"""What a journal knows of which time: boots, losses, and from when to when (design.md 6, Unknown, and 7.4).
+"""What a journal knows of which time: boots, losses, and from when to when (docs/decisions/0012).
 
 Times here are *effective*: the minimum of what a record says and of all that later ones say, so that they
 never run backwards, whatever the clock did.

@@ -1,4 +1,4 @@
-"""Records in the order of their seq -> what happened, in the order of the journal (design.md 6).
+"""Records in the order of their seq -> what happened, in the order of the journal (docs/decisions/0011).
 
 The order of the journal is (boot, coalesce(checkpoint, seq), seq): a complete checkpoint counts at the place
 of its begin, though its rows come later and other changes in between. So what follows a begin is held back

@@ -1,4 +1,4 @@
-"""Encoded routes, kept while nothing changes that they show (design.md 8).
+"""Encoded routes, kept while nothing changes that they show.
 
 A look-up of a topic that was asked for since the last change costs one dictionary access. After a change
 the answers are made anew on demand, from fragments: the encoded broker of each group and the encoded

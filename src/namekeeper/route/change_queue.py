@@ -1,4 +1,4 @@
-"""In which order changes happen: one lane for each broker name, builds one at a time (design.md 5).
+"""In which order changes happen: one lane for each broker name, builds one at a time (docs/decisions/0003).
 
 A change that takes one turn and finds the lanes of its broker names free happens at once. One that needs
 more turns is a *build*: builds advance one at a time, first come first served, and while a build of a broker

@@ -1,7 +1,7 @@
 """What happened to the tables: each event says what one row *is now*, and a change is a list of them.
 
 Whoever reads events needs none of RocketMQ's rules: `RouteTables.apply` makes tables of them, the journal
-writes them, the log and the metrics are made from them (design.md 6).
+writes them, the log and the metrics are made from them (docs/decisions/0004).
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class Cause(StrEnum):
 
 
 class TopicRow(Struct, frozen=True, gc=False):
-    """One topic of one broker name: what is in effect, and what was last registered (design.md 5).
+    """One topic of one broker name: what is in effect, and what was last registered (docs/decisions/0014).
 
     They differ after a wiped permission and while a slave acts as master. Rows are interned: a table of a
     million topics holds a handful of them.

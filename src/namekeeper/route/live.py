@@ -34,7 +34,7 @@ class AppliedAs(Struct, frozen=True, gc=False):
 
 
 class AppliedBodies:
-    """Digests of the bodies fully applied since the tables or the data version last changed (design.md 5)."""
+    """Digests of the bodies applied since tables or data version last changed (docs/decisions/0014)."""
 
     __slots__ = ("_bodies",)
 

@@ -1,4 +1,4 @@
-"""REGISTER_BROKER: the rule of protocol.md 4.4 with the decisions of design.md 5.
+"""REGISTER_BROKER: the rule of protocol.md 4.4 with docs/decisions/0003 and 0014.
 
 A registration is decoded and its rows are built beside the tables, a slice in a turn; everything becomes
 visible in one turn at the end (`commit.py`), judged on the state as it is then (`standing.py`).
@@ -79,7 +79,7 @@ class RegisterBroker:
         return {self.header.broker_name} if live is None else {self.header.broker_name, live.broker_name}
 
     def arrive(self, tables: RouteTables, now: Now) -> None:
-        """Count as a sign of life when the frame is complete, however long the change waits (design.md 5)."""
+        """Count as a sign of life when the frame is complete, however long it waits (docs/decisions/0015)."""
         self.channel.note_carried(self.key, gen=tables.gen)
         live = tables.broker_live_table.get(self.key)
         if live is not None:
@@ -175,7 +175,7 @@ class RegisterBroker:
         )
 
     def _is_known(self, tables: RouteTables, live: BrokerLiveInfo, digest: bytes) -> bool:
-        """Whether the body can be skipped undecoded: the exact rule is in design.md 5, the short cut."""
+        """Whether the body can be skipped undecoded: the exact rule is in docs/decisions/0014."""
         header = self.header
         if live.broker_name != header.broker_name or live.broker_id != header.broker_id:
             return False

@@ -75,7 +75,7 @@ class UnregisterBroker(Struct, frozen=True):
         return (yield from shown(edit.applied(None), trim_removed(tables, removed)))
 
     def is_stale(self, tables: RouteTables) -> bool:
-        """Whether a newer process of this address lives over another connection (design.md 5, fencing).
+        """Whether a newer process of this address lives over another connection (docs/decisions/0002).
 
         Only a connection that spoke for the broker before the living generation began can be an old
         process's; any other request is honoured, as in Java.

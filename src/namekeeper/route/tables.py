@@ -48,7 +48,7 @@ class RouteTables:
     def __init__(self, rules: RouteRules | None = None) -> None:
         self.rules = rules or RouteRules()
         self.topic_queue_table: dict[str, Mapping[str, TopicRow]] = {}
-        """Broker name -> topic -> row. Each table is immutable: a change replaces it whole (design.md 5)."""
+        """Broker name -> topic -> row. A table is immutable: a change replaces it (docs/decisions/0003)."""
         self.topic_index = TopicIndex()
         self.broker_addr_table: dict[str, BrokerData] = {}
         self.cluster_addr_table: dict[str, frozenset[str]] = {}

@@ -1,7 +1,7 @@
 """Which broker names may have a topic: an index beside the topic tables, never wrong by omission.
 
 The index is extended before a table becomes visible and trimmed after, so a name in it only *may* have
-the topic: every reader looks the row up in the name's current table (design.md 5).
+the topic: every reader looks the row up in the name's current table (docs/decisions/0003).
 
 Broker names are bits of a number for each topic: one of 300 names added to 10,000 topics sets 10,000 bits,
 where tuples of names would be copied 10,000 times. Topics lie in many small dicts: one dict of three million

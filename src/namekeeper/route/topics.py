@@ -120,6 +120,6 @@ def _replace_rows(
 
 
 def _forget_bodies(tables: RouteTables, broker_name: str) -> None:
-    """Have the next registration of this name decoded: a row was touched by hand (design.md 5)."""
+    """Have the next registration of this name decoded: a row was touched by hand (docs/decisions/0014)."""
     for live in tables.broker_live_table.of_name(broker_name):
         live.applied_bodies.clear()

@@ -1,6 +1,6 @@
 """What the tables of a name server were at an instant, by a plain fold over the records of its journal.
 
-The oracle of the law (design.md 7). It is short so that it can be read and believed, and shares nothing with the
+The oracle of the law (docs/decisions/0013). It is short so that it can be read and believed, and shares nothing with the
 SQL, the replay and the route tables that are compared with it.
 """
 

@@ -1,6 +1,6 @@
 """Sums and comparisons over several name servers by plain loops over instants: the oracle of the gold aggregates.
 
-Slow and short on purpose. Rules are those of design.md 7.4, written a second time; nothing is shared with the SQL.
+Slow and short on purpose. Rules are those of docs/decisions/0012, written a second time; nothing is shared with the SQL.
 """
 
 from collections import defaultdict

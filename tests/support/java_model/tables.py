@@ -368,7 +368,7 @@ class JavaTables:
             del self.topics[topic]
 
     def is_fenced(self, key: Key, conn: int) -> bool:
-        """Whether a 104 over `conn` is meant for an older generation (design.md 5); never so in Java."""
+        """Whether a 104 over `conn` is meant for an older generation (docs/decisions/0002); never so in Java."""
         live = self.live.get(key)
         if not self.rules.fencing or live is None or live.conn == conn or live.conn in self.closed:
             return False

@@ -1,4 +1,4 @@
-"""The law (design.md 7) as assertions about the rows of gold tables, wherever they were made."""
+"""The law (docs/decisions/0013) as assertions about the rows of gold tables, wherever they were made."""
 
 import random
 from collections import defaultdict

@@ -188,7 +188,7 @@ class World:
 
 
 def check_consistency(world: World) -> None:
-    """Assert what must hold whenever nothing is under way: design.md 5, docs/decisions/0002 and 0004."""
+    """Assert what must hold whenever nothing is under way: docs/decisions/0002 and 0004."""
     tables = world.tables
     rows = {(topic, name) for name, table in tables.topic_queue_table.items() for topic in table}
     assert {(topic, name) for topic in tables.topic_index for name in tables.topic_index.names(topic)} == rows

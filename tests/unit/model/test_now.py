@@ -1,4 +1,4 @@
-"""An instant is two numbers (design.md 5)."""
+"""An instant is two numbers (docs/decisions/0015)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""In which order changes happen: lanes, builds, waiting (design.md 5, docs/decisions/0003)."""
+"""In which order changes happen: lanes, builds, waiting (docs/decisions/0003)."""
 
 import pytest
 

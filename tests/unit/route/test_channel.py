@@ -1,4 +1,4 @@
-"""A connection as the tables see it: what fencing and expiry ask of it (design.md 5)."""
+"""A connection as the tables see it: what fencing and expiry ask of it (docs/decisions/0002, 0015)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A 104 that an old process sent must not remove the new one (design.md 5, fencing; R#11043, R#5374)."""
+"""A 104 that an old process sent must not remove the new one (docs/decisions/0002)."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def lives(world):
 
 
 def test_the_last_words_of_an_old_process_do_not_end_the_new_one(world):
-    """R#11043: the broker restarts, its old process unregisters after the new one registered."""
+    """RocketMQ issue 11043: the broker restarts, its old process unregisters after the new one registered."""
     old, new = channel(1), channel(2)
     world.register(over=old)
     world.register(over=new)
@@ -29,7 +29,7 @@ def test_the_last_words_of_an_old_process_do_not_end_the_new_one(world):
 
 
 def test_the_closing_of_an_old_connection_does_not_end_the_new_registration(world):
-    """R#5374: the broker reconnects, the old connection is found dead later."""
+    """RocketMQ issue 5374: the broker reconnects, the old connection is found dead later."""
     old, new = channel(1), channel(2)
     world.register(over=old)
     world.register(over=new)

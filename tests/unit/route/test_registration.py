@@ -1,4 +1,4 @@
-"""The registration rule (protocol.md 4.4) with the decisions of design.md 5."""
+"""The registration rule (protocol.md 4.4) with docs/decisions/0003 and 0014."""
 
 import pytest
 
@@ -300,7 +300,7 @@ def test_a_master_that_comes_back_may_be_written_to_again():
 
 
 def test_a_split_registration_adds_up():
-    """R#4522, R#9411: parts share one version from 5.3.4 on; the first must not hide the others."""
+    """RocketMQ issues 4522, 9411: parts share one version from 5.3.4 on; the first must not hide the others."""
     world, over = World(), channel()
     for part in range(3):
         world.register(content=body([f"P{part}a", f"P{part}b"]), over=over)

@@ -1,4 +1,4 @@
-"""When a body is skipped undecoded, and what makes the next one count again (design.md 5, the short cut)."""
+"""When a body is skipped undecoded, and what makes the next one count again (docs/decisions/0014)."""
 
 import pytest
 

@@ -41,11 +41,11 @@ from namekeeper.pipeline.table import Table, names_in
 __all__ = ["MEMORY_MS", "make_gold"]
 
 MEMORY_MS = 7 * DAY_MS
-"""How long a cluster, a broker or a topic that nobody holds any more is still expected (design.md 7.4)."""
+"""How long a cluster, broker or topic that nobody holds any more is still expected (docs/decisions/0012)."""
 WITNESS_AFTER_MS = 120_000
 """So long after its start a name server must have heard every broker: then Java would expire them."""
 SHORTEST_DRIFT_MS = 5_000
-"""Shorter differences are propagation (design.md 7.4)."""
+"""Shorter differences are propagation (docs/decisions/0012)."""
 BLOCK_RECORDS = 512
 LEAST_SAMPLES = 5
 """Fewer registrations do not tell how far a clock is off."""

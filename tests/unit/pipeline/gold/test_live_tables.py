@@ -1,4 +1,4 @@
-"""The law with real name servers (design.md 7): live tables, replay and SQL are equal row by row, at any instant.
+"""The law with real name servers (docs/decisions/0013): live tables, replay and SQL are equal row by row, at any instant.
 
 On DuckDB, which is quick; `tests/spark/test_law_of_live_tables.py` is the same on Spark.
 """

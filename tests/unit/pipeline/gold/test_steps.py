@@ -1,4 +1,4 @@
-"""The law on DuckDB: the same SQL and the same steps as on Spark, held against plain folds (design.md 7)."""
+"""The law on DuckDB: the same SQL and the same steps as on Spark, held against plain folds (docs/decisions/0013)."""
 
 import random
 from collections.abc import Mapping
