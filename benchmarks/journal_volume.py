@@ -32,6 +32,7 @@ from namekeeper.route.events import (
     Cause,
     Change,
     ClusterChanged,
+    Event,
     TopicQueuesChanged,
     TopicRow,
 )
@@ -145,7 +146,7 @@ class Cluster:
         self._measured = written
         return result
 
-    def _happened(self, cause: Cause, *events: object) -> None:
+    def _happened(self, cause: Cause, *events: Event) -> None:
         change = Change(cause, "10.0.0.1:50000", events)
         self.tables.apply_all(change.events)
         self.recorder.record(change)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
+from unittest import mock
 
 import duckdb
 from pyspark.sql import SparkSession
@@ -33,6 +34,10 @@ SMALL = Life(brokers=10, topics=200)
 """Whose journal grows by a day."""
 IDLE_SEGMENTS = 30_000
 MANY_RUNS = 5
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Row(NamedTuple):
@@ -60,8 +65,8 @@ class Steps:
         finally:
             ingest.ingest, gold.build_gold = original
 
-    def _timed(self, name: str, function: Callable) -> Callable:
-        def instead(*arguments, **named):
+    def _timed(self, name: str, function: Callable[P, T]) -> Callable[P, T]:
+        def instead(*arguments: P.args, **named: P.kwargs) -> T:
             begun = time.perf_counter()
             try:
                 return function(*arguments, **named)
@@ -90,12 +95,8 @@ class Bench:
 
     def events_alone(self, journal: Path) -> float:
         """Seconds for the table `events` and no other."""
-        kinds, ingest.KINDS_OF = ingest.KINDS_OF, {}
-        build, gold.build_gold = gold.build_gold, lambda *_: None
-        try:
+        with mock.patch.object(ingest, "KINDS_OF", {}), mock.patch.object(gold, "build_gold"):
             return self.load(journal).ingest
-        finally:
-            ingest.KINDS_OF, gold.build_gold = kinds, build
 
     def bare(self, journal: Path) -> float:
         """Seconds that Spark takes to parse the lines by the same schema and to write them."""
@@ -110,6 +111,7 @@ class Bench:
 
     def peak_mib(self) -> int:
         """Memory that Java has had at most."""
+        assert self.spark._jvm is not None  # noqa: SLF001
         pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()  # noqa: SLF001 - nothing else tells it
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmHWM"):

@@ -5,7 +5,7 @@ two tells when to bring the servers together again, so that most requests meet e
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -110,7 +110,7 @@ class Maker:
 
     # parts
 
-    def pick(self, values):
+    def pick(self, values: Iterable[T]) -> T:
         """Choose one."""
         return self.chance.choice(tuple(values))
 
@@ -167,5 +167,5 @@ def expire(model: JavaModel, step: Expire, now_ms: int) -> None:
     model.tables.close(step.conn)
 
 
-def _lasting(differed) -> bool:
+def _lasting(differed: Mapping[str, int]) -> bool:
     return any(differed[name] for name in differed if name not in _ANSWERS_ONLY)

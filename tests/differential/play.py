@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import pairwise
 
 from tests.differential.differences import ANSWERS_ONLY, explains, normaliser_of
@@ -58,7 +59,7 @@ def play(
         peer.begin(world)
     try:
         for number, step in enumerate(steps, 1):
-            _blame(number, step, lambda step=step: game.play(step))
+            _blame(number, step, partial(game.play, step))
             if number % observe_every == 0 or number == len(steps):
                 _blame(number, step, game.observe)
     finally:

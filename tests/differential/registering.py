@@ -93,7 +93,7 @@ class Registering(Maker):
     def changed(self, broker: Broker, kind: str) -> Broker:
         """Return a broker with something else to say."""
         if kind == "earlier":
-            earlier = self.pick(self.said.get((broker.cluster, broker.addr), [broker])[-4:])
+            earlier: Broker = self.pick(self.said.get((broker.cluster, broker.addr), [broker])[-4:])
             return dataclasses.replace(earlier, conn=broker.conn)
         if kind == "version":
             self.change_topics(broker)

@@ -4,7 +4,7 @@ Brokers are dear, so one name server serves the whole run and one broker of each
 A failed test shows the end of the output and of the logs of every process that runs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -46,8 +46,11 @@ def broker(request: pytest.FixtureRequest, name_server: NameServer) -> Iterator[
         yield running
 
 
+Reporting = Generator[None, pytest.TestReport, pytest.TestReport]
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Reporting:
     report = yield
     if report.failed:
         for process in LIVE.values():

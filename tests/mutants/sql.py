@@ -68,10 +68,10 @@ def caught_by(law: Law, mutant: SqlMutant | None) -> str | None:
     Raises:
         duckdb.Error: The query with the mutant can't be run at all.
     """
-    with seeded(mutant):
+    with seeded(mutant) as text:
         duck = Duck()
         make_gold(duck, duck.load(records_of(law.histories)), block_records=BLOCK_RECORDS)
-        for check in _checks(law, duck):
+        for check in _checks(law, duck, text):
             try:
                 check()
             except AssertionError:
@@ -80,8 +80,8 @@ def caught_by(law: Law, mutant: SqlMutant | None) -> str | None:
 
 
 @contextmanager
-def seeded(mutant: SqlMutant | None) -> Iterator[None]:
-    """Let the pipeline find a query with a mutant in it."""
+def seeded(mutant: SqlMutant | None) -> Iterator[Callable[[str], str]]:
+    """Let the pipeline find a query with a mutant in it; gives what the pipeline reads its queries with."""
 
     def text(name: str) -> str:
         return mutant.text() if mutant is not None and mutant.query == name else sql_text(name)
@@ -89,10 +89,10 @@ def seeded(mutant: SqlMutant | None) -> Iterator[None]:
     with ExitStack() as stack:
         for module in (gold_steps, gold_history, gold_topics):
             stack.enter_context(mock.patch.object(module, "sql_text", text))
-        yield
+        yield text
 
 
-def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
+def _checks(law: Law, duck: Duck, text: Callable[[str], str]) -> Iterator[Callable[[], object]]:
     def states() -> None:
         law.assert_states(duck.gold, random.Random(SEED), instants=40)
 
@@ -118,14 +118,14 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
         law.assert_drift(duck.gold)
 
     def views() -> None:
-        assert drifts_of(gold_steps.sql_text("computed_view_drift_topic"), ["a", "b"]) == DRIFTS
+        assert drifts_of(text("computed_view_drift_topic"), ["a", "b"]) == DRIFTS
 
     def confirmed() -> None:
         rng = random.Random(SEED)
         lives = [QuietLife(f"namesrv-{number}", rng) for number in range(QUIET_LIVES)]
         looked_at = {"topic_run": NOTHING_CONFIRMED}
-        found, _ = history_of(lives, gold_steps.sql_text)
-        assert found == history_of(lives, lambda name: looked_at.get(name) or gold_steps.sql_text(name))[0]
+        found, _ = history_of(lives, text)
+        assert found == history_of(lives, lambda name: looked_at.get(name) or text(name))[0]
 
     def runs() -> None:
         """In whatever runs the records come."""

@@ -82,7 +82,7 @@ class NameServerProcess:
         return found[1]
 
     def ask(self, code: int, body: bytes = b"", **fields: str) -> Answer:
-        return ask(self.address, code, body, timeout=PATIENCE_SECONDS, **fields)
+        return ask(self.address, code, body, timeout=PATIENCE_SECONDS, **fields)  # type: ignore[arg-type] # they are strings
 
     def logged(self, text: str) -> None:
         """Wait until a text is in the log."""

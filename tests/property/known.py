@@ -83,10 +83,10 @@ class Known:
 def read(server: JournalledServer) -> list[AnyRecord]:
     """The records of a journal, every one of them known."""
     reader = RecordReader()
-    records = [reader(line) for line in split_lines(iter(server.lines()))]
+    found = [reader(line) for line in split_lines(iter(server.lines()))]
     assert not reader.unreadable, reader.first_unreadable
     assert not reader.unknown_kinds
-    return records
+    return [record for record in found if record is not None]
 
 
 def held(state: Any, server: JournalledServer, whole: list[Place], place: Place) -> dict[str, Any]:

@@ -86,7 +86,8 @@ def tell(records: Iterable[Record]) -> Story:
 
 
 def _order(record: Record) -> tuple[int, int, int]:
-    return record["boot"], record.get("checkpoint", record["seq"]), record["seq"]
+    seq: int = record["seq"]
+    return int(record["boot"]), int(record.get("checkpoint", seq)), seq
 
 
 def whole_changes(records: Iterable[Record]) -> list[Record]:
@@ -163,10 +164,11 @@ def _put(rows: dict[tuple[Any, ...], Any], key: tuple[Any, ...], value: Any) -> 
 
 def _apply(state: State, r: Record) -> None:
     gone = r.get("gone", False)
-    match r["kind"]:
+    kind: str = r["kind"]
+    match kind:
         case "broker_live":
             version = tuple(r.get("data_version", ()))
-            row = (
+            live = (
                 r["broker_name"],
                 r["broker_id"],
                 r["gen"],
@@ -174,11 +176,11 @@ def _apply(state: State, r: Record) -> None:
                 r.get("timeout_ms"),
                 version,
             )
-            _put(state["live"], (r["cluster"], r["broker_addr"]), None if gone else row)
+            _put(state["live"], (r["cluster"], r["broker_addr"]), None if gone else live)
         case "broker_group":
             members = tuple(sorted((int(member), addr) for member, addr in r.get("broker_addrs", {}).items()))
-            row = (r.get("cluster"), r.get("zone"), r.get("acting_master", False), members)
-            _put(state["group"], (r["broker_name"],), None if gone else row)
+            group = (r.get("cluster"), r.get("zone"), r.get("acting_master", False), members)
+            _put(state["group"], (r["broker_name"],), None if gone else group)
         case "cluster":
             _put(state["cluster"], (r["cluster"],), tuple(r.get("broker_names", ())) or None)
         case "topic_queues":
@@ -197,6 +199,8 @@ def _apply(state: State, r: Record) -> None:
             _put(state["kv"], (r["namespace"], r["key"]), None if gone else r.get("value", ""))
         case "config":
             state["config"] |= {(name,): value for name, value in r["properties"].items()}
+        case _:
+            pass  # the other kinds change no table
 
 
 def _frozen(value: Any) -> Any:

@@ -27,10 +27,10 @@ def arrivals(some: Iterable[History], rng: random.Random, *, runs: int) -> list[
             cut = pieces(records, rng)
             manner = rng.choice(("in order", "some late", "any order"))
             for place, piece in enumerate(cut):
-                batch = place * runs // len(cut)
+                number = place * runs // len(cut)
                 if manner == "any order" or (manner == "some late" and rng.random() < 0.2):
-                    batch = rng.randrange(0 if manner == "any order" else batch, runs)
-                batches[batch] += piece
+                    number = rng.randrange(0 if manner == "any order" else number, runs)
+                batches[number] += piece
     for batch in batches:
         rng.shuffle(batch)
     return batches

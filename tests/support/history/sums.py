@@ -229,7 +229,9 @@ class Sums:
         bounds = self._instants([(a, b + MEMORY) for some in self.brokers[name].values() for a, b in some])
         for start, end in pairwise(bounds):
             if self.is_witness(name, start, is_there):
-                boot = self.sees(name, start).boot
+                moment = self.sees(name, start)
+                assert moment is not None
+                boot = moment.boot
                 if spans and spans[-1][1] == start and not self._begins_at(name, start):
                     spans[-1] = (spans[-1][0], end)
                 else:

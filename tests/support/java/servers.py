@@ -8,6 +8,7 @@ Call `stop()` where the orderly stop is what a test is about.
 import contextlib
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -118,7 +119,7 @@ class JavaBroker:
             self.start(opened)
             for namesrv in self.namesrv_addrs:
                 eventually(
-                    lambda namesrv=namesrv: self._alive() and self.registered_at(namesrv),
+                    partial(self._serves, namesrv),
                     within=REGISTER_SECONDS, what=f"{self.process.label} registered at {namesrv}",
                 )  # fmt: skip
             self._resources = opened.pop_all()
@@ -147,7 +148,10 @@ class JavaBroker:
 
     def topics(self) -> dict[str, dict[str, object]]:
         """Return the topics that the broker itself knows, with their numbers of queues and permissions."""
-        return ask(self.address, _GET_ALL_TOPIC_CONFIG, tls=self.tls).json()["topicConfigTable"]
+        topics: dict[str, dict[str, object]] = ask(self.address, _GET_ALL_TOPIC_CONFIG, tls=self.tls).json()[
+            "topicConfigTable"
+        ]
+        return topics
 
     def stop(self) -> None:
         """Stop it in an orderly way: it unregisters; may be called twice."""
@@ -159,6 +163,9 @@ class JavaBroker:
 
     def __exit__(self, *_: object) -> None:
         self._resources.close()
+
+    def _serves(self, namesrv: str) -> bool:
+        return self._alive() and self.registered_at(namesrv)
 
     def _alive(self) -> bool:
         self.process.await_line("boot success")

@@ -155,8 +155,9 @@ class JavaModel:
 
     def _unregister(self, request: Request, conn: int, now_ms: int) -> Answer:
         name, addr, cluster = (request.fields.get(name) for name in BROKER[:3])
-        known = name is not None and addr is not None and cluster is not None
-        if known and not self.tables.is_fenced((cluster, addr), conn):
+        if name is None or addr is None or cluster is None:
+            return Answer()
+        if not self.tables.is_fenced((cluster, addr), conn):
             self.tables.unregister(name, addr, cluster, number(request.fields.get("brokerId")))
         return Answer()
 
@@ -302,7 +303,7 @@ class JavaModel:
         )
 
     def _by_release(self, request: Request, body: dict[str, Any]) -> dict[str, Any]:
-        quoted = _quoted(body)
+        quoted: dict[str, Any] = _quoted(body)
         if not self.rules.quoted_keys or request.version < STANDARD_JSON_VERSION or quoted == body:
             return body
         self.tables.differed["quoted_keys"] += 1
@@ -340,7 +341,7 @@ class JavaModel:
     def _system_topics(self, request: Request, conn: int, now_ms: int) -> Answer:
         tables = self.tables
         names = set(tables.clusters).union(*tables.clusters.values())
-        addrs = {addr for group in tables.groups.values() for addr in group.addrs.values()}
+        addrs: set[str | None] = {addr for group in tables.groups.values() for addr in group.addrs.values()}
         if any(not group.addrs for group in tables.groups.values()) or not addrs:
             addrs.add(None)
         return Answer(body={"topicList": sorted(names), "brokerAddr": OneOf(frozenset(addrs))})

@@ -170,10 +170,11 @@ class JavaTables:
         self.count[f"4.4.10 {'prime slave' if is_prime_slave else 'master'}"] += 1
         deleted = []
         if self.settings["deleteTopicWithBrokerRegistration"] and not body.mappings:
-            for topic in [t for t, rows in self.topics.items() if said.name in rows and t not in body.topics]:
+            absent = [t for t, rows in self.topics.items() if said.name in rows and t not in body.topics]
+            for topic_name in absent:
                 self.count["4.4.11 topic deleted"] += 1
-                self._drop_row(topic, said.name)
-                deleted.append(topic)
+                self._drop_row(topic_name, said.name)
+                deleted.append(topic_name)
         for topic in body.topics.values():
             self._apply_topic(said, topic, strip=is_prime_slave and group.acting, upsert=first or changed)
         for topic_name in deleted:
@@ -264,7 +265,7 @@ class JavaTables:
     def _end_stale(self, said: Registration, key: Key, group: Group) -> None:
         self.live.pop(key, None)
         self._end_without_id(said, group)
-        if self.rules.lost_id_ends_registration and self.filters.pop(key, None):
+        if self.rules.lost_id_ends_registration and self.filters.pop(key, False):
             self._differs("lost_id_ends_registration")
 
     def _end_live(self, key: Key) -> bool:
@@ -394,7 +395,8 @@ class JavaTables:
     def closings(self, conn: int) -> list[tuple[Key, str | None]]:
         """Return what Java may remove when `conn` closes: it takes the first live entry and group in hash order."""
         keys = [key for key, entry in self.live.items() if entry.conn == conn]
-        return [(key, name) for key in keys for name in self._names_of(key) or [None]]
+        nothing: tuple[None, ...] = (None,)
+        return [(key, name) for key in keys for name in self._names_of(key) or nothing]
 
     def close(self, conn: int, choice: tuple[Key, str | None] | None = None) -> None:
         """The connection is gone; `choice`, one of `closings`, says which one Java happened to find."""

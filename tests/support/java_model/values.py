@@ -5,7 +5,6 @@ Written from protocol.md 1.10 and 3 alone; shares no code with the server under 
 
 import json
 import re
-import struct
 import zlib
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -303,7 +302,7 @@ class _Cursor:
         self.at = 0
 
     def int32(self) -> int:
-        return struct.unpack(">i", self.take(4))[0]
+        return int.from_bytes(self.take(4), "big", signed=True)
 
     def block(self) -> bytes:
         return self.take(self.int32())

@@ -3,7 +3,7 @@
 import gzip
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def _broker(rng: random.Random) -> Record:
     }  # fmt: skip
 
 
-_KINDS = {
+_KINDS: dict[str, Callable[[random.Random, int], dict[str, Any]]] = {
     "server_alive": lambda rng, _: {"kind": "server_alive", "connections": rng.randint(0, 3)},
     "clock_changed": lambda rng, _: {"kind": "clock_changed", "step_ms": rng.randint(-9, 9)},
     "checkpoint_begin": lambda rng, _: {"kind": "checkpoint_begin", "reason": "interval"},

@@ -92,7 +92,7 @@ class Law:
             for ts in rng.sample(every, min(instants, len(every))):
                 moment, found = story.at(ts), state_at(records, ts)
                 status = moment.status if moment and ts <= story.knows_up_to else None
-                if status == "up":
+                if moment and status == "up":
                     assert found.knowledge is Knowledge.KNOWN, (namesrv, ts)
                     assert _of_replay(found.state) == moment.state, (namesrv, ts)
                     compared += 1

@@ -29,7 +29,7 @@ class ProcessError(AssertionError):
     """A process ended, or did not say in time what it should; carries the end of its output."""
 
 
-def eventually(fact: Callable[[], T], *, within: float, what: str) -> T:
+def eventually(fact: Callable[[], T | None], *, within: float, what: str) -> T:
     """Return the first true value of `fact`; fail after `within` seconds, naming `what` was awaited.
 
     An AssertionError or OSError of `fact` counts as "not yet" and is shown when time is up.

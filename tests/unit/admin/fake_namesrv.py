@@ -1,8 +1,9 @@
 """Name servers without sockets: an invoker that answers from values and writes down what it was asked."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Self
 
 from namekeeper.errors import RemotingConnectError
 from namekeeper.messages import bodies
@@ -54,7 +55,7 @@ class FakeNamesrv:
     def handle(self, code: int, fields: Fields, body: bytes) -> RemotingCommand:
         if code in self.refusals:
             return answer(self.refusals[code][0], remark=self.refusals[code][1])
-        return _HANDLERS[code](self, fields, body)
+        return _HANDLERS[RequestCode(code)](self, fields, body)
 
 
 @dataclass
@@ -81,7 +82,7 @@ class FakeInvoker:
         return self.servers[addr].handle(code, ext_fields or {}, body)
 
     @asynccontextmanager
-    async def opened(self):
+    async def opened(self) -> AsyncIterator[Self]:
         yield self
 
 
@@ -105,6 +106,9 @@ def typical() -> FakeNamesrv:
     )
 
 
+Handler = Callable[[FakeNamesrv, Fields, bytes], RemotingCommand]
+
+
 def _route(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
     topic = fields["topic"]
     rows = server.topics.get(topic)
@@ -123,7 +127,7 @@ def _cluster_info(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingC
     )
 
 
-def _list(select: Callable[[FakeNamesrv, Fields], list[str]]):
+def _list(select: Callable[[FakeNamesrv, Fields], list[str]]) -> Handler:
     def handler(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
         return answer(body=bodies.encode_topic_list(TopicList(select(server, fields))))
 
@@ -140,12 +144,12 @@ def _delete_topic(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingC
     return answer()
 
 
-def _perm(field_name: str):
+def _perm(field_name: str) -> Handler:
     def handler(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
         count = sum(
             fields["brokerName"] == row.broker_name for rows in server.topics.values() for row in rows
         )
-        return answer(**{field_name: str(count)})
+        return RemotingCommand(ext_fields={field_name: str(count)}, flag=1)
 
     return handler
 
@@ -199,7 +203,7 @@ def _group(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
     )
 
 
-def _with_flag(wanted: Callable[[int], bool]):
+def _with_flag(wanted: Callable[[int], bool]) -> Handler:
     return _list(
         lambda server, _: [topic for topic, rows in server.topics.items() if wanted(rows[0].topic_sys_flag)]
     )
@@ -210,7 +214,7 @@ def _of_cluster(server: FakeNamesrv, fields: Fields) -> list[str]:
     return [topic for topic, rows in server.topics.items() if any(row.broker_name in names for row in rows)]
 
 
-_HANDLERS = {
+_HANDLERS: dict[RequestCode, Handler] = {
     RequestCode.GET_ROUTEINFO_BY_TOPIC: _route,
     RequestCode.GET_BROKER_CLUSTER_INFO: _cluster_info,
     RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: _list(lambda server, _: list(server.topics)),

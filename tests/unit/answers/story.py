@@ -1,6 +1,7 @@
 """Incidents at a name server, told in the past tense: what was said and done, minute by minute, into a journal."""
 
 from pathlib import Path
+from typing import Any
 
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.gathering import Gathering
@@ -33,7 +34,7 @@ class Story:
         return self.now
 
     def registers(
-        self, name: str = "b0", addr: str = "a0:1", topics: tuple[str, ...] = ("T",), **more
+        self, name: str = "b0", addr: str = "a0:1", topics: tuple[str, ...] = ("T",), **more: Any
     ) -> int:
         """A broker registers, over a connection of its own."""
         self.later(1_000)

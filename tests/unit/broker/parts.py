@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from typing import Any
 
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.errors import RemotingConnectError
@@ -21,17 +22,16 @@ __all__ = ["T1", "T2", "FakeClient", "FakeNamesrv", "FakeTime", "settings"]
 T1, T2 = TopicConfig("T1", 4, 4), TopicConfig("T2", 4, 4)
 
 
-def settings(namesrv_addr="a:1;b:1", **more) -> BrokerSettings:
-    return BrokerSettings(
-        **{
-            "broker_name": "broker-a",
-            "broker_addr": "10.0.0.1:10911",
-            "cluster_name": CLUSTER,
-            "ha_server_addr": "10.0.0.1:10912",
-            "namesrv_addr": namesrv_addr,
-            **more,
-        }
-    )
+def settings(namesrv_addr: str = "a:1;b:1", **more: Any) -> BrokerSettings:
+    fields: dict[str, Any] = {
+        "broker_name": "broker-a",
+        "broker_addr": "10.0.0.1:10911",
+        "cluster_name": CLUSTER,
+        "ha_server_addr": "10.0.0.1:10912",
+        "namesrv_addr": namesrv_addr,
+        **more,
+    }
+    return BrokerSettings(**fields)
 
 
 class FakeTime:
@@ -134,22 +134,38 @@ class FakeClient:
     def __getitem__(self, addr: str) -> FakeNamesrv:
         return self.namesrvs[addr]
 
-    async def invoke(self, addr, code, ext_fields=None, body=b"", *, timeout_ms=3000):
+    async def invoke(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = 3000,
+    ) -> RemotingCommand:
         namesrv = self._namesrv(addr)
         request = RemotingCommand(code=code, ext_fields=ext_fields, body=body)
         return await asyncio.wait_for(namesrv.take(request), timeout_ms / 1000)
 
-    async def invoke_oneway(self, addr, code, ext_fields=None, body=b"", *, timeout_ms=3000):
+    async def invoke_oneway(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = 3000,
+    ) -> None:
         request = RemotingCommand(code=code, ext_fields=ext_fields, body=body, flag=2)
         await self._namesrv(addr).take(request)
 
-    def release(self, addr):
+    def release(self, addr: str) -> None:
         self.released.append(addr)
 
-    async def close(self):
+    async def close(self) -> None:
         self.is_closed = True
 
-    def _namesrv(self, addr):
+    def _namesrv(self, addr: str) -> FakeNamesrv:
         if addr not in self.namesrvs or self.is_closed:
             raise RemotingConnectError(addr, "refused")
         return self.namesrvs[addr]

@@ -1,6 +1,7 @@
 """mqadmin in process, with name servers that are values."""
 
 import json
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -27,7 +28,7 @@ class Tool:
         assert result.exit_code == 0, result.output
         return result.stdout.splitlines()
 
-    def json(self, *args: str, namesrv: str = A):
+    def json(self, *args: str, namesrv: str = A) -> Any:
         result = self.run(*args, "--json", namesrv=namesrv)
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)

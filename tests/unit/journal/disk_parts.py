@@ -86,8 +86,14 @@ class Feeder:
         if opened is None:
             self.put(ServerStarted(uuid="?", server_version="test"))
         else:
-            more = {"previous_boot": opened.previous_boot, "previous_seq": opened.previous_seq}
-            self.put(ServerStarted(uuid=opened.uuid, server_version="test", **more))
+            self.put(
+                ServerStarted(
+                    uuid=opened.uuid,
+                    server_version="test",
+                    previous_boot=opened.previous_boot,
+                    previous_seq=opened.previous_seq,
+                )
+            )
         return self.checkpoint(rows)
 
     def checkpoint(self, rows: int = 1) -> int:

@@ -34,7 +34,8 @@ def finish(turns: Generator[None, None, T]) -> T:
         try:
             next(turns)
         except StopIteration as stop:
-            return stop.value
+            value: T = stop.value
+            return value
 
 
 def count_turns(turns: Generator[None, None, object]) -> int:

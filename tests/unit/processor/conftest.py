@@ -9,12 +9,12 @@ __all__: list[str] = []
 
 
 @pytest.fixture
-def server():
+def server() -> InMemoryNameServer:
     return InMemoryNameServer()
 
 
 @pytest.fixture
-def registered(server):
+def registered(server: InMemoryNameServer) -> InMemoryNameServer:
     """A server that knows TopicTest and TBW102 of one master."""
     assert server.register(V6_BODY, enableActingMaster="false").code == 0
     return server
