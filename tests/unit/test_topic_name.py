@@ -9,6 +9,7 @@ from namekeeper.topic_name import (
     check_send_topic,
     check_topic,
 )
+from tests.support.system.errors import assert_no_error
 
 LEGAL = [
     "t",
@@ -23,8 +24,8 @@ LEGAL = [
 
 @pytest.mark.parametrize("topic", LEGAL)
 def test_legal_names(topic):
-    check_topic(topic)
-    check_send_topic(topic)
+    assert_no_error(check_topic, topic)
+    assert_no_error(check_send_topic, topic)
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,9 @@ def test_new_properties_are_told(effects, told):
 
 
 def test_nobody_need_listen_to_new_properties(caplog):
-    Effects(Recording(), lambda _: None).apply(
-        Change(Cause.UPDATE_CONFIG, None, (ConfigChanged({"a": "b"}),))
-    )
+    journal, change = Recording(), Change(Cause.UPDATE_CONFIG, None, (ConfigChanged({"a": "b"}),))
+    Effects(journal, lambda _: None).apply(change)
+    assert journal.changes == [change]
 
 
 def test_every_end_has_a_name_in_the_counters():

@@ -371,7 +371,9 @@ class TestClosing:
             await waiting
 
     async def test_a_client_that_was_never_entered_can_be_shut_down(self):
-        await World().client().shutdown()
+        world = World()
+        await world.client().shutdown()
+        assert world.asked == []
 
 
 async def test_a_day_costs_at_most_the_requests_of_the_java_client():

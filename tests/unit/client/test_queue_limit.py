@@ -4,10 +4,11 @@ import pytest
 
 from namekeeper.client.queue_limit import MAX_QUEUES, check_queue_count
 from namekeeper.errors import RouteDataError
+from tests.support.system.errors import assert_no_error
 
 
 def test_as_many_as_the_limit_are_taken():
-    check_queue_count("t", MAX_QUEUES, "it")
+    assert_no_error(check_queue_count, "t", MAX_QUEUES, "it")
 
 
 def test_more_are_refused_by_name():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.system.errors import assert_no_error
 from tests.unit.config.fuzz_targets import FUZZ_TARGETS
 
 NAMES = st.sampled_from(
@@ -23,4 +24,4 @@ TEXTS = st.lists(LINES, max_size=5).map(lambda lines: "".join(lines).encode("utf
 @example(data=b"theirs=\\ud800")
 @example(data=b'{"configTable":{"a":{"b":1}}}')
 def test_a_target_raises_nothing(target, data):
-    FUZZ_TARGETS[target](data)
+    assert_no_error(FUZZ_TARGETS[target], data)

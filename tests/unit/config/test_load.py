@@ -76,7 +76,10 @@ def test_what_can_not_work_is_refused_in_one_line(properties, text):
 
 @pytest.mark.parametrize("also", [{"tls.server.mode": "disabled"}, {"tls.server.trustCertPath": "ca.pem"}])
 def test_requiring_client_certificates_is_fine_with_authorities_or_without_tls(also):
-    settings_from({"tls.server.need.client.auth": "require", "tls.test.mode.enable": "false", **also})
+    settings, _ = settings_from(
+        {"tls.server.need.client.auth": "require", "tls.test.mode.enable": "false", **also}
+    )
+    assert settings.tls_server_need_client_auth == "require"
 
 
 def test_networks_are_read_with_any_separator():

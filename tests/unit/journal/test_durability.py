@@ -90,7 +90,7 @@ def check_segments(disk: ModelOs) -> None:
         assert envelopes[-1].end
 
 
-def run(seed: int, disk: ModelOs | None = None, limits: Limits | None = None) -> None:
+def check_history(seed: int, disk: ModelOs | None = None, limits: Limits | None = None) -> None:
     history = History(seed, disk, limits)
     for _ in range(LIVES):
         history.live()
@@ -107,7 +107,7 @@ def run(seed: int, disk: ModelOs | None = None, limits: Limits | None = None) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_was_published_as_durable_survives(seed):
-    run(seed)
+    check_history(seed)
 
 
 class WithoutFsyncOfFiles(ModelOs):
@@ -132,7 +132,7 @@ def test_the_model_finds_what_a_missing_fsync_loses(kind):
         disk = kind(chunk=400)
         disk.folders |= {"/srv": True}
         try:
-            run(seed, disk)
+            check_history(seed, disk)
         except (AssertionError, IndexError):
             return True
         return False

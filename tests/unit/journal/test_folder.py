@@ -89,7 +89,9 @@ def test_a_folder_of_somebody_else_is_refused_and_left_alone(tmp_path):
 def test_what_a_crash_of_the_first_start_leaves_is_no_somebody(tmp_path):
     for name in (LOCK_FILE, "identity.json.123.tmp", "lost+found", ".nfs0001", "seal.request", "quarantine"):
         (tmp_path / name).touch()
-    opened(tmp_path).release()
+    folder = opened(tmp_path)
+    assert folder.identity.namesrv == "ns_9876"
+    folder.release()
 
 
 def test_a_file_in_its_place_is_refused(tmp_path):

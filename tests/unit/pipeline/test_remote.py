@@ -6,6 +6,7 @@ import pytest
 
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.remote import check_listening
+from tests.support.system.errors import assert_no_error
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +27,10 @@ def test_one_that_listens_is_reached_whatever_its_parameters():
         port = server.getsockname()[1]
         check_listening(f"sc://127.0.0.1:{port}")
         check_listening(f"sc://127.0.0.1:{port}/;use_ssl=true;user_id=x")
+        for _ in range(2):
+            connection, _ = server.accept()
+            assert connection.recv(1) == b""
+            connection.close()
 
 
 def test_where_nothing_listens_it_is_told_at_once(free_port):
@@ -55,9 +60,9 @@ def test_a_malformed_address_is_told(remote):
 
 
 def test_other_forms_are_left_to_spark():
-    check_listening("local[2]")
+    assert_no_error(check_listening, "local[2]")
 
 
 def test_by_way_of_a_proxy_nothing_is_tried(monkeypatch, free_port):
     monkeypatch.setattr("namekeeper.pipeline.remote.getproxies", lambda: {"https": "http://proxy:3128"})
-    check_listening(f"sc://127.0.0.1:{free_port}")
+    assert_no_error(check_listening, f"sc://127.0.0.1:{free_port}")

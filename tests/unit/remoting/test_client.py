@@ -362,7 +362,10 @@ class TestClosing:
             await waiting
 
     async def test_a_client_that_was_never_used_can_be_closed(self):
-        await RemotingClient().close()
+        client = RemotingClient()
+        await client.close()
+        with pytest.raises(RemotingClosedError):
+            await client.invoke("127.0.0.1:1", 105)
 
     @both_loops
     async def test_what_was_written_goes_out_before(self):
@@ -381,6 +384,8 @@ class TestClosing:
                 with contextlib.suppress(RemotingTimeoutError):
                     await client.invoke_oneway(proxy.addr, 904, body=b"x" * 2_000_000, timeout_ms=50)
             await client.close()
+            with pytest.raises(RemotingClosedError):
+                await client.invoke(proxy.addr, 904)
 
 
 @both_loops

@@ -192,7 +192,9 @@ class TestShutdown:
                 pass
 
     async def test_a_server_that_never_started_can_be_closed(self):
-        await RemotingServer(echo).close()
+        server = RemotingServer(echo)
+        await server.close()
+        assert server.addresses == []
 
     @both_loops
     async def test_what_is_connected_is_served_after_accepting_ended(self):

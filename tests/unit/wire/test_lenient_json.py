@@ -1,4 +1,3 @@
-import contextlib
 import json
 
 import pytest
@@ -6,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.wire.lenient_json import MAX_DEPTH, DialectError, parse
+from tests.support.system.errors import assert_no_error
 
 documents = st.recursive(
     st.none()
@@ -92,5 +92,4 @@ def test_the_deepest_document():
 
 @given(st.text(alphabet="{}[]:,'\"\\/*0-1.eux $anull\n"))
 def test_a_value_or_a_dialect_error(text):
-    with contextlib.suppress(DialectError):
-        parse(text)
+    assert_no_error(parse, text, allowed=DialectError)

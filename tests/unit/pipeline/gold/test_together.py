@@ -15,8 +15,9 @@ def test_all_steps_are_done():
 
 
 def test_steps_go_on_at_once():
-    everybody = Barrier(AT_ONCE)
-    do_together([lambda: everybody.wait(30) for _ in range(AT_ONCE)])
+    everybody, passed = Barrier(AT_ONCE), []
+    do_together([lambda: passed.append(everybody.wait(30)) for _ in range(AT_ONCE)])
+    assert sorted(passed) == list(range(AT_ONCE))
 
 
 def test_when_one_fails_those_that_have_not_begun_are_left_out():

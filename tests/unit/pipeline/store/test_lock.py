@@ -90,6 +90,7 @@ def test_a_lease_stands_until_it_ends(store):
 def test_a_lease_that_can_not_be_read_is_nobodys(store):
     store.put("lock", b"{")
     Lease(store).take()
+    assert json.loads(store.read("lock"))["owner"].startswith(f"process {os.getpid()}")
 
 
 def test_elsewhere_a_run_has_a_lease_while_it_lasts(store, tmp_path):

@@ -42,7 +42,9 @@ def test_a_first_run_that_died_is_in_nobodys_way(tmp_path):
     folder = open_folder(str(tmp_path))
     for left in ("lock", "staging/1-00000000/part.parquet", "loads/1"):
         folder.put(left, b"")
-    ParquetStore(folder).create("UTC")
+    store = ParquetStore(folder)
+    store.create("UTC")
+    assert store.is_empty()
 
 
 def test_a_load_id_is_used_once_whether_or_not_it_is_committed(store):
