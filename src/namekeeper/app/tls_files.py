@@ -2,7 +2,7 @@
 
 import contextlib
 
-from namekeeper.config.property import Group, format_value
+from namekeeper.config.property import PropertyGroup, format_value
 from namekeeper.config.settings import SPECS
 from namekeeper.config.startup import Startup, with_tls_file
 from namekeeper.files import read_if_exists
@@ -27,6 +27,6 @@ def read_tls_settings(startup: Startup) -> TlsSettings:
         {
             spec.name: format_value(getattr(settings, spec.field))
             for spec in SPECS.values()
-            if spec.facts.group is Group.TLS
+            if spec.facts.group is PropertyGroup.TLS
         }
     )

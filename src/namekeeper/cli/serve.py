@@ -14,7 +14,7 @@ from namekeeper.cli.launch import (
     say,
 )
 from namekeeper.cli.options import BadOptionError, parse_options
-from namekeeper.config.property import GROUPS, Kind, Spec, format_value
+from namekeeper.config.property import GROUPS, PropertyKind, Spec, format_value
 from namekeeper.config.settings import SPECS
 
 __all__ = ["main"]
@@ -37,12 +37,12 @@ _VALUES = {
     **JAVA_VALUES,
     "--config-file": "config_file",
     "--namesrv-addr": "namesrv_addr",
-    **{spec.flag: spec.field for spec in SPECS.values() if spec.kind is not Kind.BOOLEAN},
+    **{spec.flag: spec.field for spec in SPECS.values() if spec.kind is not PropertyKind.BOOLEAN},
 }
 _SWITCHES = {
     **JAVA_SWITCHES,
     "--print-config-item": "print",
-    **{spec.flag: spec.field for spec in SPECS.values() if spec.kind is Kind.BOOLEAN},
+    **{spec.flag: spec.field for spec in SPECS.values() if spec.kind is PropertyKind.BOOLEAN},
 }
 
 
@@ -73,7 +73,9 @@ def _help() -> Iterator[str]:
 
 
 def _help_of(spec: Spec) -> Iterator[str]:
-    value = "" if spec.kind is Kind.BOOLEAN else f" {'|'.join(spec.facts.choices) or spec.kind.upper()}"
+    value = (
+        "" if spec.kind is PropertyKind.BOOLEAN else f" {'|'.join(spec.facts.choices) or spec.kind.upper()}"
+    )
     unit = f", {spec.facts.unit}" if spec.facts.unit else ""
     yield f"  {spec.flag}{value}"
     yield f"      {spec.facts.about}."

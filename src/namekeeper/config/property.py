@@ -8,7 +8,17 @@ from msgspec import Struct
 
 from namekeeper.errors import ConfigError
 
-__all__ = ["GROUPS", "Group", "Kind", "Property", "Spec", "Value", "convert", "format_value", "specs_of"]
+__all__ = [
+    "GROUPS",
+    "Property",
+    "PropertyGroup",
+    "PropertyKind",
+    "Spec",
+    "Value",
+    "convert",
+    "format_value",
+    "specs_of",
+]
 
 Value = int | bool | str | None
 
@@ -16,7 +26,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+")
 _JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
-class Group(StrEnum):
+class PropertyGroup(StrEnum):
     """Where a property comes from; the parts of the reference page."""
 
     NAMESRV = "NamesrvConfig"
@@ -25,15 +35,15 @@ class Group(StrEnum):
     OURS = "Namekeeper"
 
 
-GROUPS: Mapping[Group, str] = {
-    Group.NAMESRV: "Java's properties of the name server",
-    Group.NETTY: "Java's properties of the network server",
-    Group.TLS: "TLS, by the names of Java's system properties",
-    Group.OURS: "Namekeeper's own",
+GROUPS: Mapping[PropertyGroup, str] = {
+    PropertyGroup.NAMESRV: "Java's properties of the name server",
+    PropertyGroup.NETTY: "Java's properties of the network server",
+    PropertyGroup.TLS: "TLS, by the names of Java's system properties",
+    PropertyGroup.OURS: "Namekeeper's own",
 }
 
 
-class Kind(StrEnum):
+class PropertyKind(StrEnum):
     """Type of a value, by Java's setter."""
 
     INT = "int"
@@ -46,7 +56,7 @@ class Property(Struct, frozen=True):
     """The facts about a property that its Python type doesn't tell; given by name but for the first two."""
 
     about: str
-    group: Group
+    group: PropertyGroup
     unit: str = ""
     name: str = ""
     """Java's name where it isn't the field's name in camel case."""
@@ -78,7 +88,7 @@ class Spec(Struct, frozen=True):
     """Name of the field in NamesrvSettings."""
     name: str
     """Name in files and in 318 and 319."""
-    kind: Kind
+    kind: PropertyKind
     default: Value
     facts: Property
 
@@ -119,14 +129,14 @@ def convert(spec: Spec, text: str, old: Value, *, strict: bool) -> tuple[Value, 
     Raises:
         ConfigError: A value that is out of the limits, or isn't one of the choices.
     """
-    if spec.kind is Kind.STRING:
+    if spec.kind is PropertyKind.STRING:
         return _checked_text(spec, text.strip(_JAVA_BLANKS)), None
-    value, note = _flag(text) if spec.kind is Kind.BOOLEAN else _number(spec, text, old)
+    value, note = _flag(text) if spec.kind is PropertyKind.BOOLEAN else _number(spec, text, old)
     if note is None:
         return value, None
     if strict:
         raise ConfigError(
-            f"{spec.name}={text}: not {'true or false' if spec.kind is Kind.BOOLEAN else 'a number'}"
+            f"{spec.name}={text}: not {'true or false' if spec.kind is PropertyKind.BOOLEAN else 'a number'}"
         )
     return value, f"{spec.name}: {note}, as Java does"
 
@@ -147,7 +157,7 @@ def _flag(text: str) -> tuple[Value, str | None]:
 
 
 def _number(spec: Spec, text: str, old: Value) -> tuple[Value, str | None]:
-    bits = 63 if spec.kind is Kind.LONG else 31
+    bits = 63 if spec.kind is PropertyKind.LONG else 31
     number = int(text) if _NUMBER.fullmatch(text) and len(text) <= 20 else None
     if number is None or not -(1 << bits) <= number < 1 << bits:
         return old, f"{text!r} is not a number: {format_value(old)} stays"
@@ -167,12 +177,12 @@ def _checked_text(spec: Spec, text: str) -> str:
     raise ConfigError(f"{spec.name}={text}: must be one of {', '.join(spec.facts.choices)}")
 
 
-def _kind(origin: object, about: Property) -> Kind:
+def _kind(origin: object, about: Property) -> PropertyKind:
     if origin is bool:
-        return Kind.BOOLEAN
+        return PropertyKind.BOOLEAN
     if origin is int:
-        return Kind.LONG if about.long else Kind.INT
-    return Kind.STRING
+        return PropertyKind.LONG if about.long else PropertyKind.INT
+    return PropertyKind.STRING
 
 
 def _camel(field: str) -> str:

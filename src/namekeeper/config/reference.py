@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from namekeeper.config.property import GROUPS, Group, Spec, format_value
+from namekeeper.config.property import GROUPS, PropertyGroup, Spec, format_value
 from namekeeper.config.settings import SPECS
 
 __all__ = ["render_reference"]
@@ -48,7 +48,7 @@ def render_reference() -> str:
     return _HEAD + "".join("".join(_section(group)) for group in GROUPS)
 
 
-def _section(group: Group) -> Iterator[str]:
+def _section(group: PropertyGroup) -> Iterator[str]:
     yield f"\n## {GROUPS[group]}\n\n"
     yield "| property | type | default | 318 | meaning |\n| --- | --- | --- | --- | --- |\n"
     for spec in SPECS.values():

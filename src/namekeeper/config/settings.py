@@ -10,17 +10,17 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from namekeeper.config.property import Group, Property, Spec, specs_of
+from namekeeper.config.property import Property, PropertyGroup, Spec, specs_of
 
 __all__ = ["ALIASES", "MIB", "SPECS", "NamesrvSettings"]
 
 MIB = 1024 * 1024
 
 _LONG_MAX = 2**63 - 1
-_NAMESRV = Group.NAMESRV
-_NETTY = Group.NETTY
-_TLS = Group.TLS
-_OURS = Group.OURS
+_NAMESRV = PropertyGroup.NAMESRV
+_NETTY = PropertyGroup.NETTY
+_TLS = PropertyGroup.TLS
+_OURS = PropertyGroup.OURS
 
 
 class NamesrvSettings(Struct, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-__all__ = ["BodyBudget", "Lease"]
+__all__ = ["BodyBudget", "BudgetClaim"]
 
 
-class Lease:
+class BudgetClaim:
     """A claim on the budget, for one frame: waiting, then granted, then released."""
 
     __slots__ = ("_budget", "_is_released", "is_granted", "on_granted", "size")
@@ -37,33 +37,32 @@ class BodyBudget:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.in_flight = 0
-        self._queue: dict[
-            Lease, None
-        ] = {}  # in order of arrival; a waiter that goes away leaves nothing behind
+        self._queue: dict[BudgetClaim, None] = {}
+        """Claims that wait, in order of arrival; a dictionary, so that any of them can be removed."""
 
     @property
     def waiting(self) -> int:
-        """Leases that wait to be granted."""
+        """Claims that wait to be granted."""
         return len(self._queue)
 
-    def ask(self, size: int, on_granted: Callable[[], None]) -> Lease:
-        """Claim `size` bytes; `on_granted` is called later unless the lease is granted at once.
+    def ask(self, size: int, on_granted: Callable[[], None]) -> BudgetClaim:
+        """Claim `size` bytes; `on_granted` is called later unless the claim is granted at once.
 
         `on_granted` must not ask or release before it returns.
         """
-        lease = Lease(self, min(size, self.limit), on_granted)
-        if not self._queue and self.in_flight + lease.size <= self.limit:
-            self._grant(lease)
+        claim = BudgetClaim(self, min(size, self.limit), on_granted)
+        if not self._queue and self.in_flight + claim.size <= self.limit:
+            self._grant(claim)
         else:
-            self._queue[lease] = None
-        return lease
+            self._queue[claim] = None
+        return claim
 
-    def give_back(self, lease: Lease) -> None:
-        """Take back what `lease` held and grant whoever is next; `Lease.release` is the way to call it."""
-        if lease.is_granted:
-            self.in_flight -= lease.size
+    def give_back(self, claim: BudgetClaim) -> None:
+        """Take back what `claim` held and grant the next ones; called by `BudgetClaim.release` only."""
+        if claim.is_granted:
+            self.in_flight -= claim.size
         else:
-            del self._queue[lease]
+            del self._queue[claim]
         while self._queue:
             first = next(iter(self._queue))
             if self.in_flight + first.size > self.limit:
@@ -72,6 +71,6 @@ class BodyBudget:
             self._grant(first)
             first.on_granted()
 
-    def _grant(self, lease: Lease) -> None:
-        lease.is_granted = True
-        self.in_flight += lease.size
+    def _grant(self, claim: BudgetClaim) -> None:
+        claim.is_granted = True
+        self.in_flight += claim.size

@@ -6,7 +6,7 @@ Rules that every path below keeps:
 * Reading stops whenever what was read is not served yet: the peer is slow to read its answers, too many
   requests wait to be answered later, a large frame waits for the budget, or a turn was long enough.
   So a connection holds at most one read of the transport beside the frame that is arriving.
-* A lease on the body budget is asked in the order of frames and only when nothing before it waits, so
+* A claim on the body budget is asked in the order of frames and only when nothing before it waits, so
   waiting connections can't lock each other up.
 """
 
@@ -18,7 +18,7 @@ from typing import cast
 from msgspec import Struct, field
 
 from namekeeper.errors import RequestError
-from namekeeper.remoting.budget import BodyBudget, Lease
+from namekeeper.remoting.budget import BodyBudget, BudgetClaim
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.route.channel import Channel
@@ -78,6 +78,7 @@ class ServerConnection(asyncio.Protocol):
     """Reads requests, hands them to `context.handler`, writes what it answers."""
 
     __slots__ = (
+        "_claims",
         "_close_announced",
         "_context",
         "_deadline",
@@ -86,9 +87,8 @@ class ServerConnection(asyncio.Protocol):
         "_feed",
         "_is_careful",
         "_is_json",
-        "_leases",
         "_loop",
-        "_partial_lease",
+        "_partial_claim",
         "_queue",
         "_serving",
         "_transport",
@@ -118,9 +118,9 @@ class ServerConnection(asyncio.Protocol):
         """Requests that will be answered later, by identity."""
         self._serving: RemotingCommand | None = None
         """The request whose handler runs; None as soon as `respond` has answered it."""
-        self._leases: dict[int, Lease] = {}
+        self._claims: dict[int, BudgetClaim] = {}
         """What the budget holds for whole large requests, by identity."""
-        self._partial_lease: Lease | None = None
+        self._partial_claim: BudgetClaim | None = None
         """What it holds, or is asked to, for the frame that is arriving."""
         self._deadline: asyncio.TimerHandle | None = None
         """For that frame; once closed, for the rest of the output."""
@@ -155,9 +155,9 @@ class ServerConnection(asyncio.Protocol):
         if identity in self._deferred:
             self._deferred.discard(identity)
             self._schedule_turn()
-            lease = self._leases.pop(identity, None)
-            if lease is not None:
-                lease.release()
+            claim = self._claims.pop(identity, None)
+            if claim is not None:
+                claim.release()
         elif request is self._serving:
             self._serving = None
         else:
@@ -324,9 +324,9 @@ class ServerConnection(asyncio.Protocol):
     # When something stands in the way.
 
     def _receive_carefully(self, requests: list[RemotingCommand | bytes]) -> None:
-        if requests and self._partial_lease is not None:  # the frame that was arriving is the first one
-            self._leases[id(requests[0])] = self._partial_lease
-            self._partial_lease = None
+        if requests and self._partial_claim is not None:  # the frame that was arriving is the first one
+            self._claims[id(requests[0])] = self._partial_claim
+            self._partial_claim = None
             self._cancel_deadline()
         self._queue += requests
         self._turn()
@@ -345,7 +345,7 @@ class ServerConnection(asyncio.Protocol):
         if batch:
             served = self._serve(batch)
             del self._queue[:served]
-            if self._leases:
+            if self._claims:
                 self._release_answered(batch[:served])
         if self.channel.is_open:
             self._settle()
@@ -363,16 +363,16 @@ class ServerConnection(asyncio.Protocol):
         return batch
 
     def _is_admitted(self, request: RemotingCommand) -> bool:
-        lease = self._leases.get(id(request))
-        if lease is None:
-            lease = self._context.budget.ask(len(request.body), self._schedule_turn)
-            self._leases[id(request)] = lease
-        return lease.is_granted
+        claim = self._claims.get(id(request))
+        if claim is None:
+            claim = self._context.budget.ask(len(request.body), self._schedule_turn)
+            self._claims[id(request)] = claim
+        return claim.is_granted
 
     def _release_answered(self, requests: list[RemotingCommand | bytes]) -> None:
         for identity in map(id, requests):
-            if identity in self._leases and identity not in self._deferred:
-                self._leases.pop(identity).release()
+            if identity in self._claims and identity not in self._deferred:
+                self._claims.pop(identity).release()
 
     def _settle(self) -> None:
         """Decide how to go on: end, read on, come back soon, or wait to be called."""
@@ -387,18 +387,18 @@ class ServerConnection(asyncio.Protocol):
             self._await_next_frame()
 
     def _waits_for_budget(self) -> bool:
-        lease = self._leases.get(id(self._queue[0]))
-        return lease is not None and not lease.is_granted
+        claim = self._claims.get(id(self._queue[0]))
+        return claim is not None and not claim.is_granted
 
     def _await_next_frame(self) -> None:
         announced = self._decoder.announced
-        if announced > LARGE_FRAME_BYTES and self._partial_lease is None:
-            self._partial_lease = self._context.budget.ask(announced, self._schedule_turn)
-        lease = self._partial_lease
-        if lease is not None and lease.is_granted and self._deadline is None:
+        if announced > LARGE_FRAME_BYTES and self._partial_claim is None:
+            self._partial_claim = self._context.budget.ask(announced, self._schedule_turn)
+        claim = self._partial_claim
+        if claim is not None and claim.is_granted and self._deadline is None:
             self._deadline = self._loop.call_later(self._context.large_frame_seconds, self._close_overdue)
-        self._set_reading(wanted=lease is None or lease.is_granted)
-        self._is_careful = lease is not None
+        self._set_reading(wanted=claim is None or claim.is_granted)
+        self._is_careful = claim is not None
 
     def _set_reading(self, *, wanted: bool) -> None:
         """Read or don't; a channel that we don't read from can't be blamed for silence."""
@@ -435,12 +435,12 @@ class ServerConnection(asyncio.Protocol):
         self._cancel_deadline()
         self._queue.clear()
         self._deferred.clear()
-        for lease in self._leases.values():
-            lease.release()
-        self._leases.clear()
-        if self._partial_lease is not None:
-            self._partial_lease.release()
-            self._partial_lease = None
+        for claim in self._claims.values():
+            claim.release()
+        self._claims.clear()
+        if self._partial_claim is not None:
+            self._partial_claim.release()
+            self._partial_claim = None
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:

@@ -14,7 +14,7 @@ class RemotingCounters(Struct):
 
     connections_open: int = 0
     """Connections that can carry requests now."""
-    connections_greeting: int = 0
+    connections_in_handshake: int = 0
     """Accepted sockets whose first bytes were not seen yet, or whose TLS handshake is under way."""
     connections_total: int = 0
     """Connections that got as far as carrying requests."""

@@ -14,8 +14,8 @@ from namekeeper.remoting.address import Address
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import ConnectionContext, Handler, ServerConnection
 from namekeeper.remoting.counters import RemotingCounters
+from namekeeper.remoting.handshake import Handshakes, parse_networks
 from namekeeper.remoting.listening import Acceptor, bind
-from namekeeper.remoting.reception import Reception, parse_networks
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codes import SerializeType
@@ -98,7 +98,7 @@ class RemotingServer:
             on_connect=on_connect,
             on_close=on_close,
         )
-        self._reception = Reception(self._context, tls, parse_networks(proxy_trusted_networks))
+        self._handshakes = Handshakes(self._context, tls, parse_networks(proxy_trusted_networks))
         self._acceptor: Acceptor | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
 
@@ -126,7 +126,7 @@ class RemotingServer:
         context = self._context
         counters = structs.replace(context.counters)
         counters.connections_open = len(context.connections)
-        counters.connections_greeting = len(self._reception)
+        counters.connections_in_handshake = len(self._handshakes)
         counters.large_bytes_in_flight = context.budget.in_flight
         counters.large_frames_waiting = context.budget.waiting
         for connection in context.connections:
@@ -138,7 +138,7 @@ class RemotingServer:
         """Listen; connections are served from now on. Raises ConfigError if the address can't be had."""
         sockets = await bind(self._host, self._port, backlog=self._backlog)
         self._acceptor = Acceptor(
-            sockets, has_room=self._has_room, on_accept=self._reception.greet, on_refuse=self._refuse
+            sockets, has_room=self._has_room, on_accept=self._handshakes.begin, on_refuse=self._refuse
         )
         self._sweep_later()
         if self._tls is not None:
@@ -172,7 +172,7 @@ class RemotingServer:
             self._sweep_timer.cancel()
             self._sweep_timer = None
         # Newcomers next: one of them might become a connection while we look at those.
-        await self._reception.close()
+        await self._handshakes.close()
         # The others get what was written for them, if they read it soon.
         for connection in tuple(self._context.connections):
             connection.close()
@@ -187,7 +187,7 @@ class RemotingServer:
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
 
     def _has_room(self) -> bool:
-        return len(self._context.connections) + len(self._reception) < self._max_connections
+        return len(self._context.connections) + len(self._handshakes) < self._max_connections
 
     def _refuse(self, reason: str) -> None:
         self._context.counters.connections_refused += 1
@@ -202,7 +202,7 @@ class RemotingServer:
 
     def _sweep(self) -> None:
         self._sweep_later()
-        self._reception.sweep(SWEEPS_PER_IDLE_TIME)
+        self._handshakes.sweep(SWEEPS_PER_IDLE_TIME)
         for connection in tuple(self._context.connections):
             moved = connection.bytes_in + connection.bytes_out
             seen, quiet_sweeps = connection.seen_by_sweep

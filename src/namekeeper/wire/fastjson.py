@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from namekeeper.wire.fitting import fit
+from namekeeper.wire.coercion import coerce
 from namekeeper.wire.lenient_json import MAX_DEPTH, DialectError, parse
 
 __all__ = [
@@ -59,14 +59,14 @@ def decode(data: bytes, as_type: type[T], /) -> T:
     try:
         value = decoder.decode(data)
     except msgspec.ValidationError:
-        value = _decode_fitted(data, as_type)  # standard JSON so far, with values of other types
+        value = _decode_coerced(data, as_type)  # standard JSON so far, with values of other types
     except _STRICT_ERRORS:
         try:
             value = decoder.decode(_mend(data))
         except DialectError:
             raise
         except _STRICT_ERRORS:
-            value = _decode_fitted(data, as_type)
+            value = _decode_coerced(data, as_type)
     return value
 
 
@@ -136,9 +136,9 @@ def _decoder(as_type: type) -> msgspec.json.Decoder[Any]:
     return decoder
 
 
-def _decode_fitted(data: bytes, as_type: type[T]) -> T:
+def _decode_coerced(data: bytes, as_type: type[T]) -> T:
     try:
-        return msgspec.convert(fit(loads(data), as_type), as_type, strict=False)
+        return msgspec.convert(coerce(loads(data), as_type), as_type, strict=False)
     except DialectError:
         raise
     except _STRICT_ERRORS as error:

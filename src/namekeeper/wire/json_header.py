@@ -5,9 +5,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from namekeeper.errors import ProtocolError
 from namekeeper.wire.codes import LanguageCode, LanguageName, language_name
+from namekeeper.wire.coercion import scalar_text
 from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.fastjson import DialectError, loads
-from namekeeper.wire.fitting import scalar_text
 
 __all__ = ["STRICT_ERRORS", "decode_json_header", "decode_leniently", "decode_strictly", "encode_json_header"]
 

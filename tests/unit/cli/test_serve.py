@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.cli import serve
-from namekeeper.config.property import Kind
+from namekeeper.config.property import PropertyKind
 from namekeeper.config.settings import SPECS
 
 
@@ -25,7 +25,7 @@ def test_every_flag_is_understood(spec, monkeypatch):
     started = []
     monkeypatch.setattr("namekeeper.app.name_server.run", lambda startup: started.append(startup) or 0)
     number = min(max(2048, spec.facts.low), spec.facts.high)
-    text = {Kind.BOOLEAN: "true", Kind.STRING: "10.0.0.1"}.get(spec.kind, str(number))
+    text = {PropertyKind.BOOLEAN: "true", PropertyKind.STRING: "10.0.0.1"}.get(spec.kind, str(number))
     text = spec.facts.choices[-1] if spec.facts.choices else text
     text = {"enableControllerInNamesrv": "false", "bodyBytesInFlightLimit": "1000000000"}.get(spec.name, text)
     assert serve.main([spec.flag, text]) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.config.property import Kind, convert, format_value
+from namekeeper.config.property import PropertyKind, convert, format_value
 from namekeeper.config.settings import SPECS
 from namekeeper.errors import ConfigError
 
@@ -30,7 +30,7 @@ def test_what_is_no_number_leaves_the_old_value_with_a_warning(text):
 
 
 def test_a_long_holds_more_than_an_int():
-    assert SCAN.kind is Kind.LONG
+    assert SCAN.kind is PropertyKind.LONG
     assert convert(SCAN, "4294967296", 5000, strict=True) == (4294967296, None)
     assert convert(SCAN, "9223372036854775808", 5000, strict=False)[0] == 5000
 

@@ -1,6 +1,6 @@
 """The properties there are, by their names, with Java's defaults."""
 
-from namekeeper.config.property import Group, format_value
+from namekeeper.config.property import PropertyGroup, format_value
 from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
 
 JAVA_5_5_0 = """
@@ -50,7 +50,9 @@ writeBufferLowWaterMark=0
 
 def test_names_and_defaults_are_those_of_java():
     expected = dict(line.split("=", 1) for line in JAVA_5_5_0.split())
-    java = [spec for spec in SPECS.values() if spec.facts.group in {Group.NAMESRV, Group.NETTY}]
+    java = [
+        spec for spec in SPECS.values() if spec.facts.group in {PropertyGroup.NAMESRV, PropertyGroup.NETTY}
+    ]
     assert {spec.name: format_value(spec.default) for spec in java} == expected
 
 
@@ -66,7 +68,9 @@ def test_names_of_flags_and_variables_are_derived():
 
 
 def test_what_chooses_a_path_or_guards_the_server_is_out_of_reach_of_peers():
-    ours = {spec.name for spec in SPECS.values() if spec.facts.group in {Group.OURS, Group.TLS}}
+    ours = {
+        spec.name for spec in SPECS.values() if spec.facts.group in {PropertyGroup.OURS, PropertyGroup.TLS}
+    }
     reachable = {spec.name for spec in SPECS.values() if spec.facts.remote and not spec.facts.path}
     assert ours & reachable == {"logLevel"}
     assert not {"kvConfigPath", "configStorePath", "configBlackList", "rocketmqHome"} & reachable

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namekeeper.remoting.budget import BodyBudget, Lease
+from namekeeper.remoting.budget import BodyBudget, BudgetClaim
 
 
 def _nothing() -> None:
@@ -39,9 +39,9 @@ def test_a_waiter_that_gives_up_makes_room_for_the_next():
 
 def test_releasing_twice_gives_back_once():
     budget = BodyBudget(10)
-    lease, _other = budget.ask(5, _nothing), budget.ask(5, _nothing)
-    lease.release()
-    lease.release()
+    claim, _other = budget.ask(5, _nothing), budget.ask(5, _nothing)
+    claim.release()
+    claim.release()
     assert budget.in_flight == 5
 
 
@@ -58,14 +58,14 @@ def test_more_than_the_whole_budget_is_admitted_alone():
 @given(st.lists(st.integers(1, 15) | st.integers(-5, -1), max_size=40))
 def test_the_bound_holds_and_nobody_is_forgotten(steps: list[int]):
     budget = BodyBudget(10)
-    leases: list[Lease] = []
+    claims: list[BudgetClaim] = []
     for step in steps:
         if step > 0:
-            leases.append(budget.ask(step, _nothing))
-        elif leases:
-            leases.pop(step % len(leases)).release()
-        granted = [lease for lease in leases if lease.is_granted]
-        assert budget.in_flight == sum(lease.size for lease in granted) <= 10
-        assert budget.waiting == len(leases) - len(granted)
-        assert granted == leases[: len(granted)]  # first come, first served
-        assert len(granted) == len(leases) or budget.in_flight + leases[len(granted)].size > 10
+            claims.append(budget.ask(step, _nothing))
+        elif claims:
+            claims.pop(step % len(claims)).release()
+        granted = [claim for claim in claims if claim.is_granted]
+        assert budget.in_flight == sum(claim.size for claim in granted) <= 10
+        assert budget.waiting == len(claims) - len(granted)
+        assert granted == claims[: len(granted)]  # first come, first served
+        assert len(granted) == len(claims) or budget.in_flight + claims[len(granted)].size > 10

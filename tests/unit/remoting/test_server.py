@@ -132,9 +132,9 @@ class TestIdle:
             RemotingServer(echo, host=LOCAL, port=0, idle_seconds=0.1) as server,
             connect(server.addresses[0]) as peer,
         ):
-            await eventually(lambda: server.read_counters().connections_greeting == 1)
+            await eventually(lambda: server.read_counters().connections_in_handshake == 1)
             assert await peer.is_closed_by_server()
-            assert server.read_counters().connections_greeting == 0
+            assert server.read_counters().connections_in_handshake == 0
             assert server.read_counters().idle_closes == 1
 
     async def test_a_partial_frame_that_makes_no_progress_is_closed(self):
@@ -180,7 +180,7 @@ class TestShutdown:
         addr = server.addresses[0]
         async with connect(addr) as peer, connect(addr) as silent:
             await peer.ask()
-            await eventually(lambda: server.read_counters().connections_greeting == 1)
+            await eventually(lambda: server.read_counters().connections_in_handshake == 1)
             await server.close()
             assert await peer.is_closed_by_server()
             assert await silent.is_closed_by_server()

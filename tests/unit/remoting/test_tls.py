@@ -83,7 +83,7 @@ async def test_a_client_that_is_too_early_waits_for_the_certificate(monkeypatch)
     monkeypatch.setattr(module, "server_context", slowly)
     async with serving() as server:
         early = asyncio.create_task(answers(server, trusting()))
-        await eventually(lambda: server.read_counters().connections_greeting == 1)
+        await eventually(lambda: server.read_counters().connections_in_handshake == 1)
         assert await answers(server, None)  # nobody else waits
         assert not early.done()
         may_build.set()
@@ -96,7 +96,7 @@ async def test_closing_does_not_wait_for_the_certificate(monkeypatch):
     monkeypatch.setattr(module, "server_context", lambda _: may_build.wait(10))
     async with serving() as server:
         early = asyncio.create_task(answers(server, trusting()))
-        await eventually(lambda: server._reception._adoptions)
+        await eventually(lambda: server._handshakes._connecting)
     may_build.set()
     assert not await early
 
@@ -111,7 +111,7 @@ async def test_a_broken_handshake_is_counted_and_harms_nobody():
                     pass
         await eventually(lambda: server.read_counters().tls_failures == 1)
         assert await answers(server, trusting())
-        assert server.read_counters().connections_greeting == 0
+        assert server.read_counters().connections_in_handshake == 0
 
 
 @both_loops

@@ -128,7 +128,7 @@ def test_raw_members_too_deep_to_write_are_a_dialect_error(monkeypatch):
     def too_deep(*_):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr(fastjson, "fit", too_deep)
+    monkeypatch.setattr(fastjson, "coerce", too_deep)
     with pytest.raises(DialectError, match="too deep"):
         decode(b'{"number":null,"raw":[]}', WithRaw)
 

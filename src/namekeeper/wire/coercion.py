@@ -3,19 +3,19 @@
 import msgspec
 from msgspec import inspect
 
-__all__ = ["fit", "scalar_text"]
+__all__ = ["coerce", "scalar_text"]
 
 _ITEMS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
 _NUMBERS = (inspect.IntType, inspect.FloatType, inspect.BoolType)
 
 
-def fit(value: object, as_type: type) -> object:
+def coerce(value: object, as_type: type) -> object:
     """Return `value` so that `msgspec.convert` takes it for `as_type` wherever fastjson would.
 
     Numbers and booleans become strings where a string is wanted; `null` and `""` vanish where a number is
     wanted, `null` wherever it isn't allowed, so that defaults hold.
     """
-    return _fit(value, inspect.type_info(as_type))
+    return _coerce(value, inspect.type_info(as_type))
 
 
 def scalar_text(value: object) -> object:
@@ -27,29 +27,29 @@ def scalar_text(value: object) -> object:
     return value
 
 
-def _fit(value: object, shape: inspect.Type) -> object:
+def _coerce(value: object, shape: inspect.Type) -> object:
     if isinstance(shape, inspect.UnionType):
-        return _fit_union(value, shape)
+        return _coerce_union(value, shape)
     if isinstance(shape, inspect.StructType) and isinstance(value, dict):
         fields = {field.encode_name: field.type for field in shape.fields}
         return _present(
-            {key: _fit(item, fields[key]) for key, item in value.items() if key in fields}, fields
+            {key: _coerce(item, fields[key]) for key, item in value.items() if key in fields}, fields
         )
     if isinstance(shape, inspect.DictType) and isinstance(value, dict):
-        fitted = {key: _fit(item, shape.value_type) for key, item in value.items()}
-        return _present(fitted, dict.fromkeys(fitted, shape.value_type))
+        coerced = {key: _coerce(item, shape.value_type) for key, item in value.items()}
+        return _present(coerced, dict.fromkeys(coerced, shape.value_type))
     if isinstance(shape, _ITEMS) and isinstance(value, list):
-        return [_fit(item, shape.item_type) for item in value if item is not None]
-    return _fit_scalar(value, shape)
+        return [_coerce(item, shape.item_type) for item in value if item is not None]
+    return _coerce_scalar(value, shape)
 
 
-def _fit_union(value: object, shape: inspect.UnionType) -> object:
+def _coerce_union(value: object, shape: inspect.UnionType) -> object:
     """Fit to the one member besides None; a union of more stays msgspec's business."""
     members = [member for member in shape.types if not isinstance(member, inspect.NoneType)]
-    return _fit(value, members[0]) if len(members) == 1 and value is not None else value
+    return _coerce(value, members[0]) if len(members) == 1 and value is not None else value
 
 
-def _fit_scalar(value: object, shape: inspect.Type) -> object:
+def _coerce_scalar(value: object, shape: inspect.Type) -> object:
     if isinstance(shape, inspect.StrType):
         return scalar_text(value)
     if isinstance(shape, inspect.RawType):

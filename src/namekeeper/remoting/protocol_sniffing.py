@@ -12,14 +12,14 @@ from namekeeper.errors import ProtocolError
 from namekeeper.remoting.address import Address
 from namekeeper.wire.proxy_protocol import MAX_V2_BYTES, NeedMore, parse
 
-__all__ = ["Greeting"]
+__all__ = ["ProtocolSniffer"]
 
 _TLS_HANDSHAKE = 0x16
 _PROXY_STARTS = b"P\r"
 """First bytes of both versions of the header; no frame begins so: it would be far over the limit."""
 
 
-class Greeting:
+class ProtocolSniffer:
     """A socket until it is known what it wants to be; then `on_ready`, or `on_rejected` with the reason.
 
     Whoever calls `cancel` gets neither.
@@ -43,8 +43,8 @@ class Greeting:
         sock: socket.socket,
         peer: Address,
         *,
-        on_ready: Callable[["Greeting", bool], None],
-        on_rejected: Callable[["Greeting", str], None],
+        on_ready: Callable[["ProtocolSniffer", bool], None],
+        on_rejected: Callable[["ProtocolSniffer", str], None],
     ) -> None:
         self.sock = sock
         self.peer = peer

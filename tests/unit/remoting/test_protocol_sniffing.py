@@ -113,10 +113,10 @@ async def test_half_a_header_does_not_make_the_loop_spin():
         connect(server.addresses[0]) as peer,
     ):
         await peer.send(V1[:10])
-        await eventually(lambda: server.read_counters().connections_greeting == 1)
+        await eventually(lambda: server.read_counters().connections_in_handshake == 1)
         looks = 0
-        (greeting,) = server._reception._greetings
-        examine = type(greeting)._examine
+        (sniffer,) = server._handshakes._sniffers
+        examine = type(sniffer)._examine
 
         def counting(self):
             nonlocal looks
@@ -124,7 +124,7 @@ async def test_half_a_header_does_not_make_the_loop_spin():
             return examine(self)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(greeting), "_examine", counting)
+            patch.setattr(type(sniffer), "_examine", counting)
             for _ in range(50):
                 await asyncio.sleep(0.001)
             assert looks <= 1
@@ -136,6 +136,6 @@ async def test_half_a_header_does_not_make_the_loop_spin():
 async def test_a_newcomer_that_leaves_is_forgotten():
     async with RemotingServer(who_is_there, host=LOCAL, port=0) as server:
         async with connect(server.addresses[0]):
-            await eventually(lambda: server.read_counters().connections_greeting == 1)
-        await eventually(lambda: server.read_counters().connections_greeting == 0)
+            await eventually(lambda: server.read_counters().connections_in_handshake == 1)
+        await eventually(lambda: server.read_counters().connections_in_handshake == 0)
         assert server.read_counters().connections_total == 0

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from namekeeper.model.mapping import TopicQueueMappingInfo
-from namekeeper.wire.fitting import fit, scalar_text
+from namekeeper.wire.coercion import coerce, scalar_text
 
 
 class Inner(msgspec.Struct):
@@ -28,7 +28,7 @@ class Outer(msgspec.Struct):
 
 
 def convert(value: object, as_type: type = Outer) -> Any:
-    return msgspec.convert(fit(value, as_type), as_type, strict=False)
+    return msgspec.convert(coerce(value, as_type), as_type, strict=False)
 
 
 def test_numbers_become_strings():

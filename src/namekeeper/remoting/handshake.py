@@ -11,13 +11,13 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.connection import ConnectionContext, ServerConnection
-from namekeeper.remoting.greeting import Greeting
 from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.remoting.protocol_sniffing import ProtocolSniffer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import TlsMode
 from namekeeper.route.channel import Channel
 
-__all__ = ["Reception", "parse_networks"]
+__all__ = ["Handshakes", "parse_networks"]
 
 HANDSHAKE_SECONDS = 10.0
 """For TLS; a peer on a slow link needs two round trips."""
@@ -28,8 +28,8 @@ _log = logging.getLogger("namekeeper.remoting")
 Network = IPv4Network | IPv6Network
 
 
-class Reception:
-    """Takes newcomers in: accepted -> greeting -> adoption -> connection, or turns them away."""
+class Handshakes:
+    """Sockets that are accepted and not connections yet: sniffed, then the TLS handshake, if any."""
 
     def __init__(self, context: ConnectionContext, tls: TlsContexts | None, trusted: list[Network]) -> None:
         self._context = context
@@ -37,84 +37,84 @@ class Reception:
         self._tls_mode = tls.mode if tls is not None else TlsMode.DISABLED
         self._trusted = trusted
         self._channel_ids = itertools.count(1)
-        self._greetings: set[Greeting] = set()
-        self._adoptions: set[asyncio.Task[None]] = set()
+        self._sniffers: set[ProtocolSniffer] = set()
+        self._connecting: set[asyncio.Task[None]] = set()
         self._log_limit = LogLimit(_log)
 
     def __len__(self) -> int:
-        """Count newcomers that are no connections yet."""
-        return len(self._greetings) + len(self._adoptions)
+        """Count sockets that are no connections yet."""
+        return len(self._sniffers) + len(self._connecting)
 
-    def greet(self, sock: socket.socket, peer: Address) -> None:
-        """Take a newcomer in."""
-        greeting = Greeting(sock, peer, on_ready=self._adopt, on_rejected=self._reject)
-        self._greetings.add(greeting)
-        greeting.look()
+    def begin(self, sock: socket.socket, peer: Address) -> None:
+        """Begin with a socket that was just accepted."""
+        sniffer = ProtocolSniffer(sock, peer, on_ready=self._begin_connecting, on_rejected=self._reject)
+        self._sniffers.add(sniffer)
+        sniffer.look()
 
     def sweep(self, max_age: int) -> None:
-        """Close newcomers that said nothing for `max_age` sweeps."""
-        for greeting in tuple(self._greetings):
-            greeting.age_in_sweeps += 1
-            if greeting.age_in_sweeps > max_age:
-                self._greetings.discard(greeting)
+        """Close sockets that have sent nothing for `max_age` sweeps."""
+        for sniffer in tuple(self._sniffers):
+            sniffer.age_in_sweeps += 1
+            if sniffer.age_in_sweeps > max_age:
+                self._sniffers.discard(sniffer)
                 self._context.counters.idle_closes += 1
-                greeting.cancel()
+                sniffer.cancel()
 
     async def close(self) -> None:
-        """Turn away everybody who is not a connection yet: they have sent nothing that could be answered."""
-        for greeting in self._greetings:
-            greeting.cancel()
-        self._greetings.clear()
-        for task in self._adoptions:
+        """Close all of them: none has sent a request yet."""
+        for sniffer in self._sniffers:
+            sniffer.cancel()
+        self._sniffers.clear()
+        for task in self._connecting:
             task.cancel()
-        await asyncio.gather(*self._adoptions, return_exceptions=True)
+        await asyncio.gather(*self._connecting, return_exceptions=True)
 
-    def _reject(self, greeting: Greeting, reason: str) -> None:
-        self._greetings.discard(greeting)
-        greeting.cancel()
+    def _reject(self, sniffer: ProtocolSniffer, reason: str) -> None:
+        self._sniffers.discard(sniffer)
+        sniffer.cancel()
         self._context.counters.connections_rejected += 1
-        self._log_limit.log(logging.INFO, "closing a newcomer from %s: %s", greeting.peer, reason)
+        self._log_limit.log(logging.INFO, "closing a newcomer from %s: %s", sniffer.peer, reason)
 
-    def _adopt(self, greeting: Greeting, is_tls: bool) -> None:  # noqa: FBT001 - a callback
-        """Make a connection of it if its kind is welcome."""
+    def _begin_connecting(self, sniffer: ProtocolSniffer, is_tls: bool) -> None:  # noqa: FBT001 - a callback
+        """Make it a connection if `tls.server.mode` allows its kind."""
         if is_tls and self._tls_mode is TlsMode.DISABLED:
-            self._reject(greeting, "it speaks TLS, and tls.server.mode is disabled")
+            self._reject(sniffer, "it speaks TLS, and tls.server.mode is disabled")
         elif not is_tls and self._tls_mode is TlsMode.ENFORCING:
-            self._reject(greeting, "it doesn't speak TLS, and tls.server.mode is enforcing")
+            self._reject(sniffer, "it doesn't speak TLS, and tls.server.mode is enforcing")
         else:
-            self._greetings.discard(greeting)
-            task = asyncio.create_task(self._connect(greeting, is_tls=is_tls))
-            self._adoptions.add(task)
-            task.add_done_callback(self._adoptions.discard)
+            self._sniffers.discard(sniffer)
+            task = asyncio.create_task(self._connect(sniffer, is_tls=is_tls))
+            self._connecting.add(task)
+            task.add_done_callback(self._connecting.discard)
 
-    async def _connect(self, greeting: Greeting, *, is_tls: bool) -> None:
-        context = await self._tls_context(greeting) if is_tls else None
+    async def _connect(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> None:
+        context = await self._tls_context(sniffer) if is_tls else None
         if is_tls and context is None:
-            self._reject(greeting, "it speaks TLS, and no TLS context could be built")
+            self._reject(sniffer, "it speaks TLS, and no TLS context could be built")
             return
         try:
             # From here on the socket belongs to the loop, which closes it when this fails.
             await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: ServerConnection(self._channel(greeting), self._context),
-                greeting.sock,
+                lambda: ServerConnection(self._channel(sniffer), self._context),
+                sniffer.sock,
                 ssl=context,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS if is_tls else None,
                 ssl_shutdown_timeout=TLS_GOODBYE_SECONDS if is_tls else None,
             )
         except OSError as error:  # a failed handshake, or a peer that left
             self._context.counters.tls_failures += is_tls
-            self._log_limit.log(logging.INFO, "no connection with %s: %s", greeting.peer, error)
+            self._log_limit.log(logging.INFO, "no connection with %s: %s", sniffer.peer, error)
 
-    async def _tls_context(self, greeting: Greeting) -> ssl.SSLContext | None:
+    async def _tls_context(self, sniffer: ProtocolSniffer) -> ssl.SSLContext | None:
         try:
             return await self._tls.context() if self._tls is not None else None
         except asyncio.CancelledError:
-            greeting.cancel()
+            sniffer.cancel()
             raise
 
-    def _channel(self, greeting: Greeting) -> Channel:
+    def _channel(self, sniffer: ProtocolSniffer) -> Channel:
         """Make the channel; a PROXY header counts as the peer's address if a trusted proxy sent it."""
-        peer, claimed = greeting.peer, greeting.claimed
+        peer, claimed = sniffer.peer, sniffer.claimed
         if claimed is not None and self._is_trusted(peer):
             return Channel(next(self._channel_ids), str(claimed))
         channel = Channel(next(self._channel_ids), str(peer))

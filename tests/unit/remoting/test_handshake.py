@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from namekeeper.errors import ConfigError
-from namekeeper.remoting.reception import parse_networks
+from namekeeper.remoting.handshake import parse_networks
 from namekeeper.remoting.server import RemotingServer
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
@@ -25,7 +25,7 @@ async def test_newcomers_count_as_connections():
         RemotingServer(echo, host=LOCAL, port=0, max_connections=1) as server,
         connect(server.addresses[0]),
     ):
-        await eventually(lambda: server.read_counters().connections_greeting == 1)
+        await eventually(lambda: server.read_counters().connections_in_handshake == 1)
         async with connect(server.addresses[0]) as refused:
             assert await refused.is_closed_by_server()
         assert server.read_counters().connections_refused == 1
