@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from namekeeper.journal.backlog import Backlog
-from namekeeper.journal.lookups import LookupCounts
 from namekeeper.journal.record import ServerStarted
 from namekeeper.journal.recorder import Recorder, Source
 from namekeeper.journal.settings import Limits, WriterSettings
 from namekeeper.journal.snapshot import take_snapshot
 from namekeeper.journal.writer import Writer
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.lookup_cache.counters import LookupCounters
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.now import Now
 from namekeeper.model.topic import QueueSpec
@@ -66,10 +66,12 @@ class Cluster:
     def __init__(self, settings: WriterSettings, brokers: int, topics: int, *, heartbeats: bool) -> None:
         self.clock = Clock()
         self.tables = RouteTables()
-        self.lookups = LookupCounts()
+        self.lookups = LookupCounters(by_topic=True)
         backlog = Backlog(1 << 40)
         self.recorder = Recorder(
-            Source(lambda: take_snapshot(self.tables, KvConfigStore()), lambda: brokers * 20, self.lookups),
+            Source(
+                lambda: take_snapshot(self.tables, KvConfigStore()), lambda: brokers * 20, self.lookups.take
+            ),
             backlog,
             clock=self.clock,
             started=lambda: ServerStarted(uuid="", server_version="0"),
@@ -130,7 +132,7 @@ class Cluster:
         for number in range(unknown):
             self.recorder.unknown_topic(f"NobodyHasThis-{number}", "JAVA", 453)
         for topic in self._topics:
-            self.lookups.tally(topic).count += self._chance.randint(1, 50)
+            self.lookups.of(topic).count += self._chance.randint(1, 50)
         while self.recorder.tick(lost_records=0, is_writable=True) < 1:
             self.writer.step(self.clock.now())
         self.writer.step(self.clock.now())

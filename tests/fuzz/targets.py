@@ -13,9 +13,8 @@ from struct import pack, unpack_from
 from namekeeper.errors import ProtocolError, RequestError
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.wire import fastjson, proxy_protocol
-from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.codes import SerializeType
-from namekeeper.wire.frames import FrameDecoder
 from namekeeper.wire.json_header import decode_json_header, encode_json_header
 from namekeeper.wire.rocketmq_header import decode_rocketmq_header, encode_rocketmq_header
 from tests.unit.config import fuzz_targets as configuration
@@ -26,17 +25,20 @@ __all__ = ["REPAIRS", "TARGETS"]
 
 def frame(data: bytes) -> None:
     """Any cut gives the same commands and the same end; what was decoded can be sent on."""
-    whole, pieces = FrameDecoder(65_536), FrameDecoder(65_536)
+    whole, pieces = CommandDecoder(65_536), CommandDecoder(65_536)
     commands = whole.feed(data)
     step = 1 + len(data) // 7
     cut = [
         command for start in range(0, len(data), step) for command in pieces.feed(data[start : start + step])
     ]
     assert commands == cut
-    assert str(whole.failure) == str(pieces.failure)
-    assert whole.failure or (whole.announced, whole.buffered) == (pieces.announced, pieces.buffered)
+    assert str(whole.frames.failure) == str(pieces.frames.failure)
+    assert whole.frames.failure or (whole.frames.announced, whole.frames.buffered) == (
+        pieces.frames.announced,
+        pieces.frames.buffered,
+    )
     for command in commands:
-        assert FrameDecoder(1 << 24).feed(encode_command(command)) == [command]
+        assert CommandDecoder(1 << 24).feed(encode_command(command)) == [command]
 
 
 def json_header(data: bytes) -> None:

@@ -3,6 +3,7 @@
 from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.records import RECORD_MUTANTS
+from tests.mutants.serving import SERVING_MUTANTS
 
 __all__ = ["MUTANTS"]
 
@@ -444,4 +445,5 @@ MUTANTS = (
     ),
     *RECORD_MUTANTS,
     *DISK_MUTANTS,
+    *SERVING_MUTANTS,
 )

@@ -14,14 +14,12 @@ from msgspec import Struct, field
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
 from namekeeper.http.stats import JournalStats
-from namekeeper.journal.lookups import LookupCounts
 from namekeeper.journal.snapshot import Snapshot, take_snapshot
 from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.events import Change
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand
-from namekeeper.wire.known import Tally
 
 if TYPE_CHECKING:
     from namekeeper.journal.journal import Journal
@@ -70,8 +68,6 @@ class Journaling:
         self._state = state
         self._clock = clock
         self._connections = connections
-        self._lookups = LookupCounts(state.route_answers.known.forget, is_on=settings.journal_enable)
-        self._long_way = 0
         self._beginning: _Beginning | None = None
         self._journal: Journal | None = None
         self._port = 0
@@ -86,18 +82,6 @@ class Journaling:
         elif self._beginning is not None:
             now = self._clock.now()
             self._beginning.notes.append(lambda recorder: recorder.record(change, now))
-
-    def looked_up(self, topic: str) -> Tally:
-        """A route was found the long way; the result counts those that are found the short way."""
-        tally = self._lookups.tally(topic)
-        tally.count += 1
-        self._long_way += 1
-        return tally
-
-    @property
-    def short_way(self) -> int:
-        """Routes that were found by the bytes of the request."""
-        return self._lookups.total - self._long_way
 
     def not_found(self, request: RemotingCommand) -> None:
         """A route was asked for, and there is none."""
@@ -176,7 +160,7 @@ class Journaling:
 
         beginning = self._beginning
         assert beginning is not None
-        source = Source(self._take_snapshot, self._connections, self._lookups)
+        source = Source(self._take_snapshot, self._connections, self._state.lookup_cache.take_counts)
         journal = Journal(journal_settings(self._settings), source, clock=self._clock)
         journal.recorder.begin(beginning.now, beginning.snapshot)
         for note in beginning.notes:

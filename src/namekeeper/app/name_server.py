@@ -33,6 +33,7 @@ from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
 from namekeeper.http.loading import load_operator_http_server
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.server import RemotingServer
@@ -109,7 +110,7 @@ class NameServer:
             idle_seconds=settings.server_channel_max_idle_time_seconds,
             serialize_type=SerializeType[settings.serialize_type],
             body_budget_bytes=settings.body_bytes_in_flight_limit,
-            known_answer=self._known_answer(),
+            lookup_cache=self._lookup_cache(),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
@@ -183,12 +184,12 @@ class NameServer:
         await self._saver.finish()
         await self._loop.run_in_executor(None, self._files.shutdown)
 
-    def _known_answer(self) -> Callable[[bytes], bytes | None] | None:
-        """Answer known look-ups undecoded, if answers have the form that is kept for them."""
+    def _lookup_cache(self) -> LookupCache | None:
+        """The cache that connections ask; None if answers have another form than it keeps."""
         settings = self.state.settings
         if settings.serialize_type != SerializeType.JSON.name or settings.cluster_test:
             return None
-        return self.state.route_answers.known.answer
+        return self.state.lookup_cache
 
     async def _serve_operators(self) -> None:
         """Start the HTTP pages; what goes wrong with them is no reason not to route."""

@@ -61,6 +61,7 @@ class Requests:
         self._queue = ChangeQueue(state.tables, clock.now())
         self._has_turn = False
         self._journaling = effects.journaling
+        self._lookups = state.lookup_cache
         self._cluster_test = cluster_test
         self._readers: Mapping[int, Reader] = READERS if cluster_test is None else cluster_test.readers
         self.counts: dict[int, int] = dict.fromkeys([*READERS, *CHANGERS, OTHER], 0)
@@ -80,7 +81,7 @@ class Requests:
         """Requests by code and by the code of the answer."""
         results = dict(self._results)
         counts = dict(self.counts)
-        counts[RequestCode.GET_ROUTEINFO_BY_TOPIC] += self._journaling.short_way
+        counts[RequestCode.GET_ROUTEINFO_BY_TOPIC] += self._lookups.found
         for code, count in counts.items():
             failed = sum(number for (request, _), number in self._results.items() if request == code)
             results[code, ResponseCode.SUCCESS] = count - failed
@@ -102,6 +103,7 @@ class Requests:
         if reader is None:
             return self._change(request, connection)
         self.counts[code] += 1
+        revision = self._lookups.revision
         try:
             response = reader(self._state, request)
         except Exception as error:
@@ -111,15 +113,19 @@ class Requests:
         if response.code:
             return self._not_success(request, connection, response)
         if code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
-            tally = self._journaling.looked_up(request.ext_fields["topic"])
-            if request.header:
-                self._state.route_answers.known.learn(request, response.body, tally)
+            self._looked_up(request, request.ext_fields["topic"], response.body, revision)
         return response
+
+    def _looked_up(self, request: RemotingCommand, topic: str, body: bytes, revision: int) -> None:
+        """Count a look-up, and let the cache answer the next one with the same bytes."""
+        self._lookups.count(topic)
+        if request.header and not request.flag:
+            self._lookups.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
 
     def drain(self) -> None:
         """Tell requesters to go away from now on, if they understand it."""
         self._state.is_draining = True
-        self._state.route_answers.known.close()
+        self._lookups.close()
         self._readers = {code: _unless_leaving(reader) for code, reader in self._readers.items()}
 
     def _not_success(

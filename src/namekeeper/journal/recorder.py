@@ -15,10 +15,11 @@ from namekeeper.journal.activity import MINUTE_MS, Activity
 from namekeeper.journal.backlog import Backlog, Mark
 from namekeeper.journal.checkpoint import checkpoint_records
 from namekeeper.journal.intake import Intake
-from namekeeper.journal.lookups import HOUR_MS, LookupCounts
+from namekeeper.journal.lookups import HOUR_MS, lookup_hours
 from namekeeper.journal.record import ClockChanged, Record, ServerAlive, ServerStarted, ServerStopped
 from namekeeper.journal.snapshot import Snapshot
 from namekeeper.journal.timeline import Instant, Timeline
+from namekeeper.lookup_cache.counters import LookupCounter
 from namekeeper.model.now import Now
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Change
 
@@ -43,8 +44,8 @@ class Source(Struct, frozen=True):
     """Gives the whole state as it is now."""
     connections: Callable[[], int]
     """How many are open."""
-    lookups: LookupCounts
-    """Look-ups of known topics."""
+    take_lookups: Callable[[], Mapping[str, LookupCounter]]
+    """Gives the look-ups of each topic since it was called last."""
 
 
 class Recorder:
@@ -122,7 +123,7 @@ class Recorder:
             return
         instant = self._at(self._clock.now())
         self._put(self._activity.flush(self._minute * MINUTE_MS), instant)
-        self._put(self._source.lookups.take(self._hour * HOUR_MS), instant)
+        self._put(lookup_hours(self._source.take_lookups(), self._hour * HOUR_MS), instant)
         self.intake.record(ServerStopped(last_seq=self.intake.last_seq + 1), instant, must=True)
         self.stop()
 
@@ -220,7 +221,9 @@ class Recorder:
         self._minute = now.wall_ms // MINUTE_MS
         hour = now.wall_ms // HOUR_MS
         if hour != self._hour:
-            self._feeds.append(self._feed_of_lookups(self._source.lookups.take(self._hour * HOUR_MS)))
+            self._feeds.append(
+                self._feed_of_lookups(lookup_hours(self._source.take_lookups(), self._hour * HOUR_MS))
+            )
             self._hour = hour
 
     def _may_retention_ask(self, now: Now) -> bool:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.messages.bodies import (
     assemble_topic_route,
     encode_broker_data,
@@ -22,15 +23,11 @@ from namekeeper.model.topic import QueueData
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteTables
 from namekeeper.wire.command import Response
-from namekeeper.wire.known import KnownRequests
 
 __all__ = ["ORDER_TOPIC_CONFIG", "RouteAnswers"]
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 """The only KV namespace with a meaning of its own: topic -> order configuration (protocol.md 2.3)."""
-
-MAX_KNOWN_BYTES = 16 * 1024 * 1024
-"""Headers of look-ups that are known by their bytes: some 50,000 topics, asked for by one kind of client."""
 
 MAX_FRAGMENTS = 20_000
 """Fragments kept: thousands of broker names with a few kinds of topics each."""
@@ -39,15 +36,19 @@ MAX_FRAGMENTS = 20_000
 class RouteAnswers:
     """Topic -> answer to 105, in the standard and in the legacy form."""
 
-    def __init__(self, tables: RouteTables, kv_config: KvConfigStore, settings: NamesrvSettings) -> None:
+    def __init__(
+        self,
+        tables: RouteTables,
+        kv_config: KvConfigStore,
+        settings: NamesrvSettings,
+        lookup_cache: LookupCache,
+    ) -> None:
         self._tables = tables
         self._kv_config = kv_config
         self._settings = settings
         self._revision = -1
         self._bytes = 0
-        self.known = KnownRequests(MAX_KNOWN_BYTES)
-        """Look-ups by their very bytes; asked before a request is decoded, so forgotten at once."""
-        tables.on_revision = self.known.forget
+        self._lookup_cache = lookup_cache
         self._standard: dict[str | None, Response] = {}
         self._legacy: dict[str | None, Response] = {}
         self._shared: dict[bytes, Response] = {}
@@ -68,7 +69,7 @@ class RouteAnswers:
     def invalidate(self) -> None:
         """Make every answer anew: something other than the tables changed that routes show."""
         self._revision = -1
-        self.known.forget()
+        self._lookup_cache.forget()
 
     def get(self, topic: str | None, standard: bool) -> Response | None:  # noqa: FBT001 - the hot path
         """The answer with the encoded route of a topic; None when it has none."""

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import cast
 
 from namekeeper.errors import RemotingClosedError
-from namekeeper.wire.codec import encode_response
+from namekeeper.wire.codec import CommandDecoder, encode_response
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
-from namekeeper.wire.frames import FrameDecoder
 
 __all__ = ["ClientConnection", "RequestCallback"]
 
@@ -47,7 +46,7 @@ class ClientConnection(asyncio.Protocol):
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport
-        self._decoder = FrameDecoder(max_frame_bytes)
+        self._decoder = CommandDecoder(max_frame_bytes)
         self._pending: dict[int, asyncio.Future[RemotingCommand]] = {}
         self._unanswered_since: float | None = None
         self._is_retired = False
@@ -121,9 +120,9 @@ class ClientConnection(asyncio.Protocol):
                 self._serve(command)
         if self._pending:
             self._unanswered_since = self._loop.time()
-        if self._decoder.failure is not None:
+        if self._decoder.frames.failure is not None:
             self._fail_pending(
-                f"the peer sent bytes that are no frame ({self._decoder.failure}); is it RocketMQ?"
+                f"the peer sent bytes that are no frame ({self._decoder.frames.failure}); is it RocketMQ?"
             )
             self.abort()
 

@@ -18,6 +18,8 @@ from typing import cast
 from msgspec import Struct, field
 
 from namekeeper.errors import RequestError
+from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.lookup_cache.reader import RequestReader
 from namekeeper.remoting.budget import BodyBudget, BudgetClaim
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.log_limit import LogLimit
@@ -25,7 +27,6 @@ from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import encode_response
 from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
-from namekeeper.wire.frames import FrameDecoder
 
 __all__ = ["LARGE_FRAME_BYTES", "ConnectionContext", "Handler", "ServerConnection"]
 
@@ -66,8 +67,8 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
     large_frame_seconds: float = 30.0
     """How long an admitted large frame may take to arrive."""
-    known_answer: Callable[[bytes], bytes | None] | None = None
-    """Gives the whole answer to a request that has this JSON header and no body, if it knows it."""
+    lookup_cache: LookupCache | None = None
+    """Asked for the whole answer to a request before it is decoded."""
     on_connect: Callable[[Channel], None] = _nobody
     on_close: Callable[[Channel], None] = _nobody
     connections: set["ServerConnection"] = field(default_factory=set)
@@ -82,14 +83,14 @@ class ServerConnection(asyncio.Protocol):
         "_close_announced",
         "_context",
         "_deadline",
-        "_decoder",
         "_deferred",
-        "_feed",
+        "_frames",
         "_is_careful",
         "_is_json",
         "_loop",
         "_partial_claim",
         "_queue",
+        "_read",
         "_serving",
         "_transport",
         "_turn_is_due",
@@ -107,13 +108,14 @@ class ServerConnection(asyncio.Protocol):
         self.seen_by_sweep = (0, 0)
         """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
         self._context = context
-        self._decoder = FrameDecoder(context.max_frame_bytes, answer=context.known_answer)
-        self._feed = self._decoder.feed_or_answer
+        reader = RequestReader(context.max_frame_bytes, context.lookup_cache)
+        self._read = reader.feed
+        self._frames = reader.frames
         self._is_json = context.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
         self._transport: asyncio.Transport
         self._queue: list[RemotingCommand | bytes] = []
-        """Decoded and not handed over yet, and known answers between them."""
+        """Requests that were not handed over yet, and between them answers from the cache."""
         self._deferred: set[int] = set()
         """Requests that will be answered later, by identity."""
         self._serving: RemotingCommand | None = None
@@ -196,14 +198,9 @@ class ServerConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Serve what is complete; the hot path."""
         self.bytes_in += len(data)
-        requests = self._feed(data)
-        decoder = self._decoder
-        if (
-            self._is_careful
-            or decoder.buffered
-            or decoder.failure is not None
-            or len(data) > SIMPLE_READ_BYTES
-        ):
+        requests = self._read(data)
+        frames = self._frames
+        if self._is_careful or frames.buffered or frames.failure is not None or len(data) > SIMPLE_READ_BYTES:
             self._receive_carefully(requests)
             return
         if len(requests) == 1:
@@ -381,8 +378,8 @@ class ServerConnection(asyncio.Protocol):
             self._set_reading(wanted=False)
             if not is_full and not self._waits_for_budget():
                 self._schedule_turn()
-        elif self._decoder.failure is not None:
-            self._fail(self._decoder.failure)
+        elif self._frames.failure is not None:
+            self._fail(self._frames.failure)
         else:
             self._await_next_frame()
 
@@ -391,7 +388,7 @@ class ServerConnection(asyncio.Protocol):
         return claim is not None and not claim.is_granted
 
     def _await_next_frame(self) -> None:
-        announced = self._decoder.announced
+        announced = self._frames.announced
         if announced > LARGE_FRAME_BYTES and self._partial_claim is None:
             self._partial_claim = self._context.budget.ask(announced, self._schedule_turn)
         claim = self._partial_claim
@@ -425,7 +422,7 @@ class ServerConnection(asyncio.Protocol):
         self._context.counters.overdue_closes += 1
         self._context.log_limit.log(
             logging.WARNING, "closing %r: a frame of %d bytes did not arrive in %g s", self.channel,
-            self._decoder.announced, self._context.large_frame_seconds,
+            self._frames.announced, self._context.large_frame_seconds,
         )  # fmt: skip
         self.close()
 

@@ -10,6 +10,7 @@ from typing import Self
 
 from msgspec import structs
 
+from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import ConnectionContext, Handler, ServerConnection
@@ -58,7 +59,7 @@ class RemotingServer:
         tls: TlsContexts | None = None,
         proxy_trusted_networks: Iterable[str] = (),
         body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES,
-        known_answer: Callable[[bytes], bytes | None] | None = None,
+        lookup_cache: LookupCache | None = None,
         on_connect: Callable[[Channel], None] = _nobody,
         on_close: Callable[[Channel], None] = _nobody,
     ) -> None:
@@ -77,7 +78,7 @@ class RemotingServer:
             tls: None turns TLS connections away.
             proxy_trusted_networks: from there a PROXY header counts as the peer's address.
             body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
-            known_answer: gives the whole answer to a request with this JSON header and no body, if known.
+            lookup_cache: asked for the whole answer to a request before it is decoded.
             on_connect: a connection can carry requests now.
             on_close: a connection was closed, by whomever; its channel is not open any more.
         """
@@ -94,7 +95,7 @@ class RemotingServer:
             budget=BodyBudget(body_budget_bytes),
             serialize_type=serialize_type,
             large_frame_seconds=large_frame_seconds,
-            known_answer=known_answer,
+            lookup_cache=lookup_cache,
             on_connect=on_connect,
             on_close=on_close,
         )

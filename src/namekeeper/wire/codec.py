@@ -1,13 +1,22 @@
-"""Commands to frames: the one place that picks the form of a header (protocol.md 1.1, 1.6)."""
+"""Commands to frames and back: only here the form of a header is chosen (protocol.md 1.1, 1.6)."""
 
 from struct import Struct
 
+from namekeeper.errors import ProtocolError
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import OUR_LANGUAGE, OUR_VERSION, RESPONSE_FLAG, RemotingCommand, Response
-from namekeeper.wire.json_header import encode_json_header
-from namekeeper.wire.rocketmq_header import encode_rocketmq_header
+from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
+from namekeeper.wire.json_header import decode_json_header, encode_json_header
+from namekeeper.wire.rocketmq_header import decode_rocketmq_header, encode_rocketmq_header
 
-__all__ = ["BARE_SUCCESS_HEAD", "BARE_SUCCESS_TAIL", "encode_command", "encode_response"]
+__all__ = [
+    "BARE_SUCCESS_HEAD",
+    "BARE_SUCCESS_TAIL",
+    "CommandDecoder",
+    "decode_frame",
+    "encode_command",
+    "encode_response",
+]
 
 MAX_HEADER_BYTES = 0xFF_FFFF
 """The header word has 24 bits for it."""
@@ -56,6 +65,40 @@ def encode_response(
         ),
         serialize_type,
     )
+
+
+def decode_frame(frame: Frame) -> RemotingCommand:
+    """Read the header of a frame; raise ProtocolError where Java closes the connection."""
+    form, header, body = frame
+    if form == _JSON:
+        command = decode_json_header(header)
+        command.body = body
+        return command
+    if form != SerializeType.ROCKETMQ:
+        raise ProtocolError(f"bad frame: header of unknown type {form}")
+    command, used = decode_rocketmq_header(header)
+    # What the header leaves over begins the body, and the body ends as many bytes earlier (protocol.md 1.4).
+    command.body = (header[used:] + body)[: len(body)]
+    return command
+
+
+class CommandDecoder:
+    """Bytes in as they come, commands out as they are complete; the first broken frame ends it."""
+
+    def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
+        """Begin with an empty stream; `max_frame_bytes` bounds a frame with its length field."""
+        self.frames = FrameDecoder(max_frame_bytes)
+        """Tells why nothing more will come; commands before the broken frame did."""
+
+    def feed(self, data: bytes) -> list[RemotingCommand]:
+        """Take the next bytes of the stream; return the commands that they complete, bodies included."""
+        commands = []
+        try:
+            for frame in self.frames.feed(data):
+                commands.append(decode_frame(frame))  # noqa: PERF401 - those before a broken one are kept
+        except ProtocolError as failure:
+            self.frames.failure = failure
+        return commands
 
 
 def _frame(header: bytes, body: bytes, type_bits: int) -> bytes:

@@ -50,7 +50,7 @@ class RemotingCommand(Struct, gc=False, rename=_WIRE_NAMES):
     ext_fields: dict[str, str] | None = None
     body: Annotated[bytes, Meta(max_length=0)] = b""
     header: Annotated[bytes, Meta(max_length=0)] = b""
-    """The JSON header as it came, where the receiver wants to know equal ones again; see `wire/known.py`."""
+    """The JSON header as it came, if the look-up cache may learn it (see `RequestReader`); else empty."""
 
     @property
     def is_response(self) -> bool:

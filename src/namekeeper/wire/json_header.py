@@ -9,9 +9,9 @@ from namekeeper.wire.coercion import scalar_text
 from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.fastjson import DialectError, loads
 
-__all__ = ["STRICT_ERRORS", "decode_json_header", "decode_leniently", "decode_strictly", "encode_json_header"]
+__all__ = ["decode_json_header", "decode_leniently", "decode_strictly", "encode_json_header"]
 
-STRICT_ERRORS = (ValueError, RecursionError)
+_STRICT_ERRORS = (ValueError, RecursionError)
 """What `decode_strictly` raises; msgspec's errors and UnicodeDecodeError are ValueErrors."""
 
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
@@ -53,10 +53,13 @@ def encode_json_header(command: RemotingCommand) -> bytes:
 
 
 def decode_json_header(header: bytes) -> RemotingCommand:
-    """Read a header, strictly if that will do; raise ProtocolError for what no Java server accepts."""
+    """Read a header, strictly if that will do; raise ProtocolError where Java closes the connection.
+
+    `body` is not set.
+    """
     try:
         return decode_strictly(header)
-    except STRICT_ERRORS:
+    except _STRICT_ERRORS:
         return decode_leniently(header)
 
 

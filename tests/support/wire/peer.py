@@ -5,9 +5,8 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator
 
-from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.command import RemotingCommand, request
-from namekeeper.wire.frames import FrameDecoder
 
 __all__ = ["Peer", "connect", "trusting"]
 
@@ -18,7 +17,7 @@ class Peer:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
         self.writer = writer
-        self._decoder = FrameDecoder()
+        self._decoder = CommandDecoder()
         self._received: list[RemotingCommand] = []
 
     async def send(self, data: bytes) -> None:

@@ -140,7 +140,7 @@ async def test_graceful_shutdown_sends_away_and_waits_until_they_are_gone(tmp_pa
         await broker.send(encode_command(registration()))
         await broker.answer()
         look_up = frame(105, topic="T1")
-        for _ in range(3):  # so that it is known by its bytes
+        for _ in range(3):  # so that the look-up cache knows it
             await young.send(look_up)
             assert (await young.answer()).code == 0
         stopping = asyncio.create_task(server.stop())

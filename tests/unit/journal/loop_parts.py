@@ -6,10 +6,10 @@ from typing import Any
 
 from namekeeper.journal.backlog import Backlog
 from namekeeper.journal.encode import Stamp
-from namekeeper.journal.lookups import LookupCounts
 from namekeeper.journal.record import ServerStarted
 from namekeeper.journal.recorder import Recorder, Source
 from namekeeper.journal.snapshot import Snapshot
+from namekeeper.lookup_cache.counters import LookupCounters
 from namekeeper.model.now import Now
 from namekeeper.route.events import Cause, Change, KvChanged
 from tests.support.server.builders import at
@@ -37,9 +37,9 @@ class Rig:
         self.clock = Clock()
         self.backlog = Backlog(queue_bytes)
         self.snapshot = Snapshot({}, (), ())
-        self.lookups = LookupCounts()
+        self.lookups = LookupCounters(by_topic=True)
         self.recorder = Recorder(
-            Source(lambda: self.snapshot, lambda: 5, self.lookups),
+            Source(lambda: self.snapshot, lambda: 5, self.lookups.take),
             self.backlog,
             clock=self.clock,
             started=lambda: ServerStarted(uuid="u", server_version="t"),

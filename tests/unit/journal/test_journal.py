@@ -8,7 +8,6 @@ from namekeeper.errors import JournalError
 from namekeeper.journal import journal as module
 from namekeeper.journal.folder import hold_lock
 from namekeeper.journal.journal import Journal, Pauses
-from namekeeper.journal.lookups import LookupCounts
 from namekeeper.journal.recorder import IDLE_S, Source
 from namekeeper.journal.settings import JournalSettings, NeedsCheckpoint, SegmentSettings, WriterSettings
 from namekeeper.journal.snapshot import Snapshot
@@ -32,7 +31,7 @@ def clock():
 
 
 def journal(clock, settings=SETTINGS) -> Journal:
-    source = Source(lambda: Snapshot({}, (), ()), lambda: 0, LookupCounts())
+    source = Source(lambda: Snapshot({}, (), ()), lambda: 0, dict)
     return Journal(settings, source, clock=clock)
 
 

@@ -135,7 +135,7 @@ def test_look_ups_are_told_by_the_hour_piece_by_piece():
     rig.recorder.begin()
     rig.taken()
     for number in range(3 * ROWS_IN_A_RECORD):
-        rig.lookups.tally(f"T{number}").count += 1
+        rig.lookups.of(f"T{number}").count += 1
     rig.clock.advance(3_600_000)
     assert rig.tick() == SOON_S
     run(rig, 5)
@@ -147,7 +147,7 @@ def test_the_end_tells_everything_that_was_counted_and_its_own_place():
     rig = Rig()
     rig.recorder.begin()
     rig.taken()
-    rig.lookups.tally("T").count += 1
+    rig.lookups.of("T").count += 1
     rig.recorder.unknown_topic("U", "JAVA", 1)
     rig.recorder.end()
     records = rig.taken()

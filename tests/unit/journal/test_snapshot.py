@@ -45,4 +45,4 @@ def test_a_server_that_starts_to_listen_has_not_imported_the_rest_of_the_journal
     """Readiness counts: what writes is imported later."""
     code = "import sys, namekeeper.app.name_server; print(*(m for m in sys.modules if '.journal.' in m))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"namekeeper.journal.lookups", "namekeeper.journal.snapshot"}
+    assert set(done.stdout.split()) == {"namekeeper.journal.snapshot"}

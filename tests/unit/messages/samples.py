@@ -12,8 +12,8 @@ from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
 from namekeeper.model.topic import QueueData, QueueSpec, TopicConfig
 from namekeeper.model.version import DataVersion
+from namekeeper.wire.codec import CommandDecoder
 from namekeeper.wire.command import RemotingCommand
-from namekeeper.wire.frames import FrameDecoder
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ def sample(number: int) -> RemotingCommand:
     """The command of one test vector."""
     (path,) = SAMPLES.glob(f"v{number:02d}_*.hex")
     digits = "".join(line for line in path.read_text().splitlines() if not line.startswith("#"))
-    (command,) = FrameDecoder().feed(bytes.fromhex(digits))
+    (command,) = CommandDecoder().feed(bytes.fromhex(digits))
     return command
 
 

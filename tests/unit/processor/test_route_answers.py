@@ -127,20 +127,14 @@ def test_a_broker_that_did_not_change_is_not(registered, answers, monkeypatch):
 
 
 @pytest.mark.parametrize("change", ["tables", "settings", "kv"])
-def test_look_ups_known_by_their_bytes_are_forgotten_at_once(registered, answers, monkeypatch, change):
-    """They are answered before anybody looks at the revision."""
-    forgotten = []
-
-    def forget(known=None):
-        forgotten.append(True)
-
-    assert registered.state.tables.on_revision == answers.known.forget
-    registered.state.tables.on_revision = forget
-    monkeypatch.setattr(type(answers.known), "forget", forget)
+def test_the_look_up_cache_forgets_at_once(registered, change):
+    """It is asked before the tables are looked at."""
+    cache = registered.state.lookup_cache
+    before = cache.revision
     if change == "tables":
         registered.ask(205, {"brokerName": "broker-a"})
     elif change == "settings":
-        answers.reconfigure(registered.state.settings)
+        registered.state.route_answers.reconfigure(registered.state.settings)
     else:
         registered.ask(100, {"namespace": "ns", "key": "k", "value": "v"})
-    assert forgotten
+    assert cache.revision > before

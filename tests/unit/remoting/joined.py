@@ -5,9 +5,8 @@ from collections.abc import Callable
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import ConnectionContext, Handler, ServerConnection
 from namekeeper.route.channel import Channel
-from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
-from namekeeper.wire.frames import FrameDecoder
 from tests.support.wire.transport import MemoryTransport
 
 __all__ = ["Joined", "decoded", "echo", "frame"]
@@ -23,10 +22,10 @@ def frame(
 
 
 def decoded(stream: bytes) -> list[RemotingCommand]:
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     commands = decoder.feed(stream)
-    assert decoder.failure is None
-    assert not decoder.buffered
+    assert decoder.frames.failure is None
+    assert not decoder.frames.buffered
     return commands
 
 

@@ -3,15 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.wire import codec
-from namekeeper.wire.codec import encode_command, encode_response
+from namekeeper.wire.codec import CommandDecoder, encode_command, encode_response
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import OUR_VERSION, RemotingCommand, Response
-from namekeeper.wire.frames import FrameDecoder
 from tests.unit.wire.commands import binary_commands, int32, json_commands
 
 
 def decode(frame: bytes) -> RemotingCommand:
-    (command,) = FrameDecoder().feed(frame)
+    (command,) = CommandDecoder().feed(frame)
     return command
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, request
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, MAX_HEADER_BYTES, FrameDecoder
@@ -23,8 +23,8 @@ def frame(content: bytes, word: int) -> bytes:
     return pack(">iI", 4 + len(content), word) + content
 
 
-def feed_in_pieces(stream: bytes, cuts: list[int]) -> tuple[list[RemotingCommand], FrameDecoder]:
-    decoder = FrameDecoder(1000)
+def feed_in_pieces(stream: bytes, cuts: list[int]) -> tuple[list[RemotingCommand], CommandDecoder]:
+    decoder = CommandDecoder(1000)
     edges = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
     commands = [it for start, end in itertools.pairwise(edges) for it in decoder.feed(stream[start:end])]
     return commands, decoder
@@ -50,67 +50,72 @@ def test_any_cut_of_the_stream_gives_the_same_frames(stream, tail, cuts):
     whole, cut = feed_in_pieces(stream + tail + ROUTE, []), feed_in_pieces(stream + tail + ROUTE, cuts)
     assert whole[0] == cut[0]
     for told in ("announced", "buffered"):
-        if whole[1].failure is None:
-            assert getattr(whole[1], told) == getattr(cut[1], told)
-    assert str(whole[1].failure) == str(cut[1].failure)
+        if whole[1].frames.failure is None:
+            assert getattr(whole[1].frames, told) == getattr(cut[1].frames, told)
+    assert str(whole[1].frames.failure) == str(cut[1].frames.failure)
 
 
 def test_a_stream_of_single_bytes():
     commands, decoder = feed_in_pieces(ROUTE * 2, list(range(len(ROUTE) * 2)))
     assert [command.code for command in commands] == [105, 105]
-    assert (decoder.buffered, decoder.announced) == (0, 0)
+    assert (decoder.frames.buffered, decoder.frames.announced) == (0, 0)
 
 
 def test_a_body_is_what_follows_the_header():
-    assert FrameDecoder().feed(frame(b'{"code":5}body', 10)) == [RemotingCommand(5, body=b"body")]
+    assert CommandDecoder().feed(frame(b'{"code":5}body', 10)) == [RemotingCommand(5, body=b"body")]
+
+
+def test_a_frame_is_a_type_a_header_and_a_body_not_decoded():
+    assert FrameDecoder().feed(frame(b"not JSONbody", 8)) == [(0, b"not JSON", b"body")]
+    assert FrameDecoder().feed(frame(b"anybody", 9 << 24 | 3)) == [(9, b"any", b"body")]
 
 
 def test_requests_may_be_pipelined():
     assert [
-        command.opaque for command in FrameDecoder().feed(ROUTE + encode_command(request(106, opaque=8)))
+        command.opaque for command in CommandDecoder().feed(ROUTE + encode_command(request(106, opaque=8)))
     ] == [7, 8]
 
 
 def test_an_incomplete_frame_is_announced():
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     assert decoder.feed(ROUTE + ROUTE[:3]) != []
-    assert (decoder.announced, decoder.buffered) == (0, 3)
+    assert (decoder.frames.announced, decoder.frames.buffered) == (0, 3)
     assert decoder.feed(ROUTE[3:5]) == []
-    assert (decoder.announced, decoder.buffered) == (len(ROUTE), 5)
+    assert (decoder.frames.announced, decoder.frames.buffered) == (len(ROUTE), 5)
     assert decoder.feed(ROUTE[5:]) == [request(105, {"topic": "T"}, opaque=7)]
-    assert (decoder.announced, decoder.buffered) == (0, 0)
+    assert (decoder.frames.announced, decoder.frames.buffered) == (0, 0)
 
 
 def test_a_large_body_arrives_in_chunks_of_any_size():
     body = bytes(range(256)) * 1000
     stream = encode_command(request(103, body=body)) + ROUTE
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     chunks = [stream[:5000], stream[5000:5100], stream[5100:5110], stream[5110:200_000], stream[200_000:]]
     commands = [command for chunk in chunks for command in decoder.feed(chunk)]
     assert [command.body for command in commands] == [body, b""]
 
 
 def test_a_frame_that_is_fed_whole_is_not_kept():
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     decoder.feed(ROUTE)
-    assert decoder.buffered == 0
+    assert decoder.frames.buffered == 0
 
 
 def test_the_largest_length_is_waited_for():
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     assert decoder.feed(pack(">i", LIMIT)) == []
-    assert (decoder.failure, decoder.announced) == (None, DEFAULT_MAX_FRAME_BYTES)
+    assert (decoder.frames.failure, decoder.frames.announced) == (None, DEFAULT_MAX_FRAME_BYTES)
 
 
 def test_a_frame_of_exactly_the_limit_is_read():
-    assert FrameDecoder(len(ROUTE)).feed(ROUTE) != []
+    assert CommandDecoder(len(ROUTE)).feed(ROUTE) != []
 
 
 @pytest.mark.parametrize("length", [LIMIT + 1, 2**31 - 1, 0, 1, 3, -1, -(2**31)])
 def test_an_impossible_length_fails_before_the_rest_arrives(length):
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     assert [command.code for command in decoder.feed(ROUTE + pack(">i", length))] == [105]
-    assert "bad frame: length" in str(decoder.failure)
+    assert "bad frame: length" in str(decoder.frames.failure)
 
 
 @pytest.mark.parametrize(
@@ -131,33 +136,33 @@ def test_an_impossible_length_fails_before_the_rest_arrives(length):
     ],
 )
 def test_a_broken_frame_ends_the_stream(broken):
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     assert [command.code for command in decoder.feed(ROUTE + broken + ROUTE)] == [105]
-    assert decoder.failure is not None
+    assert decoder.frames.failure is not None
     assert decoder.feed(ROUTE) == []
 
 
 def test_the_largest_header():
     header = b'{"code":5}'.ljust(MAX_HEADER_BYTES)
-    assert FrameDecoder().feed(frame(header, len(header))) == [RemotingCommand(5)]
+    assert CommandDecoder().feed(frame(header, len(header))) == [RemotingCommand(5)]
 
 
 @pytest.mark.parametrize("kind", [0, 1])
 def test_a_larger_header_is_refused(kind):
-    decoder = FrameDecoder()
+    decoder = CommandDecoder()
     header = b'{"code":5}'.ljust(MAX_HEADER_BYTES + 1)
     assert decoder.feed(frame(header, kind << 24 | len(header))) == []
-    assert "more than 1048576" in str(decoder.failure)
+    assert "more than 1048576" in str(decoder.frames.failure)
 
 
 def test_surplus_bytes_of_a_binary_header_begin_the_body():
     exact = encode_command(RemotingCommand(5, body=b""), SerializeType.ROCKETMQ)[8:]
-    (command,) = FrameDecoder().feed(frame(exact + b"sur" + b"body", 1 << 24 | len(exact) + 3))
+    (command,) = CommandDecoder().feed(frame(exact + b"sur" + b"body", 1 << 24 | len(exact) + 3))
     assert command.body == b"surb"
 
 
 def test_the_type_is_told_where_frames_may_be_larger_than_a_header():
-    large = FrameDecoder(1 << 26)
+    large = CommandDecoder(1 << 26)
     content = bytes(1 << 25)
     assert large.feed(pack(">iI", 4 + len(content), 2 << 24) + content) == []
-    assert "unknown type 2" in str(large.failure)
+    assert "unknown type 2" in str(large.frames.failure)

@@ -2,10 +2,9 @@ import json
 
 import pytest
 
-from namekeeper.wire.codec import encode_command, encode_response
+from namekeeper.wire.codec import CommandDecoder, encode_command, encode_response
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response
-from namekeeper.wire.frames import FrameDecoder
 from tests.wire_samples import SAMPLES, load
 
 ROUTE = RemotingCommand(105, "JAVA", 373, 7, 0, None, {"topic": "TopicTest"})
@@ -59,7 +58,7 @@ BODY_BYTES = {
 
 
 def decode(frame: bytes) -> RemotingCommand:
-    (command,) = FrameDecoder().feed(frame)
+    (command,) = CommandDecoder().feed(frame)
     return command
 
 

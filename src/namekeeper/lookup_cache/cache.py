@@ -1,0 +1,178 @@
+"""Look-ups with equal bytes but for `opaque` have equal answers but for `opaque`.
+
+A client asks for the same topics with the same header for as long as it runs, so most look-ups need no
+decoding: the header without the digits of its `opaque` is the key, and the digits are copied into the answer.
+A header is learned only after it was decoded in full and answered. From then on everything but the digits is
+the same bytes, so the decoder would give the same request.
+"""
+
+from collections.abc import Mapping
+from struct import Struct as Format
+
+from msgspec import Struct
+
+from namekeeper.lookup_cache.counters import LookupCounter, LookupCounters
+from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
+
+__all__ = ["LookupCache"]
+
+_OPAQUE = b'"opaque":'
+_MAX_DIGITS = 9
+"""Larger numbers may not be an int32: they are decoded."""
+_ZERO = ord("0")
+_MAX_KEY_BYTES = 1_024
+"""A header of a look-up has 200 bytes, 400 with a signature."""
+
+_PREFIX = Format(">II").pack
+
+
+class _Envelope(Struct, gc=False):
+    """An answer without the digits of its opaque, shared by all headers that get the same body."""
+
+    heads: list[bytes]
+    """What comes before the digits, by their number."""
+    tail: bytes
+    users: int = 0
+    """Headers that are answered with it."""
+
+
+_Entry = tuple[list[bytes], bytes, LookupCounter]
+"""What the hot path needs: heads and tail of the envelope, and the counter of the topic."""
+
+
+class LookupCache:
+    """Header without its opaque -> the answer around it; touched from the event loop only.
+
+    What is found is never older than the last `forget`: an answer that was made before is not learned. When
+    there is no room left nothing more is learned: clients ask for all their topics in turn, so no header is
+    more worth keeping than another.
+    """
+
+    __slots__ = ("_bytes", "_counters", "_entries", "_envelopes", "_handled", "_limit", "_topics", "revision")
+
+    def __init__(self, limit_bytes: int, *, counts_by_topic: bool = True) -> None:
+        """Begin with nothing.
+
+        Args:
+            limit_bytes: bounds headers and bodies together.
+            counts_by_topic: whether `take_counts` will be called; without it only the total is counted.
+        """
+        self.revision = 0
+        """How often something was forgotten. Read it before an answer is made, and give it to `learn`."""
+        self._entries: dict[bytes, _Entry] = {}
+        self._envelopes: dict[bytes, _Envelope] = {}
+        """By body."""
+        self._topics: dict[str, list[tuple[bytes, bytes]]] = {}
+        """Topic -> key and body of each of its entries."""
+        self._bytes = 0
+        self._limit = limit_bytes
+        self._counters = LookupCounters(by_topic=counts_by_topic)
+        self._handled = 0
+
+    def find(self, header: bytes) -> bytes | None:
+        """Return the whole answer to a request that has this JSON header and no body, and count the request.
+
+        None if the answer is not known.
+        """
+        before, _, rest = header.partition(_OPAQUE)
+        digits, _, after = rest.partition(b",")
+        entry = self._entries.get(before + after)
+        if entry is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
+            return None
+        heads, tail, counter = entry
+        counter.count += 1
+        return heads[len(digits)] + digits + tail
+
+    def learn(self, header: bytes, opaque: int, *, topic: str, body: bytes, revision: int) -> None:
+        """Remember that a request with this header and no body is answered with SUCCESS and `body`.
+
+        Args:
+            header: JSON, decoded in full; of a request that wants an answer (flag 0).
+            opaque: the request's, as the decoder read it.
+            topic: what the request asks for.
+            body: the answer's.
+            revision: the cache's from before the answer was made; the answer is not learned if something was
+                forgotten since.
+        """
+        before, _, rest = header.partition(_OPAQUE)
+        digits, comma, after = rest.partition(b",")
+        if revision != self.revision or not comma or _OPAQUE in after or digits != b"%d" % opaque:
+            return
+        key = before + after
+        if len(key) > _MAX_KEY_BYTES or key in self._entries:
+            return
+        envelope = self._envelopes.get(body)
+        size = len(key) + (0 if envelope is not None else _envelope_bytes(body))
+        if self._bytes + size > self._limit:
+            return
+        if envelope is None:
+            envelope = self._envelopes[body] = _envelope_of(body)
+        self._bytes += size
+        envelope.users += 1
+        self._entries[key] = (envelope.heads, envelope.tail, self._counters.of(topic))
+        self._topics.setdefault(topic, []).append((key, body))
+
+    def forget(self, topic: str | None = None) -> None:
+        """Find nothing until it is learned again: what the answers depend on has changed.
+
+        Args:
+            topic: the only one whose answers changed; None for all.
+        """
+        self.revision += 1
+        if topic is not None:
+            for key, body in self._topics.pop(topic, ()):
+                self._forget_entry(key, body)
+        elif self._entries:
+            self._entries = {}
+            self._envelopes = {}
+            self._topics = {}
+            self._bytes = 0
+
+    def close(self) -> None:
+        """Forget everything and learn nothing more."""
+        self._limit = -1
+        self.forget()
+
+    # Counting.
+
+    @property
+    def found(self) -> int:
+        """Look-ups that `find` answered since the start."""
+        return self._counters.total - self._handled
+
+    def count(self, topic: str) -> None:
+        """Count a look-up that was answered without the cache."""
+        self._counters.of(topic).count += 1
+        self._handled += 1
+
+    def take_counts(self) -> Mapping[str, LookupCounter]:
+        """Return the look-ups of each topic since the last call, found or not; counting begins again at zero.
+
+        Forgets everything, because entries hold the counters that are handed out.
+        """
+        taken = self._counters.take()
+        self.forget()
+        return taken
+
+    def _forget_entry(self, key: bytes, body: bytes) -> None:
+        del self._entries[key]
+        self._bytes -= len(key)
+        envelope = self._envelopes[body]
+        envelope.users -= 1
+        if not envelope.users:
+            del self._envelopes[body]
+            self._bytes -= _envelope_bytes(body)
+
+
+def _envelope_bytes(body: bytes) -> int:
+    """Size of an envelope, near enough for the limit."""
+    return len(body) + len(BARE_SUCCESS_TAIL) + (_MAX_DIGITS + 1) * len(BARE_SUCCESS_HEAD)
+
+
+def _envelope_of(body: bytes) -> _Envelope:
+    fixed = len(BARE_SUCCESS_HEAD) + len(BARE_SUCCESS_TAIL)
+    heads = [
+        _PREFIX(4 + fixed + digits + len(body), fixed + digits) + BARE_SUCCESS_HEAD
+        for digits in range(_MAX_DIGITS + 1)
+    ]
+    return _Envelope(heads, BARE_SUCCESS_TAIL + body)

@@ -1,0 +1,171 @@
+"""Look-ups that are answered by the bytes of their header."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.wire.codec import encode_response
+from namekeeper.wire.command import Response, request
+from namekeeper.wire.json_header import encode_json_header
+
+BODY = b'{"brokerDatas":[]}'
+
+
+def header_of(topic: str = "T", opaque: int = 7) -> bytes:
+    """The JSON header of a look-up."""
+    return encode_json_header(request(105, {"topic": topic}, opaque=opaque))
+
+
+def learn(cache: LookupCache, topic: str = "T", opaque: int = 7, body: bytes = BODY) -> None:
+    cache.learn(header_of(topic, opaque), opaque, topic=topic, body=body, revision=cache.revision)
+
+
+def counts(cache: LookupCache) -> dict[str, int]:
+    return {topic: counter.count for topic, counter in cache.take_counts().items()}
+
+
+def test_an_equal_request_gets_the_answer_that_the_handler_would_give():
+    cache = LookupCache(10_000)
+    learn(cache)
+    for opaque in (1, 9, 10, 123_456_789):
+        assert cache.find(header_of(opaque=opaque)) == encode_response(Response(body=BODY), opaque=opaque)
+    assert cache.found == 4
+
+
+def test_look_ups_are_counted_by_topic_found_or_not():
+    cache = LookupCache(10_000)
+    cache.count("T")
+    learn(cache, "T")
+    learn(cache, "U")
+    for opaque in (1, 2, 3):
+        cache.find(header_of("T", opaque))
+    cache.find(header_of("U"))
+    cache.find(header_of("V"))
+    assert cache.found == 4
+    assert counts(cache) == {"T": 4, "U": 1}
+    assert cache.found == 4
+
+
+def test_after_counts_were_taken_counting_begins_again_at_zero():
+    cache = LookupCache(10_000)
+    learn(cache)
+    cache.find(header_of())
+    assert counts(cache) == {"T": 1}
+    assert cache.find(header_of()) is None
+    learn(cache)
+    cache.find(header_of())
+    assert counts(cache) == {"T": 1}
+
+
+def test_without_topics_the_total_is_counted():
+    cache = LookupCache(10_000, counts_by_topic=False)
+    learn(cache)
+    cache.find(header_of())
+    cache.count("T")
+    assert cache.found == 1
+    assert counts(cache) == {}
+
+
+@pytest.mark.parametrize("opaque", [0, -5, 2_147_483_647])
+def test_an_opaque_that_is_not_plain_is_not_found(opaque):
+    cache = LookupCache(10_000)
+    learn(cache)
+    assert cache.find(header_of(opaque=opaque)) is None
+
+
+def test_another_topic_is_not_found():
+    cache = LookupCache(10_000)
+    learn(cache, "T")
+    assert cache.find(header_of("U")) is None
+
+
+@pytest.mark.parametrize("digits", [b"07", b"1e5", b" 7", b"null", b'"7"', b"7.0", b""])
+def test_only_plain_digits_are_copied(digits):
+    cache = LookupCache(10_000)
+    learn(cache, opaque=7)
+    assert cache.find(header_of(opaque=7).replace(b'"opaque":7', b'"opaque":' + digits)) is None
+
+
+def test_a_header_with_two_opaques_is_never_learned():
+    cache = LookupCache(10_000)
+    header = b'{"opaque":7,"code":105,"opaque":7}'
+    cache.learn(header, 7, topic="T", body=BODY, revision=cache.revision)
+    assert cache.find(header) is None
+
+
+def test_a_header_whose_digits_are_not_its_opaque_is_never_learned():
+    cache = LookupCache(10_000)
+    header = b'{"code":105,"extFields":{"opaque":7,"topic":"T"},"flag":0}'
+    cache.learn(header, 0, topic="T", body=BODY, revision=cache.revision)
+    assert cache.find(header) is None
+
+
+def test_nothing_is_found_after_it_was_forgotten_or_closed():
+    cache = LookupCache(10_000)
+    learn(cache)
+    cache.forget()
+    assert cache.find(header_of()) is None
+    learn(cache)
+    assert cache.find(header_of()) is not None
+    cache.close()
+    assert cache.find(header_of()) is None
+    learn(cache)
+    assert cache.find(header_of()) is None
+
+
+def test_one_topic_can_be_forgotten_and_learned_again():
+    cache = LookupCache(10_000)
+    learn(cache, "T")
+    learn(cache, "U")
+    cache.forget("T")
+    assert cache.find(header_of("T")) is None
+    assert cache.find(header_of("U")) is not None
+    learn(cache, "T", body=b"new")
+    assert cache.find(header_of("T")) == encode_response(Response(body=b"new"), opaque=7)
+
+
+@pytest.mark.parametrize("topic", [None, "T", "U"])
+def test_an_answer_that_was_made_before_something_was_forgotten_is_not_learned(topic):
+    cache = LookupCache(10_000)
+    revision = cache.revision
+    cache.forget(topic)
+    cache.learn(header_of(), 7, topic="T", body=BODY, revision=revision)
+    assert cache.find(header_of()) is None
+
+
+def test_what_is_kept_is_bounded_and_what_came_first_stays():
+    cache = LookupCache(3_000)
+    for number in range(100):
+        learn(cache, f"T{number}")
+    found = [number for number in range(100) if cache.find(header_of(f"T{number}"))]
+    assert found == list(range(len(found)))
+    assert 1 < len(found) < 30
+    learn(cache, "large", body=bytes(5_000))
+    assert cache.find(header_of("large")) is None
+
+
+def test_topics_that_are_forgotten_one_by_one_leave_their_room_to_others():
+    cache = LookupCache(3_000)
+    for number in range(1_000):
+        learn(cache, "T", body=b"%d" % number)
+        learn(cache, "U", body=b"%d" % number)
+        assert cache.find(header_of("T"))
+        assert cache.find(header_of("U"))
+        cache.forget("T")
+        cache.forget("U")
+
+
+def test_a_header_that_is_learned_twice_takes_room_once():
+    cache = LookupCache(3_000)
+    for _ in range(1_000):
+        learn(cache, "T")
+    learn(cache, "U")
+    assert cache.find(header_of("U"))
+
+
+@given(st.text(max_size=20), st.integers(1, 999_999_999), st.integers(1, 999_999_999), st.binary(max_size=40))
+def test_whatever_the_topic_the_answer_is_that_of_the_handler(topic, first, second, body):
+    cache = LookupCache(100_000)
+    learn(cache, topic, first, body)
+    assert cache.find(header_of(topic, second)) == encode_response(Response(body=body), opaque=second)

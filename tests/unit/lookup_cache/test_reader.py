@@ -1,0 +1,65 @@
+"""Frames that the cache knows become answers; all others are decoded."""
+
+import pytest
+
+from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.lookup_cache.reader import RequestReader
+from namekeeper.wire.codec import encode_command, encode_response
+from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.command import RemotingCommand, Response, request
+
+ANSWER = encode_response(Response(body=b"route"), opaque=7)
+
+
+def look_up(topic: str = "T", body: bytes = b"") -> RemotingCommand:
+    return request(105, {"topic": topic}, body, opaque=7)
+
+
+@pytest.fixture
+def cache() -> LookupCache:
+    """It knows the look-up of T."""
+    cache = LookupCache(10_000)
+    (asked,) = RequestReader(cache=cache).feed(encode_command(look_up()))
+    assert isinstance(asked, RemotingCommand)
+    cache.learn(asked.header, asked.opaque, topic="T", body=b"route", revision=cache.revision)
+    return cache
+
+
+def test_answers_take_the_place_of_requests_in_the_order_of_the_frames(cache):
+    data = encode_command(look_up("U")) + encode_command(look_up()) + encode_command(look_up("V"))
+    first, answer, last = RequestReader(cache=cache).feed(data)
+    assert isinstance(first, RemotingCommand)
+    assert isinstance(last, RemotingCommand)
+    assert (first.ext_fields, answer, last.ext_fields) == ({"topic": "U"}, ANSWER, {"topic": "V"})
+
+
+def test_a_frame_is_found_however_its_bytes_arrive(cache):
+    reader = RequestReader(cache=cache)
+    data = encode_command(look_up())
+    assert [item for at in range(len(data)) for item in reader.feed(data[at : at + 1])] == [ANSWER]
+
+
+def test_a_request_with_a_body_is_never_looked_for(cache):
+    (found,) = RequestReader(cache=cache).feed(encode_command(look_up(body=b"x")))
+    assert isinstance(found, RemotingCommand)
+    assert (found.body, found.header) == (b"x", b"")
+
+
+def test_a_binary_header_is_never_looked_for(cache):
+    (found,) = RequestReader(cache=cache).feed(encode_command(look_up(), SerializeType.ROCKETMQ))
+    assert isinstance(found, RemotingCommand)
+    assert (found.ext_fields, found.header) == ({"topic": "T"}, b"")
+
+
+def test_without_a_cache_everything_is_decoded():
+    (found,) = RequestReader().feed(encode_command(look_up()))
+    assert isinstance(found, RemotingCommand)
+    assert found.header == b""
+
+
+def test_the_first_broken_header_ends_the_stream_after_what_came_before_it(cache):
+    reader = RequestReader(cache=cache)
+    broken = b"\0\0\0\x05\0\0\0\x01["
+    assert reader.feed(encode_command(look_up()) + broken + encode_command(look_up())) == [ANSWER]
+    assert "bad header" in str(reader.frames.failure)
+    assert reader.feed(encode_command(look_up())) == []
