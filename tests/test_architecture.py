@@ -62,7 +62,7 @@ TESTED_ELSEWHERE = {
         "tests/unit/pipeline/files/test_folder.py",
     ),
     "pipeline/ingest/batch.py": ("needs Spark", "tests/spark/test_ingest.py"),
-    "pipeline/ingest/mending.py": ("needs Spark", "tests/spark/test_ingest.py"),
+    "pipeline/ingest/repair.py": ("needs Spark", "tests/spark/test_ingest.py"),
     "pipeline/ingest/rebuilding.py": ("needs Spark", "tests/spark/test_run.py"),
     "pipeline/ingest/records.py": ("needs Spark", "tests/spark/test_ingest.py"),
     "pipeline/ingest/staging.py": ("needs Spark", "tests/spark/test_ingest.py"),

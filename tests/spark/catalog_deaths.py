@@ -1,4 +1,4 @@
-"""Runs on a warehouse in a catalog that are killed, and what is read of it between: a program like `catalog_life`.
+"""Runs on a warehouse in a catalog that are killed, and what is read of it between: a program like `catalog_runs`.
 
     python -m tests.spark.catalog_deaths FOLDER PLACE
 
@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.answers import open_warehouse
-from tests.spark.catalog_life import Life, Tables
+from tests.spark.catalog_runs import CatalogRuns, Tables
 from tests.spark.catalog_trials import in_folder, timed
 
 SEED = 4_244
@@ -30,24 +30,24 @@ class Deaths:
     """A warehouse of files whose runs all end, and one in the catalog."""
 
     def __init__(self, spark: SparkSession, folder: Path, place: str) -> None:
-        self.life = Life(spark, folder, place)
+        self.runs = CatalogRuns(spark, folder, place)
         self.rng = random.Random(SEED)
         self.seen: dict[str, Any] = {"deaths": [], "different": [], "rows": {}}
 
     def live(self) -> dict[str, Any]:
         """All of it; returns what was seen."""
         journals = 1, 2
-        self.life.run(self.life.files, *journals)
-        wanted = self.life.rows(open_warehouse(self.life.files))
-        self.life.run(self.life.catalog, 1)
-        before = self.life.rows(open_warehouse(self.life.catalog))
+        self.runs.run(self.runs.files, *journals)
+        wanted = self.runs.rows(open_warehouse(self.runs.files))
+        self.runs.run(self.runs.catalog, 1)
+        before = self.runs.rows(open_warehouse(self.runs.catalog))
         # A run is still at work when it says its last step; those before are cut into equal parts.
-        steps = self.life.steps[:-1]
+        steps = self.runs.steps[:-1]
         for death in range(DEATHS):
             part = steps[len(steps) * death // DEATHS : len(steps) * (death + 1) // DEATHS]
             self.die(self.rng.choice(part), self.rng.uniform(0, LATEST_S), journals, before, wanted)
-        self.life.run(self.life.catalog, *journals)
-        tables = self.life.rows(open_warehouse(self.life.catalog))
+        self.runs.run(self.runs.catalog, *journals)
+        tables = self.runs.rows(open_warehouse(self.runs.catalog))
         self.seen["different"] = differences(tables, wanted)
         self.seen["rows"] = {name: len(rows) for name, rows in wanted.items()}
         return self.seen
@@ -58,17 +58,17 @@ class Deaths:
         """Kill a run, and read every table; a run that was at its end may have committed."""
         with timed(f"a run over {journals} that dies {seconds:.1f} s after {step!r}"):
             exit_code = self.killed(step, seconds, journals)
-        tables = self.life.rows(open_warehouse(self.life.catalog))
+        tables = self.runs.rows(open_warehouse(self.runs.catalog))
         half = min((differences(tables, some) for some in (before, wanted)), key=len)
-        left = self.life.left("events") - len(tables["events"])
+        left = self.runs.left("events") - len(tables["events"])
         self.seen["deaths"].append({"step": step, "exit_code": exit_code, "half": half, "left": left})
 
     def killed(self, step: str, seconds: float, journals: tuple[int, ...]) -> int:
         """Kill a run some time after it has said that it begins a step; returns what it ended with."""
-        command = [sys.executable, "-m", "namekeeper.pipeline", "--warehouse", self.life.catalog]
+        command = [sys.executable, "-m", "namekeeper.pipeline", "--warehouse", self.runs.catalog]
         for number in journals:
-            command += ["--journal", str(self.life.folder / f"journal-{number}")]
-        command += ["--tables", self.life.place]
+            command += ["--journal", str(self.runs.folder / f"journal-{number}")]
+        command += ["--tables", self.runs.place]
         with subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ
         ) as process:

@@ -13,7 +13,7 @@ from namekeeper.pipeline.schema import FACTS, KINDS_OF
 from namekeeper.pipeline.store.manifest import newest_manifest
 from namekeeper.pipeline.table import Table, names_in
 
-__all__ = ["Rows", "told", "whole_changes", "written"]
+__all__ = ["Rows", "expected_facts", "whole_changes", "written"]
 
 Record = dict[str, Any]
 Rows = list[str]
@@ -38,7 +38,7 @@ def whole_changes(records: Iterable[Record]) -> list[Record]:
     return whole
 
 
-def told(records: Iterable[Record], uuid8: str) -> Mapping[str, Rows]:
+def expected_facts(records: Iterable[Record], uuid8: str) -> Mapping[str, Rows]:
     """Every table that is made of records."""
     whole = whole_changes(records)
     tables = {"events": [_row(FACTS["events"], record, uuid8) for record in whole]}

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.run import Outcome, Request, run_once
+from namekeeper.pipeline.run import Request, RunResult, run_once
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 
@@ -24,7 +24,7 @@ def leave_gold_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "namekeeper.pipeline.gold.build", nothing)
 
 
-def run(spark: SparkSession, warehouse: Path, *journals: Path, **more: Any) -> Outcome:
+def run(spark: SparkSession, warehouse: Path, *journals: Path, **more: Any) -> RunResult:
     """One run."""
     request = Request([str(each) for each in journals], str(warehouse), **more)
     return run_once(request, lambda: spark, lambda *_: None)

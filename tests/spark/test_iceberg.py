@@ -1,6 +1,6 @@
 """Warehouses in a real Iceberg catalog, on a Spark that has this format.
 
-What is done there is in `catalog_life`, `catalog_deaths` and `catalog_trials`, which run as processes of their own.
+What is done there is in `catalog_runs`, `catalog_deaths` and `catalog_trials`, which run as processes of their own.
 By hand, `FORMAT=delta` has the first and the last done by Delta, and `REMOTE` has the trials done over Spark Connect.
 """
 
@@ -49,7 +49,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     require()
     folder = tmp_path_factory.mktemp("life")
     write_journals(folder)
-    return seen_by("catalog_life", folder)
+    return seen_by("catalog_runs", folder)
 
 
 def write_journals(folder: Path) -> None:

@@ -15,7 +15,7 @@ from namekeeper.pipeline.ingest import batch
 from namekeeper.pipeline.ingest.records import REASON, columns_of_segments, is_unreadable, records_of
 from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
 from namekeeper.pipeline.store.manifest import newest_manifest
-from tests.spark.facts_oracle import told, written
+from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import leave_gold_out, rows, run
 from tests.support.journal.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
 
@@ -32,7 +32,7 @@ def without_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     leave_gold_out(monkeypatch)
 
 
-def lives(count: int, changes: int = 12) -> list[list[Record]]:
+def boots(count: int, changes: int = 12) -> list[list[Record]]:
     """Records of the boots of several name servers, two boots each."""
     return [
         records_of_a_boot(f"ns-{number // 2}", BOOT + number % 2 * 86_400_000, number, changes)
@@ -55,11 +55,11 @@ def pieces(records: Sequence[Record], rng: random.Random) -> Iterator[tuple[list
 def test_the_law_of_ingest(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In order, whole and once; or cut anywhere, overlapping, doubled, renamed, late: the tables are the same."""
     rng = random.Random(20)
-    every = lives(12)
-    wanted = told([record for life in every for record in life], UUID8)
+    every = boots(12)
+    wanted = expected_facts([record for boot in every for record in boot], UUID8)
     runs = [tmp_path / f"arrival-{number}" for number in range(3)]
-    for life in every:
-        for part, how in pieces(life, rng):
+    for boot in every:
+        for part, how in pieces(boot, rng):
             write_segment(rng.choice(runs) / "sub", part, **how)
             if rng.random() < 0.3:  # the same again, somewhere else, perhaps packed otherwise
                 write_segment(rng.choice(runs), part, ending=rng.choice([".jsonl", ".jsonl.gz"]))
@@ -80,19 +80,19 @@ def test_what_is_whole_goes_straight_on_and_says_what_it_brought(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
     monkeypatch.setattr(batch, "LARGE_BYTES", large_bytes)
-    life = records_of_a_boot("ns", BOOT, 3, 30)
+    boot = records_of_a_boot("ns", BOOT, 3, 30)
     cut = next(
-        index for index in range(len(life) // 2, len(life)) if life[index]["change"] == life[index]["seq"]
+        index for index in range(len(boot) // 2, len(boot)) if boot[index]["change"] == boot[index]["seq"]
     )
-    write_segment(tmp_path / "j", life[:cut])
+    write_segment(tmp_path / "j", boot[:cut])
     first = run(spark, tmp_path / "w", tmp_path / "j")
-    write_segment(tmp_path / "j", life[cut:])
+    write_segment(tmp_path / "j", boot[cut:])
     second = run(spark, tmp_path / "w", tmp_path / "j")
-    assert written(tmp_path / "w") == told(life, UUID8)
-    spans = [outcome.loads[0].spans for outcome in (first, second)]
-    times = [record["ts"] for record in life]
+    assert written(tmp_path / "w") == expected_facts(boot, UUID8)
+    spans = [outcome.loads[0].loaded for outcome in (first, second)]
+    times = [record["ts"] for record in boot]
     assert [(*span[0][:5],) for span in spans] == [
-        ("ns", UUID8, BOOT, 1, cut), ("ns", UUID8, BOOT, cut + 1, len(life)),
+        ("ns", UUID8, BOOT, 1, cut), ("ns", UUID8, BOOT, cut + 1, len(boot)),
     ]  # fmt: skip
     assert spans[0][0].first_ts == min(times[:cut])
     assert spans[1][0].last_ts == max(times[cut:])
@@ -112,16 +112,16 @@ def files_of(warehouse: Path, table: str) -> set[str]:
 
 
 def test_a_change_that_was_cut_waits_for_the_rest(spark: SparkSession, tmp_path: Path) -> None:
-    life = records_of_a_boot("ns", BOOT, 5, 30)
-    cut = next(index for index in range(5, len(life)) if life[index]["change"] < life[index]["seq"])
-    write_segment(tmp_path / "j", life[:cut])
+    boot = records_of_a_boot("ns", BOOT, 5, 30)
+    cut = next(index for index in range(5, len(boot)) if boot[index]["change"] < boot[index]["seq"])
+    write_segment(tmp_path / "j", boot[:cut])
     run(spark, tmp_path / "w", tmp_path / "j")
-    assert written(tmp_path / "w") == told(life[:cut], UUID8)
-    assert {row["change"] for row in rows(spark, tmp_path / "w", INCOMPLETE.name)} == {life[cut]["change"]}
-    write_segment(tmp_path / "j", life[cut:])
+    assert written(tmp_path / "w") == expected_facts(boot[:cut], UUID8)
+    assert {row["change"] for row in rows(spark, tmp_path / "w", INCOMPLETE.name)} == {boot[cut]["change"]}
+    write_segment(tmp_path / "j", boot[cut:])
     outcome = run(spark, tmp_path / "w", tmp_path / "j")
-    assert written(tmp_path / "w") == told(life, UUID8)
-    assert outcome.loads[0].spans[0].first_seq == life[cut]["change"], (
+    assert written(tmp_path / "w") == expected_facts(boot, UUID8)
+    assert outcome.loads[0].loaded[0].first_seq == boot[cut]["change"], (
         "the span holds the change that is whole now"
     )
 
@@ -190,11 +190,11 @@ def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
 ) -> None:
     monkeypatch.setattr(batch, "LARGE_BYTES", large_bytes)
     journal, copies = tmp_path / "j", tmp_path / "copies"
-    every = lives(8, changes=20)
-    for life in every:
-        write_segment(copies, life)
+    every = boots(8, changes=20)
+    for boot in every:
+        write_segment(copies, boot)
     damage = random.Random(7)
-    # Each of the bad lines stands in the place of a record of the first life ...
+    # Each of the bad lines stands in the place of a record of the first boot ...
     bad = lines_of(every[0]).splitlines(keepends=True)
     places = damage.sample(range(3, len(bad)), len(BAD_LINES))
     for place, line in zip(places, BAD_LINES.values(), strict=True):
@@ -209,8 +209,8 @@ def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
     (journal / segment_name(every[3])).write_bytes(b"garbage")
     (journal / segment_name(every[4], ending=".jsonl")).write_bytes(b"")
     (journal / "ns-9-0a1b2c3d-1772323200000-000000000001.jsonl.open").write_bytes(b"{")
-    for life in every[5:]:
-        write_segment(journal, life)
+    for boot in every[5:]:
+        write_segment(journal, boot)
 
     outcome = run(spark, tmp_path / "w", journal)
     names = {loss.segment.namesrv for loss in outcome.loads[0].losses}
@@ -230,11 +230,11 @@ def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
         if number not in places
     ]
     of_first = [row for row in written(tmp_path / "w")["events"] if json.loads(row)["namesrv"] == "ns-0"]
-    assert of_first == [row for row in told([*left], UUID8)["events"] if json.loads(row)["boot"] == BOOT] + [
-        row for row in of_first if json.loads(row)["boot"] != BOOT
-    ]
+    assert of_first == [
+        row for row in expected_facts([*left], UUID8)["events"] if json.loads(row)["boot"] == BOOT
+    ] + [row for row in of_first if json.loads(row)["boot"] != BOOT]
 
     assert run(spark, tmp_path / "w", journal).loads == [], "what is damaged is not read again and again"
     healed = run(spark, tmp_path / "w", journal, copies)
     assert all(load.losses == [] for load in healed.loads)
-    assert written(tmp_path / "w") == told([record for life in every for record in life], UUID8)
+    assert written(tmp_path / "w") == expected_facts([record for boot in every for record in boot], UUID8)

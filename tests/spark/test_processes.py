@@ -21,7 +21,7 @@ from namekeeper.pipeline.findings import EXIT_CONCERNS
 from namekeeper.pipeline.java import java_home_for_spark
 from namekeeper.pipeline.package import write_package
 from namekeeper.pipeline.store.manifest import newest_manifest
-from tests.spark.facts_oracle import told, written
+from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import few_kinds
 from tests.support.journal.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
 
@@ -38,7 +38,7 @@ TOOLS = (
 
 
 @pytest.fixture
-def life(tmp_path: Path) -> list[dict[str, object]]:
+def boot_key(tmp_path: Path) -> list[dict[str, object]]:
     records = records_of_a_boot("ns", BOOT, 5, 30)
     write_segment(tmp_path / "j", records)
     return records
@@ -86,20 +86,20 @@ def set_aside(warehouse: Path) -> list[tuple[Any, ...]]:
 
 
 def test_without_a_java_of_the_system_it_brings_its_own_and_is_quiet(
-    life, without_java, tmp_path: Path
+    boot, without_java, tmp_path: Path
 ) -> None:
     assert shutil.which("java", path=without_java["PATH"]) is None
     said = ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], without_java, tmp_path)
-    assert written(tmp_path / "w") == told(life, UUID8)
+    assert written(tmp_path / "w") == expected_facts(boot, UUID8)
     lines = said.splitlines()
     assert lines[0].startswith("reading segments")
-    assert lines[-1] == f"{len(life)} new records; 1 segments are there"
+    assert lines[-1] == f"{len(boot)} new records; 1 segments are there"
     noise = ("WARN", "Using Spark", "log level", "incubator", "Stage", "hostname", "Hadoop")
     assert [line for line in lines if any(word in line for word in noise)] == []
 
 
 @pytest.mark.parametrize("master", ["local[1]", "local-cluster[2,1,1024]"])
-def test_from_one_zip_under_spark_submit(life, environment, tmp_path: Path, master: str) -> None:
+def test_from_one_zip_under_spark_submit(boot, environment, tmp_path: Path, master: str) -> None:
     package, main = write_package(tmp_path / "package")
     settings = ["spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"]
     conf = [word for setting in settings for word in ("--conf", setting)]
@@ -107,13 +107,13 @@ def test_from_one_zip_under_spark_submit(life, environment, tmp_path: Path, mast
     environment = {**environment, "SPARK_LOCAL_IP": "127.0.0.1"}
     said = ran([*command, "--check"], environment, tmp_path, code=EXIT_CONCERNS)
     assert "CONCERN  clock set back: 1" in said
-    assert written(tmp_path / "w") == told(life, UUID8)
+    assert written(tmp_path / "w") == expected_facts(boot, UUID8)
 
 
-def test_over_spark_connect(life, environment, tmp_path: Path) -> None:
+def test_over_spark_connect(boot, environment, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path), "--remote", "local[1]"]
     ran(command, environment, tmp_path)
-    assert written(tmp_path / "w") == told(life, UUID8)
+    assert written(tmp_path / "w") == expected_facts(boot, UUID8)
 
 
 def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(environment, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(environment
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
     ran(command, environment, tmp_path)
-    assert written(tmp_path / "w") == told(records, UUID8)
+    assert written(tmp_path / "w") == expected_facts(records, UUID8)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_line_of_100_mb_is_set_aside_and_no_record_is_lost(
     lines = lines_of(records).splitlines(keepends=True)
     lines.insert(31, begin + LONG + b"\n")
     said = ran_over(tmp_path, segment_name(records, ending=ending), lines, environment)
-    assert written(tmp_path / "w") == told(records, UUID8)
+    assert written(tmp_path / "w") == expected_facts(records, UUID8)
     shown = (begin + LONG[:65_536])[:65_536].decode()
     assert ("unreadable", shown, len(begin + LONG)) in set_aside(tmp_path / "w")
     assert "60 new records; 1 segments are there" in said
@@ -164,7 +164,7 @@ def test_lines_of_100_mb_in_several_segments_are_set_aside(environment, tmp_path
         lines = lines_of(part).splitlines(keepends=True)
         put(tmp_path / "j", segment_name(part), [*lines[:5], LONG + b"\n", *lines[5:]])
     ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], environment, tmp_path)
-    assert written(tmp_path / "w") == told(records, UUID8)
+    assert written(tmp_path / "w") == expected_facts(records, UUID8)
     aside = [row for row in set_aside(tmp_path / "w") if row[0] == "unreadable"]
     assert aside == [("unreadable", LONG[:65_536].decode(), len(LONG))] * 3
 
@@ -174,7 +174,7 @@ def test_a_record_may_have_100_mb_in_a_member_that_nobody_knows(environment, tmp
     lines = lines_of(records).splitlines(keepends=True)
     lines[31] = lines[31].replace(b"{", b'{"of_tomorrow":"' + LONG + b'",', 1)
     said = ran_over(tmp_path, segment_name(records), lines, environment)
-    assert written(tmp_path / "w") == told(records, UUID8)
+    assert written(tmp_path / "w") == expected_facts(records, UUID8)
     assert said.splitlines()[-1] == "60 new records; 1 segments are there"
 
 

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 from namekeeper.pipeline.errors import BusyError, ConflictError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.store import parquet_store
-from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.store.lock import lock_warehouse
 from namekeeper.pipeline.store.parquet_store import SMALL_FILES, ParquetStore, ParquetTransaction
 from namekeeper.pipeline.table import Table, columns
-from tests.spark.facts_oracle import told, written
+from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import few_kinds, leave_gold_out, rows, run
 from tests.support.journal.segments import UUID8, write_segment
 
@@ -73,7 +73,7 @@ def test_a_run_that_dies_anywhere_is_finished_by_the_next(
         if (name, after) != ("commit", True):
             assert written(tmp_path / "w") == before, "a reader sees nothing of it"
     assert run(spark, tmp_path / "w", tmp_path / "j").loads == [], "the last had committed"
-    assert written(tmp_path / "w") == told(LIFE, UUID8)
+    assert written(tmp_path / "w") == expected_facts(LIFE, UUID8)
     assert {row["load_id"] for row in rows(spark, tmp_path / "w", "kv")} == {1, 5}
     write_segment(tmp_path / "j", few_kinds("ns", BOOT + 9_000, 4))
     run(spark, tmp_path / "w", tmp_path / "j")
@@ -89,14 +89,17 @@ def test_a_lost_ledger_is_made_from_the_facts(spark: SparkSession, tmp_path: Pat
     shutil.rmtree(tmp_path / "w" / "ledger")
     write_segment(tmp_path / "j", LIFE[11:20])
     run(spark, tmp_path / "w", tmp_path / "j")
-    assert written(tmp_path / "w") == told(LIFE, UUID8)
+    assert written(tmp_path / "w") == expected_facts(LIFE, UUID8)
     assert len(rows(spark, tmp_path / "w", "incomplete")) == 1
     assert run(spark, tmp_path / "w", tmp_path / "j").loads == []
 
 
 def test_two_at_once_and_two_of_one_name(spark: SparkSession, tmp_path: Path) -> None:
     write_segment(tmp_path / "j", LIFE)
-    with hold(open_folder(str(tmp_path / "w"))), pytest.raises(BusyError, match="is in use by process"):
+    with (
+        lock_warehouse(open_folder(str(tmp_path / "w"))),
+        pytest.raises(BusyError, match="is in use by process"),
+    ):
         run(spark, tmp_path / "w", tmp_path / "j")
     write_segment(tmp_path / "j", few_kinds("ns", BOOT + 7, 4), uuid8=OTHER)
     write_segment(tmp_path / "j", few_kinds("good", BOOT, 4))

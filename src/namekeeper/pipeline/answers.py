@@ -19,8 +19,8 @@ from namekeeper.pipeline.store.stores import open_store
 from namekeeper.pipeline.store.table_store import TableReader
 
 __all__ = [
-    "Evidence",
     "RouteRows",
+    "TopicEvidenceRows",
     "Warehouse",
     "knowledge",
     "open_warehouse",
@@ -45,7 +45,7 @@ KNOWN, UNKNOWN, NOT_YET, BEFORE, STOPPED = (
 HOUR_MS = 60 * 60 * 1_000
 
 
-class Evidence(NamedTuple):
+class TopicEvidenceRows(NamedTuple):
     """What tables say of a topic, for the answer to why."""
 
     tables: Mapping[str, Sequence[Row]]
@@ -189,7 +189,7 @@ def route_rows(
 
 def why_rows(
     spark: SparkSession, warehouse: Warehouse, topic: str, at: int | None = None, namesrv: str | None = None
-) -> Evidence:
+) -> TopicEvidenceRows:
     """The rows that tell why a topic had no route.
 
     Args:
@@ -218,7 +218,7 @@ def why_rows(
         "broker_session": sessions,
         "unknown_topic_minute": lookups,
     }
-    return Evidence(
+    return TopicEvidenceRows(
         {name: _collected(_of_server(rows, namesrv)) for name, rows in found.items()}, knows_up_to
     )
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from namekeeper.pipeline.store.table_store import TableReader
 
-__all__ = ["Finding", "check_warehouse", "checks", "run_checks"]
+__all__ = ["CheckFinding", "check_warehouse", "checks", "run_checks"]
 
 LARGE_OFFSET_MS = 1_000
 """Clocks that are further apart are worth a word."""
@@ -32,7 +32,7 @@ SHOWN = 5
 _TABLES = {**GOLD, **FACTS}
 
 
-class Finding(NamedTuple):
+class CheckFinding(NamedTuple):
     """Rows that a check found."""
 
     name: str
@@ -46,7 +46,7 @@ def check_warehouse(
     spark: "SparkSession",
     tables: "TableReader",
     progress: Callable[[str, int, int], None] = lambda *_: None,
-) -> list[Finding]:
+) -> list[CheckFinding]:
     """Everything that is to be said about a warehouse, the worst first.
 
     Args:
@@ -60,7 +60,9 @@ def check_warehouse(
         return run_checks(views, progress)
 
 
-def run_checks(views: Views, progress: Callable[[str, int, int], None] = lambda *_: None) -> list[Finding]:
+def run_checks(
+    views: Views, progress: Callable[[str, int, int], None] = lambda *_: None
+) -> list[CheckFinding]:
     """The findings of every check on any engine, the worst first."""
     args = {
         "forever": FOREVER,
@@ -76,7 +78,7 @@ def run_checks(views: Views, progress: Callable[[str, int, int], None] = lambda 
         progress("checking the tables", done, len(every))
         rows = _rows(views, check, args)
         if rows:
-            found.append(Finding(check.name, check.level, check.meaning, len(rows), rows[:SHOWN]))
+            found.append(CheckFinding(check.name, check.level, check.meaning, len(rows), rows[:SHOWN]))
     progress("checking the tables", len(every), len(every))
     return sorted(found, key=lambda finding: finding.level is not Level.BROKEN)
 

@@ -12,11 +12,11 @@ from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.segments import list_segments
 from namekeeper.pipeline.java import choose_java, find_javas
-from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.store.lock import lock_warehouse
 from namekeeper.pipeline.store.manifest import newest_manifest
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 
-__all__ = ["Finding", "examine"]
+__all__ = ["DoctorFinding", "examine"]
 
 _GIB = 1 << 30
 _MEMORY_NEEDED = 3 * _GIB
@@ -25,7 +25,7 @@ _PACKAGES: Mapping[str, str] = {"pyspark": "4.1 to 4.3", "pyarrow": "18 or later
 _INSTALL = "pip install 'namekeeper[pipeline]'"
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """One thing that was looked at."""
 
     what: str
@@ -40,7 +40,7 @@ def examine(
     *,
     start: Callable[[], object] | None,
     environment: Mapping[str, str],
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     """Look at one thing after the other.
 
     Args:
@@ -49,7 +49,7 @@ def examine(
         start: Starts Spark and makes it do something; None: it is not tried.
         environment: The process's environment.
     """
-    yield Finding("python", f"{sys.version.partition(' ')[0]} at {sys.executable}")
+    yield DoctorFinding("python", f"{sys.version.partition(' ')[0]} at {sys.executable}")
     for name in _PACKAGES:
         yield _package(name)
     yield from _java(environment)
@@ -62,72 +62,76 @@ def examine(
         yield _spark(start)
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> DoctorFinding:
     try:
         found = version(name)
     except PackageNotFoundError:
-        return Finding(name, "not installed", f"{_INSTALL} (needs {_PACKAGES[name]})")
+        return DoctorFinding(name, "not installed", f"{_INSTALL} (needs {_PACKAGES[name]})")
     if name == "pandas" and int(found.partition(".")[0]) >= 3:
-        return Finding(name, found, f"PySpark can't work with pandas 3: {_INSTALL}")
-    return Finding(name, found)
+        return DoctorFinding(name, found, f"PySpark can't work with pandas 3: {_INSTALL}")
+    return DoctorFinding(name, found)
 
 
-def _java(environment: Mapping[str, str]) -> Iterator[Finding]:
+def _java(environment: Mapping[str, str]) -> Iterator[DoctorFinding]:
     found = list(find_javas(environment))
     for java in found:
         release = f"Java {java.version}" if java.version else "no Java"
-        yield Finding(
+        yield DoctorFinding(
             f"java from {java.source}",
             f"{release} at {java.home}" + (f": {java.verdict}" if java.verdict else ""),
         )
     try:
         chosen = choose_java(found)
     except JavaError as error:
-        yield Finding("java for Spark", "none", str(error))
+        yield DoctorFinding("java for Spark", "none", str(error))
         return
-    yield Finding(
+    yield DoctorFinding(
         "java for Spark",
         f"that of {chosen.source}, started by way of a script that drops an argument of Spark's",
     )
 
 
-def _memory() -> Finding:
+def _memory() -> DoctorFinding:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     found = f"{total / _GIB:.1f} GiB in this machine"
     if total < _MEMORY_NEEDED:
-        return Finding("memory", found, "give Spark less than its 2 GiB: --memory 512m, and keep runs small")
-    return Finding("memory", found)
+        return DoctorFinding(
+            "memory", found, "give Spark less than its 2 GiB: --memory 512m, and keep runs small"
+        )
+    return DoctorFinding("memory", found)
 
 
-def _journal(uri: str) -> Finding:
+def _journal(uri: str) -> DoctorFinding:
     try:
         listing = list_segments([open_folder(uri)])
     except PipelineError as error:
-        return Finding(f"journal {uri}", "can't be used", str(error))
-    return Finding(f"journal {uri}", f"{len(listing.segments):,} sealed segments")
+        return DoctorFinding(f"journal {uri}", "can't be used", str(error))
+    return DoctorFinding(f"journal {uri}", f"{len(listing.segments):,} sealed segments")
 
 
-def _warehouse(uri: str) -> Finding:
+def _warehouse(uri: str) -> DoctorFinding:
     what = f"warehouse {uri}"
     try:
         folder = open_folder(uri)
         manifest = newest_manifest(folder)
         if manifest is None:
             ParquetStore(folder).check_free()
-            return Finding(what, "not there yet; the first run makes it")
-        with hold(folder):
+            return DoctorFinding(what, "not there yet; the first run makes it")
+        with lock_warehouse(folder):
             pass
     except PipelineError as error:
-        return Finding(what, "can't be used", str(error))
-    tables = f", tables in {manifest.catalog.place}" if manifest.catalog else ""
-    return Finding(what, f"as run {manifest.number} left it, days of {manifest.report_time_zone}{tables}")
+        return DoctorFinding(what, "can't be used", str(error))
+    tables = f", tables in {manifest.catalog.location}" if manifest.catalog else ""
+    return DoctorFinding(
+        what, f"as run {manifest.number} left it, days of {manifest.report_time_zone}{tables}"
+    )
 
 
-def _spark(start: Callable[[], object]) -> Finding:
+def _spark(start: Callable[[], object]) -> DoctorFinding:
     begin = time.monotonic()
     try:
         with failures_of_spark():
             start()
     except (PipelineError, ImportError) as error:
-        return Finding("spark", "does not start", str(error).partition("\n")[0])
-    return Finding("spark", f"started and answered in {time.monotonic() - begin:.1f} s")
+        return DoctorFinding("spark", "does not start", str(error).partition("\n")[0])
+    return DoctorFinding("spark", f"started and answered in {time.monotonic() - begin:.1f} s")

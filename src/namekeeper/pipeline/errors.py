@@ -2,13 +2,13 @@
 
 PipelineError
 ├── JavaError          no Java that Spark can run on
-├── JournalError       a folder, or what lies in it, that can't be taken as journals
+├── JournalFolderError       a folder, or what lies in it, that can't be taken as journals
 ├── ConflictError      one name server id with two journals that overlap in time
 └── WarehouseError     a warehouse that can't be used as it is
     └── BusyError      another run holds it
 """
 
-__all__ = ["BusyError", "ConflictError", "JavaError", "JournalError", "PipelineError", "WarehouseError"]
+__all__ = ["BusyError", "ConflictError", "JavaError", "JournalFolderError", "PipelineError", "WarehouseError"]
 
 
 class PipelineError(Exception):
@@ -19,7 +19,7 @@ class JavaError(PipelineError):
     """There is no Java that Spark can run on."""
 
 
-class JournalError(PipelineError):
+class JournalFolderError(PipelineError):
     """A place that was given as a journal is none, or can't be read."""
 
 

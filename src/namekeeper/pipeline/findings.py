@@ -7,7 +7,7 @@ from namekeeper.pipeline.checks_rules import Level
 from namekeeper.pipeline.report.text import printable
 
 if TYPE_CHECKING:
-    from namekeeper.pipeline.checks import Finding
+    from namekeeper.pipeline.checks import CheckFinding
 
 __all__ = ["EXIT_BROKEN", "EXIT_CONCERNS", "exit_code_of", "lines_of"]
 
@@ -17,7 +17,7 @@ EXIT_BROKEN = 4
 """A table breaks a rule that every warehouse keeps."""
 
 
-def lines_of(findings: Sequence["Finding"]) -> Iterator[str]:
+def lines_of(findings: Sequence["CheckFinding"]) -> Iterator[str]:
     """Lines that say what was found, or that nothing was."""
     for finding in findings:
         yield f"{finding.level.upper()}  {finding.name}: {finding.found} ({finding.meaning})"
@@ -29,7 +29,7 @@ def lines_of(findings: Sequence["Finding"]) -> Iterator[str]:
         yield "all is well"
 
 
-def exit_code_of(findings: Sequence["Finding"]) -> int:
+def exit_code_of(findings: Sequence["CheckFinding"]) -> int:
     """0, `EXIT_CONCERNS` or `EXIT_BROKEN`."""
     if not findings:
         return 0

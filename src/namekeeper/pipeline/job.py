@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.findings import exit_code_of, lines_of
-from namekeeper.pipeline.run import Outcome, Request, run_once
+from namekeeper.pipeline.run import Request, RunResult, run_once
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ def run_job(
         return EXIT_INTERRUPTED
 
 
-def report_of(outcome: Outcome) -> Iterator[str]:
+def report_of(outcome: RunResult) -> Iterator[str]:
     """Lines that say what a run did."""
     segments = f"{len(outcome.listing.segments):,} segments are there"
     records = sum(load.records for load in outcome.loads)
@@ -100,7 +100,7 @@ def _once(request: Request, session: Callable[[], "SparkSession"], progress: "Pr
     return EXIT_CONFLICT if outcome.conflicts else exit_code_of(outcome.findings or ())
 
 
-def _not_taken(outcome: Outcome) -> Iterator[str]:
+def _not_taken(outcome: RunResult) -> Iterator[str]:
     if rejected := sum(load.rejected for load in outcome.loads):
         yield f"{rejected:,} lines can't be taken; they are in the table quarantine, with what is wrong"
     losses = [loss for load in outcome.loads for loss in load.losses]

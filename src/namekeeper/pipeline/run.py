@@ -13,16 +13,16 @@ from namekeeper.pipeline.ingest.conflicts import Conflict, last_ts_of, settle
 from namekeeper.pipeline.ingest.ledger import Ledger
 from namekeeper.pipeline.ingest.segments import Listing, Segment, bytes_of, list_segments
 from namekeeper.pipeline.schema import FACTS
-from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.store.lock import lock_warehouse
 from namekeeper.pipeline.store.stores import Store, open_or_make_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from namekeeper.pipeline.checks import Finding
+    from namekeeper.pipeline.checks import CheckFinding
     from namekeeper.pipeline.ingest.batch import Ingested, Progress
 
-__all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Outcome", "Request", "is_little", "run_once"]
+__all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Request", "RunResult", "is_little", "run_once"]
 
 MAX_BATCH_SEGMENTS = 10_000
 """More than this, or ..."""
@@ -50,7 +50,7 @@ class Request(NamedTuple):
     """Whether to check the tables if something was new, as `pipeline check` does."""
 
 
-class Outcome(NamedTuple):
+class RunResult(NamedTuple):
     """What a run did."""
 
     listing: Listing
@@ -58,11 +58,11 @@ class Outcome(NamedTuple):
     conflicts: Sequence[Conflict] = ()
     several: Mapping[str, tuple[str, ...]] = {}
     """Name servers that have had more than one journal."""
-    findings: Sequence["Finding"] | None = None
+    findings: Sequence["CheckFinding"] | None = None
     """What checks found; None: nothing was checked."""
 
 
-def run_once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress") -> Outcome:
+def run_once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress") -> RunResult:
     """Bring the warehouse up to date with the journals.
 
     Args:
@@ -77,7 +77,7 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
     folders = {folder.uri: folder for folder in map(open_folder, dict.fromkeys(request.journals))}
     listing = list_segments(folders.values())
     warehouse = open_folder(request.warehouse)
-    with hold(warehouse) as confirm:
+    with lock_warehouse(warehouse) as confirm:
         store = open_or_make_store(
             warehouse, request.report_time_zone, request.tables, (*FACTS, *GOLD), session
         )
@@ -91,7 +91,7 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
         segments = [segment for segment in listing.segments if segment.namesrv not in doubted]
         loads = run.load_all(segments, settled.ledger, confirm)
         findings = run.findings() if loads and request.check else None
-    return Outcome(listing, loads, settled.conflicts, settled.several, findings)
+    return RunResult(listing, loads, settled.conflicts, settled.several, findings)
 
 
 class _Run:
@@ -148,7 +148,7 @@ class _Run:
             self._store.clean_up()
         return loads
 
-    def findings(self) -> Sequence["Finding"]:
+    def findings(self) -> Sequence["CheckFinding"]:
         """What is to be said of the tables as they are now."""
         from namekeeper.pipeline.checks import check_warehouse
 
@@ -157,16 +157,16 @@ class _Run:
 
     def _load(self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]) -> "Ingested":
         from namekeeper.pipeline.gold.build import build_gold
-        from namekeeper.pipeline.ingest.batch import Batch, ingest
+        from namekeeper.pipeline.ingest.batch import IngestBatch, ingest
         from namekeeper.pipeline.session import suited_to_little_data
 
         spark = self._session()
         transaction = self._store.begin()
-        batch = Batch(spark, transaction, self._warehouse, self._journals, self._progress)
+        batch = IngestBatch(spark, transaction, self._warehouse, self._journals, self._progress)
         suited = suited_to_little_data(spark) if is_little(segments, ledger) else nullcontext()
         with failures_of_spark(), suited:
             done = ingest(batch, segments, ledger)
-            build_gold(spark, transaction, done.spans, self._progress)
+            build_gold(spark, transaction, done.loaded, self._progress)
         confirm()
         transaction.commit(done.ledger.to_json())
         return done

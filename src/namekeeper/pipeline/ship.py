@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from namekeeper.pipeline.errors import JournalError
+from namekeeper.pipeline.errors import JournalFolderError
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.ingest.segments import Segment, list_segments
 
@@ -33,10 +33,10 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
         progress: Told how far it is.
 
     Raises:
-        JournalError: The journal can't be read, or the target not written.
+        JournalFolderError: The journal can't be read, or the target not written.
     """
     segments = sorted(
-        list_segments([journal]).segments, key=lambda segment: (segment.life, segment.first_seq)
+        list_segments([journal]).segments, key=lambda segment: (segment.boot_key, segment.first_seq)
     )
     there = _there(target)
     missing = [
@@ -60,7 +60,7 @@ def _there(target: Folder) -> dict[tuple[object, ...], Segment]:
 
 
 def _identity(segment: Segment) -> tuple[object, ...]:
-    return (*segment.life, segment.first_seq, segment.last_seq)
+    return (*segment.boot_key, segment.first_seq, segment.last_seq)
 
 
 def _copy(segment: Segment, journal: Folder, target: Folder) -> int:
@@ -70,6 +70,6 @@ def _copy(segment: Segment, journal: Folder, target: Folder) -> int:
     except FileNotFoundError:
         return 0  # retention was faster
     except OSError as error:
-        raise JournalError(
+        raise JournalFolderError(
             f"{segment.file} can't be copied to {target.uri}: {error}; what was copied stays, run it again"
         ) from error

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from namekeeper.pipeline.checks import Finding, checks, run_checks
+from namekeeper.pipeline.checks import CheckFinding, checks, run_checks
 from namekeeper.pipeline.checks_rules import Level
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.history.histories import histories
@@ -19,7 +19,7 @@ def made() -> Duck:
     return duck
 
 
-def broken(found: list[Finding]) -> set[str]:
+def broken(found: list[CheckFinding]) -> set[str]:
     return {finding.name for finding in found if finding.level is Level.BROKEN}
 
 

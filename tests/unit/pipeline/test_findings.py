@@ -2,21 +2,21 @@
 
 import pytest
 
-from namekeeper.pipeline.checks import Finding
+from namekeeper.pipeline.checks import CheckFinding
 from namekeeper.pipeline.checks_rules import Level
 from namekeeper.pipeline.findings import EXIT_BROKEN, EXIT_CONCERNS, exit_code_of, lines_of
 
-LOST = Finding(
+LOST = CheckFinding(
     "lost records", Level.CONCERN, "records are missing", 7, [{"namesrv": "n\x1b[2J", "boot": None}]
 )
-BROKEN = Finding("key of kv_history", Level.BROKEN, "rows with the same key", 1, [{"key": "k"}])
+BROKEN = CheckFinding("key of kv_history", Level.BROKEN, "rows with the same key", 1, [{"key": "k"}])
 
 
 @pytest.mark.parametrize(
     ("findings", "code"),
     [([], 0), ([LOST], EXIT_CONCERNS), ([BROKEN], EXIT_BROKEN), ([LOST, BROKEN], EXIT_BROKEN)],
 )
-def test_the_worst_decides_the_code(findings: list[Finding], code: int):
+def test_the_worst_decides_the_code(findings: list[CheckFinding], code: int):
     assert exit_code_of(findings) == code
 
 

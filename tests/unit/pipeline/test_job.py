@@ -3,17 +3,17 @@
 import pytest
 
 from namekeeper.pipeline import job
-from namekeeper.pipeline.checks import Finding
+from namekeeper.pipeline.checks import CheckFinding
 from namekeeper.pipeline.checks_rules import Level
 from namekeeper.pipeline.errors import BusyError
 from namekeeper.pipeline.findings import EXIT_CONCERNS
 from namekeeper.pipeline.ingest.conflicts import Conflict
 from namekeeper.pipeline.ingest.segments import Listing
 from namekeeper.pipeline.job import EXIT_CONFLICT, EXIT_INTERRUPTED, parse_interval, report_of, run_job
-from namekeeper.pipeline.run import Outcome, Request
+from namekeeper.pipeline.run import Request, RunResult
 
 REQUEST = Request(["j"], "w")
-NOTHING = Outcome(Listing([], [], 0))
+NOTHING = RunResult(Listing([], [], 0))
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ class Script:
 
 def test_one_run_ends_with_what_it_found(monkeypatch):
     assert Script(NOTHING).job(monkeypatch) == 0
-    conflict = Outcome(Listing([], [], 0), (), [Conflict("ns", ("a", "b"))])
+    conflict = RunResult(Listing([], [], 0), (), [Conflict("ns", ("a", "b"))])
     assert Script(conflict).job(monkeypatch) == EXIT_CONFLICT
     with pytest.raises(BusyError):
         Script(BusyError("in use")).job(monkeypatch)
 
 
-LOST = Finding("lost records", Level.CONCERN, "records are missing", 1, [{"namesrv": "ns"}])
+LOST = CheckFinding("lost records", Level.CONCERN, "records are missing", 1, [{"namesrv": "ns"}])
 
 
 def test_what_checks_found_is_told_and_is_the_code(monkeypatch):
@@ -82,7 +82,9 @@ def test_watching_goes_on_through_errors_until_it_is_interrupted(monkeypatch):
 
 
 def test_the_report_names_what_needs_a_look():
-    outcome = Outcome(Listing([], ["file:///j"], 3), (), [Conflict("ns", ("a", "b"))], {"other": ("c", "d")})
+    outcome = RunResult(
+        Listing([], ["file:///j"], 3), (), [Conflict("ns", ("a", "b"))], {"other": ("c", "d")}
+    )
     lines = list(report_of(outcome))
     assert lines[0] == "nothing new; 0 segments are there"
     assert "file:///j has no sealed segment yet" in lines

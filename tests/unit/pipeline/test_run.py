@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.pipeline.errors import JournalError, WarehouseError
+from namekeeper.pipeline.errors import JournalFolderError, WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.ingest.ledger import Ledger, Life
+from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
 from namekeeper.pipeline.ingest.segments import Segment
 from namekeeper.pipeline.run import LITTLE_BYTES, LITTLE_RECORDS, Request, is_little, run_once
 from namekeeper.pipeline.store.parquet_store import ParquetStore
@@ -25,8 +25,8 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     write_segment(tmp_path / "j", records)
     store = ParquetStore(open_folder(str(tmp_path / "w")))
     store.create("Europe/Berlin")
-    life = Life(((1, len(records)),), (), BOOT)
-    store.begin().commit(Ledger({("ns", UUID8, BOOT): life}).to_json())
+    loaded = LoadedBoot(((1, len(records)),), (), BOOT)
+    store.begin().commit(Ledger({("ns", UUID8, BOOT): loaded}).to_json())
     return tmp_path / "j", tmp_path / "w"
 
 
@@ -82,7 +82,7 @@ def test_a_folder_of_other_things_becomes_no_warehouse(places, tmp_path):
 
 
 def test_a_journal_that_is_none_makes_no_warehouse(tmp_path):
-    with pytest.raises(JournalError):
+    with pytest.raises(JournalFolderError):
         run(tmp_path / "nothing", tmp_path / "w")
     assert not (tmp_path / "w").exists()
 
@@ -98,5 +98,5 @@ def test_a_journal_that_is_none_makes_no_warehouse(tmp_path):
 )
 def test_little_is_what_both_a_run_and_its_warehouse_have(there, new, size, little):
     segment = Segment("ns", UUID8, BOOT, 101, 100 + new, True, size, "j", "name")
-    ledger = Ledger({("other", UUID8, BOOT): Life(((1, there),) if there else ())})
+    ledger = Ledger({("other", UUID8, BOOT): LoadedBoot(((1, there),) if there else ())})
     assert is_little([segment], ledger) is little

@@ -1,4 +1,4 @@
-"""The fact tables hold what the contract has, and every column says what it means."""
+"""The fact tables lock_warehouse what the contract has, and every column says what it means."""
 
 from namekeeper.pipeline.contract import KINDS
 from namekeeper.pipeline.schema import ENVELOPE, FACTS, INCOMPLETE, KINDS_OF, LOAD_ID, QUARANTINE

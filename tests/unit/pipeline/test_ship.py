@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.pipeline.errors import JournalError
+from namekeeper.pipeline.errors import JournalFolderError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ship import ship
 from tests.support.journal.segments import records_of_a_boot, write_segment
@@ -50,7 +50,7 @@ def test_the_same_records_packed_otherwise_are_there(tmp_path):
 def test_a_target_that_can_not_be_written_says_so(tmp_path):
     write_segment(tmp_path / "j", RECORDS)
     (tmp_path / "to").write_text("a file")
-    with pytest.raises(JournalError, match="can't be copied to"):
+    with pytest.raises(JournalFolderError, match="can't be copied to"):
         sent(tmp_path)
 
 

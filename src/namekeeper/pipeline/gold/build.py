@@ -15,7 +15,7 @@ from namekeeper.pipeline.gold.together import do_meanwhile, do_together
 from namekeeper.pipeline.gold.views import SparkViews
 from namekeeper.pipeline.gold.workshop import News, Workshop
 from namekeeper.pipeline.schema import FACTS
-from namekeeper.pipeline.store.table_store import Span, Transaction
+from namekeeper.pipeline.store.table_store import LoadedRange, Transaction
 from namekeeper.pipeline.table import Table
 
 __all__ = ["build_gold"]
@@ -37,7 +37,7 @@ _MANY_RANGES = 64
 def build_gold(
     spark: SparkSession,
     transaction: Transaction,
-    spans: Iterable[Span],
+    spans: Iterable[LoadedRange],
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> None:
     """Bring every gold table up to date with what a run added to the facts.

@@ -1,9 +1,10 @@
 """New segments to rows of the fact tables, in one batch.
 
-Lines are parsed once, into a staging folder by kind; everything else reads that. Most segments are whole,
-begin and end between changes and overlap nothing: their rows go straight on. The others go through `mending`.
-If a large batch has no others, what was staged is not written again for tables whose rows are the records.
-A large batch is read as if every line could be parsed; if one can't, it is read again with an eye on that.
+Lines are parsed once, into a staging folder by kind; every later step reads that folder. Most segments are
+clean: complete, without cut changes, without overlap. Their rows are written at once; the others go through
+`repair`. If a large batch has no damaged segment, the staged files themselves become part of the tables whose
+rows are the records. A large batch is first read as if every line could be parsed; if one can't, it is read
+again, slower.
 """
 
 import uuid
@@ -15,8 +16,7 @@ from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
 from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS, as_rows, facts_of
-from namekeeper.pipeline.ingest.ledger import Ledger, LifeKey
-from namekeeper.pipeline.ingest.mending import UNFINISHED, Mended, mend, partition_of_kind, unfinished_rows
+from namekeeper.pipeline.ingest.ledger import BootKey, Ledger
 from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss, quarantine_rows
 from namekeeper.pipeline.ingest.records import (
     FILE,
@@ -26,18 +26,25 @@ from namekeeper.pipeline.ingest.records import (
     record_columns,
     records_of,
 )
+from namekeeper.pipeline.ingest.repair import (
+    UNFINISHED,
+    Repaired,
+    partition_of_kind,
+    repair_segments,
+    unfinished_rows,
+)
+from namekeeper.pipeline.ingest.segment_counts import SegmentCount, counts_of
 from namekeeper.pipeline.ingest.segments import Segment, bytes_of
 from namekeeper.pipeline.ingest.sorting import Sorted, sort_segments
 from namekeeper.pipeline.ingest.staging import PARTITION, Staging
-from namekeeper.pipeline.ingest.tally import Tally, tallies_of
 from namekeeper.pipeline.schema import EVENTS, FACTS, INCOMPLETE, KINDS_OF, QUARANTINE
-from namekeeper.pipeline.store.kept_store import SCRATCH
-from namekeeper.pipeline.store.table_store import Room, Span, Transaction
+from namekeeper.pipeline.store.table_store import LoadedRange, SharedFiles, Transaction
+from namekeeper.pipeline.store.warehouse_folder import SCRATCH
 
-__all__ = ["Batch", "Ingested", "Progress", "ingest"]
+__all__ = ["IngestBatch", "Ingested", "Progress", "ingest"]
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many steps of it are done, and how many there are."""
+"""Called with what is being done, how many of its steps are done, and how many there are."""
 
 _REJECTED = "rejected"
 LARGE_BYTES = 8 << 20
@@ -52,19 +59,19 @@ class Ingested(NamedTuple):
     """What a batch brought."""
 
     ledger: Ledger
-    """What is in now."""
-    spans: Sequence[Span]
-    """What came of each boot, with changes that it completed."""
+    """The ledger after this batch."""
+    loaded: Sequence[LoadedRange]
+    """What came in of each boot, including changes that are complete now."""
     records: int
     """Rows that were added to `events`."""
     rejected: int
-    """Lines that could not be taken."""
+    """Lines that were rejected."""
     losses: Sequence[Loss]
     """Segments in which records are missing."""
 
 
-class Batch(NamedTuple):
-    """Where a batch is made."""
+class IngestBatch(NamedTuple):
+    """What a batch works with: the session, the transaction, the folders."""
 
     spark: SparkSession
     transaction: Transaction
@@ -74,21 +81,21 @@ class Batch(NamedTuple):
     """Folders that were listed, by URI."""
     progress: Progress
 
-    def staging(self, room: Room | None = None) -> Staging:
-        """A new place for staged records, or the one that tables can take them from."""
-        path = room.path if room else f"{SCRATCH}/{self.transaction.load_id}-{uuid.uuid4().hex[:8]}"
+    def staging(self, shared: SharedFiles | None = None) -> Staging:
+        """A new staging folder: a temporary one, or that of files which tables can share."""
+        path = shared.path if shared else f"{SCRATCH}/{self.transaction.load_id}-{uuid.uuid4().hex[:8]}"
         return Staging(self.warehouse, path)
 
-    def room_for(self, segments: Sequence[Segment]) -> Room | None:
-        """A place where records of segments can stay if there are many."""
-        return self.transaction.room() if bytes_of(segments) >= LARGE_BYTES else None
+    def shared_files_for(self, segments: Sequence[Segment]) -> SharedFiles | None:
+        """A folder for files that tables will share, if the segments are large enough for that."""
+        return self.transaction.shared_files() if bytes_of(segments) >= LARGE_BYTES else None
 
     def paths(self, segments: Sequence[Segment]) -> list[str]:
         """Segments as Spark reads them."""
         return [glob_escaped(self.journals[each.journal].spark_path(each.path)) for each in segments]
 
 
-def ingest(batch: Batch, segments: Sequence[Segment], ledger: Ledger) -> Ingested:
+def ingest(batch: IngestBatch, segments: Sequence[Segment], ledger: Ledger) -> Ingested:
     """Add what is new in segments to the facts of a transaction.
 
     Args:
@@ -96,30 +103,30 @@ def ingest(batch: Batch, segments: Sequence[Segment], ledger: Ledger) -> Ingeste
         segments: New segments, no two with the same name.
         ledger: What is in already.
     """
-    room = batch.room_for(segments)
-    with batch.staging(room) as staged, batch.staging() as mended:
+    shared = batch.shared_files_for(segments)
+    with batch.staging(shared) as staged, batch.staging() as repaired:
         batch.progress("reading segments", 0, 1)
-        tallies = _stage(batch, segments, staged, may_stay=room is not None)
+        counts = _stage(batch, segments, staged, may_stay=shared is not None)
         batch.progress("reading segments", 1, 1)
-        found = sort_segments(segments, tallies, ledger)
-        mending = _mend(batch, found, staged, mended)
-        taken = _give(room, found, tallies, staged) if room else ()
-        _write_facts(batch, found, staged, mended, taken)
-        losses = _losses(batch, found, tallies)
-        _write_quarantine(batch, segments, tallies, losses)
-    spans = [*_spans(found, tallies), *mending.spans]
+        found = sort_segments(segments, counts, ledger)
+        result = _repair(batch, found, staged, repaired)
+        taken = _share(shared, found, counts, staged) if shared else ()
+        _write_facts(batch, found, staged, repaired, taken)
+        losses = _losses(batch, found, counts)
+        _write_quarantine(batch, segments, counts, losses)
+    loaded = [*_loaded_ranges(found, counts), *result.loaded]
     return Ingested(
-        _ledger(ledger, found, mending, spans, losses),
-        spans,
-        sum(tallies[segment.file].records for segment in found.straight) + mending.records,
-        sum(tally.rejected for tally in tallies.values()),
+        _ledger(ledger, found, result, loaded, losses),
+        loaded,
+        sum(counts[segment.file].records for segment in found.clean) + result.records,
+        sum(count.rejected for count in counts.values()),
         [loss for loss in losses.values() if loss is not None],
     )
 
 
 def _stage(
-    batch: Batch, segments: Sequence[Segment], staged: Staging, *, may_stay: bool
-) -> Mapping[str, Tally]:
+    batch: IngestBatch, segments: Sequence[Segment], staged: Staging, *, may_stay: bool
+) -> Mapping[str, SegmentCount]:
     paths = batch.paths(segments)
     columns = columns_of_segments(paths)
     # Each task makes a file for each kind; Spark would start one for some hundred segments.
@@ -131,10 +138,10 @@ def _stage(
             raise
         staged.clear()
         staged.write(_parted(batch, paths, may_stay=may_stay, all_readable=False), columns, tasks)
-    return tallies_of(staged.read(batch.spark), f"{PARTITION} = '{_REJECTED}'")
+    return counts_of(staged.read(batch.spark), f"{PARTITION} = '{_REJECTED}'")
 
 
-def _parted(batch: Batch, paths: Sequence[str], *, may_stay: bool, all_readable: bool) -> DataFrame:
+def _parted(batch: IngestBatch, paths: Sequence[str], *, may_stay: bool, all_readable: bool) -> DataFrame:
     """Records of segments, with where each of them goes."""
     records = records_of(batch.spark, paths, all_readable=all_readable)
     part = fn.when(fn.col(REASON).isNotNull(), fn.lit(_REJECTED)).otherwise(partition_of_kind())
@@ -142,48 +149,50 @@ def _parted(batch: Batch, paths: Sequence[str], *, may_stay: bool, all_readable:
     return as_rows(chosen, batch.transaction.load_id) if may_stay else chosen
 
 
-def _give(room: Room, found: Sorted, tallies: Mapping[str, Tally], staged: Staging) -> Collection[str]:
-    """Let tables take what was staged, if all of it goes straight on; returns their names."""
-    if len(found.straight) < len(tallies):
+def _share(
+    shared: SharedFiles, found: Sorted, counts: Mapping[str, SegmentCount], staged: Staging
+) -> Collection[str]:
+    """Make the staged files part of tables if every segment is clean; returns the names of the tables."""
+    if len(found.clean) < len(counts):
         return ()
     there = staged.parts()
     wanted = {FACTS[name]: there.intersection(kinds or there) for name, kinds in SAME_AS_RECORDS.items()}
-    staged.give(room, wanted)
+    staged.share_with(shared, wanted)
     return SAME_AS_RECORDS
 
 
-def _mend(batch: Batch, found: Sorted, staged: Staging, mended: Staging) -> Mended:
-    """Sort out the segments that can't go straight on."""
-    if not found.lives:
-        return Mended((), 0, ())
-    batch.progress("mending segments", 0, 1)
-    files = [segment.file for segment in found.crooked]
+def _repair(batch: IngestBatch, found: Sorted, staged: Staging, repaired: Staging) -> Repaired:
+    """Repair the damaged segments."""
+    if not found.boots:
+        return Repaired((), 0, ())
+    batch.progress("repairing segments", 0, 1)
+    files = [segment.file for segment in found.damaged]
     records = staged.read(batch.spark).where((fn.col(PARTITION) != _REJECTED) & fn.col(FILE).isin(files))
-    mending = mend(records, batch.transaction, found.lives, into=mended)
-    batch.progress("mending segments", 1, 1)
-    if mending.waiting:
+    result = repair_segments(records, batch.transaction, found.boots, into=repaired)
+    batch.progress("repairing segments", 1, 1)
+    if result.waiting:
         rows = unfinished_rows(
-            mended.read(batch.spark), batch.transaction, found.lives, batch.transaction.load_id
+            repaired.read(batch.spark), batch.transaction, found.boots, batch.transaction.load_id
         )
         batch.transaction.append(INCOMPLETE, rows)
-    return mending
+    return result
 
 
 def _write_facts(
-    batch: Batch, found: Sorted, staged: Staging, mended: Staging, taken: Collection[str]
+    batch: IngestBatch, found: Sorted, staged: Staging, repaired: Staging, taken: Collection[str]
 ) -> None:
-    """Write each table of which there are records, but those that have taken what was staged."""
+    """Write every table that has records, except those that have taken the staged files."""
     sources: list[DataFrame] = []
     parts: set[str] = set()
-    if found.straight:
+    if found.clean:
         rows = staged.read(batch.spark)
-        if found.crooked:
-            rows = rows.where(~fn.col(FILE).isin([segment.file for segment in found.crooked]))
+        if found.damaged:
+            rows = rows.where(~fn.col(FILE).isin([segment.file for segment in found.damaged]))
         sources.append(rows)
         parts |= staged.parts()
-    if found.lives:
-        sources.append(mended.read(batch.spark))
-        parts |= mended.parts()
+    if found.boots:
+        sources.append(repaired.read(batch.spark))
+        parts |= repaired.parts()
     parts -= {_REJECTED, UNFINISHED}
     wanted = {EVENTS.name: parts} | {name: parts.intersection(kinds) for name, kinds in KINDS_OF.items()}
     there = {name: kinds for name, kinds in wanted.items() if kinds and name not in taken}
@@ -196,21 +205,25 @@ def _write_facts(
     batch.progress("writing facts", len(there), len(there))
 
 
-def _losses(batch: Batch, found: Sorted, tallies: Mapping[str, Tally]) -> Mapping[Segment, Loss | None]:
-    """Why segments were not whole; None for those that are gone."""
+def _losses(
+    batch: IngestBatch, found: Sorted, counts: Mapping[str, SegmentCount]
+) -> Mapping[Segment, Loss | None]:
+    """Why segments were not complete; None for a segment whose file is gone."""
     return {
-        segment: look_for_loss(batch.journals[segment.journal], segment, tallies.get(segment.file, Tally()))
+        segment: look_for_loss(
+            batch.journals[segment.journal], segment, counts.get(segment.file, SegmentCount())
+        )
         for segment in found.not_whole
     }
 
 
 def _write_quarantine(
-    batch: Batch,
+    batch: IngestBatch,
     segments: Sequence[Segment],
-    tallies: Mapping[str, Tally],
+    counts: Mapping[str, SegmentCount],
     losses: Mapping[Segment, Loss | None],
 ) -> None:
-    with_rejected = [each for each in segments if tallies.get(each.file, Tally()).rejected]
+    with_rejected = [each for each in segments if counts.get(each.file, SegmentCount()).rejected]
     final = [loss for loss in losses.values() if loss is not None and loss.is_final]
     if with_rejected or final:
         load_id = batch.transaction.load_id
@@ -218,27 +231,29 @@ def _write_quarantine(
         batch.transaction.append(QUARANTINE, rows)
 
 
-def _spans(found: Sorted, tallies: Mapping[str, Tally]) -> list[Span]:
-    """What the straight segments brought, one span for each life."""
-    spans: dict[LifeKey, Span] = {}
-    for segment in found.straight:
-        group = tallies[segment.file].groups[0]
-        span = Span(*segment.life, group.first_seq, group.last_seq, group.first_ts, group.last_ts)
-        spans[segment.life] = span.joined(spans.get(segment.life, span))
-    return list(spans.values())
+def _loaded_ranges(found: Sorted, counts: Mapping[str, SegmentCount]) -> list[LoadedRange]:
+    """What the clean segments brought, one range for each boot."""
+    loaded: dict[BootKey, LoadedRange] = {}
+    for segment in found.clean:
+        found_in = counts[segment.file].boots[0]
+        brought = LoadedRange(
+            *segment.boot_key, found_in.first_seq, found_in.last_seq, found_in.first_ts, found_in.last_ts
+        )
+        loaded[segment.boot_key] = brought.joined(loaded.get(segment.boot_key, brought))
+    return list(loaded.values())
 
 
 def _ledger(
     ledger: Ledger,
     found: Sorted,
-    mending: Mended,
-    spans: Sequence[Span],
+    result: Repaired,
+    loaded: Sequence[LoadedRange],
     losses: Mapping[Segment, Loss | None],
 ) -> Ledger:
-    last_ts: dict[LifeKey, int] = {}
-    for span in spans:
-        life = span.namesrv, span.uuid8, span.boot
-        last_ts[life] = max(span.last_ts, last_ts.get(life, 0))
+    last_ts: dict[BootKey, int] = {}
+    for each in loaded:
+        key = each.namesrv, each.uuid8, each.boot
+        last_ts[key] = max(each.last_ts, last_ts.get(key, 0))
     tried = [segment for segment, loss in losses.items() if loss is not None and loss.is_final]
     read = ledger.with_segments(found.whole, found.parts, tried)
-    return read.with_times(last_ts).with_waiting(found.lives, mending.waiting)
+    return read.with_times(last_ts).with_waiting(found.boots, result.waiting)

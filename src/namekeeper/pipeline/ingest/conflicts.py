@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from namekeeper.pipeline.errors import ConflictError
 from namekeeper.pipeline.files.folder import Folder
-from namekeeper.pipeline.ingest.ledger import Ledger, LifeKey
+from namekeeper.pipeline.ingest.ledger import BootKey, Ledger
 from namekeeper.pipeline.ingest.segments import Segment
 
 __all__ = ["Conflict", "Settled", "last_ts_of", "settle"]
@@ -32,35 +32,35 @@ class Conflict(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What a run may take."""
+    """The result of `settle`: what a run may take."""
 
     segments: Sequence[Segment]
     conflicts: Sequence[Conflict]
     """Name servers that are left out."""
     several: Mapping[str, tuple[str, ...]]
-    """Name servers that have had more than one journal, and may have had: to be reported."""
+    """Name servers that have had several journals one after another; this is legal, and reported."""
     ledger: Ledger
-    """The ledger, with what the user has said."""
+    """The ledger, with the user's choice."""
 
 
 def settle(
     segments: Sequence[Segment], ledger: Ledger, taken: Mapping[str, str], last_ts: Callable[[Segment], int]
 ) -> Settled:
-    """Leave out what can't be told apart.
+    """Leave out name servers with several journals of the same time, unless the user chose one.
 
     Args:
         segments: New segments.
         ledger: What is in.
-        taken: Name server -> digits of the UUID that is right, as the user says; the ledger remembers it.
-        last_ts: Gives the wall clock of the last record of a segment; asked only where there is a doubt.
+        taken: Name server -> digits of the UUID that is right, as the user chose; the ledger remembers it.
+        last_ts: Gives the wall clock of the last record of a segment; only called if a name has several.
 
     Raises:
-        ConflictError: The journal that the user says is wrong is in the warehouse already.
+        ConflictError: A journal that the user did not choose is in the warehouse already.
     """
     refused = set(ledger.refused)
     names = {segment.namesrv for segment in segments}
     uuids: dict[str, set[str]] = {name: set() for name in names}
-    for namesrv, uuid8, _ in [*ledger.lives, *(segment.life for segment in segments)]:
+    for namesrv, uuid8, _ in [*ledger.boots, *(segment.boot_key for segment in segments)]:
         uuids.setdefault(namesrv, set()).add(uuid8)
     doubtful = {
         name: tuple(sorted(found)) for name, found in uuids.items() if len(found) > 1 and name in names
@@ -77,7 +77,7 @@ def settle(
             _check_choice(namesrv, right, found, ledger)
             refused |= {(namesrv, uuid8) for uuid8 in found if uuid8 != right}
     doubted = {conflict.namesrv for conflict in conflicts}
-    kept = [each for each in segments if each.life[:2] not in refused and each.namesrv not in doubted]
+    kept = [each for each in segments if each.boot_key[:2] not in refused and each.namesrv not in doubted]
     several = {name: found for name, found in doubtful.items() if name not in doubted}
     return Settled(kept, conflicts, several, ledger._replace(refused=frozenset(refused)))
 
@@ -104,21 +104,21 @@ def _ts(line: bytes) -> int:
 
 def _ends(
     namesrv: str, segments: Sequence[Segment], ledger: Ledger, last_ts: Callable[[Segment], int]
-) -> Mapping[LifeKey, int]:
-    """When each life of a name server ended, as far as is known."""
-    ends = {key: max(life.last_ts, key[2]) for key, life in ledger.lives.items() if key[0] == namesrv}
-    last: dict[LifeKey, Segment] = {}
+) -> Mapping[BootKey, int]:
+    """When each boot of a name server ended, as far as is known."""
+    ends = {key: max(loaded.last_ts, key[2]) for key, loaded in ledger.boots.items() if key[0] == namesrv}
+    last: dict[BootKey, Segment] = {}
     for segment in segments:
         if segment.namesrv == namesrv:
-            before = last.get(segment.life, segment)
-            last[segment.life] = max(before, segment, key=lambda each: each.last_seq)
+            before = last.get(segment.boot_key, segment)
+            last[segment.boot_key] = max(before, segment, key=lambda each: each.last_seq)
     for key, segment in last.items():
         ends[key] = max(ends.get(key, 0), last_ts(segment), key[2])
     return ends
 
 
-def _overlap(ends: Mapping[LifeKey, int]) -> bool:
-    """Whether lives of different journals share an instant."""
+def _overlap(ends: Mapping[BootKey, int]) -> bool:
+    """Whether boots of different journals overlap in time."""
     furthest: dict[str, int] = {}
     for (_, uuid8, boot), end in sorted(ends.items(), key=lambda item: item[0][2]):
         if any(boot <= other_end for other, other_end in furthest.items() if other != uuid8):
@@ -130,9 +130,9 @@ def _overlap(ends: Mapping[LifeKey, int]) -> bool:
 def _check_choice(namesrv: str, right: str, found: Sequence[str], ledger: Ledger) -> None:
     if right not in found:
         raise ConflictError(f"{namesrv} has no journal {right}; there are {', '.join(found)}")
-    wrong = sorted({uuid8 for name, uuid8, _ in ledger.lives if name == namesrv and uuid8 != right})
+    wrong = sorted({uuid8 for name, uuid8, _ in ledger.boots if name == namesrv and uuid8 != right})
     if wrong:
         raise ConflictError(
-            f"{namesrv}: journal {right} is said to be right, but {', '.join(wrong)} is in the warehouse"
+            f"{namesrv}: journal {right} was chosen, but {', '.join(wrong)} is in the warehouse"
             " already; build a new warehouse from the journals in another folder, with the same --take"
         )

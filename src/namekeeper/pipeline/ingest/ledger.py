@@ -1,8 +1,8 @@
 """Which records are in the warehouse, as ranges of `seq`; what is new in a listing is found by subtraction.
 
-A life is a boot of a journal, (namesrv, uuid8, boot). A segment is known if the ranges of its life cover it,
-whatever its file is called or how it was cut, compressed or shipped. A segment that could not be read whole
-adds no range; it is known by its size as well, so that a better copy of it is read.
+A boot of a journal is named by (namesrv, uuid8, boot). A segment is in the warehouse if the ranges of its
+boot cover it, whatever the name of its file and however it was cut, compressed or shipped. A segment that
+could not be read completely adds no range. Its size is remembered too, so that a better copy is read later.
 """
 
 import json
@@ -15,11 +15,11 @@ from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.ingest.segments import Segment
 
 __all__ = [
+    "BootKey",
     "Ledger",
-    "Life",
-    "LifeKey",
+    "LoadedBoot",
     "Range",
-    "Stretch",
+    "RecordRange",
     "Tried",
     "covers",
     "merged",
@@ -27,28 +27,28 @@ __all__ = [
     "touches",
 ]
 
-LifeKey = tuple[str, str, int]
+BootKey = tuple[str, str, int]
 """(namesrv, uuid8, boot)."""
 Range = tuple[int, int]
 """The first and last seq of records that are in."""
 
 
-class Stretch(NamedTuple):
-    """Records that a file has, from the first to the last."""
+class RecordRange(NamedTuple):
+    """The first and the last record that a file holds of one boot."""
 
-    key: LifeKey
+    key: BootKey
     first_seq: int
     last_seq: int
     file: str
 
 
-class Life(NamedTuple):
-    """What is in of one boot of one journal."""
+class LoadedBoot(NamedTuple):
+    """Which records of one boot of one journal are in the warehouse."""
 
     ranges: tuple[Range, ...] = ()
-    """In order, apart from each other."""
+    """In order; no two touch each other."""
     parts: tuple[Range, ...] = ()
-    """In order: records of segments that were not whole are somewhere in these."""
+    """In order: ranges of segments that were not complete; some of their records are in."""
     last_ts: int = 0
     """The largest `ts`, ms."""
     waiting: bool = False
@@ -58,7 +58,7 @@ class Life(NamedTuple):
 class Tried(NamedTuple):
     """A file that could not be read whole."""
 
-    key: LifeKey
+    key: BootKey
     first_seq: int
     last_seq: int
     size: int
@@ -68,26 +68,26 @@ class Tried(NamedTuple):
     @classmethod
     def of(cls, segment: Segment) -> "Tried":
         """The entry for a segment as this code reads it."""
-        return cls(segment.life, segment.first_seq, segment.last_seq, segment.size or 0, VERSION)
+        return cls(segment.boot_key, segment.first_seq, segment.last_seq, segment.size or 0, VERSION)
 
 
 class Ledger(NamedTuple):
-    """What is in."""
+    """Which records are in the warehouse."""
 
-    lives: Mapping[LifeKey, Life] = {}
+    boots: Mapping[BootKey, LoadedBoot] = {}
     tried: Collection[Tried] = frozenset()
     refused: Collection[tuple[str, str]] = frozenset()
-    """Journals, (namesrv, uuid8), that the user has said are not to be taken."""
+    """Journals, (namesrv, uuid8), that the user has excluded."""
 
     @property
     def records(self) -> int:
         """How many records are in."""
-        return sum(last - first + 1 for life in self.lives.values() for first, last in life.ranges)
+        return sum(last - first + 1 for loaded in self.boots.values() for first, last in loaded.ranges)
 
     def new(self, segments: Iterable[Segment], sized: Callable[[Segment], Segment]) -> list[Segment]:
-        """Segments that hold something that is not in, in order, without those that others of them cover.
+        """Segments with records that are not in the warehouse yet, in order, without those that others cover.
 
-        Of several copies one is taken; if it turns out not to be whole, the next call gives the next.
+        Of several copies one is taken; if it turns out not to be complete, the next call gives the next copy.
 
         Args:
             segments: What was listed.
@@ -96,16 +96,16 @@ class Ledger(NamedTuple):
         not_in = [sized(segment) for segment in segments if not self._knows(segment)]
         unknown = [segment for segment in not_in if Tried.of(segment) not in self.tried]
         chosen: list[Segment] = []
-        taken: dict[LifeKey, tuple[Range, ...]] = {}
+        taken: dict[BootKey, tuple[Range, ...]] = {}
         for segment in sorted(unknown, key=_widest_first):
-            ranges = taken.get(segment.life, ())
+            ranges = taken.get(segment.boot_key, ())
             if not covers(ranges, (segment.first_seq, segment.last_seq)):
                 chosen.append(segment)
-                taken[segment.life] = merged((*ranges, (segment.first_seq, segment.last_seq)))
+                taken[segment.boot_key] = merged((*ranges, (segment.first_seq, segment.last_seq)))
         return chosen
 
     def with_segments(
-        self, whole: Iterable[Segment], parts: Iterable[Stretch], tried: Iterable[Segment]
+        self, whole: Iterable[Segment], parts: Iterable[RecordRange], tried: Iterable[Segment]
     ) -> "Ledger":
         """The ledger after segments were read.
 
@@ -114,43 +114,43 @@ class Ledger(NamedTuple):
             parts: What was read of the others.
             tried: Those of the others that need not be read again.
         """
-        ranges: dict[LifeKey, list[Range]] = {}
+        ranges: dict[BootKey, list[Range]] = {}
         for segment in whole:
-            ranges.setdefault(segment.life, []).append((segment.first_seq, segment.last_seq))
-        pieces: dict[LifeKey, list[Range]] = {}
-        for stretch in parts:
-            pieces.setdefault(stretch.key, []).append((stretch.first_seq, stretch.last_seq))
-        lives = dict(self.lives)
+            ranges.setdefault(segment.boot_key, []).append((segment.first_seq, segment.last_seq))
+        pieces: dict[BootKey, list[Range]] = {}
+        for part in parts:
+            pieces.setdefault(part.key, []).append((part.first_seq, part.last_seq))
+        boots = dict(self.boots)
         for key in ranges.keys() | pieces.keys():
-            life = lives.get(key, Life())
-            lives[key] = life._replace(
-                ranges=merged((*life.ranges, *ranges.get(key, ()))),
-                parts=merged((*life.parts, *pieces.get(key, ()))),
+            loaded = boots.get(key, LoadedBoot())
+            boots[key] = loaded._replace(
+                ranges=merged((*loaded.ranges, *ranges.get(key, ()))),
+                parts=merged((*loaded.parts, *pieces.get(key, ()))),
             )
         return self._replace(
-            lives=lives, tried=frozenset(self.tried) | {Tried.of(segment) for segment in tried}
+            boots=boots, tried=frozenset(self.tried) | {Tried.of(segment) for segment in tried}
         )
 
-    def with_times(self, last_ts: Mapping[LifeKey, int]) -> "Ledger":
+    def with_times(self, last_ts: Mapping[BootKey, int]) -> "Ledger":
         """The ledger after records with these largest `ts` came in."""
-        lives = dict(self.lives)
+        boots = dict(self.boots)
         for key, ts in last_ts.items():
-            life = lives.get(key, Life())
-            lives[key] = life._replace(last_ts=max(ts, life.last_ts))
-        return self._replace(lives=lives)
+            loaded = boots.get(key, LoadedBoot())
+            boots[key] = loaded._replace(last_ts=max(ts, loaded.last_ts))
+        return self._replace(boots=boots)
 
-    def with_waiting(self, looked_at: Iterable[LifeKey], waiting: Collection[LifeKey]) -> "Ledger":
-        """The ledger after unfinished changes of some lives were looked for."""
-        lives = dict(self.lives)
+    def with_waiting(self, looked_at: Iterable[BootKey], waiting: Collection[BootKey]) -> "Ledger":
+        """The ledger after a search for unfinished changes of some boots."""
+        boots = dict(self.boots)
         for key in looked_at:
-            lives[key] = lives.get(key, Life())._replace(waiting=key in waiting)
-        return self._replace(lives=lives)
+            boots[key] = boots.get(key, LoadedBoot())._replace(waiting=key in waiting)
+        return self._replace(boots=boots)
 
     def to_json(self) -> bytes:
         """As it is written."""
-        lives = [[*key, *life] for key, life in sorted(self.lives.items())]
+        boots = [[*key, *loaded] for key, loaded in sorted(self.boots.items())]
         tried = [[*entry.key, *entry[1:]] for entry in sorted(self.tried)]
-        members = {"lives": lives, "tried": tried, "refused": sorted(self.refused)}
+        members = {"lives": boots, "tried": tried, "refused": sorted(self.refused)}
         return json.dumps(members, separators=(",", ":")).encode() + b"\n"
 
     @classmethod
@@ -162,8 +162,8 @@ class Ledger(NamedTuple):
         """
         try:
             members = json.loads(data)
-            lives = {
-                (namesrv, uuid8, boot): Life(_ranges(ranges), _ranges(parts), last_ts, waiting)
+            boots = {
+                (namesrv, uuid8, boot): LoadedBoot(_ranges(ranges), _ranges(parts), last_ts, waiting)
                 for namesrv, uuid8, boot, ranges, parts, last_ts, waiting in members["lives"]
             }
             tried = frozenset(Tried((entry[0], entry[1], entry[2]), *entry[3:]) for entry in members["tried"])
@@ -172,18 +172,18 @@ class Ledger(NamedTuple):
             raise WarehouseError(
                 "the ledger is damaged; delete its file, it is rebuilt from the facts"
             ) from error
-        return cls(lives, tried, refused)
+        return cls(boots, tried, refused)
 
     def _knows(self, segment: Segment) -> bool:
-        """Whether a segment is in, or must not be."""
-        if self.refused and segment.life[:2] in self.refused:
+        """Whether a segment is in the warehouse, or excluded."""
+        if self.refused and segment.boot_key[:2] in self.refused:
             return True
-        life = self.lives.get(segment.life)
-        return life is not None and covers(life.ranges, (segment.first_seq, segment.last_seq))
+        loaded = self.boots.get(segment.boot_key)
+        return loaded is not None and covers(loaded.ranges, (segment.first_seq, segment.last_seq))
 
 
 def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """The same numbers in as few ranges as can be, in order."""
+    """The same numbers in as few ranges as possible, in order."""
     result: list[Range] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -194,30 +194,30 @@ def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 
 def covers(ranges: Sequence[Range], wanted: Range) -> bool:
-    """Whether ranges, in order and apart, hold every number of `wanted`."""
+    """Whether ranges, sorted and disjoint, hold every number of `wanted`."""
     at = bisect_right(ranges, wanted[0], key=lambda each: each[0]) - 1
     return at >= 0 and wanted[1] <= ranges[at][1]
 
 
 def touches(ranges: Sequence[Range], wanted: Range) -> bool:
-    """Whether ranges, in order and apart, hold any number of `wanted`."""
+    """Whether ranges, sorted and disjoint, hold any number of `wanted`."""
     at = bisect_right(ranges, wanted[1], key=lambda each: each[0]) - 1
     return at >= 0 and wanted[0] <= ranges[at][1]
 
 
-def overlapping(ledger: Ledger, stretches: Iterable[Stretch]) -> set[str]:
-    """Files of which a stretch shares a seq with one of another file, or with what is in."""
+def overlapping(ledger: Ledger, ranges: Iterable[RecordRange]) -> set[str]:
+    """Files with a range that shares a seq with a range of another file, or of the warehouse."""
     found: set[str] = set()
-    furthest: dict[LifeKey, Stretch] = {}
-    for stretch in sorted(stretches, key=lambda each: (each.key, each.first_seq, -each.last_seq)):
-        life = ledger.lives.get(stretch.key, Life())
-        if touches(merged((*life.ranges, *life.parts)), (stretch.first_seq, stretch.last_seq)):
-            found.add(stretch.file)
-        before = furthest.get(stretch.key)
-        if before is not None and stretch.first_seq <= before.last_seq:
-            found |= {before.file, stretch.file}
-        if before is None or stretch.last_seq > before.last_seq:
-            furthest[stretch.key] = stretch
+    furthest: dict[BootKey, RecordRange] = {}
+    for wanted in sorted(ranges, key=lambda each: (each.key, each.first_seq, -each.last_seq)):
+        loaded = ledger.boots.get(wanted.key, LoadedBoot())
+        if touches(merged((*loaded.ranges, *loaded.parts)), (wanted.first_seq, wanted.last_seq)):
+            found.add(wanted.file)
+        before = furthest.get(wanted.key)
+        if before is not None and wanted.first_seq <= before.last_seq:
+            found |= {before.file, wanted.file}
+        if before is None or wanted.last_seq > before.last_seq:
+            furthest[wanted.key] = wanted
     return found
 
 
@@ -225,7 +225,7 @@ def _ranges(members: Iterable[Sequence[int]]) -> tuple[Range, ...]:
     return tuple((first, last) for first, last in members)
 
 
-def _widest_first(segment: Segment) -> tuple[LifeKey, int, int, int, str, str]:
-    """Order in which a segment stands before those that it covers; of copies the largest file is first."""
+def _widest_first(segment: Segment) -> tuple[BootKey, int, int, int, str, str]:
+    """Sort key: a segment comes before those that it covers, and the largest file before its copies."""
     size = segment.size or 0
-    return segment.life, segment.first_seq, -segment.last_seq, -size, segment.journal, segment.path
+    return segment.boot_key, segment.first_seq, -segment.last_seq, -size, segment.journal, segment.path

@@ -1,4 +1,4 @@
-"""Lines that can't be taken, and segments in which records are missing, with what is wrong."""
+"""Rows of the table `quarantine`: rejected lines, and segments with missing records, each with the reason."""
 
 import gzip
 import zlib
@@ -11,14 +11,14 @@ from pyspark.sql import functions as fn
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.ingest.facts import UUID8
 from namekeeper.pipeline.ingest.records import FILE, REASON, lines_of, rejected
+from namekeeper.pipeline.ingest.segment_counts import SegmentCount
 from namekeeper.pipeline.ingest.segments import Segment
-from namekeeper.pipeline.ingest.tally import Tally
 
 __all__ = ["Loss", "look_for_loss", "quarantine_rows"]
 
 
 class Loss(NamedTuple):
-    """A segment of which not every record could be taken."""
+    """A segment that lacks records that its name promises."""
 
     segment: Segment
     detail: str
@@ -27,16 +27,16 @@ class Loss(NamedTuple):
     """Whether reading the same file again would give the same."""
 
 
-def look_for_loss(folder: Folder, segment: Segment, tally: Tally) -> Loss | None:
-    """Why a segment was not whole; None if its file is gone.
+def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss | None:
+    """Why a segment is not complete; None if its file is gone.
 
     Args:
         folder: Where it lies.
         segment: The segment.
-        tally: What was read of it.
+        count: What was read from it.
     """
-    read = tally.records + tally.rejected
-    missing = max(0, segment.records - tally.records)
+    read = count.records + count.rejected
+    missing = max(0, segment.records - count.records)
     try:
         with folder.open(segment.path) as stream:
             lines, is_cut = _count_lines(gzip.GzipFile(fileobj=stream) if segment.compressed else stream)
@@ -51,7 +51,7 @@ def look_for_loss(folder: Folder, segment: Segment, tally: Tally) -> Loss | None
             is_final=False,
         )
     else:
-        what = f"it has {lines} lines, {tally.rejected} of them rejected; its name promises {segment.records}"
+        what = f"it has {lines} lines, {count.rejected} of them rejected; its name promises {segment.records}"
     return Loss(
         segment,
         f"{missing} records are missing: {what}. A whole copy of it is read when there is one",
@@ -62,7 +62,7 @@ def look_for_loss(folder: Folder, segment: Segment, tally: Tally) -> Loss | None
 def quarantine_rows(
     spark: SparkSession, paths: Sequence[str], losses: Sequence[Loss], load_id: int
 ) -> DataFrame:
-    """Rows of the table `quarantine`; there must be something for it.
+    """Rows of the table `quarantine`; at least one of `paths` and `losses` must not be empty.
 
     Args:
         spark: The session.

@@ -1,4 +1,4 @@
-"""Lines of segments as typed rows, and what makes a line one that can't be taken."""
+"""Lines of segments as typed rows, and why a line is rejected."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -110,14 +110,14 @@ def rejected(lines: DataFrame) -> DataFrame:
     judgement = f"transform(array({parsed}), r -> struct({_reason('r.')} AS {REASON}, r.v))[0]"
     # The JSON reader of files refuses bytes that are not UTF-8, that of columns puts a mark in their place.
     of_bytes = f"struct('unreadable' AS {REASON}, CAST(NULL AS bigint) AS v)"
-    told = fn.expr(f"if(is_valid_utf8(line), {judgement}, {of_bytes})")
+    verdict = fn.expr(f"if(is_valid_utf8(line), {judgement}, {of_bytes})")
     return lines.select(
         FILE,
-        told.alias("_told"),
+        verdict.alias("_verdict"),
         # Cut first: here, too, a copy would be as long as the line.
         fn.substring(fn.make_valid_utf8(fn.substring("line", 1, _LINE_SHOWN)), 1, _LINE_SHOWN).alias("line"),
         fn.length("line").cast("bigint").alias("length"),
-    ).select(FILE, "_told.*", "line", "length").where(f"{REASON} IS NOT NULL").select(
+    ).select(FILE, "_verdict.*", "line", "length").where(f"{REASON} IS NOT NULL").select(
         FILE, REASON, _detail().alias("detail"), "line", "length"
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from namekeeper.pipeline.contract import SEGMENT
-from namekeeper.pipeline.errors import JournalError
+from namekeeper.pipeline.errors import JournalFolderError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder
 
@@ -43,7 +43,7 @@ class Segment(NamedTuple):
         return self.path.rpartition("/")[2]
 
     @property
-    def life(self) -> "tuple[str, str, int]":
+    def boot_key(self) -> "tuple[str, str, int]":
         """Journal and boot that it belongs to: (namesrv, uuid8, boot)."""
         return self.namesrv, self.uuid8, self.boot
 
@@ -67,7 +67,7 @@ def list_segments(folders: Iterable[Folder]) -> Listing:
     """Sealed segments in folders and the folders below them.
 
     Raises:
-        JournalError: A folder is not there, can't be read, or has files but nothing of a journal.
+        JournalFolderError: A folder is not there, can't be read, or has files but nothing of a journal.
     """
     segments: list[Segment] = []
     empty: list[str] = []
@@ -75,7 +75,7 @@ def list_segments(folders: Iterable[Folder]) -> Listing:
     for folder in folders:
         found, others, is_journal = _look_into(folder)
         if others and not is_journal:
-            raise JournalError(
+            raise JournalFolderError(
                 f"{folder.uri} is not a journal: it has {others} files, none of them a segment;"
                 " give the folder that has the server's *.jsonl.gz files (journalPath), or a copy of it"
             )
@@ -137,9 +137,11 @@ def _files(folder: Folder) -> Iterator[File]:
     """Files that count: hidden ones, and what a server or a reader has set aside, do not."""
     try:
         if not folder.exists():
-            raise JournalError(f"{folder.uri} is no folder; is it the server's journalPath, or a copy of it?")
+            raise JournalFolderError(
+                f"{folder.uri} is no folder; is it the server's journalPath, or a copy of it?"
+            )
         for file in folder.files(quick=True):
             if not _SET_ASIDE.search(file.path):
                 yield file
     except OSError as error:
-        raise JournalError(f"{folder.uri} can't be read: {error}; may this user read it?") from error
+        raise JournalFolderError(f"{folder.uri} can't be read: {error}; may this user read it?") from error

@@ -18,7 +18,7 @@ from namekeeper.pipeline.ingest.facts import SAME_AS_RECORDS
 from namekeeper.pipeline.ingest.records import FILE
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.parquet_store import MOST_ROWS
-from namekeeper.pipeline.store.table_store import Room
+from namekeeper.pipeline.store.table_store import SharedFiles
 from namekeeper.pipeline.table import Table, names_in
 
 __all__ = ["PARTITION", "Staging"]
@@ -52,7 +52,7 @@ class Staging:
     """A folder; what is in it goes at the end, unless it was given away."""
 
     def __init__(self, folder: Folder, path: str) -> None:
-        """Name the place.
+        """Choose the folder; nothing is created yet.
 
         Args:
             folder: That of the warehouse.
@@ -108,17 +108,17 @@ class Staging:
         """Values of `_part`."""
         return set(self._files())
 
-    def give(self, room: Room, tables: Mapping[Table, Collection[str]]) -> None:
-        """Leave the files to tables, and to whoever looks after the room.
+    def share_with(self, shared: SharedFiles, tables: Mapping[Table, Collection[str]]) -> None:
+        """Make the files part of tables; this folder is not deleted then.
 
         Args:
-            room: That of this folder.
+            shared: How tables take files of this folder.
             tables: What each of them takes, as values of `_part`.
         """
         files = self._files()
         self._is_given = True
         for table, parts in tables.items():
-            room.take(table, [file for part in parts for file in files[part]])
+            shared.take(table, [file for part in parts for file in files[part]])
 
     def _files(self) -> Mapping[str, list[File]]:
         """Data files by `_part`."""

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from namekeeper.pipeline.report.times import shown_count, shown_duration, shown_share, shown_time
-from namekeeper.pipeline.report.values import AT_MOST, SHOWN, Column, Report, Row, Rows, Section
+from namekeeper.pipeline.report.values import AT_MOST, SHOWN, Report, ReportColumn, Row, Rows, Section
 
 __all__ = ["SECTIONS", "make_report"]
 
@@ -67,12 +67,12 @@ def _availability(rows: Rows) -> Section:
     summary.append("Time in which no name server could tell is unknown: neither up nor down.")
     columns = (
         *_BROKER_COLUMNS,
-        Column("availability", "available", lambda value, _: shown_share(value), is_number=True),
-        Column("up_ms", "up", lambda value, _: shown_duration(value), is_number=True),
-        Column("down_ms", "down", lambda value, _: shown_duration(value), is_number=True),
-        Column("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
-        Column("outages", "outages", is_number=True),
-        Column("longest_outage_ms", "longest", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("availability", "available", lambda value, _: shown_share(value), is_number=True),
+        ReportColumn("up_ms", "up", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("down_ms", "down", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("outages", "outages", is_number=True),
+        ReportColumn("longest_outage_ms", "longest", lambda value, _: shown_duration(value), is_number=True),
     )
     title = "Availability of brokers"
     return Section("availability", title, summary, columns, brokers[:SHOWN], len(brokers), rows["states"])
@@ -81,12 +81,12 @@ def _availability(rows: Rows) -> Section:
 def _topics(rows: Rows) -> Section:
     topics = rows["topics"]
     columns = (
-        Column("cluster", "cluster"),
-        Column("topic", "topic"),
-        Column("writable_ms", "writable", lambda value, _: shown_duration(value), is_number=True),
-        Column("unwritable_ms", "not writable", lambda value, _: shown_duration(value), is_number=True),
-        Column("no_route_ms", "no route", lambda value, _: shown_duration(value), is_number=True),
-        Column("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("cluster", "cluster"),
+        ReportColumn("topic", "topic"),
+        ReportColumn("writable_ms", "writable", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("unwritable_ms", "not writable", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("no_route_ms", "no route", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
     )
     summary = [f"{_count(topics, 'topic', SHOWN)} could not be written to for some time."]
     return Section("topics", "Topics without a writable queue", summary, columns, topics, len(topics))
@@ -96,10 +96,10 @@ def _flaps(rows: Rows) -> Section:
     """A row is a broker in an hour, so hours are counted apart."""
     turned = rows["flaps"]
     columns = (
-        Column("hour", "hour", shown_time),
+        ReportColumn("hour", "hour", shown_time),
         *_BROKER_COLUMNS,
-        Column("outages", "outages", is_number=True),
-        Column("sessions_ended", "sessions ended", is_number=True),
+        ReportColumn("outages", "outages", is_number=True),
+        ReportColumn("sessions_ended", "sessions ended", is_number=True),
     )
     brokers = {(row["cluster"], row["broker_name"], row["broker_id"]) for row in turned}
     hours = {row["hour"] for row in turned}
@@ -129,13 +129,13 @@ def _drift(rows: Rows) -> Section:
         for row in found
     ]
     columns = (
-        Column("valid_from", "from", shown_time),
-        Column("valid_to", "to", shown_time),
-        Column("ms", "for", lambda value, _: shown_duration(value), is_number=True),
-        Column("is_open", "open", lambda value, _: "yes" if value else ""),
-        Column("cluster", "cluster"),
-        Column("subject", "about"),
-        Column("held", "what each held"),
+        ReportColumn("valid_from", "from", shown_time),
+        ReportColumn("valid_to", "to", shown_time),
+        ReportColumn("ms", "for", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn("is_open", "open", lambda value, _: "yes" if value else ""),
+        ReportColumn("cluster", "cluster"),
+        ReportColumn("subject", "about"),
+        ReportColumn("held", "what each held"),
     )
     return Section(
         "drift", "Differences between name servers", summary, columns, listed[:SHOWN], len(found), listed
@@ -162,8 +162,8 @@ def _capacity(rows: Rows) -> Section:
         by_day = ()
     columns = (
         *_HELD_COLUMNS,
-        Column("body_bytes", "registration bytes", is_number=True),
-        Column("frame_used", "of a frame", lambda value, _: shown_share(value), is_number=True),
+        ReportColumn("body_bytes", "registration bytes", is_number=True),
+        ReportColumn("frame_used", "of a frame", lambda value, _: shown_share(value), is_number=True),
     )
     return Section("capacity", _CAPACITY, summary, columns, newest[:SHOWN], len(newest), by_day)
 
@@ -173,23 +173,23 @@ def _last_held(names: Sequence[Row]) -> Section:
     summary = ["A day has the numbers of its end, or of when it was last known. Nobody was registered then."]
     if names:
         summary.append("What each broker name had when it was last there:")
-    columns = (*_HELD_COLUMNS, Column("until", "until", shown_time))
+    columns = (*_HELD_COLUMNS, ReportColumn("until", "until", shown_time))
     return Section("capacity", _CAPACITY, summary, columns, names[:SHOWN], len(names))
 
 
 def _changes(rows: Rows) -> Section:
     found, by_hour = rows["changes"], rows["changes_by_hour"]
     columns = (
-        Column("at_ts", "when", shown_time),
-        Column("namesrv", "name server"),
-        Column("cause", "cause"),
-        Column("peer", "asked by"),
-        Column("kind", "what"),
-        Column("action", "how"),
-        Column("items", "rows", is_number=True),
-        Column("broker_name", "broker name"),
-        Column("topic", "topic"),
-        Column("detail", "detail"),
+        ReportColumn("at_ts", "when", shown_time),
+        ReportColumn("namesrv", "name server"),
+        ReportColumn("cause", "cause"),
+        ReportColumn("peer", "asked by"),
+        ReportColumn("kind", "what"),
+        ReportColumn("action", "how"),
+        ReportColumn("items", "rows", is_number=True),
+        ReportColumn("broker_name", "broker name"),
+        ReportColumn("topic", "topic"),
+        ReportColumn("detail", "detail"),
     )
     total = sum(row["items"] for row in by_hour)
     verb = "was" if total == 1 else "were"
@@ -206,12 +206,12 @@ def _unknown_topics(rows: Rows) -> Section:
         for row in found
     ]  # fmt: skip
     columns = (
-        Column("name", "topic"),
-        Column("lookups", "asked for", is_number=True),
-        Column("name_servers", "name servers", is_number=True),
-        Column("clients", "clients"),
-        Column("first_minute", "first", shown_time),
-        Column("last_minute", "last", shown_time),
+        ReportColumn("name", "topic"),
+        ReportColumn("lookups", "asked for", is_number=True),
+        ReportColumn("name_servers", "name servers", is_number=True),
+        ReportColumn("clients", "clients"),
+        ReportColumn("first_minute", "first", shown_time),
+        ReportColumn("last_minute", "last", shown_time),
     )
     lookups = sum(row["lookups"] for row in found)
     summary = [f"Clients asked {shown_count(lookups, 'time')} for topics that had no route."]
@@ -235,16 +235,16 @@ def _subject(row: Row) -> str:
 
 
 _BROKER_COLUMNS = (
-    Column("cluster", "cluster"),
-    Column("broker_name", "broker name"),
-    Column("broker_id", "id", is_number=True),
+    ReportColumn("cluster", "cluster"),
+    ReportColumn("broker_name", "broker name"),
+    ReportColumn("broker_id", "id", is_number=True),
 )
 _HELD_COLUMNS = (
-    Column("cluster", "cluster"),
-    Column("broker_name", "broker name"),
-    Column("topics", "topics", is_number=True),
-    Column("read_queues", "read queues", is_number=True),
-    Column("write_queues", "write queues", is_number=True),
+    ReportColumn("cluster", "cluster"),
+    ReportColumn("broker_name", "broker name"),
+    ReportColumn("topics", "topics", is_number=True),
+    ReportColumn("read_queues", "read queues", is_number=True),
+    ReportColumn("write_queues", "write queues", is_number=True),
 )
 _CAPACITY = "Capacity"
 _MAKERS: Mapping[str, Callable[[Rows], Section]] = {

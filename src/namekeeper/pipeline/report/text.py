@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from namekeeper.pipeline.report.times import shown_count, shown_duration, shown_time
-from namekeeper.pipeline.report.values import Column, Report, Section
+from namekeeper.pipeline.report.values import Report, ReportColumn, Section
 
 __all__ = ["printable", "render_json", "render_text"]
 
@@ -71,12 +71,12 @@ def _table(section: Section, zone: str) -> Iterator[str]:
         yield f"... and {section.total - len(section.rows)} more"
 
 
-def _cell(column: Column, value: object, zone: str) -> str:
+def _cell(column: ReportColumn, value: object, zone: str) -> str:
     text = printable(column.show(value, zone))
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
-def _line(cells: Iterable[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
+def _line(cells: Iterable[str], widths: Sequence[int], columns: Sequence[ReportColumn]) -> str:
     padded = (
         " " * (width - _width(cell)) + cell if column.is_number else cell + " " * (width - _width(cell))
         for cell, width, column in zip(cells, widths, columns, strict=True)

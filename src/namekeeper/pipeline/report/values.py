@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from namekeeper.pipeline.report.times import shown_time
 
-__all__ = ["AT_MOST", "LANES", "SHOWN", "Column", "Report", "Row", "Rows", "Section"]
+__all__ = ["AT_MOST", "LANES", "SHOWN", "Report", "ReportColumn", "Row", "Rows", "Section"]
 
 Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]
@@ -19,7 +19,7 @@ LANES = 40
 """Brokers, or things that name servers disagree about, that a plot has room for."""
 
 
-class Column(NamedTuple):
+class ReportColumn(NamedTuple):
     """A column of a section's table."""
 
     name: str
@@ -40,7 +40,7 @@ class Section(NamedTuple):
     name: str
     title: str
     summary: Sequence[str]
-    columns: Sequence[Column]
+    columns: Sequence[ReportColumn]
     rows: Sequence[Row]
     total: int
     """Rows there are; of these the first ones are in `rows`."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import Folder
-from namekeeper.pipeline.store.kept_store import KeptStore, commit_run
 from namekeeper.pipeline.store.manifest import Catalog, Manifest, commit_manifest
 from namekeeper.pipeline.store.parquet_store import empty
 from namekeeper.pipeline.store.table_format import (
@@ -25,17 +24,18 @@ from namekeeper.pipeline.store.table_format import (
     quoted,
     same_rows,
 )
+from namekeeper.pipeline.store.warehouse_folder import WarehouseFolder, commit_run
 from namekeeper.pipeline.table import Table, names_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CatalogReader", "CatalogStore", "CatalogTransaction", "parse_place"]
+__all__ = ["CatalogReader", "CatalogStore", "CatalogTransaction", "parse_location"]
 
 MARK = "namekeeper.warehouse"
 """Property of a table that says to which warehouse it belongs."""
 
-_PLACE = re.compile(r"([a-z]+):([\w-]+(?:\.[\w-]+)+)", re.ASCII)
+_LOCATION = re.compile(r"([a-z]+):([\w-]+(?:\.[\w-]+)+)", re.ASCII)
 
 
 class CatalogReader:
@@ -69,7 +69,7 @@ class CatalogReader:
         return table.name in self._versions
 
     def _found(self, spark: "SparkSession", name: TableName, version: int) -> int:
-        """Where the rows of a version are: catalogs rewrite the files of a table, and drop the old ones."""
+        """The version to read instead: catalogs rewrite the files of a table, and drop the old ones."""
         head = self._fresh_head(spark, name)
         return same_rows(version, self._format.changes(spark, name, version, head))
 
@@ -96,13 +96,13 @@ class CatalogTransaction(CatalogReader):
         with self._changing(rows.sparkSession, table, None):
             rows.select(*names_in(table)).writeTo(self._name(table).sql).append()
 
-    def room(self) -> None:
-        """No place: what a table consists of is its format's own."""
+    def shared_files(self) -> None:
+        """None: the format of a table owns its files."""
 
     def replace(
         self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
-        """Put rows in the place of those that a table has."""
+        """Replace rows of a table."""
         from pyspark.sql import functions as fn
 
         replaced = fn.lit(True)  # noqa: FBT003 - every row
@@ -122,7 +122,7 @@ class CatalogTransaction(CatalogReader):
 
     @contextmanager
     def _changing(self, spark: "SparkSession", table: Table, by: str | None) -> Iterator[None]:
-        """Have a table at the version that counts, then note the version that the caller has made.
+        """Prepare a table for a write, and afterwards note the version that the caller has written.
 
         Raises:
             WarehouseError: Somebody else has written to it in between.
@@ -143,7 +143,7 @@ class CatalogTransaction(CatalogReader):
         self._versions[table.name] = self._readable[table.name] = head
 
     def _base(self, spark: "SparkSession", table: Table, by: str | None) -> int | None:
-        """The version to write on, made the newest: without what a run that died has left."""
+        """The version to write on. What a run that died has written after it is undone."""
         name = self._name(table)
         version = self._versions.get(table.name)
         if version is None and not spark.catalog.tableExists(name.sql):
@@ -180,24 +180,24 @@ class CatalogTransaction(CatalogReader):
             )
 
 
-class CatalogStore(KeptStore):
+class CatalogStore(WarehouseFolder):
     """A warehouse in a catalog, with a folder for what is not a table."""
 
     def create(
-        self, spark: "SparkSession", place: str, report_time_zone: str, names: Collection[str]
+        self, spark: "SparkSession", location: str, report_time_zone: str, names: Collection[str]
     ) -> None:
         """Make an empty warehouse.
 
         Args:
             spark: A session that has the catalog.
-            place: Where the tables shall be, see `parse_place`.
+            location: Where the tables shall be, see `parse_location`.
             report_time_zone: Zone that defines a day.
             names: Names that its tables will have.
 
         Raises:
             WarehouseError: The catalog can't be used, or folder or namespace have something of others.
         """
-        catalog = parse_place(place)
+        catalog = parse_location(location)
         self.check_free()
         namespace = quoted(catalog.namespace)
         with _refusals(TableName(catalog.namespace, "*")):
@@ -226,16 +226,16 @@ class CatalogStore(KeptStore):
         self._drop_what_is_old()
 
 
-def parse_place(text: str) -> Catalog:
+def parse_location(text: str) -> Catalog:
     """Where tables shall be, of `iceberg:nk.namekeeper`: a format, a catalog and a namespace in it.
 
     Raises:
         WarehouseError: It is not like that.
     """
-    match = _PLACE.fullmatch(text)
+    match = _LOCATION.fullmatch(text)
     if match is None or match[1] not in FORMATS:
         formats = " or ".join(FORMATS)
-        raise WarehouseError(f"{text!r} is no place for tables; they are like {formats}:CATALOG.NAMESPACE")
+        raise WarehouseError(f"{text!r} is no location for tables; they are like {formats}:CATALOG.NAMESPACE")
     return Catalog(match[1], match[2], uuid.uuid4().hex)
 
 

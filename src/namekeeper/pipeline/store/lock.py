@@ -1,8 +1,8 @@
-"""One run at a time on a warehouse: a lock that dies with its process, or a lease where there is none.
+"""Lets one run at a time work on a warehouse: with a lock of the kernel, or elsewhere with a lease.
 
-On this machine the kernel holds the lock and drops it when the process ends, however it ends. Elsewhere a
-small file says who works there and until when; it is renewed while the run lasts. That stops honest double
-starts; two that begin in the same instant are told apart when they commit.
+For a folder of this machine the kernel holds the lock and drops it when the process ends, in whatever way.
+Elsewhere a small file says who works there and until when; the run renews it. That prevents a second start by
+mistake. If two runs start at the same instant, the commit of one of them fails.
 """
 
 import fcntl
@@ -20,27 +20,27 @@ from namekeeper.pipeline.errors import BusyError, WarehouseError
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.files.local_folder import LocalFolder
 
-__all__ = ["LEASE_MS", "Lease", "hold"]
+__all__ = ["LEASE_MS", "WarehouseLease", "lock_warehouse"]
 
 LEASE_MS = 10 * 60 * 1_000
-"""A lease that was not renewed for so long is of a run that died."""
+"""A lease that was not renewed for this long belongs to a run that died."""
 
 _NAME = "lock"
 
 
 @contextmanager
-def hold(warehouse: Folder) -> Iterator[Callable[[], None]]:
-    """Have a warehouse for oneself; gives a function that raises BusyError if that is not so any more.
+def lock_warehouse(warehouse: Folder) -> Iterator[Callable[[], None]]:
+    """Lock a warehouse for one run; yields a function that raises BusyError if the lock is lost.
 
     Raises:
-        BusyError: Another run has it.
-        WarehouseError: It can't be written.
+        BusyError: Another run holds the lock.
+        WarehouseError: The folder can't be written.
     """
     if isinstance(warehouse, LocalFolder):
         with _kernel_lock(Path(warehouse.path)):
             yield lambda: None
         return
-    lease = Lease(warehouse)
+    lease = WarehouseLease(warehouse)
     lease.take()
     stop = threading.Event()
     renewing = threading.Thread(target=_renew, args=(lease, stop), name="lease", daemon=True)
@@ -53,7 +53,7 @@ def hold(warehouse: Folder) -> Iterator[Callable[[], None]]:
         lease.drop()
 
 
-class Lease:
+class WarehouseLease:
     """A file that says who works on a warehouse and until when."""
 
     def __init__(
@@ -64,10 +64,10 @@ class Lease:
         self._token = uuid.uuid4().hex
 
     def take(self) -> None:
-        """Become the owner.
+        """Take the lease.
 
         Raises:
-            BusyError: Another run is, and its lease has not ended.
+            BusyError: Another run holds it, and it has not ended.
         """
         owner, token, until_ms = self._read()
         left_ms = until_ms - self._now_ms()
@@ -80,7 +80,7 @@ class Lease:
         self.confirm()
 
     def renew(self) -> None:
-        """Put the end off."""
+        """Extend the lease."""
         members = {
             "owner": f"process {os.getpid()} on {socket.gethostname()}",
             "token": self._token,
@@ -89,7 +89,11 @@ class Lease:
         self._warehouse.put(_NAME, json.dumps(members).encode())
 
     def confirm(self) -> None:
-        """Raise BusyError if somebody else has become the owner."""
+        """Check that the lease is still ours.
+
+        Raises:
+            BusyError: Another run has taken it.
+        """
         owner, token, _ = self._read()
         if token != self._token:
             raise BusyError(
@@ -97,7 +101,7 @@ class Lease:
             )
 
     def drop(self) -> None:
-        """Give it up."""
+        """Delete the lease, if it is ours."""
         if self._read()[1] == self._token:
             self._warehouse.delete(_NAME)
 
@@ -132,6 +136,6 @@ def _kernel_lock(folder: Path) -> Iterator[None]:
         os.close(fd)
 
 
-def _renew(lease: Lease, stop: threading.Event) -> None:
+def _renew(lease: WarehouseLease, stop: threading.Event) -> None:
     while not stop.wait(LEASE_MS / 3_000):
         lease.renew()

@@ -17,8 +17,8 @@ __all__ = [
     "LAYOUT",
     "MANIFESTS",
     "Catalog",
+    "DataFile",
     "Manifest",
-    "Part",
     "commit_manifest",
     "newest_manifest",
     "numbers_of",
@@ -33,7 +33,7 @@ MANIFESTS = "manifests"
 _NAME = re.compile(r"^manifests/([0-9]{12})\.json$")
 
 
-class Part(NamedTuple):
+class DataFile(NamedTuple):
     """A data file of a table."""
 
     path: str
@@ -57,7 +57,7 @@ class Catalog(NamedTuple):
     """Name of a table -> which version of it is valid, as its format counts them."""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """As people write it."""
         return f"{self.format}:{self.namespace}"
 
@@ -72,7 +72,7 @@ class Manifest(NamedTuple):
     """Zone that defines what a day is; fixed when the warehouse is made."""
     ledger: str
     """Path of the file that says which segments are in; empty: none yet."""
-    tables: Mapping[str, Sequence[Part]]
+    tables: Mapping[str, Sequence[DataFile]]
     """Of a warehouse of files."""
     catalog: Catalog | None = None
     """Where the tables are, if they are not files of the warehouse."""
@@ -93,7 +93,7 @@ class Manifest(NamedTuple):
 
         Args:
             data: The file.
-            where: Its place, for the message.
+            where: Its path, for the message.
 
         Raises:
             WarehouseError: It has another layout, or is damaged.
@@ -106,7 +106,9 @@ class Manifest(NamedTuple):
         if layout != LAYOUT:
             raise WarehouseError(_other_layout(where, layout))
         try:
-            tables = {name: tuple(Part(*part) for part in parts) for name, parts in members["tables"].items()}
+            tables = {
+                name: tuple(DataFile(*part) for part in parts) for name, parts in members["tables"].items()
+            }
             catalog = Catalog(**members["catalog"]) if "catalog" in members else None
             return cls(**{**members, "tables": tables, "catalog": catalog})
         except (TypeError, KeyError, AttributeError) as error:

@@ -15,9 +15,9 @@ from urllib.parse import unquote
 
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
-from namekeeper.pipeline.store.kept_store import KeptStore, commit_run
-from namekeeper.pipeline.store.manifest import Manifest, Part, commit_manifest, newest_manifest
-from namekeeper.pipeline.store.table_store import Room
+from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest, newest_manifest
+from namekeeper.pipeline.store.table_store import SharedFiles
+from namekeeper.pipeline.store.warehouse_folder import WarehouseFolder, commit_run
 from namekeeper.pipeline.table import Table, names_in
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["MOST_ROWS", "ParquetReader", "ParquetStore", "ParquetTransaction", "
 
 SMALL_BYTES = 512 << 10
 FEW_ROWS = 100_000
-"""A data file that is smaller, and has fewer rows, is put together with others ..."""
+"""A data file that is smaller, and has fewer rows, is merged with others ..."""
 SMALL_FILES = 32
 """... when a table has so many of them."""
 
@@ -35,7 +35,7 @@ MOST_ROWS = 1_000_000
 """In a data file: rows of checkpoints pack so well that a small file would hold too many for one task."""
 
 _TABLES = "tables"
-_ROOM = "records"
+_SHARED = "records"
 """Beside the folders of tables: files of which several tables consist."""
 _PARTITION = "partition"
 """The folder of a partition is `partition=VALUE`; the column itself stays in the files."""
@@ -49,7 +49,7 @@ class ParquetReader:
 
     def __init__(self, folder: Folder, manifest: Manifest) -> None:
         self._folder = folder
-        self._parts: dict[str, Sequence[Part]] = dict(manifest.tables)
+        self._parts: dict[str, Sequence[DataFile]] = dict(manifest.tables)
         self.report_time_zone = manifest.report_time_zone
 
     def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
@@ -60,7 +60,7 @@ class ParquetReader:
         """Whether a table has files."""
         return bool(self._parts.get(table.name))
 
-    def _read(self, spark: "SparkSession", table: Table, parts: Sequence[Part]) -> "DataFrame":
+    def _read(self, spark: "SparkSession", table: Table, parts: Sequence[DataFile]) -> "DataFrame":
         if not parts:
             return empty(spark, table)
         paths = [glob_escaped(self._folder.spark_path(part.path)) for part in parts]
@@ -76,7 +76,7 @@ class ParquetTransaction(ParquetReader):
         self.load_id = load_id
 
     def append(self, table: Table, rows: "DataFrame") -> None:
-        """Add rows to a table; small files of it are put together when there are many."""
+        """Add rows to a table; small files of it are merged when there are many."""
         self._parts[table.name] = (*self._parts.get(table.name, ()), *self._written(table, rows))
         spark = rows.sparkSession
         small = [part for part in self._parts[table.name] if part.size < SMALL_BYTES]
@@ -88,20 +88,20 @@ class ParquetTransaction(ParquetReader):
             others = [part for part in self._parts[table.name] if part not in replaced]
             self._parts[table.name] = (*others, *merged)
 
-    def room(self) -> Room:
-        """A new place for files that tables can take."""
-        return Room(self._new_path(_ROOM), self._take)
+    def shared_files(self) -> SharedFiles:
+        """A new folder for files that tables can share."""
+        return SharedFiles(self._new_path(_SHARED), self._take)
 
     def replace(
         self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
-        """Put rows in the place of those that a table has."""
+        """Replace rows of a table."""
         written = self._written(table, rows, by)
-        kept: list[Part] = []
+        kept: list[DataFile] = []
         if values is not None:
             kept = [part for part in self._parts.get(table.name, ()) if part.value not in values]
-            strange = {part.value for part in written} - set(values)
-            assert not strange, f"{table.name}: rows of partitions that are not replaced: {strange}"
+            unexpected = {part.value for part in written} - set(values)
+            assert not unexpected, f"{table.name}: rows of partitions that are not replaced: {unexpected}"
         self._parts[table.name] = (*kept, *written)
 
     def commit(self, ledger: bytes) -> None:
@@ -111,8 +111,10 @@ class ParquetTransaction(ParquetReader):
         )
         commit_run(self._folder, manifest, ledger)
 
-    def _with_few_rows(self, spark: "SparkSession", table: Table, parts: Sequence[Part]) -> list[Part]:
-        """Some files may be small because their rows are much alike."""
+    def _with_few_rows(
+        self, spark: "SparkSession", table: Table, parts: Sequence[DataFile]
+    ) -> list[DataFile]:
+        """Leave out small files with many rows: their rows compress well."""
         from pyspark.sql import functions as fn
 
         # Tasks of one job name their files alike in the folders of each kind.
@@ -127,7 +129,7 @@ class ParquetTransaction(ParquetReader):
     def _new_path(self, name: str) -> str:
         return f"{_TABLES}/{name}/{self.load_id}-{uuid.uuid4().hex[:8]}"
 
-    def _written(self, table: Table, rows: "DataFrame", by: str | None = None) -> list[Part]:
+    def _written(self, table: Table, rows: "DataFrame", by: str | None = None) -> list[DataFile]:
         from pyspark.sql import functions as fn
 
         path = self._new_path(table.name)
@@ -137,12 +139,12 @@ class ParquetTransaction(ParquetReader):
             writer.parquet(self._folder.spark_path(path))
         else:
             named = rows.withColumn(_PARTITION, fn.col(by).cast("string"))
-            placed = named.repartition(_PARTITION).sortWithinPartitions(_PARTITION, *table.key)
-            placed.write.mode("error").partitionBy(_PARTITION).parquet(self._folder.spark_path(path))
+            sorted_rows = named.repartition(_PARTITION).sortWithinPartitions(_PARTITION, *table.key)
+            sorted_rows.write.mode("error").partitionBy(_PARTITION).parquet(self._folder.spark_path(path))
         return [_part(file) for file in self._folder.files(path) if file.path.endswith(".parquet")]
 
 
-class ParquetStore(KeptStore):
+class ParquetStore(WarehouseFolder):
     """A warehouse in a folder."""
 
     def create(self, report_time_zone: str) -> None:
@@ -182,14 +184,14 @@ def empty(spark: "SparkSession", table: Table) -> "DataFrame":
     return spark.range(1).select(*columns).where("false")
 
 
-def _part(file: File) -> Part:
+def _part(file: File) -> DataFile:
     value = None
     for name in file.path.split("/"):
         if name.startswith(f"{_PARTITION}="):
             value = unquote(name.partition("=")[2])
-    return Part(file.path, file.size or 0, value)
+    return DataFile(file.path, file.size or 0, value)
 
 
-def _load_folders(tables: Mapping[str, Sequence[Part]]) -> set[str]:
+def _load_folders(tables: Mapping[str, Sequence[DataFile]]) -> set[str]:
     matches = (_LOAD_FOLDER.match(part.path) for parts in tables.values() for part in parts)
     return {match[1] for match in matches if match}

@@ -1,11 +1,11 @@
-"""Which kind of warehouse is at a place: its newest manifest knows."""
+"""Opens a warehouse; its newest manifest says of which kind it is."""
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import Folder
-from namekeeper.pipeline.store.catalog_store import CatalogStore, parse_place
+from namekeeper.pipeline.store.catalog_store import CatalogStore, parse_location
 from namekeeper.pipeline.store.manifest import Manifest, newest_manifest
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 
@@ -26,7 +26,7 @@ def open_store(warehouse: Folder) -> Store:
 def open_or_make_store(
     warehouse: Folder,
     report_time_zone: str | None,
-    place: str | None,
+    location: str | None,
     names: Collection[str],
     session: Callable[[], "SparkSession"],
 ) -> Store:
@@ -35,7 +35,7 @@ def open_or_make_store(
     Args:
         warehouse: The folder.
         report_time_zone: Zone that a day is to be of; None: as it is, UTC for a new one.
-        place: Where tables are to be, `iceberg:nk.namekeeper`; None: as it is, files for a new one.
+        location: Where the tables shall be, `iceberg:nk.namekeeper`; None: as it is, files for a new one.
         names: Names that tables of a new one will have.
         session: Gives the session, if one is needed.
 
@@ -44,16 +44,16 @@ def open_or_make_store(
     """
     manifest = newest_manifest(warehouse)
     if manifest is not None:
-        _check_same(warehouse, manifest, report_time_zone, place)
+        _check_same(warehouse, manifest, report_time_zone, location)
         return _store(warehouse, manifest)
     zone = report_time_zone or "UTC"
-    if place is None:
+    if location is None:
         files = ParquetStore(warehouse)
         files.create(zone)
         return files
     tables = CatalogStore(warehouse)
-    parse_place(place)  # before Spark is started
-    tables.create(session(), place, zone, names)
+    parse_location(location)  # before Spark is started
+    tables.create(session(), location, zone, names)
     return tables
 
 
@@ -62,16 +62,16 @@ def _store(warehouse: Folder, manifest: Manifest) -> Store:
 
 
 def _check_same(
-    warehouse: Folder, manifest: Manifest, report_time_zone: str | None, place: str | None
+    warehouse: Folder, manifest: Manifest, report_time_zone: str | None, location: str | None
 ) -> None:
     if report_time_zone not in {None, manifest.report_time_zone}:
         raise WarehouseError(
             f"{warehouse.uri} has days of {manifest.report_time_zone}, not of {report_time_zone}, and they"
             " can't be changed; leave --report-time-zone out, or build a new warehouse in another folder"
         )
-    is_in = manifest.catalog.place if manifest.catalog else "files below it"
-    if place not in {None, is_in}:
+    is_in = manifest.catalog.location if manifest.catalog else "files below it"
+    if location not in {None, is_in}:
         raise WarehouseError(
-            f"{warehouse.uri} has its tables in {is_in}, not in {place}, and they can't be moved; leave"
+            f"{warehouse.uri} has its tables in {is_in}, not in {location}, and they can't be moved; leave"
             " --tables out, or build a new warehouse in another folder"
         )

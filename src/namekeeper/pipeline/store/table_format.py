@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["FORMATS", "Change", "TableFormat", "TableName", "literal", "properties_of", "quoted", "same_rows"]
+__all__ = [
+    "FORMATS",
+    "TableFormat",
+    "TableName",
+    "VersionChange",
+    "literal",
+    "properties_of",
+    "quoted",
+    "same_rows",
+]
 
 
 class TableName(NamedTuple):
@@ -23,12 +32,12 @@ class TableName(NamedTuple):
         return quoted(f"{self.namespace}.{self.name}")
 
 
-class Change(NamedTuple):
+class VersionChange(NamedTuple):
     """What made a version of the one before it."""
 
     version: int
     is_upkeep: bool
-    """Rows are the same: a catalog put small files together, or the like."""
+    """Rows are the same: a catalog merged small files, or the like."""
 
 
 class TableFormat(Protocol):
@@ -42,7 +51,7 @@ class TableFormat(Protocol):
 
     def changes(
         self, spark: "SparkSession", table: TableName, base: int | None, head: int | None
-    ) -> Sequence[Change] | None:
+    ) -> Sequence[VersionChange] | None:
         """What led from one version to another, in order; None if it is no descendant."""
 
     def go_back(self, spark: "SparkSession", table: TableName, version: int) -> None:
@@ -63,18 +72,18 @@ class Iceberg:
 
     def changes(
         self, spark: "SparkSession", table: TableName, base: int | None, head: int | None
-    ) -> Sequence[Change] | None:
+    ) -> Sequence[VersionChange] | None:
         """The snapshots after one up to another."""
         if base == head:
             return ()
         query = f"SELECT snapshot_id, parent_id, operation FROM {table.sql}.snapshots"  # noqa: S608 - quoted
         snapshots = {row.snapshot_id: row for row in spark.sql(query).collect()}
-        found: list[Change] = []
+        found: list[VersionChange] = []
         at = head
         while at != base:
             if at is None or at not in snapshots:
                 return None
-            found.append(Change(at, snapshots[at].operation == "replace"))
+            found.append(VersionChange(at, snapshots[at].operation == "replace"))
             at = snapshots[at].parent_id
         return found[::-1]
 
@@ -98,14 +107,14 @@ class Delta:
 
     def changes(
         self, spark: "SparkSession", table: TableName, base: int | None, head: int | None
-    ) -> Sequence[Change] | None:
+    ) -> Sequence[VersionChange] | None:
         """The versions after one up to another."""
         first, last = (-1 if version is None else version for version in (base, head))
         if first == last:
             return ()
         history = spark.sql(f"DESCRIBE HISTORY {table.sql}").collect()
         found = [
-            Change(int(row.version), row.operation in self._UPKEEP)
+            VersionChange(int(row.version), row.operation in self._UPKEEP)
             for row in history
             if first < row.version <= last
         ]
@@ -120,7 +129,7 @@ FORMATS: Mapping[str, TableFormat] = {"iceberg": Iceberg(), "delta": Delta()}
 """By the name that Spark's USING takes."""
 
 
-def same_rows(base: int, changes: Iterable[Change] | None) -> int:
+def same_rows(base: int, changes: Iterable[VersionChange] | None) -> int:
     """The newest version behind `changes` that has the rows of `base`, of which the files may be gone."""
     versions = [change.version for change in takewhile(lambda change: change.is_upkeep, changes or ())]
     return versions[-1] if versions else base

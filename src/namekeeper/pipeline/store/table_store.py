@@ -13,11 +13,11 @@ from namekeeper.pipeline.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Room", "Span", "TableReader", "TableStore", "Transaction"]
+__all__ = ["LoadedRange", "SharedFiles", "TableReader", "TableStore", "Transaction"]
 
 
-class Span(NamedTuple):
-    """What a load brought of one boot of one name server."""
+class LoadedRange(NamedTuple):
+    """The records that a load brought of one boot of one name server."""
 
     namesrv: str
     uuid8: str
@@ -29,8 +29,8 @@ class Span(NamedTuple):
     last_ts: int
     """The largest `ts` in it, ms."""
 
-    def joined(self, other: "Span") -> "Span":
-        """The span over this and another one of the same boot."""
+    def joined(self, other: "LoadedRange") -> "LoadedRange":
+        """The range over this and another one of the same boot."""
         return self._replace(
             first_seq=min(self.first_seq, other.first_seq),
             last_seq=max(self.last_seq, other.last_seq),
@@ -39,14 +39,14 @@ class Span(NamedTuple):
         )
 
 
-class Room(NamedTuple):
-    """A place for files of which tables of a transaction can consist."""
+class SharedFiles(NamedTuple):
+    """A folder for Parquet files that several tables of a transaction share."""
 
     path: str
-    """Below the warehouse's folder; the caller's to delete if nothing is taken."""
+    """Below the folder of the warehouse. The caller deletes it if no table takes a file."""
     take: Callable[[Table, Iterable[File]], None]
-    """Makes files that are there rows of a table. Several tables may take the same; columns that a table does
-    not have are passed over when it is read."""
+    """Makes files in the folder part of a table. Several tables may take the same file; columns that a table
+    does not have are ignored when it is read."""
 
 
 class TableReader(Protocol):
@@ -71,13 +71,13 @@ class Transaction(TableReader, Protocol):
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; `rows` has exactly its columns, `load_id` among them if the table has it."""
 
-    def room(self) -> Room | None:
-        """A new place for Parquet files that tables can take as they are; None: the tables are not files."""
+    def shared_files(self) -> SharedFiles | None:
+        """A new folder for Parquet files that tables can share; None: the tables are not files."""
 
     def replace(
         self, table: Table, rows: "DataFrame", *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
-        """Put `rows` in the place of those that a table has.
+        """Replace rows of a table with `rows`.
 
         Args:
             table: The table.
@@ -88,7 +88,7 @@ class Transaction(TableReader, Protocol):
         """
 
     def commit(self, ledger: bytes) -> None:
-        """Make the changes visible, all at once, together with what the ledger says now.
+        """Make the changes visible, all at once, and the ledger with them.
 
         Raises:
             WarehouseError: Another run has committed since; nothing is changed.

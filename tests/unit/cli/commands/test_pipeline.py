@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from namekeeper.cli.commands.pipeline import doctor, package, run
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.ingest.ledger import Ledger, Life
-from namekeeper.pipeline.store.lock import hold
+from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
+from namekeeper.pipeline.store.lock import lock_warehouse
 from namekeeper.pipeline.store.parquet_store import ParquetStore
 from tests.support.journal.segments import UUID8, records_of_a_boot, write_segment
 
@@ -22,7 +22,7 @@ def words(tmp_path: Path) -> list[str]:
     write_segment(tmp_path / "j", records)
     store = ParquetStore(open_folder(str(tmp_path / "w")))
     store.create("UTC")
-    store.begin().commit(Ledger({("ns", UUID8, BOOT): Life(((1, len(records)),), (), BOOT)}).to_json())
+    store.begin().commit(Ledger({("ns", UUID8, BOOT): LoadedBoot(((1, len(records)),), (), BOOT)}).to_json())
     return ["--journal", str(tmp_path / "j"), "--warehouse", str(tmp_path / "w")]
 
 
@@ -32,7 +32,7 @@ def test_nothing_new_ends_well(words):
 
 
 def test_a_warehouse_in_use_is_refused(words, tmp_path):
-    with hold(open_folder(str(tmp_path / "w"))):
+    with lock_warehouse(open_folder(str(tmp_path / "w"))):
         done = CliRunner().invoke(run, words)
     assert done.exit_code == 2
     assert "is in use by process" in done.stderr

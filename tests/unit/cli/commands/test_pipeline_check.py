@@ -12,31 +12,31 @@ from py4j.protocol import Py4JNetworkError
 
 from namekeeper.cli.commands.pipeline_check import check
 from namekeeper.pipeline import answers, checks
-from namekeeper.pipeline.checks import Finding
+from namekeeper.pipeline.checks import CheckFinding
 from namekeeper.pipeline.checks_rules import Level
 from namekeeper.pipeline.findings import EXIT_BROKEN, EXIT_CONCERNS
 
-LOST = Finding(
+LOST = CheckFinding(
     "lost records", Level.CONCERN, "records are missing", 7, [{"namesrv": "ns\x1b[2J", "boot": None}]
 )
-BROKEN = Finding("key of kv_history", Level.BROKEN, "rows with the same key", 1, [{"key": "k"}])
+BROKEN = CheckFinding("key of kv_history", Level.BROKEN, "rows with the same key", 1, [{"key": "k"}])
 
 
 @pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
-    findings: list[Finding] = []
+def found(monkeypatch: pytest.MonkeyPatch) -> list[CheckFinding]:
+    findings: list[CheckFinding] = []
     monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
     monkeypatch.setattr("namekeeper.pipeline.session.get_session", lambda **_: "a session")
     monkeypatch.setattr(checks, "check_warehouse", lambda spark, tables, progress: findings)
     return findings
 
 
-def test_all_is_well(found: list[Finding]):
+def test_all_is_well(found: list[CheckFinding]):
     done = CliRunner().invoke(check, ["--warehouse", "w"])
     assert (done.exit_code, done.stdout) == (0, "all is well\n")
 
 
-def test_what_should_be_known_is_told_and_ends_with_one(found: list[Finding]):
+def test_what_should_be_known_is_told_and_ends_with_one(found: list[CheckFinding]):
     found.append(LOST)
     done = CliRunner().invoke(check, ["--warehouse", "w"])
     assert done.exit_code == EXIT_CONCERNS
@@ -45,14 +45,14 @@ def test_what_should_be_known_is_told_and_ends_with_one(found: list[Finding]):
     ]  # fmt: skip
 
 
-def test_a_broken_rule_ends_with_another_code(found: list[Finding]):
+def test_a_broken_rule_ends_with_another_code(found: list[CheckFinding]):
     found.extend([BROKEN, LOST])
     done = CliRunner().invoke(check, ["--warehouse", "w", "--json"])
     assert done.exit_code == EXIT_BROKEN
     assert [finding["name"] for finding in json.loads(done.stdout)] == ["key of kv_history", "lost records"]
 
 
-def test_a_spark_that_dies_is_told_in_one_line(found: list[Finding], monkeypatch: pytest.MonkeyPatch):
+def test_a_spark_that_dies_is_told_in_one_line(found: list[CheckFinding], monkeypatch: pytest.MonkeyPatch):
     died = mock.Mock(side_effect=Py4JNetworkError("Answer from Java side is empty"))
     monkeypatch.setattr(checks, "check_warehouse", died)
     done = CliRunner().invoke(check, ["--warehouse", "w"])

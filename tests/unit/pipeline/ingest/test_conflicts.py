@@ -7,7 +7,7 @@ import pytest
 from namekeeper.pipeline.errors import ConflictError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.conflicts import last_ts_of, settle
-from namekeeper.pipeline.ingest.ledger import Ledger, Life
+from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
 from namekeeper.pipeline.ingest.segments import Segment
 
 OLD, NEW = "aaaaaaaa", "bbbbbbbb"
@@ -42,7 +42,7 @@ def test_at_the_same_time_neither_is_taken_and_others_are():
 
 
 def test_what_is_in_counts_too():
-    ledger = Ledger({("ns", OLD, 100): Life(((1, 9),), last_ts=500)})
+    ledger = Ledger({("ns", OLD, 100): LoadedBoot(((1, 9),), last_ts=500)})
     assert [each.uuids for each in settled(segment(NEW, 300), ledger=ledger).conflicts] == [(OLD, NEW)]
     assert settled(segment(NEW, 501), ledger=ledger).conflicts == []
 
@@ -56,7 +56,7 @@ def test_the_user_says_which_is_right_and_it_is_remembered():
 def test_a_choice_that_cannot_be_made_is_an_error():
     with pytest.raises(ConflictError, match="there are aaaaaaaa, bbbbbbbb"):
         settled(segment(OLD, 100), segment(NEW, 120), taken={"ns": "cccccccc"})
-    ledger = Ledger({("ns", OLD, 100): Life(((1, 9),), last_ts=500)})
+    ledger = Ledger({("ns", OLD, 100): LoadedBoot(((1, 9),), last_ts=500)})
     with pytest.raises(ConflictError, match="aaaaaaaa is in the warehouse already"):
         settled(segment(NEW, 300), ledger=ledger, taken={"ns": NEW})
     assert settled(segment(NEW, 300), ledger=ledger, taken={"ns": OLD}).segments == []

@@ -10,8 +10,8 @@ from namekeeper.pipeline.contract import VERSION
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.ingest.ledger import (
     Ledger,
-    Life,
-    Stretch,
+    LoadedBoot,
+    RecordRange,
     Tried,
     covers,
     merged,
@@ -53,7 +53,7 @@ def test_ranges_are_sets_of_numbers(ranges, first, more):
 
 @given(RANGES, RANGES)
 def test_what_is_new_is_what_is_not_covered_and_nothing_is_lost(known, listed):
-    ledger = Ledger({KEY: Life(merged(known))})
+    ledger = Ledger({KEY: LoadedBoot(merged(known))})
     chosen = new(ledger, *(segment(*each) for each in listed))
     taken = [(each.first_seq, each.last_seq) for each in chosen]
     assert numbers(listed) - numbers(known) <= numbers(taken) <= numbers(listed)
@@ -62,15 +62,15 @@ def test_what_is_new_is_what_is_not_covered_and_nothing_is_lost(known, listed):
 
 @given(RANGES, RANGES)
 def test_overlaps_are_found(known, listed):
-    stretches = [Stretch(KEY, *each, str(number)) for number, each in enumerate(listed)]
+    ranges = [RecordRange(KEY, *each, str(number)) for number, each in enumerate(listed)]
     wanted = {
         one.file
-        for one in stretches
+        for one in ranges
         if numbers([one[1:3]]) & numbers(known)
-        or any(other is not one and numbers([one[1:3]]) & numbers([other[1:3]]) for other in stretches)
+        or any(other is not one and numbers([one[1:3]]) & numbers([other[1:3]]) for other in ranges)
     }
-    assert overlapping(Ledger({KEY: Life(merged(known))}), stretches) == wanted
-    assert overlapping(Ledger({KEY: Life(parts=merged(known))}), stretches) == wanted
+    assert overlapping(Ledger({KEY: LoadedBoot(merged(known))}), ranges) == wanted
+    assert overlapping(Ledger({KEY: LoadedBoot(parts=merged(known))}), ranges) == wanted
 
 
 def test_a_segment_that_is_in_is_known_by_any_name_size_and_cut():
@@ -81,16 +81,18 @@ def test_a_segment_that_is_in_is_known_by_any_name_size_and_cut():
 
 
 def test_it_counts_what_is_in():
-    ledger = Ledger().with_segments([segment(1, 100), segment(50, 120)], [Stretch(KEY, 200, 300, "f")], [])
+    ledger = Ledger().with_segments(
+        [segment(1, 100), segment(50, 120)], [RecordRange(KEY, 200, 300, "f")], []
+    )
     assert (Ledger().records, ledger.records) == (0, 120)
 
 
 def test_of_copies_one_is_read_and_the_next_if_it_was_not_whole():
     large, small = segment(1, 100, size=50), segment(1, 100, size=40, journal="k")
     assert new(Ledger(), small, large) == [large]
-    ledger = Ledger().with_segments([], [Stretch(KEY, 1, 60, large.file)], [large])
+    ledger = Ledger().with_segments([], [RecordRange(KEY, 1, 60, large.file)], [large])
     assert new(ledger, small, large) == [small]
-    assert overlapping(ledger, [Stretch(KEY, 1, 100, small.file)]) == {small.file}
+    assert overlapping(ledger, [RecordRange(KEY, 1, 100, small.file)]) == {small.file}
     assert new(ledger.with_segments([], [], [small]), small, large) == []
 
 
@@ -106,13 +108,13 @@ def test_a_refused_journal_is_never_new():
 def test_it_is_written_and_read():
     ledger = (
         Ledger(refused=frozenset([("ns", "ffffffff")]))
-        .with_segments([segment(1, 5), segment(9, 12)], [Stretch(KEY, 20, 30, "f")], [segment(20, 40)])
+        .with_segments([segment(1, 5), segment(9, 12)], [RecordRange(KEY, 20, 30, "f")], [segment(20, 40)])
         .with_times({KEY: 77})
         .with_waiting([KEY], [KEY])
     )
-    assert ledger.lives == {KEY: Life(((1, 5), (9, 12)), ((20, 30),), 77, waiting=True)}
+    assert ledger.boots == {KEY: LoadedBoot(((1, 5), (9, 12)), ((20, 30),), 77, waiting=True)}
     assert Ledger.from_json(ledger.to_json()) == ledger
-    assert ledger.with_waiting([KEY], []).lives[KEY].waiting is False
+    assert ledger.with_waiting([KEY], []).boots[KEY].waiting is False
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"lives":[[1]],"tried":[],"refused":[]}', b"\0"])

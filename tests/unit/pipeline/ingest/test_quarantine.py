@@ -5,9 +5,9 @@ from pathlib import Path
 
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.quarantine import Loss, look_for_loss
+from namekeeper.pipeline.ingest.segment_counts import SegmentCount
 from namekeeper.pipeline.ingest.segments import Segment
-from namekeeper.pipeline.ingest.tally import Tally
-from tests.unit.pipeline.ingest.test_tally import group_of
+from tests.unit.pipeline.ingest.test_segment_counts import group_of
 
 DATA = b'{"x":1}\n' * 9
 
@@ -18,7 +18,7 @@ def loss_of(
     (tmp_path / "s").write_bytes(data)
     segment = Segment("ns", "0a1b2c3d", 5, 1, 10, compressed, 1, "j", "s")
     return look_for_loss(
-        open_folder(str(tmp_path)), segment, Tally((group_of(list(range(1, read + 1))),), rejected)
+        open_folder(str(tmp_path)), segment, SegmentCount((group_of(list(range(1, read + 1))),), rejected)
     )
 
 
@@ -46,4 +46,4 @@ def test_lines_that_are_there_and_were_not_read_are_read_again(tmp_path):
 
 def test_a_file_that_is_gone_is_no_loss(tmp_path):
     segment = Segment("ns", "0a1b2c3d", 5, 1, 10, True, 1, "j", "s")
-    assert look_for_loss(open_folder(str(tmp_path)), segment, Tally()) is None
+    assert look_for_loss(open_folder(str(tmp_path)), segment, SegmentCount()) is None

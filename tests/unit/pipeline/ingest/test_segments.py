@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.pipeline.contract import SEGMENT
-from namekeeper.pipeline.errors import JournalError
+from namekeeper.pipeline.errors import JournalFolderError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.segments import Segment, list_segments, parse_segment
@@ -76,12 +76,12 @@ def test_a_journal_without_a_sealed_segment_is_empty(tmp_path: Path):
 
 def test_a_folder_of_other_files_is_no_journal(tmp_path: Path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(JournalError, match=r"not a journal: it has 1 files.*journalPath"):
+    with pytest.raises(JournalFolderError, match=r"not a journal: it has 1 files.*journalPath"):
         list_segments([open_folder(str(tmp_path))])
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path):
-    with pytest.raises(JournalError, match="is no folder"):
+    with pytest.raises(JournalFolderError, match="is no folder"):
         list_segments([open_folder(str(tmp_path / "nowhere"))])
 
 
@@ -90,5 +90,5 @@ def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch):
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("os.scandir", refuse)
-    with pytest.raises(JournalError, match="may this user read it"):
+    with pytest.raises(JournalFolderError, match="may this user read it"):
         list_segments([open_folder(str(tmp_path))])

@@ -4,24 +4,24 @@ import pytest
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.store.catalog_store import CatalogStore, parse_place
+from namekeeper.pipeline.store.catalog_store import CatalogStore, parse_location
 from namekeeper.pipeline.store.manifest import Manifest, commit_manifest, newest_manifest
 
 
 @pytest.fixture
 def store(tmp_path) -> CatalogStore:
     folder = open_folder(str(tmp_path))
-    commit_manifest(folder, Manifest(0, 1, "UTC", "", {}, parse_place("iceberg:nk.namekeeper")))
+    commit_manifest(folder, Manifest(0, 1, "UTC", "", {}, parse_location("iceberg:nk.namekeeper")))
     return CatalogStore(folder)
 
 
 @pytest.mark.parametrize("text", ["iceberg:nk.namekeeper", "delta:spark_catalog.a-b_9", "iceberg:nk.a.b.c"])
 def test_a_place_is_a_format_a_catalog_and_a_namespace(text):
-    assert parse_place(text).place == text
+    assert parse_location(text).location == text
 
 
 def test_every_warehouse_has_a_mark_of_its_own():
-    assert parse_place("iceberg:nk.a").mark != parse_place("iceberg:nk.a").mark
+    assert parse_location("iceberg:nk.a").mark != parse_location("iceberg:nk.a").mark
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_every_warehouse_has_a_mark_of_its_own():
 )  # fmt: skip
 def test_anything_else_is_refused(text):
     with pytest.raises(WarehouseError, match=r"are like iceberg or delta:CATALOG\.NAMESPACE"):
-        parse_place(text)
+        parse_location(text)
 
 
 def test_runs_are_counted_and_committed_in_the_folder(store, tmp_path):

@@ -11,13 +11,13 @@ from pyarrow.fs import LocalFileSystem
 from namekeeper.pipeline.errors import BusyError, WarehouseError
 from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.store.lock import LEASE_MS, Lease, hold
+from namekeeper.pipeline.store.lock import LEASE_MS, WarehouseLease, lock_warehouse
 
 HOLD_AND_DIE = """
 import os, sys
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.store.lock import hold
-with hold(open_folder(sys.argv[1])):
+from namekeeper.pipeline.store.lock import lock_warehouse
+with lock_warehouse(open_folder(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
     os.kill(os.getpid(), 9)
@@ -26,9 +26,13 @@ with hold(open_folder(sys.argv[1])):
 
 def test_the_second_is_refused_and_told_who_has_it(tmp_path):
     folder = open_folder(str(tmp_path / "w"))
-    with hold(folder), pytest.raises(BusyError, match=rf"process {os.getpid()}; wait for it"), hold(folder):
+    with (
+        lock_warehouse(folder),
+        pytest.raises(BusyError, match=rf"process {os.getpid()}; wait for it"),
+        lock_warehouse(folder),
+    ):
         pass
-    with hold(folder) as confirm:
+    with lock_warehouse(folder) as confirm:
         confirm()
 
 
@@ -38,10 +42,10 @@ def test_the_lock_dies_with_its_process(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
-        with pytest.raises(BusyError, match=f"process {other.pid}"), hold(folder):
+        with pytest.raises(BusyError, match=f"process {other.pid}"), lock_warehouse(folder):
             pass
         other.communicate(b"")
-    with hold(folder):
+    with lock_warehouse(folder):
         pass
 
 
@@ -49,7 +53,7 @@ def test_a_folder_that_can_not_be_written_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(WarehouseError, match="can't be written"),
-        hold(open_folder(str(tmp_path / "file" / "w"))),
+        lock_warehouse(open_folder(str(tmp_path / "file" / "w"))),
     ):
         pass
 
@@ -68,7 +72,7 @@ def store(tmp_path):
 
 def test_a_lease_stands_until_it_ends(store):
     clock = Clock()
-    first, second = Lease(store, clock), Lease(store, clock)
+    first, second = WarehouseLease(store, clock), WarehouseLease(store, clock)
     first.take()
     with pytest.raises(BusyError, match=r"in use by process .* ends in 600 s"):
         second.take()
@@ -89,14 +93,14 @@ def test_a_lease_stands_until_it_ends(store):
 
 def test_a_lease_that_can_not_be_read_is_nobodys(store):
     store.put("lock", b"{")
-    Lease(store).take()
+    WarehouseLease(store).take()
     assert json.loads(store.read("lock"))["owner"].startswith(f"process {os.getpid()}")
 
 
 def test_elsewhere_a_run_has_a_lease_while_it_lasts(store, tmp_path):
-    with hold(store) as confirm:
+    with lock_warehouse(store) as confirm:
         confirm()
         assert json.loads((tmp_path / "lock").read_bytes())["owner"].startswith(f"process {os.getpid()}")
-        with pytest.raises(BusyError), hold(store):
+        with pytest.raises(BusyError), lock_warehouse(store):
             pass
     assert not (tmp_path / "lock").exists()

@@ -9,8 +9,8 @@ from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.store.manifest import (
     LAYOUT,
     Catalog,
+    DataFile,
     Manifest,
-    Part,
     commit_manifest,
     newest_manifest,
     numbers_of,
@@ -18,7 +18,7 @@ from namekeeper.pipeline.store.manifest import (
 )
 
 MANIFEST = Manifest(
-    3, 7, "Europe/Berlin", "ledger/x.json", {"t": (Part("tables/t/1", 5), Part("tables/t/2", 6, "d"))}
+    3, 7, "Europe/Berlin", "ledger/x.json", {"t": (DataFile("tables/t/1", 5), DataFile("tables/t/2", 6, "d"))}
 )
 
 

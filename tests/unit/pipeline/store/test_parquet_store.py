@@ -7,9 +7,15 @@ import pytest
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.schema import FACTS
-from namekeeper.pipeline.store.kept_store import KEPT_MANIFESTS, KEPT_MS
-from namekeeper.pipeline.store.manifest import Manifest, Part, commit_manifest, newest_manifest, numbers_of
+from namekeeper.pipeline.store.manifest import (
+    DataFile,
+    Manifest,
+    commit_manifest,
+    newest_manifest,
+    numbers_of,
+)
 from namekeeper.pipeline.store.parquet_store import ParquetStore
+from namekeeper.pipeline.store.warehouse_folder import KEPT_MANIFESTS, KEPT_MS
 
 
 @pytest.fixture
@@ -80,7 +86,7 @@ def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
         folder.put(path, b"x")
         folder.put(f"ledger/{number}.json", b"{}")
         commit_manifest(
-            folder, Manifest(number, number + 1, "UTC", f"ledger/{number}.json", {"t": (Part(path, 1),)})
+            folder, Manifest(number, number + 1, "UTC", f"ledger/{number}.json", {"t": (DataFile(path, 1),)})
         )
     folder.put("tables/t/9-00000009/part.parquet", b"of a run that died")
     folder.put("staging/9-00000009/part.parquet", b"of a run that died")
@@ -105,7 +111,7 @@ def test_cleaning_up_leaves_what_a_reader_may_need(store, tmp_path):
 def test_several_tables_can_take_the_same_file_and_what_nobody_takes_goes(store, tmp_path):
     folder = open_folder(str(tmp_path))
     change = store.begin()
-    one, two = change.room(), change.room()
+    one, two = change.shared_files(), change.shared_files()
     for room in (one, two):
         folder.put(f"{room.path}/_part=x/a.parquet", b"x")
     events, kinds = FACTS["events"], FACTS["broker_minute"]

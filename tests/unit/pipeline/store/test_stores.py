@@ -51,6 +51,6 @@ def test_what_is_none_says_so(folder):
         open_store(folder).reader()
 
 
-def test_a_place_is_looked_at_before_spark_starts(folder):
-    with pytest.raises(WarehouseError, match="is no place for tables"):
+def test_a_location_is_checked_before_spark_starts(folder):
+    with pytest.raises(WarehouseError, match="is no location for tables"):
         made(folder, None, "nk.namekeeper")

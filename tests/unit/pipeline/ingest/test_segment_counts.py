@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from namekeeper.pipeline.ingest.segment_counts import BootRecords, SegmentCount, is_clean, is_whole, sums_of
 from namekeeper.pipeline.ingest.segments import Segment
-from namekeeper.pipeline.ingest.tally import Group, Tally, is_straight, is_whole, sums_of
 
 MODULUS = 65_536
 
 
-def group_of(seqs: list[int], **others) -> Group:
+def group_of(seqs: list[int], **others) -> BootRecords:
     sums = sum(seq % MODULUS for seq in seqs), sum((seq % MODULUS) ** 2 for seq in seqs)
     bounds = (min(seqs), max(seqs)) if seqs else (0, 0)
-    return Group("ns", 5, len(seqs), *bounds, *sums, bounds[0], True, 1, 1, 0, 0)._replace(**others)
+    return BootRecords("ns", 5, len(seqs), *bounds, *sums, bounds[0], True, 1, 1, 0, 0)._replace(**others)
 
 
 def segment(first: int, last: int) -> Segment:
@@ -29,35 +29,36 @@ def test_sums_are_those_of_the_numbers(first, more):
 @given(st.integers(1, 100_000), st.integers(1, 60), st.data())
 def test_any_record_missing_or_twice_is_seen(first, more, data):
     seqs = list(range(first, first + more + 1))
-    assert is_whole(segment(first, first + more), Tally((group_of(seqs),)))
+    assert is_whole(segment(first, first + more), SegmentCount((group_of(seqs),)))
     at, other = data.draw(st.integers(0, more)), data.draw(st.integers(0, more))
     if at != other:
         assert not is_whole(
-            segment(first, first + more), Tally((group_of([*seqs[:at], *seqs[at + 1 :], seqs[other]]),))
+            segment(first, first + more),
+            SegmentCount((group_of([*seqs[:at], *seqs[at + 1 :], seqs[other]]),)),
         )
-    assert not is_whole(segment(first, first + more), Tally((group_of([*seqs, seqs[at]]),)))
+    assert not is_whole(segment(first, first + more), SegmentCount((group_of([*seqs, seqs[at]]),)))
 
 
 @pytest.mark.parametrize(
-    "tally",
+    "count",
     [
-        Tally(),
-        Tally((group_of([1, 2, 3]),), rejected=1),
-        Tally((group_of([1, 2, 3], namesrv="other"),)),
-        Tally((group_of([1, 2, 3], boot=6),)),
-        Tally((group_of([1, 2, 3]), group_of([1], boot=6))),
-        Tally((group_of([2, 3, 4]),)),
+        SegmentCount(),
+        SegmentCount((group_of([1, 2, 3]),), rejected=1),
+        SegmentCount((group_of([1, 2, 3], namesrv="other"),)),
+        SegmentCount((group_of([1, 2, 3], boot=6),)),
+        SegmentCount((group_of([1, 2, 3]), group_of([1], boot=6))),
+        SegmentCount((group_of([2, 3, 4]),)),
     ],
 )
-def test_what_the_name_does_not_promise_is_not_whole(tally):
-    assert not is_whole(segment(1, 3), tally)
+def test_what_the_name_does_not_promise_is_not_whole(count):
+    assert not is_whole(segment(1, 3), count)
 
 
 def test_a_segment_of_whole_changes_is_straight():
-    assert is_straight(segment(1, 3), Tally((group_of([1, 2, 3]),)))
+    assert is_clean(segment(1, 3), SegmentCount((group_of([1, 2, 3]),)))
     for wrong in ({"first_change": 0}, {"ends": False}, {"endings": 2}):
-        assert not is_straight(segment(1, 3), Tally((group_of([1, 2, 3], **wrong),)))
+        assert not is_clean(segment(1, 3), SegmentCount((group_of([1, 2, 3], **wrong),)))
 
 
 def test_records_are_counted_over_boots():
-    assert Tally((group_of([1, 2]), group_of([5], boot=6))).records == 3
+    assert SegmentCount((group_of([1, 2]), group_of([5], boot=6))).records == 3

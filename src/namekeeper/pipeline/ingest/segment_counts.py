@@ -1,4 +1,4 @@
-"""What was read of each segment, counted, and whether that is all of it."""
+"""Counts the records that were read from each segment, and compares them with what its name promises."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -10,7 +10,7 @@ from pyspark.sql import functions as fn
 from namekeeper.pipeline.ingest.records import FILE
 from namekeeper.pipeline.ingest.segments import Segment
 
-__all__ = ["Group", "Tally", "is_straight", "is_whole", "sums_of", "tallies_of"]
+__all__ = ["BootRecords", "SegmentCount", "counts_of", "is_clean", "is_whole", "sums_of"]
 
 _MODULUS = 1 << 16
 """Sums are of seq modulo this: they stay small, and records that are missing and doubled still show."""
@@ -25,7 +25,7 @@ _COUNTS = (
 )  # fmt: skip
 
 
-class Group(NamedTuple):
+class BootRecords(NamedTuple):
     """Records of one boot in one segment."""
 
     namesrv: str
@@ -48,53 +48,53 @@ class Group(NamedTuple):
     last_ts: int
 
 
-class Tally(NamedTuple):
-    """What was read of one segment."""
+class SegmentCount(NamedTuple):
+    """What was read from one segment."""
 
-    groups: Sequence[Group] = ()
+    boots: Sequence[BootRecords] = ()
     rejected: int = 0
-    """Lines that could not be taken."""
+    """Lines that were rejected."""
 
     @property
     def records(self) -> int:
         """Records that were read."""
-        return sum(group.records for group in self.groups)
+        return sum(group.records for group in self.boots)
 
 
-def tallies_of(records: DataFrame, is_rejected: str) -> Mapping[str, Tally]:
-    """What was read, by name of the segment; a segment of which nothing was read is not in it.
+def counts_of(records: DataFrame, is_rejected: str) -> Mapping[str, SegmentCount]:
+    """Counts by the name of the segment; a segment without any line is left out.
 
     Args:
         records: Staged records.
         is_rejected: Condition in SQL that tells rejected lines from records.
     """
     marked = records.withColumn("_rejected", fn.expr(is_rejected))
-    # What rejected lines say of themselves is nothing to group by.
+    # Members of a rejected line can't be trusted, so they are no group key.
     keys = [fn.when(~fn.col("_rejected"), fn.col(name)).alias(name) for name in ("namesrv", "boot")]
     counted = marked.groupBy(FILE, "_rejected", *keys).agg(*map(fn.expr, _COUNTS))
-    tallies: dict[str, Tally] = {}
+    counts: dict[str, SegmentCount] = {}
     for file, rejected, *values in counted.collect():
-        tally = tallies.get(file, Tally())
+        count = counts.get(file, SegmentCount())
         if rejected:
-            tallies[file] = tally._replace(rejected=values[2])
+            counts[file] = count._replace(rejected=values[2])
         else:
-            tallies[file] = tally._replace(groups=(*tally.groups, Group(*values)))
-    return tallies
+            counts[file] = count._replace(boots=(*count.boots, BootRecords(*values)))
+    return counts
 
 
-def is_whole(segment: Segment, tally: Tally) -> bool:
-    """Whether each record that the name of a segment promises was read once, and nothing else was in it."""
-    if tally.rejected or len(tally.groups) != 1:
+def is_whole(segment: Segment, count: SegmentCount) -> bool:
+    """Whether a segment held each record that its name promises exactly once, and nothing else."""
+    if count.rejected or len(count.boots) != 1:
         return False
-    group = tally.groups[0]
+    group = count.boots[0]
     promised = (segment.namesrv, segment.boot, segment.records, segment.first_seq, segment.last_seq)
     sums = sums_of(segment.first_seq, segment.last_seq)
     return group[:5] == promised and (group.total, group.squares) == sums
 
 
-def is_straight(segment: Segment, tally: Tally) -> bool:
-    """Whether a whole segment consists of whole changes."""
-    group = tally.groups[0]
+def is_clean(segment: Segment, count: SegmentCount) -> bool:
+    """Whether a complete segment begins and ends between changes."""
+    group = count.boots[0]
     return group.first_change == segment.first_seq and group.ends and group.begins == group.endings
 
 

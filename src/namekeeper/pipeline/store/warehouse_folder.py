@@ -1,4 +1,4 @@
-"""What every warehouse keeps in its folder, wherever its tables are: manifests, ledgers and load ids.
+"""What every warehouse has in its folder, wherever its tables are: manifests, ledgers and load ids.
 
 WAREHOUSE/manifests/000000000012.json    what is valid; the newest counts
 WAREHOUSE/ledger/000000000012.json       which segments are in
@@ -20,10 +20,10 @@ from namekeeper.pipeline.store.manifest import (
     path_of,
 )
 
-__all__ = ["KEPT_MANIFESTS", "KEPT_MS", "SCRATCH", "KeptStore", "commit_run"]
+__all__ = ["KEPT_MANIFESTS", "KEPT_MS", "SCRATCH", "WarehouseFolder", "commit_run"]
 
 KEPT_MANIFESTS = 3
-"""At least so many manifests, with what they name, are kept ..."""
+"""This many manifests, and what they name, are always kept ..."""
 KEPT_MS = 60 * 60 * 1_000
 """... and those younger than this: a reader that began before a run may still need them."""
 
@@ -34,8 +34,8 @@ _LEDGERS = "ledger"
 _LOADS = "loads"
 
 
-class KeptStore:
-    """The part of a warehouse that is the same for every kind of table."""
+class WarehouseFolder:
+    """The folder of a warehouse; what is the same for every kind of table."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -92,7 +92,7 @@ class KeptStore:
         return [int(name) for name in names if name.isdigit()]
 
     def _drop_what_is_old(self) -> Sequence[Manifest]:
-        """Delete manifests that nobody needs with their ledgers, and what dead runs have left.
+        """Delete old manifests with their ledgers, and what runs that died have left.
 
         Returns:
             The manifests that are kept; the newest is the last.

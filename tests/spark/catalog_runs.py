@@ -1,6 +1,6 @@
 """What a warehouse in a catalog lives through, beside one of files: a program for a Spark of another release.
 
-    python -m tests.spark.catalog_life FOLDER PLACE
+    python -m tests.spark.catalog_runs FOLDER PLACE
 
 FOLDER/journal-1 has the records of the first run, FOLDER/journal-2 those of the second. What was seen goes
 to FOLDER/seen.json; the test that started it judges.
@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from namekeeper.cli.group import namekeeper
 from namekeeper.pipeline.answers import open_warehouse
 from namekeeper.pipeline.gold.tables import GOLD
-from namekeeper.pipeline.run import Outcome, Request, run_once
+from namekeeper.pipeline.run import Request, RunResult, run_once
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.catalog_store import CatalogTransaction
 from namekeeper.pipeline.store.table_store import TableReader
@@ -35,7 +35,7 @@ class DiedError(Exception):
     """The process ended here."""
 
 
-class Life:
+class CatalogRuns:
     """Two warehouses, and what was seen of them."""
 
     def __init__(self, spark: SparkSession, folder: Path, place: str) -> None:
@@ -68,7 +68,7 @@ class Life:
         self.ask()
         return self.seen
 
-    def run(self, warehouse: str, *journals: int) -> Outcome:
+    def run(self, warehouse: str, *journals: int) -> RunResult:
         """One run over some of the journals."""
         place = self.place if warehouse == self.catalog else None
         uris = [str(self.folder / f"journal-{number}") for number in journals]
@@ -134,4 +134,4 @@ def dying(method: str, *, at: int) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    in_folder(lambda spark, folder, place: Life(spark, folder, place).live())
+    in_folder(lambda spark, folder, place: CatalogRuns(spark, folder, place).live())

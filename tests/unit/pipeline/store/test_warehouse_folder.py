@@ -6,8 +6,8 @@ import pytest
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.store.kept_store import KEPT_MANIFESTS, KEPT_MS, KeptStore, commit_run
 from namekeeper.pipeline.store.manifest import Catalog, Manifest, commit_manifest, numbers_of
+from namekeeper.pipeline.store.warehouse_folder import KEPT_MANIFESTS, KEPT_MS, WarehouseFolder, commit_run
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def folder(tmp_path):
 def test_ledgers_go_with_their_manifests(folder, tmp_path):
     for number in range(1, 7):
         commit_run(folder, Manifest(number, number + 1, "UTC", "", {}), b"%d" % number)
-    store = KeptStore(folder)
+    store = WarehouseFolder(folder)
     assert store.ledger() == b"6"
     store._drop_what_is_old()
     assert numbers_of(folder) == list(range(1, 7)), "readers may have begun within the hour"
@@ -35,17 +35,17 @@ def test_a_commit_counts_once(folder):
     commit_run(folder, Manifest(1, 2, "UTC", "", {}), b"one")
     with pytest.raises(WarehouseError, match="another run has committed meanwhile"):
         commit_run(folder, Manifest(1, 2, "UTC", "", {}), b"two")
-    assert KeptStore(folder).ledger() == b"one"
+    assert WarehouseFolder(folder).ledger() == b"one"
 
 
 @pytest.mark.parametrize(("versions", "is_empty"), [({}, True), ({"events": 5}, False)])
 def test_tables_of_a_catalog_count_as_well(folder, versions, is_empty):
     commit_manifest(folder, Manifest(1, 2, "UTC", "", {}, Catalog("delta", "a.b", "m", versions)))
-    assert KeptStore(folder).is_empty() is is_empty
+    assert WarehouseFolder(folder).is_empty() is is_empty
 
 
 def test_files_of_something_else_are_in_the_way(folder):
-    KeptStore(folder).check_free()
+    WarehouseFolder(folder).check_free()
     folder.put("photos/1.jpg", b"x")
     with pytest.raises(WarehouseError, match=r"photos/1\.jpg"):
-        KeptStore(folder).check_free()
+        WarehouseFolder(folder).check_free()
