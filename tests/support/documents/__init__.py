@@ -1,0 +1,1 @@
+"""Reads what people read: Markdown, comments, names."""

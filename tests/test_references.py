@@ -1,0 +1,146 @@
+"""Every reference in source, tests and documents leads somewhere; and the checker can tell."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.documents.markdown import anchor_of, links_of, read_document
+from tests.support.documents.references import Tree, broken_references, cited_rules, read_tree
+
+ROOT = Path(__file__).resolve().parents[1]
+
+MADE = {
+    "latest.md": "the bench writes it",
+    "benchmarks/results/latest.md": "the bench writes it",
+    "queues.py": "the reader of a tutorial writes it",
+    "watch.py": "the reader of a tutorial writes it",
+}
+"""Files that are named and not in the repository: why."""
+
+LAW = """# The law
+
+## 4. Tables
+
+### 4.4 Registration (103)
+
+1. First.
+2. Second, as (trap T9) says.
+
+```
+### 9.9 no heading
+```
+
+#### 4.4.1 Odd cases
+
+| | trap |
+| --- | --- |
+| T9 | a trap (4.4 step 2) |
+| V1 | a sample |
+
+## 9. Samples
+"""
+
+BOOK = "docs/reference/protocol.md"
+
+
+def repository() -> Tree:
+    """What is in the repository, without the made-up texts of this module."""
+    tree = read_tree(ROOT)
+    here = Path(__file__).relative_to(ROOT).as_posix()
+    return Tree({path: text for path, text in tree.texts.items() if path != here}, tree.paths)
+
+
+def tree_with(text: str, path: str = "src/some.py") -> Tree:
+    texts = {BOOK: LAW, "docs/decisions/0002-one.md": "# One\n\n## Why so\n", path: text}
+    return Tree(
+        texts, frozenset({*texts, ".", "docs", "docs/reference", "docs/decisions", "src", "src/here.sql"})
+    )
+
+
+def test_every_reference_resolves():
+    assert broken_references(repository(), made=MADE) == []
+
+
+def test_the_tree_is_full_of_references():
+    """So that the test above does not pass because it finds nothing."""
+    cited = Counter(cited_rules(repository()))
+    assert cited["4.4"] > 10
+    assert cited["T26"] > 2
+    assert cited["0014"] > 3
+    assert sum(cited.values()) > 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "protocol.md 4, 4.4 and 4.4.1",
+        "protocol.md 4.4 steps 1 and 2",
+        "`protocol.md` 4.4\n    # step 2",
+        "protocol.md 9, V1",
+        "of protocol.md 4.4. Then in step 1",
+        "Nobody cites a rule, so step 77 is any step",
+        "protocol.md 9 has no steps, so step 77 is any step",
+        "(trap T9)",
+        "docs/decisions/0002 and `docs/decisions/0002-one.md`",
+        "`here.sql`, `src/here.sql`, `there.csv`, `*.sql`, `<name>.py`",
+    ],
+)
+def test_what_leads_somewhere(text: str):
+    assert broken_references(tree_with(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("protocol.md 4.5", ["protocol.md 4.5"]),
+        ("protocol.md 9.9", ["protocol.md 9.9"]),
+        ("protocol.md\n# 4.6", ["protocol.md 4.6"]),
+        ("protocol.md 4.4, 4.5 to 4.7", ["protocol.md 4.5", "protocol.md 4.7"]),
+        ("protocol.md 4.4 step 3", ["protocol.md 4.4 step 3"]),
+        ("protocol.md 4.4: what\n# step 2 and steps 1 and 5", ["protocol.md 4.4 step 5"]),
+        ("protocol.md 9, V2", ["protocol.md 9, V2"]),
+        ("trap T8", ["trap T8"]),
+        ("traps T9,\n    # T10 and T11", ["trap T10", "trap T11"]),
+        ("docs/decisions/0003", ["docs/decisions/0003"]),
+        ("docs/decisions/0002, 0004", ["docs/decisions/0004"]),
+        ("design.md 5", ["design.md"]),
+        ("`gone.sql`", ["`gone.sql`"]),
+        ("`route/gone.py`", ["`route/gone.py`"]),
+        ("python -m tests.gone", ["python -m tests.gone"]),
+    ],
+)
+def test_what_leads_nowhere(text: str, broken: list[str]):
+    assert broken_references(tree_with(text)) == [f"src/some.py: {what}" for what in broken]
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("[a](decisions/0002-one.md#why-so), [b](#here)\n\n# Here", []),
+        ("[a](decisions/0002-one.md#why-not)", ["link to decisions/0002-one.md#why-not: no such heading"]),
+        ("[a](#there)", ["link to #there: no such heading"]),
+        ("![a](image.svg)", ["link to image.svg"]),
+        ("[a](../../outside)", ["link to ../../outside"]),
+        ("[a](../src/here.sql) [b](https://example.org/gone)", []),
+    ],
+)
+def test_links(text: str, broken: list[str]):
+    assert broken_references(tree_with(text, "docs/page.md")) == [f"docs/page.md: {what}" for what in broken]
+
+
+def test_a_trap_names_the_section_with_its_rule():
+    texts = {BOOK: LAW.replace("(4.4 step 2)", "(4.5, 4.4)")}
+    found = broken_references(Tree(texts, frozenset(texts)))
+    assert found == [f"{BOOK}: section 4.5 of a trap"]
+
+
+def test_headings():
+    document = read_document("# A `b` (c), d\n## 1.2 Title\n## 1.2 Title\n")
+    assert [section.anchor for section in document.sections] == ["a-b-c-d", "12-title", "12-title-1"]
+    assert [section.number for section in document.sections] == [None, "1.2", "1.2"]
+    assert anchor_of("2.15 NOTIFY_MIN [x](y.md) (905)") == "215-notify_min-x-905"
+
+
+def test_links_in_code_are_none():
+    assert links_of("[a](b) `[c](d)`\n```\n[e](f)\n```\n[![g](h)](i)") == ["b", "i"]
