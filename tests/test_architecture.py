@@ -22,7 +22,7 @@ TESTED_ELSEWHERE = {
         "tests/spark/test_gold.py",
     ),
     "pipeline/gold/views.py": ("views that Spark holds", "tests/spark/test_gold.py"),
-    "pipeline/gold/workshop.py": (
+    "pipeline/gold/engine.py": (
         "a protocol and a value; who keeps it has the tests",
         "tests/unit/pipeline/gold/test_steps.py",
     ),

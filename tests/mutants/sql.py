@@ -24,7 +24,7 @@ from tests.support.history.histories import histories
 from tests.support.history.pieces import arrivals
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.law import Law, records_of
-from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
+from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietServer, history_of
 from tests.support.pipeline.topic_views import DRIFTS, drifts_of
 
 __all__ = ["caught_by", "main", "seeded"]
@@ -33,7 +33,7 @@ SEED = 77
 WORLDS = 30
 BLOCK_RECORDS = 16
 """Far fewer than usual: short histories shall have many blocks."""
-QUIET_LIVES = 200
+QUIET_SERVERS = 200
 SEED_IN_PIECES = 1
 WORLDS_IN_PIECES = 8
 """Those of the test of the same rule: here a row ends where late records begin."""
@@ -96,7 +96,7 @@ def _checks(law: Law, duck: Duck, text: Callable[[str], str]) -> Iterator[Callab
     def states() -> None:
         law.assert_states(duck.gold, random.Random(SEED), instants=40)
 
-    def stretches() -> None:
+    def periods() -> None:
         law.assert_stretches(duck.gold)
 
     def joined() -> None:
@@ -122,10 +122,10 @@ def _checks(law: Law, duck: Duck, text: Callable[[str], str]) -> Iterator[Callab
 
     def confirmed() -> None:
         rng = random.Random(SEED)
-        lives = [QuietLife(f"namesrv-{number}", rng) for number in range(QUIET_LIVES)]
-        looked_at = {"topic_run": NOTHING_CONFIRMED}
-        found, _ = history_of(lives, text)
-        assert found == history_of(lives, lambda name: looked_at.get(name) or text(name))[0]
+        servers = [QuietServer(f"namesrv-{number}", rng) for number in range(QUIET_SERVERS)]
+        looked_at = {"checkpoint_run": NOTHING_CONFIRMED}
+        found, _ = history_of(servers, text)
+        assert found == history_of(servers, lambda name: looked_at.get(name) or text(name))[0]
 
     def runs() -> None:
         """In whatever runs the records come."""
@@ -138,7 +138,7 @@ def _checks(law: Law, duck: Duck, text: Callable[[str], str]) -> Iterator[Callab
 
     yield from (
         states,
-        stretches,
+        periods,
         joined,
         known_up_to,
         brokers,

@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from namekeeper.pipeline.gold.plan import Range
+from namekeeper.pipeline.gold.engine import NewRecords
+from namekeeper.pipeline.gold.plan import RecomputeRange
 from namekeeper.pipeline.gold.tables import GOLD
-from namekeeper.pipeline.gold.workshop import News
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.table import Table, names_in
 from tests.support.history.facts import fact_tables
@@ -18,7 +18,7 @@ from tests.support.history.facts import fact_tables
 __all__ = ["Duck"]
 
 _OF_SPARK = {
-    "broker_group_told": """
+    "broker_group_recorded": """
         SELECT * EXCLUDE (broker_addrs), list_sort(list_transform(map_entries(broker_addrs),
             lambda e: {'broker_id': CAST(e.key AS BIGINT), 'broker_addr': e.value})) AS members
         FROM broker_group""",
@@ -37,7 +37,7 @@ _DDL = {"bigint": "BIGINT", "string": "VARCHAR", "int": "INTEGER", "double": "DO
 
 
 class Duck:
-    """A warehouse in memory, which does what `Workshop` asks for."""
+    """A warehouse in memory, which does what `Engine` asks for."""
 
     def __init__(self, zone: str = "UTC", *, soon: bool = False) -> None:
         self.zone = zone
@@ -57,7 +57,7 @@ class Duck:
         for table in (*FACTS.values(), *GOLD.values()):
             self._connection.execute(f"CREATE TABLE stored_{table.name} ({_ddl(table.ddl)})")
 
-    def load(self, records: Iterable[dict[str, Any]]) -> list[News]:
+    def load(self, records: Iterable[dict[str, Any]]) -> list[NewRecords]:
         """Take records into the facts as the next load; returns what is new."""
         self.load_id += 1
         for name, table in fact_tables(records, self.load_id).items():
@@ -70,7 +70,7 @@ class Duck:
             " GROUP BY namesrv, boot",
             [self.load_id],
         )
-        return [News(*row) for row in found.fetchall()]
+        return [NewRecords(*row) for row in found.fetchall()]
 
     def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
         """Make a table of what a query finds."""
@@ -79,12 +79,12 @@ class Duck:
         sql = _PARAMETER.sub(r"$\1", sql)
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", used)
 
-    def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
+    def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do one step after the other."""
         return [step() for step in steps]
 
     @contextmanager
-    def meanwhile(self, step: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
+    def in_background(self, step: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
         """Do a step when it is waited for, or at the end; or first of all."""
         done = [step()] if self._soon else []
 
@@ -120,7 +120,7 @@ class Duck:
         """Whether a table has rows."""
         return bool(self.rows(f"stored_{table.name}"))
 
-    def show_facts(self, ranges: Sequence[Range]) -> None:
+    def show_facts(self, ranges: Sequence[RecomputeRange]) -> None:
         """Name every fact table."""
         for name, table in FACTS.items():
             self.show(name, table)

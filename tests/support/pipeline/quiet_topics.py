@@ -7,21 +7,21 @@ from unittest import mock
 
 from namekeeper.pipeline.gold import topics
 from namekeeper.pipeline.gold.histories import TOPIC_ROUTE
-from namekeeper.pipeline.gold.history import history_sql
+from namekeeper.pipeline.gold.history import computed_history_sql
 from namekeeper.pipeline.gold.plan import FOREVER
 from namekeeper.pipeline.gold.sql_text import sql_text
 from tests.support.pipeline.duck import Duck
 
-__all__ = ["NOTHING_CONFIRMED", "QuietLife", "history_of"]
+__all__ = ["NOTHING_CONFIRMED", "QuietServer", "history_of"]
 
 Rows = list[tuple[Any, ...]]
 
 NOTHING_CONFIRMED = (
-    "SELECT DISTINCT f.namesrv, f.boot, f.broker_name, f.handful, f.checkpoint, k.span, k.span_to_ts,"
-    " k.span_ended_by, k.to_boot, k.to_place FROM topic_in_handful f"
-    " JOIN known_place k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.place = f.checkpoint"
+    "SELECT DISTINCT f.namesrv, f.boot, f.broker_name, f.bucket, f.checkpoint, k.span, k.span_to_ts,"
+    " k.span_ended_by, k.to_boot, k.to_position FROM bucketed_topic_row f"
+    " JOIN known_position k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.position = f.checkpoint"
 )
-"""In the place of the query `topic_run`: each row of a checkpoint is looked at."""
+"""Instead of the query `checkpoint_run`: each row of a checkpoint is looked at."""
 
 _BROKER_NAMES = ("broker-a", "broker-b")
 _TOPICS = ("t1", "t2", "t3", "t4")
@@ -29,33 +29,33 @@ _VALUES = ((8, 8, 6, 0), (8, 8, 4, 0))
 _STEPS = ("checkpoint", "correction", "change", "removal", "loss", "restart")
 _WEIGHTS = (9, 1, 3, 1, 1, 1)
 
-_HANDFULS = "SELECT DISTINCT namesrv, boot, checkpoint, broker_name, handful FROM topic_in_handful WHERE checkpoint IS NOT NULL"
+_BUCKETS = "SELECT DISTINCT namesrv, boot, checkpoint, broker_name, bucket FROM bucketed_topic_row WHERE checkpoint IS NOT NULL"
 
-_PLACE_DDL = (
-    "namesrv string, boot bigint, place bigint, eff_ts bigint, span bigint, span_to_ts bigint,"
-    " span_ended_by string, to_boot bigint, to_place bigint"
+_POSITION_DDL = (
+    "namesrv string, boot bigint, position bigint, eff_ts bigint, span bigint, span_to_ts bigint,"
+    " span_ended_by string, to_boot bigint, to_position bigint"
 )
-_TOLD_DDL = (
+_RECORDED_DDL = (
     "namesrv string, boot bigint, seq bigint, place bigint, checkpoint bigint, cause string, peer string,"
     " broker_name string"
 )
 _ROW_DDL = (
-    f"{_TOLD_DDL}, topic string, read_queue_nums int, write_queue_nums int, perm int, topic_sys_flag int,"
+    f"{_RECORDED_DDL}, topic string, read_queue_nums int, write_queue_nums int, perm int, topic_sys_flag int,"
     " gone boolean"
 )
 
 
-class QuietLife:
-    """What one name server told of topics, from a seed."""
+class QuietServer:
+    """What one name server recorded of topics, from a seed."""
 
     def __init__(self, namesrv: str, rng: random.Random, steps: int = 12) -> None:
-        self.places: Rows = []
+        self.positions: Rows = []
         self.rows: Rows = []
         self.removals: Rows = []
         self._namesrv = namesrv
         self._rng = rng
         self._held: dict[tuple[str, str], tuple[int, ...]] = {}
-        self._boot, self._place, self._now, self._span = 1, 0, 0, 0
+        self._boot, self._position, self._now, self._span = 1, 0, 0, 0
         self._open: list[tuple[int, int]] = []
         for key in [(name, topic) for name in _BROKER_NAMES for topic in _TOPICS]:
             self._held[key] = _VALUES[0]
@@ -66,31 +66,31 @@ class QuietLife:
         self._close("checkpoint" if rng.random() < 0.3 else None, FOREVER, None)
 
     def _next(self) -> int:
-        self._place += self._rng.choice((1, 1, 7))
-        return self._place
+        self._position += self._rng.choice((1, 1, 7))
+        return self._position
 
     def _close(self, ended_by: str | None, to_ts: int, to: tuple[int, int] | None) -> None:
         """Say how long what is known since the last checkpoint was."""
         ends = self._span, to_ts, ended_by, *(to or (None, None))
         boot = self._boot
-        self.places += [(self._namesrv, boot, place, eff_ts, *ends) for place, eff_ts in self._open]
+        self.positions += [(self._namesrv, boot, position, eff_ts, *ends) for position, eff_ts in self._open]
         self._open = []
 
     def _checkpoint(self) -> None:
-        place = self._next()
+        position = self._next()
         if self._open:
-            self._close("checkpoint", self._now, (self._boot, place))
-        self._span = place
-        self._open = [(place, self._now)]
+            self._close("checkpoint", self._now, (self._boot, position))
+        self._span = position
+        self._open = [(position, self._now)]
         for number, (key, values) in enumerate(sorted(self._held.items()), 1):
-            told = self._namesrv, self._boot, place + number, place, place, None, None
-            self.rows.append((*told, key[0], key[1], *values, False))
-        self._place += len(self._held) + 1
+            recorded = self._namesrv, self._boot, position + number, position, position, None, None
+            self.rows.append((*recorded, key[0], key[1], *values, False))
+        self._position += len(self._held) + 1
 
-    def _told(self) -> tuple[Any, ...]:
-        place = self._next()
-        self._open.append((place, self._now))
-        return self._namesrv, self._boot, place, place, None, "register_broker", "10.0.0.1:4711"
+    def _recorded(self) -> tuple[Any, ...]:
+        position = self._next()
+        self._open.append((position, self._now))
+        return self._namesrv, self._boot, position, position, None, "register_broker", "10.0.0.1:4711"
 
     def _change(self) -> None:
         key = self._rng.choice(_BROKER_NAMES), self._rng.choice(_TOPICS)
@@ -98,11 +98,11 @@ class QuietLife:
         values = self._rng.choice([value for value in (*_VALUES, None) if value != before])
         if values is not None:
             self._held[key] = values
-        self.rows.append((*self._told(), *key, *(values or (None,) * 4), values is None))
+        self.rows.append((*self._recorded(), *key, *(values or (None,) * 4), values is None))
 
     def _removal(self) -> None:
         name = self._rng.choice(_BROKER_NAMES)
-        self.removals.append((*self._told(), name))
+        self.removals.append((*self._recorded(), name))
         self._held = {key: values for key, values in self._held.items() if key[0] != name}
 
     def _unseen(self) -> None:
@@ -123,37 +123,37 @@ class QuietLife:
     def _restart(self) -> None:
         self._close("stopped", self._now, (self._boot, self._next()))
         self._unseen()
-        self._boot, self._place = self._boot + 1, 0
+        self._boot, self._position = self._boot + 1, 0
         self._now += self._rng.choice((0, 3))
         self._checkpoint()
 
 
 def history_of(
-    lives: list[QuietLife], text: Callable[[str], str] = sql_text
+    servers: list[QuietServer], text: Callable[[str], str] = sql_text
 ) -> tuple[list[tuple[Any, ...]], int]:
-    """Rows of topic_route, and how many handfuls of checkpoints were left out because they only confirm.
+    """Rows of topic_route, and how many buckets of checkpoints were left out because they only confirm.
 
     Args:
-        lives: What name servers told.
+        servers: What name servers recorded.
         text: Gives the text of a query.
     """
     duck = Duck()
-    duck.put("known_place", _PLACE_DDL, [row for life in lives for row in life.places])
-    duck.put("topic_row", _ROW_DDL, [row for life in lives for row in life.rows])
-    duck.put("broker_name_removed", _TOLD_DDL, [row for life in lives for row in life.removals])
-    with mock.patch.object(topics, "sql_text", lambda name: _in_two_handfuls(name, text(name))):
-        topics.fingerprint_topics(duck)
-        topics.tell_topics(duck)
-    duck.define("found", history_sql(TOPIC_ROUTE), {})
-    duck.define("every", _HANDFULS, {})
-    looked_at = sum(row["checkpoint"] == row["span"] for row in duck.rows("topic_run"))
+    duck.put("known_position", _POSITION_DDL, [row for server in servers for row in server.positions])
+    duck.put("topic_row", _ROW_DDL, [row for server in servers for row in server.rows])
+    duck.put("broker_name_removed", _RECORDED_DDL, [row for server in servers for row in server.removals])
+    with mock.patch.object(topics, "sql_text", lambda name: _in_two_buckets(name, text(name))):
+        topics.define_topic_fingerprints(duck)
+        topics.define_recorded_topics(duck)
+    duck.define("found", computed_history_sql(TOPIC_ROUTE), {})
+    duck.define("every", _BUCKETS, {})
+    looked_at = sum(row["checkpoint"] == row["span"] for row in duck.rows("checkpoint_run"))
     left_out = len(duck.rows("every")) - looked_at
     return sorted((tuple(row.values()) for row in duck.rows("found")), key=repr), left_out
 
 
-def _in_two_handfuls(name: str, query: str) -> str:
-    """The text of a query; the few topics of a quiet life shall not be each alone in a handful."""
-    if name != "topic_in_handful":
+def _in_two_buckets(name: str, query: str) -> str:
+    """The text of a query; the few topics of a quiet server shall not be each alone in a bucket."""
+    if name != "bucketed_topic_row":
         return query
     assert query.count("& 15") == 1
     return query.replace("& 15", "& 1")

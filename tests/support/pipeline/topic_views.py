@@ -33,16 +33,16 @@ def drifts_of(text: str, servers: list[str]) -> dict[str, Drifts]:
     """
     duck = Duck()
     duck.put(
-        "held_name",
+        "registered_broker_name",
         "namesrv string, broker_name string, is_open boolean, valid_from bigint, valid_to bigint",
         [(server, "broker-1", False, 0, 90) for server in servers],
     )
-    duck.put("name_cluster", "broker_name string, cluster string", [("broker-1", "c")])
+    duck.put("cluster_of_broker_name", "broker_name string, cluster string", [("broker-1", "c")])
     duck.put("name_server_clock_daily", "namesrv string, day string, offset_ms bigint", [])
     duck.put(
-        "held_view",
-        "namesrv string, cluster string, broker_name string, topic string, seen string, raw_from bigint,"
-        " raw_to bigint, valid_from bigint, valid_to bigint",
+        "observed_topic",
+        "namesrv string, cluster string, broker_name string, topic string, seen string, uncorrected_from bigint,"
+        " uncorrected_to bigint, valid_from bigint, valid_to bigint",
         [
             (server, "c", "broker-1", topic, seen, start, end, start, end)
             for topic, views in VIEWS.items()

@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.gold.plan import FOREVER, Range
+from namekeeper.pipeline.gold.concurrency import run_concurrently, run_in_background
+from namekeeper.pipeline.gold.engine import Engine, NewRecords
+from namekeeper.pipeline.gold.plan import FOREVER, RecomputeRange
 from namekeeper.pipeline.gold.steps import make_gold
-from namekeeper.pipeline.gold.together import do_meanwhile, do_together
 from namekeeper.pipeline.gold.views import SparkViews
-from namekeeper.pipeline.gold.workshop import News, Workshop
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.table_store import LoadedRange, Transaction
 from namekeeper.pipeline.table import Table
@@ -48,12 +48,14 @@ def build_gold(
         spans: What is new.
         progress: Told which table is made.
     """
-    news = [News(span.namesrv, span.boot, span.first_seq, span.last_seq, span.first_ts) for span in spans]
-    with _Workshop(spark, transaction, progress) as workshop:
-        make_gold(workshop, news)
+    new_records = [
+        NewRecords(span.namesrv, span.boot, span.first_seq, span.last_seq, span.first_ts) for span in spans
+    ]
+    with _SparkEngine(spark, transaction, progress) as engine:
+        make_gold(engine, new_records)
 
 
-class _Workshop(SparkViews, Workshop):
+class _SparkEngine(SparkViews, Engine):
     """What the steps ask for."""
 
     def __init__(
@@ -68,7 +70,7 @@ class _Workshop(SparkViews, Workshop):
         """Whether anything was ever written to a table."""
         return self._transaction.is_there(table)
 
-    def show_facts(self, ranges: Sequence[Range]) -> None:
+    def show_facts(self, ranges: Sequence[RecomputeRange]) -> None:
         """Name every fact table, those of changes within the ranges."""
         wanted = _condition(ranges)
         for table in FACTS.values():
@@ -84,27 +86,27 @@ class _Workshop(SparkViews, Workshop):
         self._progress(f"making {table.name}", 0, 1)
         self._transaction.replace(table, self.frame(name), by=by, values=values)
 
-    def together(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
+    def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do steps in several threads."""
-        return do_together(steps)
+        return run_concurrently(steps)
 
-    def meanwhile(self, step: Callable[[], Any]) -> AbstractContextManager[Callable[[], Any]]:
+    def in_background(self, step: Callable[[], Any]) -> AbstractContextManager[Callable[[], Any]]:
         """Do a step in a thread of its own."""
-        return do_meanwhile(step)
+        return run_in_background(step)
 
 
-def _condition(ranges: Sequence[Range]) -> Column | None:
+def _condition(ranges: Sequence[RecomputeRange]) -> Column | None:
     """What a record of some range meets, for files to be passed over; None if that is not worth it."""
     if not ranges or len(ranges) > _MANY_RANGES:
         return None
     return reduce(or_, map(_of_range, ranges))
 
 
-def _of_range(range_: Range) -> Column:
+def _of_range(range_: RecomputeRange) -> Column:
     boot, seq = fn.col("boot"), fn.col("seq")
     is_wanted = fn.col("namesrv") == range_.namesrv
     if range_.from_boot >= 0:
-        is_wanted &= (boot > range_.from_boot) | ((boot == range_.from_boot) & (seq >= range_.from_place))
+        is_wanted &= (boot > range_.from_boot) | ((boot == range_.from_boot) & (seq >= range_.from_position))
     if range_.to_boot < FOREVER:
-        is_wanted &= (boot < range_.to_boot) | ((boot == range_.to_boot) & (seq < range_.to_place))
+        is_wanted &= (boot < range_.to_boot) | ((boot == range_.to_boot) & (seq < range_.to_position))
     return is_wanted

@@ -54,7 +54,7 @@ _END_OF_SESSION = columns(
 TOPIC_ROUTE = _history(
     "topic_route",
     "Topic rows: the queues of a topic on a broker name, as in effect.",
-    "topic_told",
+    "topic_recorded",
     ("broker_name", "topic"),
     ("read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag"),
     "broker_name string: Broker name.",
@@ -64,7 +64,7 @@ TOPIC_ROUTE = _history(
     "perm int: Permission in effect: 4 read, 2 write.",
     "topic_sys_flag int: System flag.",
     closing=columns("reason string: broker_name_removed if it went with its broker name."),
-)._replace(run="topic_run", run_by=("broker_name", "handful"))
+)._replace(checkpoint_run="checkpoint_run", run_key=("broker_name", "bucket"))
 
 HISTORIES: tuple[History, ...] = (
     _history(
@@ -103,7 +103,7 @@ HISTORIES: tuple[History, ...] = (
     _history(
         "broker_group_history",
         "Broker names: their members by id.",
-        "broker_group_told",
+        "broker_group_recorded",
         ("broker_name",),
         ("cluster", "zone", "acting_master", "members"),
         "broker_name string: Broker name.",
@@ -155,7 +155,7 @@ HISTORIES: tuple[History, ...] = (
     _history(
         "config_history",
         "Properties of the running configuration.",
-        "config_told",
+        "config_recorded",
         ("property",),
         ("value",),
         "property string: Name.",
@@ -207,7 +207,9 @@ def _drift(
     assert tuple(column.name for column in own) == key + values, name
     table = Table(name, meaning, "a difference, from when to when", (*key, "valid_from"), (*own, *_DRIFT))
     began, ended = ("from_namesrv", "from_ts"), ("to_namesrv", "to_ts", "is_open")
-    return History(table, "", key, values, (), (), began, ended, work="window_work", outside="window_outside")
+    return History(
+        table, "", key, values, (), (), began, ended, recompute="recompute_window", kept="kept_window"
+    )
 
 
 DRIFTS: tuple[History, ...] = (

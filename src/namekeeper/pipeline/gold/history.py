@@ -11,16 +11,16 @@ from namekeeper.pipeline.table import Table, names_in
 
 __all__ = [
     "History",
-    "fresh_sql",
-    "history_sql",
-    "merge_sql",
-    "parts_sql",
-    "renewed_sql",
-    "touched_sql",
+    "affected_partition_sql",
+    "computed_history_sql",
+    "first_rows_sql",
+    "merged_history_sql",
+    "overlapping_sql",
+    "rewritten_sql",
 ]
 
 
-_SPAN = ("span", "span_to_ts", "span_ended_by", "to_boot", "to_place")
+_SPAN = ("span", "span_to_ts", "span_ended_by", "to_boot", "to_position")
 """Columns of a place that say how long it is known what it builds on."""
 
 
@@ -42,14 +42,14 @@ class History(NamedTuple):
     """Evidence of its begin."""
     ended: tuple[str, ...] = ("ended_by", "to_boot", "to_seq", "to_cause", "to_peer")
     """Evidence of its end."""
-    run: str | None = None
+    checkpoint_run: str | None = None
     """View of the checkpoints that count: of those in a row that say the same of rows, the first, and others
     behind which something is told."""
-    run_by: tuple[str, ...] = ()
+    run_key: tuple[str, ...] = ()
     """Columns of what is told that say which rows it speaks of."""
-    work: str = "work"
+    recompute: str = "recompute_range"
     """View of the times that are computed again."""
-    outside: str = "outside"
+    kept: str = "kept_range"
     """View of the other times."""
 
     @property
@@ -58,42 +58,42 @@ class History(NamedTuple):
         return (*self.ended, *self.closing)
 
 
-def history_sql(history: History) -> str:
+def computed_history_sql(history: History) -> str:
     """The query that makes rows from what was told, within the work."""
     own = (*history.key, *history.values, *history.closing)
-    return sql_text("history").format(
+    return sql_text("computed_history").format(
         table=history.table.name,
         fact=history.fact,
         key=_list(history.key),
         key_and_values=_list((*history.key, *history.values)),
-        told=_list(own, "f."),
-        **_run_parts(history),
+        recorded=_list(own, "f."),
+        **_span_columns(history),
         next_closing="".join(f",\n    lead(`{name}`) OVER w AS next_{name}" for name in history.closing),
         closing="".join(
             f",\n    CASE WHEN has_next THEN next_{name} END AS {name}" for name in history.closing
         ),
         same_values=_same_values(history, "lag"),
         last_ends=_last_ends(
-            ("valid_to", "ended_by", "end_boot", "end_place", "to_cause", "to_peer", *history.closing)
+            ("valid_to", "ended_by", "end_boot", "end_position", "to_cause", "to_peer", *history.closing)
         ),
         closing_names="".join(f", {name}" for name in history.closing),
     )
 
 
-def merge_sql(history: History) -> str:
+def merged_history_sql(history: History) -> str:
     """The query that joins what was computed with what is left of the rows of before."""
     own = (*history.scope, *history.key, *history.values)
-    return sql_text("merge").format(
+    return sql_text("merged_history").format(
         table=history.table.name,
         columns=_list((*own, "valid_from", "valid_to", *history.began, *history.ends)),
         own=_list(own),
         own_o=_list(own, "o."),
         began=_list(history.began),
-        began_o=",\n    ".join(map(_began_outside, history.began)),
+        began_o=",\n    ".join(map(_began_in_kept_range, history.began)),
         ends=_list(history.ends),
         ends_o=_list(history.ends, "o."),
-        outside=history.outside,
-        began_before=_began_before(history),
+        kept_range=history.kept,
+        began_before=_began_before_range(history),
         next_values=_same_values(history, "lead"),
         scope_u=_same_scope(history, "u"),
         key=_list((*history.scope, *history.key)),
@@ -103,29 +103,29 @@ def merge_sql(history: History) -> str:
     )
 
 
-def fresh_sql(history: History) -> str:
+def first_rows_sql(history: History) -> str:
     """The query for what was computed, where nothing was before: equal neighbours are one row already."""
     return _as_table(history, f"computed_{history.table.name}")
 
 
-def touched_sql(history: History) -> str:
+def overlapping_sql(history: History) -> str:
     """The query for the rows of before that the work concerns."""
-    return sql_text("touched").format(table=history.table.name, concerned=_concerned(history))
+    return sql_text("overlapping").format(table=history.table.name, overlap=_overlap(history))
 
 
-def parts_sql(history: History) -> str:
+def affected_partition_sql(history: History) -> str:
     """The query for the partitions that are written again."""
-    return sql_text("parts").format(table=history.table.name)
+    return sql_text("affected_partition").format(table=history.table.name)
 
 
-def renewed_sql(history: History) -> str:
+def rewritten_sql(history: History) -> str:
     """The query for all rows of these partitions."""
     names = tuple(names_in(history.table))
-    return sql_text("renewed").format(
+    return sql_text("rewritten").format(
         table=history.table.name,
         columns=_list(names),
         columns_o=_list(names, "o."),
-        concerned=_concerned(history),
+        overlap=_overlap(history),
     )
 
 
@@ -136,22 +136,22 @@ def _as_table(history: History, rows: str) -> str:
     )
 
 
-def _concerned(history: History) -> str:
+def _overlap(history: History) -> str:
     """Whether the work concerns a row of before."""
-    return sql_text("concerned").format(work=history.work, scope=_same_scope(history, "w"))
+    return sql_text("overlap").format(recompute_range=history.recompute, scope=_same_scope(history, "w"))
 
 
-def _run_parts(history: History) -> dict[str, str]:
+def _span_columns(history: History) -> dict[str, str]:
     """What is known at a place: until the next checkpoint, or as long as checkpoints say the same."""
-    if history.run is None:
+    if history.checkpoint_run is None:
         return {"span": _list(_SPAN, "k."), "own_span": "k.span", "run_hint": "", "run_join": ""}
-    same = "".join(f" AND r.`{name}` = f.`{name}`" for name in ("namesrv", "boot", *history.run_by))
+    same = "".join(f" AND r.`{name}` = f.`{name}`" for name in ("namesrv", "boot", *history.run_key))
     of_run = (f"CASE WHEN r.span IS NULL THEN k.{name} ELSE r.{name} END AS {name}" for name in _SPAN)
     return {
         "span": ",\n    ".join(of_run),
         "own_span": "r.span",
         "run_hint": ", r",
-        "run_join": f"\n  LEFT JOIN {history.run} r ON r.checkpoint = k.span{same}",
+        "run_join": f"\n  LEFT JOIN {history.checkpoint_run} r ON r.checkpoint = k.span{same}",
     }
 
 
@@ -173,14 +173,14 @@ def _last_ends(names: tuple[str, ...]) -> str:
     )
 
 
-def _began_before(history: History) -> str:
+def _began_before_range(history: History) -> str:
     """Whether what began a row was told before the work; what compares name servers has no place."""
     if "from_seq" not in history.began:
         return "true"
     return "(o.from_boot < u.to_boot OR (o.from_boot = u.to_boot AND o.from_seq < u.to_seq))"
 
 
-def _began_outside(name: str) -> str:
+def _began_in_kept_range(name: str) -> str:
     """What began a piece that is left; of one that was cut, the checkpoint that it begins with, if known."""
     other = f" ELSE u.{name}" if name in {"from_boot", "from_seq"} else ""
     return f"CASE WHEN o.valid_from >= u.from_ts THEN o.`{name}`{other} END AS `{name}`"

@@ -17,14 +17,14 @@ __all__ = [
     "BEGINNING",
     "FOREVER",
     "Day",
+    "KeptRange",
     "KnownSpan",
-    "Outside",
-    "Range",
+    "RecomputeRange",
     "Window",
     "common_unit",
     "day_at",
     "days_between",
-    "outside",
+    "kept_ranges",
     "plan_ranges",
     "plan_windows",
 ]
@@ -48,20 +48,20 @@ class KnownSpan(NamedTuple):
     """Effective ms."""
 
 
-class Range(NamedTuple):
+class RecomputeRange(NamedTuple):
     """A stretch of the order of one name server that is computed again; the end is not included."""
 
     namesrv: str
     range_id: int
     from_boot: int
-    from_place: int
+    from_position: int
     from_ts: int
     to_boot: int
-    to_place: int
+    to_position: int
     to_ts: int
 
 
-class Outside(NamedTuple):
+class KeptRange(NamedTuple):
     """A stretch of the time of one name server that no range has, with the checkpoint that it begins with."""
 
     namesrv: str
@@ -89,7 +89,7 @@ class Window(NamedTuple):
     to_ts: int
 
 
-class _News(NamedTuple):
+class _NewRecords(NamedTuple):
     """What both a span of the store and a test have."""
 
     namesrv: str
@@ -99,61 +99,65 @@ class _News(NamedTuple):
     first_ts: int
 
 
-def plan_ranges(news: Iterable[tuple[str, int, int, int, int]], known: Iterable[KnownSpan]) -> list[Range]:
+def plan_ranges(
+    new_records: Iterable[tuple[str, int, int, int, int]], known: Iterable[KnownSpan]
+) -> list[RecomputeRange]:
     """The ranges that new records make necessary, apart from each other.
 
     Args:
-        news: (name server, boot, first seq, last seq, smallest ts) of what is new.
+        new_records: (name server, boot, first seq, last seq, smallest ts) of what is new.
         known: Complete checkpoints as they are in the warehouse.
     """
     spans_of: dict[str, list[KnownSpan]] = {}
     for span in sorted(known, key=lambda span: (span.namesrv, span.boot, span.begin_seq)):
         spans_of.setdefault(span.namesrv, []).append(span)
-    found = [_range(new, spans_of.get(new.namesrv, [])) for new in sorted(_News(*new) for new in news)]
+    found = [
+        _range(new, spans_of.get(new.namesrv, [])) for new in sorted(_NewRecords(*new) for new in new_records)
+    ]
     return [
         range_._replace(range_id=number) for number, range_ in enumerate(_joined(sorted(found, key=_from)))
     ]
 
 
-def outside(ranges: Sequence[Range]) -> list[Outside]:
+def kept_ranges(ranges: Sequence[RecomputeRange]) -> list[KeptRange]:
     """What is left of the time of each name server that has a range."""
     found = []
-    of_server: dict[str, list[Range]] = {}
+    of_server: dict[str, list[RecomputeRange]] = {}
     for range_ in ranges:
         of_server.setdefault(range_.namesrv, []).append(range_)
     for namesrv, some in of_server.items():
         first, last = some[0], some[-1]
         if first.from_ts > BEGINNING:
             found.append(
-                Outside(namesrv, BEGINNING, first.from_ts, None, None, first.from_boot, first.from_place)
+                KeptRange(namesrv, BEGINNING, first.from_ts, None, None, first.from_boot, first.from_position)
             )
         for one, other in pairwise(some):
             found.append(
-                Outside(
+                KeptRange(
                     namesrv,
                     one.to_ts,
                     other.from_ts,
                     one.to_boot,
-                    one.to_place,
+                    one.to_position,
                     other.from_boot,
-                    other.from_place,
+                    other.from_position,
                 )
             )
         if last.to_ts < FOREVER:
-            found.append(Outside(namesrv, last.to_ts, FOREVER, last.to_boot, last.to_place, None, None))
+            found.append(KeptRange(namesrv, last.to_ts, FOREVER, last.to_boot, last.to_position, None, None))
     return found
 
 
-def plan_windows(stretches: Iterable[tuple[int, int]], zone: str, *, after_ms: int) -> list[Window]:
+def plan_windows(periods: Iterable[tuple[int, int]], zone: str, *, after_ms: int) -> list[Window]:
     """Whole days that changes of what is known can concern, joined where they touch.
 
     Args:
-        stretches: (from, to) of each range, effective ms.
+        periods: (from, to) of each range, effective ms.
         zone: Time zone of days.
         after_ms: How long after a change it can still make a difference.
     """
     windows = sorted(
-        Window(day_at(start, zone).from_ts, day_at(end + after_ms, zone).to_ts) for start, end in stretches
+        Window(day_at(start, zone).from_ts, day_at(end + after_ms, zone).to_ts) for start, end in periods
     )
     joined: list[Window] = []
     for window in windows:
@@ -190,7 +194,7 @@ def _midnight(day: date, zone: str) -> int:
     return int(start.timestamp() * 1_000)
 
 
-def _range(new: _News, spans: list[KnownSpan]) -> Range:
+def _range(new: _NewRecords, spans: list[KnownSpan]) -> RecomputeRange:
     before = bisect_left(spans, (new.boot, new.first_seq), key=lambda span: (span.boot, span.end_seq))
     before = min(before, bisect_left(spans, new.first_ts, key=lambda span: span.from_ts))
     after = bisect_left(spans, (new.boot, new.last_seq + 1), key=lambda span: (span.boot, span.begin_seq))
@@ -202,24 +206,26 @@ def _range(new: _News, spans: list[KnownSpan]) -> Range:
     if after < len(spans):
         last = spans[after]
         end = (last.boot, last.begin_seq, last.from_ts)
-    return Range(new.namesrv, 0, *start, *end)
+    return RecomputeRange(new.namesrv, 0, *start, *end)
 
 
-def _from(range_: Range) -> tuple[str, int, int]:
-    return range_.namesrv, range_.from_boot, range_.from_place
+def _from(range_: RecomputeRange) -> tuple[str, int, int]:
+    return range_.namesrv, range_.from_boot, range_.from_position
 
 
-def _joined(ranges: Sequence[Range]) -> list[Range]:
-    joined: list[Range] = []
+def _joined(ranges: Sequence[RecomputeRange]) -> list[RecomputeRange]:
+    joined: list[RecomputeRange] = []
     for range_ in ranges:
         last = joined[-1] if joined else None
         if (
             last is None
             or last.namesrv != range_.namesrv
-            or _from(range_)[1:] > (last.to_boot, last.to_place)
+            or _from(range_)[1:] > (last.to_boot, last.to_position)
         ):
             joined.append(range_)
             continue
-        end = max((last.to_boot, last.to_place, last.to_ts), (range_.to_boot, range_.to_place, range_.to_ts))
-        joined[-1] = last._replace(to_boot=end[0], to_place=end[1], to_ts=end[2])
+        end = max(
+            (last.to_boot, last.to_position, last.to_ts), (range_.to_boot, range_.to_position, range_.to_ts)
+        )
+        joined[-1] = last._replace(to_boot=end[0], to_position=end[1], to_ts=end[2])
     return joined

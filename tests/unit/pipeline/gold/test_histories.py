@@ -21,7 +21,7 @@ def test_columns_are_scope_key_values_times_and_evidence(history):
     assert history.table.key == (*history.scope, *history.key, "valid_from")
 
 
-def test_what_is_not_told_by_a_fact_has_a_query_of_its_own():
+def test_what_is_not_recorded_in_a_fact_has_a_query_of_its_own():
     for history in (TIMELINE, *DRIFTS):
         assert history.fact == ""
         assert sql_text(f"computed_{history.table.name}")

@@ -4,11 +4,11 @@ import pytest
 
 from namekeeper.pipeline.gold.history import (
     History,
-    history_sql,
-    merge_sql,
-    parts_sql,
-    renewed_sql,
-    touched_sql,
+    affected_partition_sql,
+    computed_history_sql,
+    merged_history_sql,
+    overlapping_sql,
+    rewritten_sql,
 )
 from namekeeper.pipeline.gold.plan import BEGINNING, FOREVER
 from namekeeper.pipeline.table import Table, columns
@@ -21,20 +21,23 @@ COLUMNS = columns(
     "valid_to_day string: .",
 )  # fmt: skip
 THING = History(
-    Table("thing", "", "", ("namesrv", "name", "valid_from"), COLUMNS), "thing_told", ("name",), ("value",)
+    Table("thing", "", "", ("namesrv", "name", "valid_from"), COLUMNS),
+    "thing_recorded",
+    ("name",),
+    ("value",),
 )
 ARGS = {"forever": FOREVER, "zone": "UTC", "shortest_ms": 1}
 
-TOLD = (
+RECORDED = (
     "namesrv string, boot bigint, place bigint, seq bigint, checkpoint bigint, cause string, peer string,"
     " name string, value bigint, gone boolean"
 )
 KNOWN = (
-    "namesrv string, boot bigint, place bigint, eff_ts bigint, kind string, span bigint, span_to_ts bigint,"
-    " span_ended_by string, to_boot bigint, to_place bigint"
+    "namesrv string, boot bigint, position bigint, eff_ts bigint, kind string, span bigint, span_to_ts bigint,"
+    " span_ended_by string, to_boot bigint, to_position bigint"
 )
 PIECE = ", ".join(f"{column.name} {column.type}" for column in COLUMNS[:-1])
-OUTSIDE = (
+KEPT_RANGE = (
     "namesrv string, from_ts bigint, to_ts bigint, from_boot bigint, from_seq bigint, to_boot bigint,"
     " to_seq bigint"
 )
@@ -45,10 +48,10 @@ def duck() -> Duck:
     return Duck()
 
 
-def computed(duck: Duck, told: list[tuple], known: list[tuple]) -> list[tuple]:
-    duck.put("thing_told", TOLD, told)
-    duck.put("known_place", KNOWN, known)
-    duck.define("computed_thing", history_sql(THING), ARGS)
+def computed(duck: Duck, recorded_rows: list[tuple], known: list[tuple]) -> list[tuple]:
+    duck.put("thing_recorded", RECORDED, recorded_rows)
+    duck.put("known_position", KNOWN, known)
+    duck.define("computed_thing", computed_history_sql(THING), ARGS)
     return sorted(
         (
             row["name"],
@@ -63,28 +66,30 @@ def computed(duck: Duck, told: list[tuple], known: list[tuple]) -> list[tuple]:
     )
 
 
-def place(seq: int, ts: int, *, to: tuple[int, str] = (FOREVER, None), boot: int = 1, span: int = 2) -> tuple:
+def position_of(
+    seq: int, ts: int, *, to: tuple[int, str] = (FOREVER, None), boot: int = 1, span: int = 2
+) -> tuple:
     return ("ns", boot, seq, ts, "", span, *to, None, None)
 
 
-def told(
+def recorded(
     name: str, value: int | None, seq: int, *, checkpoint: int | None = None, cause: str | None = "c"
 ) -> tuple:
     at = seq if checkpoint is None else checkpoint
     return ("ns", 1, at, seq, checkpoint, None if checkpoint else cause, None, name, value, value is None)
 
 
-def test_a_row_holds_until_it_is_told_again_or_is_gone_or_the_knowledge_ends(duck: Duck):
+def test_a_row_holds_until_it_is_recorded_again_or_is_gone_or_the_knowledge_ends(duck: Duck):
     known = [
-        place(2, 100, to=(900, "unknown")),
-        place(9, 200, to=(900, "unknown")),
-        place(12, 300, to=(900, "unknown")),
+        position_of(2, 100, to=(900, "unknown")),
+        position_of(9, 200, to=(900, "unknown")),
+        position_of(12, 300, to=(900, "unknown")),
     ]
     rows = [
-        told("a", 1, 3, checkpoint=2),
-        told("a", 2, 9),
-        told("b", 7, 4, checkpoint=2),
-        told("b", None, 12),
+        recorded("a", 1, 3, checkpoint=2),
+        recorded("a", 2, 9),
+        recorded("b", 7, 4, checkpoint=2),
+        recorded("b", None, 12),
     ]
     assert computed(duck, rows, known) == [
         ("a", 1, 100, 200, "changed", None, 9),
@@ -93,13 +98,13 @@ def test_a_row_holds_until_it_is_told_again_or_is_gone_or_the_knowledge_ends(duc
     ]
 
 
-def test_what_is_told_twice_for_one_time_shows_once(duck: Duck):
-    known = [place(2, 100), place(9, 200), place(10, 200), place(11, 200)]
+def test_of_two_records_with_one_time_the_last_counts(duck: Duck):
+    known = [position_of(2, 100), position_of(9, 200), position_of(10, 200), position_of(11, 200)]
     rows = [
-        told("a", 1, 3, checkpoint=2),
-        told("a", 2, 9),
-        told("a", None, 10),
-        told("a", 4, 11, cause="last"),
+        recorded("a", 1, 3, checkpoint=2),
+        recorded("a", 2, 9),
+        recorded("a", None, 10),
+        recorded("a", 4, 11, cause="last"),
     ]
     assert computed(duck, rows, known) == [
         ("a", 1, 100, 200, "changed", None, 11),
@@ -108,8 +113,8 @@ def test_what_is_told_twice_for_one_time_shows_once(duck: Duck):
 
 
 def test_rows_of_a_checkpoint_stand_at_its_begin_and_of_a_broken_one_nowhere(duck: Duck):
-    known = [place(2, 100), place(5, 150), place(20, 300)]
-    rows = [told("a", 1, 9, checkpoint=2), told("a", 2, 5), told("b", 9, 21, checkpoint=20)]
+    known = [position_of(2, 100), position_of(5, 150), position_of(20, 300)]
+    rows = [recorded("a", 1, 9, checkpoint=2), recorded("a", 2, 5), recorded("b", 9, 21, checkpoint=20)]
     assert [row[:4] for row in computed(duck, rows, known)] == [("a", 1, 100, 150), ("a", 2, 150, FOREVER)]
 
 
@@ -119,9 +124,9 @@ def piece(value: int, start: int, end: int | None, *, cause: str | None = None, 
 
 def merged(duck: Duck, new: list[tuple], old: list[tuple], left: list[tuple]) -> list[tuple]:
     duck.put("computed_thing", PIECE, new)
-    duck.put("touched_thing", PIECE, old)
-    duck.put("outside", OUTSIDE, left)
-    duck.define("merged_thing", merge_sql(THING), ARGS)
+    duck.put("overlapping_thing", PIECE, old)
+    duck.put("kept_range", KEPT_RANGE, left)
+    duck.define("merged_thing", merged_history_sql(THING), ARGS)
     names = ("value", "valid_from", "valid_to", "from_seq", "from_cause", "to_cause", "valid_to_day")
     return [
         tuple(row[name] for name in names)
@@ -165,8 +170,8 @@ def test_a_row_that_begins_where_a_range_does_keeps_its_evidence(duck: Duck):
     assert [row[:5] for row in found] == [(1, 500, None, 500, "register")]
 
 
-def test_what_the_work_tells_again_has_the_evidence_of_now(duck: Duck):
-    """A late record comes before the one that began the row until now, in the ms in which the work begins."""
+def test_what_is_recorded_again_in_the_range_has_the_new_evidence(duck: Duck):
+    """A late record comes before the one that began the row until now, in the ms in which the range begins."""
     found = merged(
         duck,
         new=[piece(1, 500, FOREVER, cause="late")],
@@ -190,9 +195,9 @@ def test_what_holds_for_no_time_any_more_separates_nothing(duck: Duck):
 def test_short_rows_are_left_out_after_they_were_joined(duck: Duck):
     args = {**ARGS, "shortest_ms": 50}
     duck.put("computed_thing", PIECE, [piece(1, 0, 30), piece(1, 30, 60), piece(2, 60, 90)])
-    duck.put("touched_thing", PIECE, [])
-    duck.put("outside", OUTSIDE, [])
-    duck.define("merged_thing", merge_sql(THING), args)
+    duck.put("overlapping_thing", PIECE, [])
+    duck.put("kept_range", KEPT_RANGE, [])
+    duck.define("merged_thing", merged_history_sql(THING), args)
     assert [(row["value"], row["valid_from"], row["valid_to"]) for row in duck.rows("merged_thing")] == [
         (1, 0, 60)
     ]
@@ -207,11 +212,11 @@ def test_partitions_that_are_written_again_keep_their_other_rows(duck: Duck):
         ("other", *piece(9, 100, 7 * day)[1:], "1970-01-08"),
     ]
     duck.put("old_thing", full, stored)
-    duck.put("work", "namesrv string, from_ts bigint, to_ts bigint", [("ns", 4 * day, FOREVER)])
-    duck.define("touched_thing", touched_sql(THING), ARGS)
+    duck.put("recompute_range", "namesrv string, from_ts bigint, to_ts bigint", [("ns", 4 * day, FOREVER)])
+    duck.define("overlapping_thing", overlapping_sql(THING), ARGS)
     duck.put("merged_thing", full, [(*piece(1, 100, 6 * day), "1970-01-07")])
-    duck.define("parts_thing", parts_sql(THING), ARGS)
-    assert sorted(row["day"] for row in duck.rows("parts_thing")) == ["1970-01-06", "1970-01-07"]
-    duck.define("renewed_thing", renewed_sql(THING), ARGS)
-    rows = sorted((row["namesrv"], row["value"], row["valid_to_day"]) for row in duck.rows("renewed_thing"))
+    duck.define("affected_partition_thing", affected_partition_sql(THING), ARGS)
+    assert sorted(row["day"] for row in duck.rows("affected_partition_thing")) == ["1970-01-06", "1970-01-07"]
+    duck.define("rewritten_thing", rewritten_sql(THING), ARGS)
+    rows = sorted((row["namesrv"], row["value"], row["valid_to_day"]) for row in duck.rows("rewritten_thing"))
     assert rows == [("ns", 1, "1970-01-07"), ("other", 9, "1970-01-06")]

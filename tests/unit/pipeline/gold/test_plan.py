@@ -9,14 +9,14 @@ from namekeeper.pipeline.gold.plan import (
     DAY_MS,
     FOREVER,
     Day,
+    KeptRange,
     KnownSpan,
-    Outside,
-    Range,
+    RecomputeRange,
     Window,
     common_unit,
     day_at,
     days_between,
-    outside,
+    kept_ranges,
     plan_ranges,
     plan_windows,
 )
@@ -35,18 +35,18 @@ def ms(text: str) -> int:
 
 def test_of_a_name_server_of_which_nothing_is_known_all_is_computed():
     assert plan_ranges([("c", 100, 1, 9, 10)], SPANS) == [
-        Range("c", 0, -1, -1, BEGINNING, FOREVER, FOREVER, FOREVER)
+        RecomputeRange("c", 0, -1, -1, BEGINNING, FOREVER, FOREVER, FOREVER)
     ]
 
 
-def test_a_range_begins_at_the_last_checkpoint_that_was_complete_before_the_news():
+def test_a_range_begins_at_the_last_checkpoint_that_was_complete_before_the_new_records():
     (found,) = plan_ranges([("a", 200, 6, 9, 3_500)], SPANS)
     assert found[2:] == (200, 2, 3_000, FOREVER, FOREVER, FOREVER)
     (found,) = plan_ranges([("a", 200, 4, 9, 3_500)], SPANS)
-    assert found[2:5] == (100, 50, 2_000), "the end of that checkpoint is among the news"
+    assert found[2:5] == (100, 50, 2_000), "the end of that checkpoint is among the new records"
 
 
-def test_a_range_ends_at_the_first_checkpoint_behind_the_news():
+def test_a_range_ends_at_the_first_checkpoint_after_the_new_records():
     (found,) = plan_ranges([("a", 100, 20, 30, 1_200)], SPANS)
     assert found[2:] == (100, 2, 1_000, 100, 50, 2_000)
     (found,) = plan_ranges([("a", 100, 61, 70, 2_500)], SPANS)
@@ -70,15 +70,15 @@ def test_ranges_that_touch_are_one_and_others_stay_apart():
     assert [(each.from_ts, each.to_ts) for each in touching] == [(1_000, 3_000)]
 
 
-def test_what_is_outside_begins_with_the_checkpoint_at_the_end_of_a_range():
+def test_a_kept_range_begins_with_the_checkpoint_at_the_end_of_a_range():
     ranges = plan_ranges([("a", 100, 20, 30, 1_200), ("a", 200, 6, 9, 3_500)], SPANS)
-    assert outside(ranges) == [
-        Outside("a", BEGINNING, 1_000, None, None, 100, 2),
-        Outside("a", 2_000, 3_000, 100, 50, 200, 2),
+    assert kept_ranges(ranges) == [
+        KeptRange("a", BEGINNING, 1_000, None, None, 100, 2),
+        KeptRange("a", 2_000, 3_000, 100, 50, 200, 2),
     ]
-    assert outside(plan_ranges([("c", 1, 1, 1, 1)], SPANS)) == []
-    (last,) = [each for each in outside(ranges[:1]) if each.to_ts == FOREVER]
-    assert last == Outside("a", 2_000, FOREVER, 100, 50, None, None)
+    assert kept_ranges(plan_ranges([("c", 1, 1, 1, 1)], SPANS)) == []
+    (last,) = [each for each in kept_ranges(ranges[:1]) if each.to_ts == FOREVER]
+    assert last == KeptRange("a", 2_000, FOREVER, 100, 50, None, None)
 
 
 def test_days_are_those_of_the_zone():

@@ -5,26 +5,26 @@ import random
 import pytest
 
 from namekeeper.pipeline.gold.sql_text import sql_text
-from namekeeper.pipeline.gold.topics import tell_topics
-from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietLife, history_of
+from namekeeper.pipeline.gold.topics import define_recorded_topics
+from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietServer, history_of
 
-LIVES = 300
-FEW_LIVES = 6
+SERVERS = 300
+FEW_SERVERS = 6
 """Their checkpoints are few enough to be named to the reader of files."""
 
 
 def every_row_looked_at(name: str) -> str:
-    return NOTHING_CONFIRMED if name == "topic_run" else sql_text(name)
+    return NOTHING_CONFIRMED if name == "checkpoint_run" else sql_text(name)
 
 
 @pytest.mark.parametrize(
-    ("seed", "count"), [*((seed, LIVES) for seed in range(3)), *((seed, FEW_LIVES) for seed in range(10))]
+    ("seed", "count"), [*((seed, SERVERS) for seed in range(3)), *((seed, FEW_SERVERS) for seed in range(10))]
 )
 def test_the_history_is_the_same_as_if_every_row_of_checkpoints_were_looked_at(seed: int, count: int):
     rng = random.Random(seed)
-    lives = [QuietLife(f"namesrv-{number}", rng) for number in range(count)]
-    found, confirmed = history_of(lives)
-    expected, _ = history_of(lives, every_row_looked_at)
+    servers = [QuietServer(f"namesrv-{number}", rng) for number in range(count)]
+    found, confirmed = history_of(servers)
+    expected, _ = history_of(servers, every_row_looked_at)
     assert found == expected
     assert confirmed > 2 * count
     assert len(found) > count
@@ -32,12 +32,12 @@ def test_the_history_is_the_same_as_if_every_row_of_checkpoints_were_looked_at(s
 
 @pytest.mark.parametrize(("count", "named"), [(0, 0), (1, 1), (64, 64), (65, 0)])
 def test_checkpoints_are_named_to_the_reader_of_files_unless_they_are_many(count: int, named: int):
-    views = Told([{"checkpoint": number} for number in range(count)])
-    tell_topics(views)
-    assert views.texts["topic_told"].count("checkpoint = ") == named
+    views = TextOnlyViews([{"checkpoint": number} for number in range(count)])
+    define_recorded_topics(views)
+    assert views.texts["topic_recorded"].count("checkpoint = ") == named
 
 
-class Told:
+class TextOnlyViews:
     """Views of which only the text is known."""
 
     def __init__(self, begins: list[dict[str, int]]) -> None:

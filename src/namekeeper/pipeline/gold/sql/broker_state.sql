@@ -1,47 +1,51 @@
 -- What is known of each broker from when to when: up, if any witness holds it; down, if none of them does;
 -- unknown without a witness. A broker that nobody has held for long is not expected any more.
-WITH step AS (
-  SELECT cluster, broker_name, broker_id, valid_from AS at_ts, 1 AS held, 0 AS witness, 0 AS expected FROM held_broker
+WITH count_change AS (
+  SELECT
+    cluster, broker_name, broker_id, valid_from AS at_ts, 1 AS registrations, 0 AS witnesses, 0 AS expecting
+  FROM registered_broker
   UNION ALL
-  SELECT cluster, broker_name, broker_id, valid_to, -1, 0, 0 FROM held_broker
+  SELECT cluster, broker_name, broker_id, valid_to, -1, 0, 0 FROM registered_broker
   UNION ALL
   SELECT cluster, broker_name, broker_id, valid_from, 0, 1, 0 FROM broker_witness
   UNION ALL
   SELECT cluster, broker_name, broker_id, valid_to, 0, -1, 0 FROM broker_witness
   UNION ALL
-  SELECT cluster, broker_name, broker_id, valid_from, 0, 0, 1 FROM held_broker
+  SELECT cluster, broker_name, broker_id, valid_from, 0, 0, 1 FROM registered_broker
   UNION ALL
   SELECT h.cluster, h.broker_name, h.broker_id, least(h.valid_to + :memory_ms, k.up_to), 0, 0, -1
-  FROM held_broker h
+  FROM registered_broker h
   CROSS JOIN horizon k
 ),
-instant AS (
-  SELECT cluster, broker_name, broker_id, at_ts, sum(held) AS held, sum(witness) AS witness, sum(expected) AS expected
-  FROM step
+change_time AS (
+  SELECT
+    cluster, broker_name, broker_id, at_ts, sum(registrations) AS registrations, sum(witnesses) AS witnesses,
+    sum(expecting) AS expecting
+  FROM count_change
   GROUP BY cluster, broker_name, broker_id, at_ts
 ),
-running AS (
+running_count AS (
   SELECT
     cluster, broker_name, broker_id, at_ts,
     lead(at_ts) OVER (PARTITION BY cluster, broker_name, broker_id ORDER BY at_ts) AS until,
-    sum(held) OVER w AS held, sum(witness) OVER w AS witness, sum(expected) OVER w AS expected
-  FROM instant
+    sum(registrations) OVER w AS registrations, sum(witnesses) OVER w AS witnesses, sum(expecting) OVER w AS expecting
+  FROM change_time
   WINDOW w AS (
     PARTITION BY cluster, broker_name, broker_id ORDER BY at_ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
   )
 ),
-stated AS (
+state_period AS (
   SELECT
-    cluster, broker_name, broker_id, at_ts AS valid_from, until AS valid_to, witness,
-    CASE WHEN held > 0 THEN 'up' WHEN witness > 0 THEN 'down' ELSE 'unknown' END AS state
-  FROM running
-  WHERE expected > 0 AND until IS NOT NULL
+    cluster, broker_name, broker_id, at_ts AS valid_from, until AS valid_to, witnesses,
+    CASE WHEN registrations > 0 THEN 'up' WHEN witnesses > 0 THEN 'down' ELSE 'unknown' END AS state
+  FROM running_count
+  WHERE expecting > 0 AND until IS NOT NULL
 ),
 marked AS (
   SELECT
     s.*,
     CASE WHEN lag(valid_to) OVER w = valid_from AND lag(state) OVER w = state THEN 0 ELSE 1 END AS is_first
-  FROM stated s
+  FROM state_period s
   WINDOW w AS (PARTITION BY cluster, broker_name, broker_id ORDER BY valid_from)
 ),
 numbered AS (
@@ -55,6 +59,6 @@ numbered AS (
 )
 SELECT
   cluster, broker_name, broker_id, state, min(valid_from) AS valid_from, max(valid_to) AS valid_to,
-  max(witness) AS witnesses
+  max(witnesses) AS witnesses
 FROM numbered
 GROUP BY cluster, broker_name, broker_id, state, island

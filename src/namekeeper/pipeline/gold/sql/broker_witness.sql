@@ -1,21 +1,24 @@
 -- When each name server could tell about a broker: from its first registration in this boot, at the latest some
 -- time after the start.
 WITH broker AS (
-  SELECT DISTINCT cluster, broker_name, broker_id FROM held_broker
+  SELECT DISTINCT cluster, broker_name, broker_id FROM registered_broker
 ),
-first_held AS (
-  SELECT namesrv, boot, cluster, broker_name, broker_id, min(valid_from) AS first_held
-  FROM held_broker
+first_registration AS (
+  SELECT namesrv, boot, cluster, broker_name, broker_id, min(valid_from) AS first_registration
+  FROM registered_broker
   GROUP BY namesrv, boot, cluster, broker_name, broker_id
 ),
 witness AS (
   SELECT
     w.namesrv, w.cluster, b.broker_name, b.broker_id, w.is_open,
-    greatest(w.valid_from, least(w.witness_at_latest, coalesce(f.first_held, w.witness_at_latest))) AS valid_from,
+    greatest(
+      w.valid_from,
+      least(w.witness_at_latest, coalesce(f.first_registration, w.witness_at_latest))
+    ) AS valid_from,
     w.valid_to
   FROM cluster_witness w
   JOIN broker b ON b.cluster = w.cluster
-  LEFT JOIN first_held f
+  LEFT JOIN first_registration f
     ON f.namesrv = w.namesrv AND f.boot = w.boot AND f.cluster = b.cluster AND f.broker_name = b.broker_name
     AND f.broker_id = b.broker_id
 )

@@ -1,50 +1,50 @@
 -- Checkpoints that count: the end is there, its counts are met, no seq is missing and none begins in between.
-WITH told AS (
+WITH checkpoint_record AS (
   SELECT c.namesrv, w.range_id, c.boot, c.seq, c.checkpoint, c.kind
   FROM checkpoint c
-  JOIN work w
+  JOIN recompute_range w
     ON c.namesrv = w.namesrv
-    AND (c.boot > w.from_boot OR (c.boot = w.from_boot AND c.seq >= w.from_place))
-    AND (c.boot < w.to_boot OR (c.boot = w.to_boot AND c.seq < w.to_place))
+    AND (c.boot > w.from_boot OR (c.boot = w.from_boot AND c.seq >= w.from_position))
+    AND (c.boot < w.to_boot OR (c.boot = w.to_boot AND c.seq < w.to_position))
 ),
-begun AS (
+checkpoint_start AS (
   SELECT
     namesrv, range_id, boot, seq,
     lead(seq) OVER (PARTITION BY namesrv, range_id, boot ORDER BY seq) AS next_begin
-  FROM told
+  FROM checkpoint_record
   WHERE kind = 'checkpoint_begin'
 ),
-ended AS (
+checkpoint_stop AS (
   SELECT namesrv, range_id, boot, checkpoint, max(seq) AS end_seq
-  FROM told
+  FROM checkpoint_record
   WHERE kind = 'checkpoint_end'
   GROUP BY namesrv, range_id, boot, checkpoint
 ),
-counted AS (
+found_count AS (
   SELECT namesrv, range_id, boot, checkpoint, kind, count(*) AS records
-  FROM inside
+  FROM record_in_range
   WHERE checkpoint IS NOT NULL AND kind <> 'checkpoint_end'
   GROUP BY namesrv, range_id, boot, checkpoint, kind
 ),
-promised AS (
+declared_count AS (
   SELECT e.namesrv, e.range_id, e.boot, e.checkpoint, p.kind, p.records
-  FROM ended e
+  FROM checkpoint_stop e
   JOIN checkpoint_count p ON p.namesrv = e.namesrv AND p.boot = e.boot AND p.checkpoint = e.checkpoint
 ),
-unmet AS (
+count_mismatch AS (
   SELECT
     coalesce(p.namesrv, c.namesrv) AS namesrv,
     coalesce(p.boot, c.boot) AS boot,
     coalesce(p.checkpoint, c.checkpoint) AS checkpoint
-  FROM promised p
-  FULL JOIN counted c
+  FROM declared_count p
+  FULL JOIN found_count c
     ON c.namesrv = p.namesrv AND c.range_id = p.range_id AND c.boot = p.boot
     AND c.checkpoint = p.checkpoint AND c.kind = p.kind
   WHERE coalesce(p.records, 0) <> coalesce(c.records, 0)
 )
 SELECT b.namesrv, b.range_id, b.boot, b.seq AS begin_seq, e.end_seq
-FROM begun b
-JOIN ended e
+FROM checkpoint_start b
+JOIN checkpoint_stop e
   ON e.namesrv = b.namesrv AND e.range_id = b.range_id AND e.boot = b.boot AND e.checkpoint = b.seq
 WHERE (b.next_begin IS NULL OR b.next_begin > e.end_seq)
   AND NOT EXISTS (
@@ -53,6 +53,6 @@ WHERE (b.next_begin IS NULL OR b.next_begin > e.end_seq)
       AND l.first_seq > b.seq AND l.first_seq < e.end_seq
   )
   AND NOT EXISTS (
-    SELECT 1 FROM unmet u
+    SELECT 1 FROM count_mismatch u
     WHERE u.namesrv = b.namesrv AND u.boot = b.boot AND u.checkpoint = b.seq
   )

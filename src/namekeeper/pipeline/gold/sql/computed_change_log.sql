@@ -1,5 +1,5 @@
 -- What was changed within the work, by whom; also in time that is otherwise unknown.
-WITH said AS (
+WITH recorded_change AS (
   SELECT
     namesrv, boot, seq, cause, peer, 'broker_live' AS kind,
     CASE WHEN gone THEN reason WHEN new THEN 'registered' ELSE 'changed' END AS action,
@@ -75,5 +75,5 @@ WITH said AS (
 SELECT
   day_of(p.eff_ts, :zone) AS day, p.eff_ts AS at_ts, p.ts, s.namesrv, s.boot, s.seq, s.cause, s.peer, s.kind,
   s.action, s.cluster, s.broker_name, s.broker_addr, s.topic, s.items, s.detail
-FROM said s
-JOIN place p ON p.namesrv = s.namesrv AND p.boot = s.boot AND p.place = s.seq AND p.kind <> 'loss'
+FROM recorded_change s
+JOIN position p ON p.namesrv = s.namesrv AND p.boot = s.boot AND p.position = s.seq AND p.kind <> 'loss'

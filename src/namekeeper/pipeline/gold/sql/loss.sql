@@ -1,37 +1,37 @@
 -- Losses: a hole in seq, or a boot that ended without a word. Each stands in the order at the first seq that is
 -- missing.
-WITH run AS (
+WITH contiguous_records AS (
   SELECT
     namesrv, range_id, boot, first_seq AS seq, last_seq, coalesce(stop_seq = last_seq, false) AS stops
-  FROM block
+  FROM record_block
   WHERE NOT has_hole
   UNION ALL
   SELECT /*+ BROADCAST(b) */ i.namesrv, i.range_id, i.boot, i.seq, i.seq, i.kind = 'server_stopped'
-  FROM inside i
-  JOIN block b
+  FROM record_in_range i
+  JOIN record_block b
     ON b.namesrv = i.namesrv AND b.range_id = i.range_id AND b.boot = i.boot
-    AND b.block = i.seq - i.seq % :block_records AND b.is_wall = i.is_wall
+    AND b.block = i.seq - i.seq % :block_records AND b.is_range_end = i.is_range_end
   WHERE b.has_hole
 ),
-numbered AS (
+records_with_previous AS (
   SELECT
     namesrv, range_id, boot, seq,
     lag(boot) OVER w AS before_boot,
     lag(last_seq) OVER w AS before_seq,
     lag(stops) OVER w AS before_stops
-  FROM run
+  FROM contiguous_records
   WINDOW w AS (PARTITION BY namesrv, range_id ORDER BY boot, seq)
 ),
-suspect AS (
-  SELECT * FROM numbered WHERE boot <> before_boot OR seq > before_seq + 1
+gap AS (
+  SELECT * FROM records_with_previous WHERE boot <> before_boot OR seq > before_seq + 1
 ),
-judged AS (
+explained_gap AS (
   SELECT
     n.*,
     n.boot = n.before_boot AS same_boot,
     coalesce(s.previous_boot, 0) AS previous_boot,
     coalesce(s.previous_seq, 0) AS previous_seq
-  FROM suspect n
+  FROM gap n
   LEFT JOIN server s
     ON s.namesrv = n.namesrv AND s.boot = n.boot AND s.seq = n.seq AND s.kind = 'server_started'
 )
@@ -53,5 +53,5 @@ SELECT
     WHEN previous_boot = before_boot AND previous_seq > before_seq THEN previous_seq - before_seq + seq - 1
     ELSE seq - 1
   END AS lost_records
-FROM judged
+FROM explained_gap
 WHERE same_boot OR NOT before_stops OR seq <> 1 OR previous_boot > before_boot

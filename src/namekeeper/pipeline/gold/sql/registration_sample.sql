@@ -1,5 +1,5 @@
 -- Changes of the topics of registered brokers, as each name server saw them first: broker and data version.
-WITH followed AS (
+WITH address_with_previous AS (
   SELECT
     namesrv, boot, gen, cluster, broker_addr, data_version, valid_from, from_cause,
     lag(boot) OVER w AS before_boot, lag(gen) OVER w AS before_gen, lag(data_version) OVER w AS before_version
@@ -8,7 +8,7 @@ WITH followed AS (
   WINDOW w AS (PARTITION BY namesrv, cluster, broker_addr ORDER BY valid_from)
 )
 SELECT namesrv, cluster, broker_addr, data_version, min(valid_from) AS at_ts
-FROM followed
+FROM address_with_previous
 WHERE boot = before_boot AND gen = before_gen AND from_cause IS NOT NULL AND data_version <> before_version
   AND valid_from >= :sample_from
 GROUP BY namesrv, cluster, broker_addr, data_version

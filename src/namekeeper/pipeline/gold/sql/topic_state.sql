@@ -2,42 +2,45 @@
 -- writable queue of it; unwritable; no_route; unknown without a witness. A topic that was deleted is not expected
 -- any more, one whose brokers went is for a while.
 WITH topic AS (
-  SELECT DISTINCT cluster, topic FROM held_topic
+  SELECT DISTINCT cluster, topic FROM registered_topic
 ),
 writable AS (
   SELECT
     t.cluster, t.topic,
     greatest(t.valid_from, h.valid_from) AS valid_from,
     least(t.valid_to, h.valid_to) AS valid_to
-  FROM held_topic t
-  JOIN held_broker h
+  FROM registered_topic t
+  JOIN registered_broker h
     ON h.namesrv = t.namesrv AND h.broker_name = t.broker_name AND h.broker_id = 0
     AND h.valid_from < t.valid_to AND h.valid_to > t.valid_from
   WHERE t.perm & 2 <> 0 AND t.write_queue_nums > 0
 ),
-first_held AS (
-  SELECT namesrv, boot, cluster, topic, min(valid_from) AS first_held
-  FROM held_topic
+first_registration AS (
+  SELECT namesrv, boot, cluster, topic, min(valid_from) AS first_registration
+  FROM registered_topic
   GROUP BY namesrv, boot, cluster, topic
 ),
 witness AS (
   SELECT
     w.cluster, t.topic,
-    greatest(w.valid_from, least(w.witness_at_latest, coalesce(f.first_held, w.witness_at_latest))) AS valid_from,
+    greatest(
+      w.valid_from,
+      least(w.witness_at_latest, coalesce(f.first_registration, w.witness_at_latest))
+    ) AS valid_from,
     w.valid_to
   FROM cluster_witness w
   JOIN topic t ON t.cluster = w.cluster
-  LEFT JOIN first_held f
+  LEFT JOIN first_registration f
     ON f.namesrv = w.namesrv AND f.boot = w.boot AND f.cluster = w.cluster AND f.topic = t.topic
 ),
-step AS (
+count_change AS (
   SELECT cluster, topic, valid_from AS at_ts, 1 AS writable, 0 AS routed, 0 AS witness, 0 AS expected FROM writable
   UNION ALL
   SELECT cluster, topic, valid_to, -1, 0, 0, 0 FROM writable
   UNION ALL
-  SELECT cluster, topic, valid_from, 0, 1, 0, 1 FROM held_topic
+  SELECT cluster, topic, valid_from, 0, 1, 0, 1 FROM registered_topic
   UNION ALL
-  SELECT cluster, topic, valid_to, 0, -1, 0, 0 FROM held_topic
+  SELECT cluster, topic, valid_to, 0, -1, 0, 0 FROM registered_topic
   UNION ALL
   SELECT
     h.cluster, h.topic,
@@ -46,26 +49,26 @@ step AS (
       ELSE least(h.valid_to + :memory_ms, k.up_to)
     END,
     0, 0, 0, -1
-  FROM held_topic h
+  FROM registered_topic h
   CROSS JOIN horizon k
   UNION ALL
   SELECT cluster, topic, valid_from, 0, 0, 1, 0 FROM witness WHERE valid_from < valid_to
   UNION ALL
   SELECT cluster, topic, valid_to, 0, 0, -1, 0 FROM witness WHERE valid_from < valid_to
 ),
-instant AS (
+change_time AS (
   SELECT
     cluster, topic, at_ts, sum(writable) AS writable, sum(routed) AS routed, sum(witness) AS witness,
     sum(expected) AS expected
-  FROM step
+  FROM count_change
   GROUP BY cluster, topic, at_ts
 ),
-running AS (
+running_count AS (
   SELECT
     cluster, topic, at_ts, lead(at_ts) OVER (PARTITION BY cluster, topic ORDER BY at_ts) AS until,
     sum(writable) OVER w AS writable, sum(routed) OVER w AS routed, sum(witness) OVER w AS witness,
     sum(expected) OVER w AS expected
-  FROM instant
+  FROM change_time
   WINDOW w AS (PARTITION BY cluster, topic ORDER BY at_ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
 SELECT
@@ -76,5 +79,5 @@ SELECT
     WHEN witness > 0 THEN 'no_route'
     ELSE 'unknown'
   END AS state
-FROM running
+FROM running_count
 WHERE expected > 0 AND until IS NOT NULL

@@ -1,0 +1,66 @@
+"""Steps in several threads."""
+
+import time
+from threading import Barrier
+
+import pytest
+
+from namekeeper.pipeline.gold.concurrency import AT_ONCE, run_concurrently, run_in_background
+
+
+def test_all_steps_are_done():
+    done = []
+    run_concurrently([lambda number=number: done.append(number) for number in range(20)])
+    assert sorted(done) == list(range(20))
+
+
+def test_steps_go_on_at_once():
+    everybody, passed = Barrier(AT_ONCE), []
+    run_concurrently([lambda: passed.append(everybody.wait(30)) for _ in range(AT_ONCE)])
+    assert sorted(passed) == list(range(AT_ONCE))
+
+
+def test_when_one_fails_those_that_have_not_begun_are_left_out():
+    begun = []
+
+    def fail() -> None:
+        raise LookupError("no such table")
+
+    def take_a_while() -> None:
+        begun.append(1)
+        time.sleep(0.01)  # so that not all can be done before the failure is seen
+
+    with pytest.raises(LookupError, match="no such table"):
+        run_concurrently([fail, *[take_a_while] * 1_000])
+    assert len(begun) < 1_000
+
+
+def test_a_step_goes_on_beside_others_and_can_be_waited_for():
+    both = Barrier(2)
+    with run_in_background(lambda: both.wait(30) >= 0) as done:
+        both.wait(30)
+        assert done() is True
+
+
+def test_a_step_has_ended_when_what_is_beside_it_has():
+    ended = []
+    with run_in_background(lambda: ended.append(time.sleep(0.01))):
+        pass
+    assert ended == [None]
+
+
+def test_a_step_that_fails_raises_whether_somebody_waits_or_not():
+    def fail() -> None:
+        raise LookupError("no such table")
+
+    with pytest.raises(LookupError, match="no such table"), run_in_background(fail) as done:
+        done()
+    with pytest.raises(LookupError, match="no such table"), run_in_background(fail):
+        pass
+
+
+def test_a_failure_beside_a_step_is_the_one_that_is_raised():
+    ended = []
+    with pytest.raises(LookupError, match="beside"), run_in_background(lambda: ended.append(1)):
+        raise LookupError("beside")
+    assert ended == [1]
