@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from tests.differential.differences import DIFFERENCES, NORMALISERS
-from tests.differential.play import Tally
+from tests.differential.play import RunCounts
 from tests.differential.report import write_page
 from tests.differential.runner import Failure, Plan, run, show_differences, shrink
 from tests.differential.servers import OURS
@@ -29,19 +29,19 @@ def main() -> int:
         write_page()
         return 0
     versions = options.versions.split(",")
-    tally, begun = Tally(), time.monotonic()
+    counts, begun = RunCounts(), time.monotonic()
     print(f"seed {options.seed}", flush=True)
     if not options.java_only and (hidden := show_differences(versions[0])):
         print(f"listed differences that their examples do not show: {', '.join(hidden)}")
         return 1
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         for done, failure in pool.map(run, _plans(versions, options)):
-            tally.add(done)
+            counts.add(done)
             if failure is not None:
                 pool.shutdown(wait=False, cancel_futures=True)
                 return _fail(failure, options)
-    _print_tally(tally, time.monotonic() - begun)
-    return _check_steps(tally, options)
+    _print_run_counts(counts, time.monotonic() - begun)
+    return _check_steps(counts, options)
 
 
 def _plans(versions: Sequence[str], options: argparse.Namespace) -> list[Plan]:
@@ -100,17 +100,17 @@ def _shown(step: Step) -> str:
     return f"  {step.conn}: {request.code} {request.fields} version {request.version} {request.body!r}"
 
 
-def _print_tally(tally: Tally, seconds: float) -> None:
-    total = tally.requests + tally.questions
+def _print_run_counts(counts: RunCounts, seconds: float) -> None:
+    total = counts.requests + counts.questions
     print(
-        f"{tally.requests} requests, {tally.on_equal_tables} of them on equal tables; {tally.questions} questions about"
+        f"{counts.requests} requests, {counts.on_equal_tables} of them on equal tables; {counts.questions} questions about"
     )
     print(f"the state; {total} answers compared in {seconds:.0f} s, {total / seconds:.0f} a second")
-    _print_counts("requests", tally.labels)
-    _print_counts("steps of protocol.md 4", tally.steps)
-    _print_counts("listed differences: answers", tally.answers)
-    _print_counts("listed differences: times that the rule had an effect", tally.effects)
-    _print_counts("normalisers", Counter({name: tally.normalised[name] for name in NORMALISERS}))
+    _print_counts("requests", counts.labels)
+    _print_counts("steps of protocol.md 4", counts.steps)
+    _print_counts("listed differences: answers", counts.answers)
+    _print_counts("listed differences: times that the rule had an effect", counts.effects)
+    _print_counts("normalisers", Counter({name: counts.normalised[name] for name in NORMALISERS}))
 
 
 def _print_counts(title: str, counts: Counter[str]) -> None:
@@ -119,10 +119,10 @@ def _print_counts(title: str, counts: Counter[str]) -> None:
         print(f"  {count:8} {name}")
 
 
-def _check_steps(tally: Tally, options: argparse.Namespace) -> int:
-    rare = {name: count for name, count in tally.steps.items() if 0 < count < LEAST_PER_STEP}
-    unseen = [] if options.java_only else [name for name in DIFFERENCES if not tally.answers[name]]
-    if tally.requests < MANY or not (rare or unseen):
+def _check_steps(counts: RunCounts, options: argparse.Namespace) -> int:
+    rare = {name: count for name, count in counts.steps.items() if 0 < count < LEAST_PER_STEP}
+    unseen = [] if options.java_only else [name for name in DIFFERENCES if not counts.answers[name]]
+    if counts.requests < MANY or not (rare or unseen):
         return 0
     print(f"taken less than {LEAST_PER_STEP} times: {rare}; differences that never showed: {unseen}")
     return 1

@@ -35,14 +35,14 @@ class Generator(Registering):
 
     def unregister(self) -> None:
         """A broker goes."""
-        broker = self.known_broker()
+        broker = self.registered_broker()
         if broker is not None:
             conn = broker.conn if self.chance.random() < 0.8 else self.fresh()
             self.add(Ask(conn, Request(104, broker.fields()), "unregister"), broker)
 
     def unregister_wrongly(self) -> None:
         """Someone mistakes the cluster, the name, the id or the address; or an old process speaks."""
-        broker = self.known_broker()
+        broker = self.registered_broker()
         if broker is None:
             return
         member, value = self.pick(
@@ -59,7 +59,7 @@ class Generator(Registering):
 
     def old_process(self) -> None:
         """A new process of a broker registers before the old one says that it goes."""
-        broker = self.known_broker()
+        broker = self.registered_broker()
         if broker is not None:
             new = dataclasses.replace(
                 broker, conn=self.pick([conn for conn in self.conns if conn != broker.conn])
@@ -95,14 +95,14 @@ class Generator(Registering):
 
     def heartbeat(self) -> None:
         """904, over any connection, sometimes for a broker that is not there."""
-        broker = self.known_broker() or self.new_broker()
+        broker = self.registered_broker() or self.new_broker()
         fields = {**broker.fields(), "heartbeatTimeoutMills": "10000"}
         request = Request(904, fields, one_way=self.chance.random() < 0.5)
         self.add(Ask(self.pick((broker.conn, self.pick(self.conns))), request, "heartbeat"))
 
     def query_version(self) -> None:
         """322 with the version it has, another, or none."""
-        broker = self.known_broker() or self.new_broker()
+        broker = self.registered_broker() or self.new_broker()
         version = dict(broker.version())
         version["counter"] += self.chance.choices((0, 1), (3, 1))[0]
         body = b"" if self.chance.random() < self.binary_share else str(version).replace("'", '"').encode()
@@ -117,10 +117,10 @@ class Generator(Registering):
         self.ask(request, "perms")
 
     def register_topic(self) -> None:
-        """217 for known and unknown names."""
-        known = list(self.java.tables.groups) or list(self.world.names)
+        """217 for names with a group and others."""
+        names = list(self.java.tables.groups) or list(self.world.names)
         names = [
-            self.pick(known),
+            self.pick(names),
             *self.chance.sample(self.world.names, self.chance.choices((0, 1, 2), (6, 2, 2))[0]),
         ]
         body = route_body({name: self.topic_config() for name in names})
@@ -183,7 +183,7 @@ class Generator(Registering):
 
     def malformed(self) -> None:
         """Something that no peer of good faith sends."""
-        broker = self.known_broker() or self.new_broker()
+        broker = self.registered_broker() or self.new_broker()
         self.brokers.setdefault((broker.cluster, broker.addr), broker)
         label, request = malformed(self.chance, dataclasses.replace(broker), self.world)
         self.add(Ask(broker.conn, request, f"malformed: {label}"), broker)

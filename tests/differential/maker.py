@@ -37,7 +37,7 @@ class Maker:
         self.ours = JavaModel(Rules.ours())
         self.steps: list[Step] = []
         self.brokers: dict[tuple[str, str], Broker] = {}
-        self.said: dict[tuple[str, str], list[Broker]] = {}
+        self.sent: dict[tuple[str, str], list[Broker]] = {}
         self.conns = list(range(1, CONNECTIONS + 1))
         self.next_conn = CONNECTIONS + 1
         self.heals: list[tuple[int, Broker]] = []
@@ -118,7 +118,7 @@ class Maker:
         """Choose one or two topics."""
         return self.chance.sample(self.world.topics, self.chance.randrange(1, 3))
 
-    def known_broker(self) -> Broker | None:
+    def registered_broker(self) -> Broker | None:
         """Choose a broker that is live, as a rule."""
         live = [self.brokers[key] for key in self.java.tables.live if key in self.brokers]
         pool = live if self.chance.random() < 0.9 else list(self.brokers.values())

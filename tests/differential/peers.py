@@ -1,7 +1,7 @@
 """One server under comparison: its connections, its oracle, and the ways to wait for what it does later.
 
 Java 5.x answers a 104 before it acts, and hears of a closed connection on another thread. What must be seen
-then is known from the oracle, so it is polled for.
+then is taken from the oracle, so it is polled for.
 """
 
 import copy
@@ -45,7 +45,7 @@ class Peer:
         self.sent = 0
 
     def begin(self, world: World) -> None:
-        """Start a sequence: nothing of it is known; the KV configuration stays from one to the next."""
+        """Start a sequence with no broker; the KV configuration stays from one to the next."""
         self.world = world
         self.model = JavaModel(self.rules)
         self.now_ms = 0

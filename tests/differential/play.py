@@ -12,7 +12,7 @@ from tests.differential.steps import Ask, Expire, Step, World
 from tests.support.java_model.tables import JavaTables, Rules
 from tests.support.java_model.values import Answer, Request
 
-__all__ = ["OBSERVE_EVERY", "Tally", "play"]
+__all__ = ["OBSERVE_EVERY", "RunCounts", "play"]
 
 OBSERVE_EVERY = 25
 
@@ -21,7 +21,7 @@ Compared = tuple[Answer | None, Answer | None]
 
 
 @dataclass(slots=True)
-class Tally:
+class RunCounts:
     """What was compared, and what differed as it may."""
 
     requests: int = 0
@@ -39,7 +39,7 @@ class Tally:
     normalised: Counter[str] = field(default_factory=Counter)
     """Normaliser -> answers that are equal with it only."""
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "RunCounts") -> None:
         """Add what another run compared."""
         for member in fields(self):
             setattr(self, member.name, getattr(self, member.name) + getattr(other, member.name))
@@ -49,12 +49,12 @@ def play(
     peers: Sequence[Peer],
     world: World,
     steps: Sequence[Step],
-    tally: Tally,
+    counts: RunCounts,
     *,
     observe_every: int = OBSERVE_EVERY,
 ) -> None:
     """Play a sequence; raise DifferenceError at the first thing neither equal nor a listed difference."""
-    game = _Game(peers, tally)
+    game = _Game(peers, counts)
     for peer in peers:
         peer.begin(world)
     try:
@@ -78,16 +78,16 @@ def _blame(number: int, step: Step, act: Callable[[], None]) -> None:
 
 
 class _Game:
-    def __init__(self, peers: Sequence[Peer], tally: Tally) -> None:
+    def __init__(self, peers: Sequence[Peer], counts: RunCounts) -> None:
         self.peers = peers
-        self.tally = tally
+        self.counts = counts
         self.between: set[str] = set()
         """Listed differences that may show in the tables now."""
 
     def play(self, step: Step) -> None:
-        self.tally.labels[step.label] += 1
-        self.tally.steps_taken += 1
-        self.tally.requests += isinstance(step, Ask | Expire)
+        self.counts.labels[step.label] += 1
+        self.counts.steps_taken += 1
+        self.counts.requests += isinstance(step, Ask | Expire)
         before = [peer.model.tables.differed.copy() for peer in self.peers]
         for peer in self.peers:
             peer.send(step)
@@ -100,7 +100,7 @@ class _Game:
         self._compare(step.request if isinstance(step, Ask | Expire) else Request(0), answers, fresh)
         if all(_same(one.model.tables, two.model.tables) for one, two in pairwise(self.peers)):
             self.between.clear()
-            self.tally.on_equal_tables += isinstance(step, Ask | Expire)
+            self.counts.on_equal_tables += isinstance(step, Ask | Expire)
         else:
             self.between |= fresh - ANSWERS_ONLY
 
@@ -108,7 +108,7 @@ class _Game:
         seen = [peer.observe() for peer in self.peers]
         for answers in zip(*seen, strict=True):
             request = answers[0][0]
-            self.tally.questions += 1
+            self.counts.questions += 1
             try:
                 self._compare(request, [(answer, expected) for _, answer, expected in answers], ANSWERS_ONLY)
             except DifferenceError as difference:
@@ -116,10 +116,10 @@ class _Game:
 
     def count(self) -> None:
         for peer in self.peers:
-            self.tally.normalised += peer.take_normalised()
+            self.counts.normalised += peer.take_normalised()
             if peer.rules == Rules():
-                self.tally.steps += peer.model.count
-            self.tally.effects += peer.model.tables.differed
+                self.counts.steps += peer.model.count
+            self.counts.effects += peer.model.tables.differed
 
     def _compare(
         self, request: Request, answers: Sequence[Compared], fresh: set[str] | frozenset[str]
@@ -131,12 +131,12 @@ class _Game:
             if one == two or one is None or two is None:
                 continue
             if one_expected == two_expected:
-                self.tally.normalised[normaliser_of(request, one)] += 1
+                self.counts.normalised[normaliser_of(request, one)] += 1
                 continue
             names = [name for name in self.between | fresh if explains(name, request, one, two)]
             if not names:
                 raise DifferenceError(f"no listed difference explains {request}\n{one}\n{two}")
-            self.tally.answers.update(names)
+            self.counts.answers.update(names)
 
 
 def _same(one: JavaTables, two: JavaTables) -> bool:

@@ -77,7 +77,7 @@ class Registering(Maker):
     def register(self, broker: Broker, label: str = "register") -> None:
         """Send its registration and remember it."""
         self.brokers[broker.cluster, broker.addr] = broker
-        self.said.setdefault((broker.cluster, broker.addr), []).append(broker)
+        self.sent.setdefault((broker.cluster, broker.addr), []).append(broker)
         request = registration(
             broker, crc=self.chance.random() < 0.6, binary=self.chance.random() < self.binary_share
         )
@@ -85,7 +85,7 @@ class Registering(Maker):
 
     def register_again(self) -> None:
         """A broker that is there says the same again, or nearly so."""
-        broker = self.known_broker()
+        broker = self.registered_broker()
         if broker is not None:
             kind = self.chance.choices(list(AGAIN), list(AGAIN.values()))[0]
             self.register(self.changed(dataclasses.replace(broker), kind), f"register again: {kind}")
@@ -93,7 +93,7 @@ class Registering(Maker):
     def changed(self, broker: Broker, kind: str) -> Broker:
         """Return a broker with something else to say."""
         if kind == "earlier":
-            earlier: Broker = self.pick(self.said.get((broker.cluster, broker.addr), [broker])[-4:])
+            earlier: Broker = self.pick(self.sent.get((broker.cluster, broker.addr), [broker])[-4:])
             return dataclasses.replace(earlier, conn=broker.conn)
         if kind == "version":
             self.change_topics(broker)
@@ -112,7 +112,7 @@ class Registering(Maker):
 
     def take_over(self) -> None:
         """Another address registers under the name and id of one that is there."""
-        victim = self.known_broker()
+        victim = self.registered_broker()
         if victim is None:
             return
         addr = self.pick([addr for addr in self.world.addrs if addr != victim.addr])
@@ -123,7 +123,7 @@ class Registering(Maker):
 
     def move(self) -> None:
         """An address registers under another name."""
-        broker = self.known_broker()
+        broker = self.registered_broker()
         if broker is not None:
             broker = dataclasses.replace(broker, name=self.pick(self.world.names))
             broker.mappings = {}
@@ -132,7 +132,7 @@ class Registering(Maker):
 
     def split(self) -> None:
         """A registration in chunks, all of one version."""
-        broker = self.known_broker()
+        broker = self.registered_broker()
         if broker is None:
             return
         broker = dataclasses.replace(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tests.differential.differences import DIFFERENCES
 from tests.differential.generator import generate
 from tests.differential.peers import DifferenceError, Peer
-from tests.differential.play import Tally, play
+from tests.differential.play import RunCounts, play
 from tests.differential.servers import OURS, start
 from tests.differential.shared import generate_shared
 from tests.differential.steps import SHARED, Step, World
@@ -56,19 +56,19 @@ def pair(releases: Sequence[str]) -> Iterator[list[Peer]]:
         yield [opened.enter_context(start(release, shared=shared)) for release in releases]
 
 
-def run(plan: Plan) -> tuple[Tally, Failure | None]:
+def run(plan: Plan) -> tuple[RunCounts, Failure | None]:
     """Play sequences until the plan's number of requests was sent, or one fails."""
-    tally = Tally()
+    counts = RunCounts()
     with pair(plan.releases) as peers:
         index = plan.first
-        while tally.requests < plan.requests:
+        while counts.requests < plan.requests:
             world = World.of(f"~{index}~")
             try:
-                play(peers, world, plan.steps(index, world.tag), tally)
+                play(peers, world, plan.steps(index, world.tag), counts)
             except DifferenceError as difference:
-                return tally, Failure(plan, index, str(difference))
+                return counts, Failure(plan, index, str(difference))
             index += 1
-    return tally, None
+    return counts, None
 
 
 def show_differences(release: str) -> list[str]:
@@ -76,9 +76,9 @@ def show_differences(release: str) -> list[str]:
     missing = []
     with pair((release, OURS)) as peers:
         for index, (name, difference) in enumerate(DIFFERENCES.items()):
-            world, tally = World.of(f"~x{index}~"), Tally()
-            play(peers, world, difference.example(world), tally)
-            if not tally.answers[name]:
+            world, counts = World.of(f"~x{index}~"), RunCounts()
+            play(peers, world, difference.example(world), counts)
+            if not counts.answers[name]:
                 missing.append(name)
     return missing
 
@@ -117,9 +117,9 @@ def _failing_at(peers: Sequence[Peer], failed: Failure, kept: list[int] | None, 
     """Return after how many steps the sequence, or a part of it, fails."""
     steps = failed.plan.steps(failed.index, tag)
     chosen = steps if kept is None else [steps[number] for number in kept]
-    tally = Tally()
+    counts = RunCounts()
     try:
-        play(peers, World.of(tag), chosen, tally, observe_every=1)
+        play(peers, World.of(tag), chosen, counts, observe_every=1)
     except DifferenceError:
-        return tally.steps_taken
+        return counts.steps_taken
     return None

@@ -78,7 +78,7 @@ class SharedGenerator(Generator):
         broker.topics = {t: dataclasses.replace(self.topic_config(), flag=flags[t]) for t in topics}
         broker.filters = ["10.9.9.9:1"] * (self.chance.random() < 0.2)
 
-    def known_broker(self) -> Broker | None:
+    def registered_broker(self) -> Broker | None:
         """Choose one that is live."""
         key = self.pick([*self.java.tables.live, None])
         return None if key is None else self.brokers[key]

@@ -82,10 +82,10 @@ def questions(world: World, *, shared: bool) -> list[Request]:
     clusters = [Request(224, {"cluster": cluster}) for cluster in world.clusters]
     tables = [Request(219, {"namespace": namespace}) for namespace in KV_NAMESPACES]
     if shared:
-        known = [(world.clusters[index // 2 % 3], addr) for index, addr in enumerate(world.addrs)]
-        return [Request(106), *lists, *routes, *clusters, *tables, *_versions(known)]
+        keys = [(world.clusters[index // 2 % 3], addr) for index, addr in enumerate(world.addrs)]
+        return [Request(106), *lists, *routes, *clusters, *tables, *_versions(keys)]
     groups = [Request(901, {"clusterName": world.clusters[0], "brokerName": name}) for name in world.names]
-    known = [(cluster, addr) for cluster in world.clusters[:2] for addr in world.addrs]
+    keys = [(cluster, addr) for cluster in world.clusters[:2] for addr in world.addrs]
     return [
         Request(106),
         Request(106, version=373),
@@ -94,7 +94,7 @@ def questions(world: World, *, shared: bool) -> list[Request]:
         *clusters,
         *tables,
         *groups,
-        *_versions(known),
+        *_versions(keys),
     ]
 
 

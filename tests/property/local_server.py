@@ -72,7 +72,7 @@ class LocalServer:
 
     def run_all(self, now_ms: int) -> None:
         """Advance until nothing is under way."""
-        while self.queue.has_work:
+        while self.queue.is_busy:
             self.turn(now_ms)
 
     def close(self, conn: int, now_ms: int = 0, ended: Ended = lambda end: None) -> None:

@@ -75,7 +75,7 @@ class RouteMachine(RuleBasedStateMachine):
         self.now_ms = 1_000
         self.conns = {slot: slot for slot in SLOTS}
         self.next_conn = len(SLOTS)
-        self.said: list[Broker] = []
+        self.sent: list[Broker] = []
 
     def teardown(self) -> None:
         """Let everything end."""
@@ -105,32 +105,32 @@ class RouteMachine(RuleBasedStateMachine):
     def register(self, broker: Broker, slot: int) -> None:
         """103."""
         broker.conn = slot
-        self.said.append(broker)
+        self.sent.append(broker)
         self.ask(registration(broker), slot)
 
     @rule(index=st.integers(0, 2), change=changes)
     def register_again(self, index: int, change: dict[str, Any]) -> None:
         """Something said before: byte for byte, or with one thing changed and all else as it was."""
-        if self.said:
-            broker = self.said[-1 - index % len(self.said)]
+        if self.sent:
+            broker = self.sent[-1 - index % len(self.sent)]
             if change:
                 broker = dataclasses.replace(broker, **change)
-                self.said.append(broker)
+                self.sent.append(broker)
             self.ask(registration(broker), broker.conn)
 
     @rule(index=st.integers(0, 2), change=changes)
     def waver(self, index: int, change: dict[str, Any]) -> None:
         """One thing, another, and the first again: what the short cut must not take for nothing new."""
-        if self.said:
-            broker = self.said[-1 - index % len(self.said)]
-            for said in (broker, dataclasses.replace(broker, **change), broker):
-                self.ask(registration(said), said.conn)
+        if self.sent:
+            broker = self.sent[-1 - index % len(self.sent)]
+            for variant in (broker, dataclasses.replace(broker, **change), broker):
+                self.ask(registration(variant), variant.conn)
 
     @rule(index=st.integers(0, 2), delete=st.booleans())
     def waver_with_the_switch(self, index: int, delete: bool) -> None:
         """The same before and after a change of the configuration."""
-        if self.said:
-            broker = self.said[-1 - index % len(self.said)]
+        if self.sent:
+            broker = self.sent[-1 - index % len(self.sent)]
             self.ask(registration(broker), broker.conn)
             self.switch("deleteTopicWithBrokerRegistration", delete)
             self.ask(registration(broker), broker.conn)
@@ -237,7 +237,7 @@ class RouteMachine(RuleBasedStateMachine):
     def indexes_agree(self) -> None:
         """Every index says what the table says that it belongs to."""
         tables = self.server.state.tables
-        laws.check_index(tables, is_idle=not self.server.queue.has_work)
+        laws.check_index(tables, is_idle=not self.server.queue.is_busy)
         laws.check_live_indexes(tables)
         laws.check_members(tables)
         laws.check_clusters(tables)

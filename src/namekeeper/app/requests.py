@@ -245,7 +245,7 @@ class Requests:
         return None
 
     def _take_turns(self) -> None:
-        if self._queue.has_work and not self._has_turn:
+        if self._queue.is_busy and not self._has_turn:
             self._has_turn = True
             self._call_soon(self._turn)
 

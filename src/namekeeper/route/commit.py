@@ -8,6 +8,7 @@ from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.version import DataVersion
+from namekeeper.route.assessment import Assessment, addrs_without_other_ids
 from namekeeper.route.change import Edit
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
@@ -29,7 +30,6 @@ from namekeeper.route.removal import (
     trim_index,
     trim_removed,
 )
-from namekeeper.route.standing import Standing, addrs_without_other_ids
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["Built", "Commit", "RegisterResult", "master_of", "put_live"]
@@ -73,7 +73,7 @@ class Commit:
         *,
         now: Now,
         body: RegistrationBody,
-        standing: Standing,
+        assessment: Assessment,
     ) -> None:
         self.edit = edit
         self._tables = edit.tables
@@ -82,22 +82,22 @@ class Commit:
         self._channel = channel
         self._now = now
         self._body = body
-        self._standing = standing
+        self._standing = assessment
         self._removed: list[BrokerNameRemoved] = []
 
     def make_visible(self, built: Built | None) -> RegisterResult:
         """Every step of protocol.md 4.4 at once."""
-        tables, header, standing = self._tables, self._header, self._standing
+        tables, header, assessment = self._tables, self._header, self._standing
         self._leave_other_name()
         self._join_cluster()
         group_before = tables.broker_addr_table.get(header.broker_name)
         group = self._group_after(group_before)
         if group != group_before:
             self.edit.apply(BrokerGroupChanged(group))
-        if standing.is_stale:
+        if assessment.is_stale:
             self._end_without_id(group, Cause.STALE)
             return RegisterResult(outcome="stale")
-        if standing.is_guarded:
+        if assessment.is_guarded:
             self._end_without_id(group, Cause.REPLACED)
             return RegisterResult(is_refused=True, outcome="refused")
         was_live = tables.broker_live_table.get(self._key) is not None
@@ -229,11 +229,11 @@ def put_live(
         or live.broker_id != header.broker_id
         or live.channel is not channel
     )
-    said = (data_version, header.ha_server_addr, header.heartbeat_timeout_ms)
+    recorded = (data_version, header.ha_server_addr, header.heartbeat_timeout_ms)
     if (
         live is not None
         and not is_new
-        and said
+        and recorded
         == (
             live.data_version,
             live.ha_server_addr,

@@ -1,7 +1,7 @@
 """REGISTER_BROKER: the rule of protocol.md 4.4 with docs/decisions/0003 and 0014.
 
 A registration is decoded and its rows are built beside the tables, a slice in a turn; everything becomes
-visible in one turn at the end (`commit.py`), judged on the state as it is then (`standing.py`).
+visible in one turn at the end (`commit.py`), judged on the state as it is then (`assessment.py`).
 """
 
 from collections.abc import Callable, Collection, Generator
@@ -15,6 +15,7 @@ from namekeeper.model.now import Now
 from namekeeper.model.perm import Perm
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.topic import QueueSpec
+from namekeeper.route.assessment import Assessment, assess, is_prime
 from namekeeper.route.change import Applied, Edit, Turn, Turns, shown
 from namekeeper.route.channel import Channel
 from namekeeper.route.commit import Built, Commit, RegisterResult, master_of, put_live
@@ -22,7 +23,6 @@ from namekeeper.route.events import Cause, TopicRow
 from namekeeper.route.live import AppliedAs, BrokerLiveInfo
 from namekeeper.route.removal import trim_index
 from namekeeper.route.rows import make_row
-from namekeeper.route.standing import Standing, is_prime, standing_of
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["RegisterBroker"]
@@ -91,7 +91,7 @@ class RegisterBroker:
             return Applied(RegisterResult(outcome="closed"))
         digest = xxh3_128_digest(self._body)
         live = tables.broker_live_table.get(self.key)
-        if live is not None and self._is_known(tables, live, digest):
+        if live is not None and self._can_skip(tables, live, digest):
             return self._refresh(tables, live, turn.now)
         if len(self._body) > SMALL_BODY_BYTES:
             yield None
@@ -99,54 +99,56 @@ class RegisterBroker:
         self._body = b""
         built: Built | None = None
         while True:
-            standing = standing_of(tables, self.header, body)
-            built = (yield from self._build(tables, body, standing)) if standing.contributes else None
+            assessment = assess(tables, self.header, body)
+            built = (yield from self._build(tables, body, assessment)) if assessment.contributes else None
             if self._is_closed():
                 yield from self._give_up(tables, built)
                 return Applied(RegisterResult(outcome="closed"))
-            if standing_of(tables, self.header, body) == standing:
+            if assess(tables, self.header, body) == assessment:
                 break
             yield from self._give_up(tables, built)
-        commit = Commit(Edit(tables), self.header, self.channel, now=turn.now, body=body, standing=standing)
+        commit = Commit(
+            Edit(tables), self.header, self.channel, now=turn.now, body=body, assessment=assessment
+        )
         result = commit.make_visible(built)
-        if not standing.is_stale and not standing.is_guarded:
-            self._remember(tables, digest, standing, changed=bool(built and built.changed))
+        if not assessment.is_stale and not assessment.is_guarded:
+            self._remember(tables, digest, assessment, changed=bool(built and built.changed))
         return (yield from shown(commit.edit.applied(result), commit.clean_up(built)))
 
     def _is_closed(self) -> bool:
         return not self.channel.is_open
 
     def _build(
-        self, tables: RouteTables, body: RegistrationBody, standing: Standing
+        self, tables: RouteTables, body: RegistrationBody, assessment: Assessment
     ) -> Generator[None, None, Built]:
         """Step 11 and 12, beside the tables; the index is extended as rows are built."""
         name = self.header.broker_name
         before = tables.topics_of(name)
         built = Built(before, dict(before))
-        if standing.delete_missing:
+        if assessment.delete_missing:
             keys = body.topic_keys if body.topic_keys is not None else body.topics.keys()
             for topic in [topic for topic in before if topic not in keys]:
                 del built.after[topic]
                 built.changed.append(topic)
                 built.missing.append(topic)
         try:
-            yield from self._build_rows(tables, body, standing, built)
+            yield from self._build_rows(tables, body, assessment, built)
         except BaseException:
             tables.topic_index.discard(built.added, name)
             raise
         return built
 
     def _build_rows(
-        self, tables: RouteTables, body: RegistrationBody, standing: Standing, built: Built
+        self, tables: RouteTables, body: RegistrationBody, assessment: Assessment, built: Built
     ) -> Generator[None, None, None]:
-        rows = _Rows(strip_write=standing.strip_write)
+        rows = _RowsBySpec(strip_write=assessment.strip_write)
         topics, specs = iter(body.topics), iter(body.topics.values())
         some = list(islice(topics, ROW_SLICE))
         while some:
             some_specs = list(islice(specs, ROW_SLICE))
             some_rows = rows.of(some_specs)
             if built.before:
-                upsert_all = standing.upsert_all
+                upsert_all = assessment.upsert_all
                 some, some_rows = _update_rows(built, some, some_specs, some_rows, upsert_all=upsert_all)
             new = tables.topic_index.add(some, self.header.broker_name)
             built.added += new
@@ -174,7 +176,7 @@ class RegisterBroker:
             deletes_missing=tables.rules.delete_topic_with_broker_registration,
         )
 
-    def _is_known(self, tables: RouteTables, live: BrokerLiveInfo, digest: bytes) -> bool:
+    def _can_skip(self, tables: RouteTables, live: BrokerLiveInfo, digest: bytes) -> bool:
         """Whether the body can be skipped undecoded: the exact rule is in docs/decisions/0014."""
         header = self.header
         if live.broker_name != header.broker_name or live.broker_id != header.broker_id:
@@ -198,16 +200,16 @@ class RegisterBroker:
         master = master_of(tables, self.header)
         return edit.applied(structs.replace(master, outcome="short_cut"))
 
-    def _remember(self, tables: RouteTables, digest: bytes, standing: Standing, *, changed: bool) -> None:
+    def _remember(self, tables: RouteTables, digest: bytes, assessment: Assessment, *, changed: bool) -> None:
         if changed:
             for live in tables.broker_live_table.of_name(self.header.broker_name):
                 live.applied_bodies.clear()
         live_now = tables.broker_live_table.get(self.key)
         assert live_now is not None
-        live_now.applied_bodies.remember(digest, self._applied_as(tables, contributes=standing.contributes))
+        live_now.applied_bodies.remember(digest, self._applied_as(tables, contributes=assessment.contributes))
 
 
-class _Rows(dict[int, TopicRow]):
+class _RowsBySpec(dict[int, TopicRow]):
     """Rows by the identity of their specs, which the body holds: few, and shared."""
 
     def __init__(self, *, strip_write: bool) -> None:

@@ -61,18 +61,18 @@ class TopicIndex:
         shards = self._shards
         bit = self._bit_by_name.get(broker_name) or self._new_bit(broker_name)
         shared = []
-        known = 0
+        present = 0
         for topic in topics:
             shard = shards[hash(topic) % SHARDS]
             entry = shard.get(topic)
             if entry is None:
                 entry = shard[topic] = _Entry(topic, bit)
             elif entry.mask & bit:
-                known += 1
+                present += 1
             else:
                 entry.mask |= bit
             shared.append(entry.topic)
-        self._count(broker_name, len(shared) - known)
+        self._count(broker_name, len(shared) - present)
         return shared
 
     def discard(self, topics: Iterable[str], broker_name: str) -> None:

@@ -67,10 +67,10 @@ class DeleteTopic(Struct, frozen=True):
 
 
 class RegisterTopic(Struct, frozen=True):
-    """REGISTER_TOPIC_IN_NAMESRV (217): queues of one topic, each on a broker name that must be known.
+    """REGISTER_TOPIC_IN_NAMESRV (217): queues of one topic, each on a broker name that must have a group.
 
-    The first unknown name ends it: what came before stays if the topic existed, and nothing does if it was
-    new (protocol.md 2.12).
+    The first name without a group ends it: what came before stays if the topic existed, and nothing does if
+    it was new (protocol.md 2.12).
     """
 
     topic: str
@@ -86,14 +86,14 @@ class RegisterTopic(Struct, frozen=True):
     def run(self, tables: RouteTables, turn: Turn) -> Applied[None]:
         """Set what is registered and what is in effect alike."""
         edit = Edit(tables)
-        known = []
+        accepted = []
         for broker_name, spec in self.queues:
             if broker_name not in tables.broker_addr_table:
                 break
-            known.append((broker_name, spec))
-        if len(known) < len(self.queues) and not tables.rows_of(self.topic):
+            accepted.append((broker_name, spec))
+        if len(accepted) < len(self.queues) and not tables.rows_of(self.topic):
             return Applied(None)
-        for broker_name, spec in known:
+        for broker_name, spec in accepted:
             before = tables.topics_of(broker_name)
             row = make_row(spec, spec)
             if before.get(self.topic) != row:

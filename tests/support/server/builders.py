@@ -122,7 +122,7 @@ class World:
             check_copy(self)
 
     def run_turns(self) -> None:
-        while self.queue.has_work:
+        while self.queue.is_busy:
             self.queue.turn(self.now)
 
     def do(self, change: TableChange[Any]) -> Any:
@@ -156,7 +156,7 @@ class World:
         """Submit a registration that takes turns, and leave it under way."""
         change = register(head or header(), content or body(), over or channel(), decode_turns=decode_turns)
         self.submit(change)
-        assert self.queue.has_work
+        assert self.queue.is_busy
         return change
 
     def close(self, over: Channel) -> None:
@@ -198,16 +198,16 @@ def check_consistency(world: World) -> None:
         for name, group in tables.broker_addr_table.items()
         for broker_id, addr in group.broker_addrs.items()
     }
-    lives = list(tables.broker_live_table)
-    assert sorted((live.broker_name, live.broker_id, live.broker_addr) for live in lives) == sorted(members)
+    entries = list(tables.broker_live_table)
+    assert sorted((live.broker_name, live.broker_id, live.broker_addr) for live in entries) == sorted(members)
     listed = {name for names in tables.cluster_addr_table.values() for name in names}
     assert listed == set(tables.broker_addr_table)
-    assert set(tables.filter_server_table) <= {live.key for live in lives}
+    assert set(tables.filter_server_table) <= {live.key for live in entries}
     check_copy(world)
 
 
 def check_copy(world: World) -> None:
-    """Assert that the events told so far make the tables that are shown now (docs/decisions/0004)."""
+    """Assert that the events recorded so far make the tables that are shown now (docs/decisions/0004)."""
     tables, copy = world.tables, world.copy
     assert copy.topic_queue_table == tables.topic_queue_table
     assert set(copy.topics()) == set(tables.topics())
@@ -215,13 +215,13 @@ def check_copy(world: World) -> None:
     assert copy.cluster_addr_table == tables.cluster_addr_table
     assert copy.filter_server_table == tables.filter_server_table
     assert copy.topic_queue_mapping_info_table == tables.topic_queue_mapping_info_table
-    assert {_said(live) for live in copy.broker_live_table} == {
-        _said(live) for live in tables.broker_live_table
+    assert {_recorded(live) for live in copy.broker_live_table} == {
+        _recorded(live) for live in tables.broker_live_table
     }
 
 
-def _said(live: BrokerLiveInfo) -> tuple[Any, ...]:
-    """What events say of a live registration."""
+def _recorded(live: BrokerLiveInfo) -> tuple[Any, ...]:
+    """What events record of a live registration."""
     return (
         live.key, live.broker_name, live.broker_id, live.gen, live.ha_server_addr, live.heartbeat_timeout_ms,
         live.data_version, live.channel_id,

@@ -60,7 +60,7 @@ class InMemoryNameServer:
     def _carry_through(self, deferred: Deferred) -> Response:
         done: list[Any] = []
         self.queue.submit(deferred.change, lambda _, applied: done.append(applied), now=self.now)
-        while self.queue.has_work:
+        while self.queue.is_busy:
             self.queue.turn(self.now)
         (applied,) = done
         if isinstance(applied, Exception):

@@ -76,7 +76,7 @@ def test_a_body_that_can_not_be_read_is_refused_and_changes_nothing(server):
     response = server.register(b"not JSON")
     assert response.code == 1
     assert "Failed to decode RegisterBrokerBody" in response.remark
-    assert (server.events, server.queue.has_work) == ([], False)
+    assert (server.events, server.queue.is_busy) == ([], False)
 
 
 def test_a_registration_without_body_has_no_topics(server):
@@ -213,11 +213,11 @@ def test_904_does_not_wait_for_a_build(registered):
     request = RemotingCommand(code=103, version=513, ext_fields=fields, body=V6_BODY)
     build = registration.register_broker(registered.state, request, channel(2), at(0)).change
     registered.queue.submit(build, lambda *_: None, now=at(0))
-    assert registered.queue.has_work
+    assert registered.queue.is_busy
     registered.now = at(5)
     assert registered.ask(904, NAMES).code == 0
     assert live(registered).idle_ms(at(5)) == 0
-    assert registered.queue.has_work
+    assert registered.queue.is_busy
 
 
 def test_a_decoder_does_not_read_more_than_a_turn_allows(server):

@@ -67,21 +67,21 @@ def lanes():
 
 def test_a_change_of_one_turn_happens_at_once(lanes):
     lanes.submit("x", "a")
-    assert (lanes.log, lanes.done, lanes.queue.has_work, len(lanes.queue)) == (["x0"], ["x"], False, 0)
+    assert (lanes.log, lanes.done, lanes.queue.is_busy, len(lanes.queue)) == (["x0"], ["x"], False, 0)
 
 
 def test_a_build_takes_one_turn_at_a_time(lanes):
     lanes.submit("b", "a", turns=2)
-    assert (lanes.log, lanes.queue.has_work, len(lanes.queue)) == (["b0"], True, 1)
+    assert (lanes.log, lanes.queue.is_busy, len(lanes.queue)) == (["b0"], True, 1)
     lanes.turn()
     assert (lanes.log, lanes.done) == (["b0", "b1"], [])
     lanes.turn()
-    assert (lanes.log, lanes.done, lanes.queue.has_work) == (["b0", "b1", "b2"], ["b"], False)
+    assert (lanes.log, lanes.done, lanes.queue.is_busy) == (["b0", "b1", "b2"], ["b"], False)
 
 
 def test_a_turn_without_work_is_no_error(lanes):
     lanes.turn()
-    assert not lanes.queue.has_work
+    assert not lanes.queue.is_busy
 
 
 def test_builds_advance_one_after_the_other_in_the_order_in_which_they_came(lanes):
@@ -171,10 +171,10 @@ def test_a_bug_in_who_is_told_does_not_close_the_lane(lanes):
     lanes.submit("z", "a")
     with pytest.raises(ZeroDivisionError):
         lanes.turn()
-    assert (lanes.queue.has_work, lanes.done) == (True, [])
+    assert (lanes.queue.is_busy, lanes.done) == (True, [])
     lanes.submit("late", "a")
     lanes.turn()
-    assert (lanes.done, lanes.queue.has_work, len(lanes.queue)) == (["y", "z", "late"], False, 0)
+    assert (lanes.done, lanes.queue.is_busy, len(lanes.queue)) == (["y", "z", "late"], False, 0)
 
 
 class Cleaning(Step):
@@ -192,7 +192,7 @@ class Cleaning(Step):
 
 def test_a_change_is_told_in_the_turn_in_which_it_becomes_visible(lanes):
     lanes.queue.submit(Cleaning(lanes.log, "b", "a", turns=2), lanes._over, now=at(0))
-    assert (lanes.log, lanes.done, lanes.queue.has_work) == (["b0"], ["b"], True)
+    assert (lanes.log, lanes.done, lanes.queue.is_busy) == (["b0"], ["b"], True)
     lanes.submit("x", "a")
     lanes.submit("y", "c")
     lanes.turn(2)
@@ -205,7 +205,7 @@ def test_a_bug_in_cleaning_up_is_raised_and_not_told_a_second_time(lanes):
     lanes.submit("x", "a")
     with pytest.raises(RequestError):
         lanes.turn()
-    assert (lanes.done, lanes.queue.has_work) == (["b", "x"], False)
+    assert (lanes.done, lanes.queue.is_busy) == (["b", "x"], False)
 
 
 def test_a_bug_in_who_is_told_does_not_end_the_cleaning_up(lanes):

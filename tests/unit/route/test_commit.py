@@ -385,7 +385,7 @@ def test_a_larger_id_is_no_news():
 
 def test_everything_shows_in_one_turn(world):
     world.begin(header(zone_name="east"), body(["T1", "T2"], filter_servers=("f:1",)))
-    while world.queue.has_work:
+    while world.queue.is_busy:
         assert not world.tables.broker_addr_table
         assert not world.tables.cluster_addr_table
         assert topic_route(world.tables, "T1") is None

@@ -14,7 +14,7 @@ def world():
     return World()
 
 
-def lives(world):
+def live_entries(world):
     return [(live.broker_addr, live.gen) for live in world.tables.broker_live_table]
 
 
@@ -24,7 +24,7 @@ def test_the_last_words_of_an_old_process_do_not_end_the_new_one(world):
     world.register(over=old)
     world.register(over=new)
     world.do(unregister(old))
-    assert lives(world) == [(KEY[1], 2)]
+    assert live_entries(world) == [(KEY[1], 2)]
     assert world.perm() == 6
 
 
@@ -34,7 +34,7 @@ def test_the_closing_of_an_old_connection_does_not_end_the_new_registration(worl
     world.register(over=old)
     world.register(over=new)
     world.close(old)
-    assert lives(world) == [(KEY[1], 2)]
+    assert live_entries(world) == [(KEY[1], 2)]
 
 
 def test_an_end_meant_for_an_older_generation_does_nothing(world):
@@ -43,7 +43,7 @@ def test_an_end_meant_for_an_older_generation_does_nothing(world):
     meant = world.live()
     world.register(over=channel(2))
     world.do(EndOfRegistration(KEY, meant.gen, Cause.CHANNEL_CLOSED))
-    assert lives(world) == [(KEY[1], 2)]
+    assert live_entries(world) == [(KEY[1], 2)]
 
 
 def test_an_end_that_waited_behind_a_newer_registration_does_nothing(world):
@@ -53,7 +53,7 @@ def test_an_end_that_waited_behind_a_newer_registration_does_nothing(world):
     world.begin(over=new)
     world.close(old)
     world.run_turns()
-    assert lives(world) == [(KEY[1], 2)]
+    assert live_entries(world) == [(KEY[1], 2)]
 
 
 def test_a_104_that_waited_behind_a_newer_registration_is_judged_when_it_is_executed(world):
@@ -62,7 +62,7 @@ def test_a_104_that_waited_behind_a_newer_registration_is_judged_when_it_is_exec
     world.begin(over=new)
     world.submit(unregister(old))
     world.run_turns()
-    assert lives(world) == [(KEY[1], 2)]
+    assert live_entries(world) == [(KEY[1], 2)]
 
 
 def test_a_stale_104_is_ignored_without_an_error(world):
@@ -79,7 +79,7 @@ def test_the_living_broker_may_unregister(world):
     over = channel()
     world.register(over=over)
     world.do(unregister(over))
-    assert lives(world) == []
+    assert live_entries(world) == []
 
 
 def test_a_104_over_a_fresh_connection_is_honoured(world):
@@ -87,7 +87,7 @@ def test_a_104_over_a_fresh_connection_is_honoured(world):
     world.register(over=channel(1))
     world.register(over=channel(2))
     world.do(unregister(channel(3)))
-    assert lives(world) == []
+    assert live_entries(world) == []
 
 
 def test_a_104_is_honoured_when_the_living_connection_is_closed(world):
@@ -96,7 +96,7 @@ def test_a_104_is_honoured_when_the_living_connection_is_closed(world):
     world.register(over=new)
     new.is_open = False
     world.do(unregister(old))
-    assert lives(world) == []
+    assert live_entries(world) == []
 
 
 def test_a_connection_that_spoke_for_the_broker_only_after_the_generation_began_is_no_old_process(world):
@@ -105,7 +105,7 @@ def test_a_connection_that_spoke_for_the_broker_only_after_the_generation_began_
     other = channel(2)
     other.note_carried(KEY, gen=world.tables.gen)
     world.do(unregister(other))
-    assert lives(world) == []
+    assert live_entries(world) == []
 
 
 def test_a_connection_that_spoke_for_the_broker_before_the_generation_began_is_one(world):
@@ -115,7 +115,7 @@ def test_a_connection_that_spoke_for_the_broker_before_the_generation_began_is_o
     other.note_carried(KEY, gen=world.tables.gen)
     world.register(over=channel(3))
     world.do(unregister(other))
-    assert lives(world) == [(KEY[1], 2)]
+    assert live_entries(world) == [(KEY[1], 2)]
 
 
 def test_a_registration_that_was_not_applied_counts_as_speaking_for_the_broker(world):
@@ -133,9 +133,9 @@ def test_who_came_back_over_its_first_connection_is_the_living_one(world):
     for over in (one, two, one):
         world.register(over=over)
     world.do(unregister(two))
-    assert lives(world) == [(KEY[1], 3)]
+    assert live_entries(world) == [(KEY[1], 3)]
     world.do(unregister(one))
-    assert lives(world) == []
+    assert live_entries(world) == []
 
 
 def test_a_refresh_within_a_generation_does_not_make_others_old(world):
@@ -144,7 +144,7 @@ def test_a_refresh_within_a_generation_does_not_make_others_old(world):
     two.note_carried(KEY, gen=world.tables.gen)
     world.register(over=one, content=body(version=2))
     world.do(unregister(two))
-    assert lives(world) == []
+    assert live_entries(world) == []
 
 
 def test_speaking_for_one_broker_says_nothing_of_another(world):
@@ -152,7 +152,7 @@ def test_speaking_for_one_broker_says_nothing_of_another(world):
     world.register(header("broker-b", "10.0.0.2:10911"), over=two)
     world.register(over=one)
     world.do(unregister(two))
-    assert [addr for addr, _ in lives(world)] == ["10.0.0.2:10911"]
+    assert [addr for addr, _ in live_entries(world)] == ["10.0.0.2:10911"]
 
 
 def test_a_wrong_cluster_is_not_that_of_the_living_registration(world):
@@ -160,7 +160,7 @@ def test_a_wrong_cluster_is_not_that_of_the_living_registration(world):
     world.register(over=old)
     world.register(over=new)
     world.do(unregister(old, cluster="elsewhere"))
-    assert lives(world) == []
+    assert live_entries(world) == []
 
 
 def test_all_brokers_of_a_closed_connection_go(world):
@@ -170,7 +170,7 @@ def test_all_brokers_of_a_closed_connection_go(world):
     world.register(header("broker-b", "10.0.0.2:10911"), over=both)
     world.register(header("broker-c", "10.0.0.3:10911"), over=channel(2))
     world.close(both)
-    assert lives(world) == [("10.0.0.3:10911", 3)]
+    assert live_entries(world) == [("10.0.0.3:10911", 3)]
 
 
 def test_only_those_whose_newest_registration_came_over_it_go(world):
@@ -179,7 +179,7 @@ def test_only_those_whose_newest_registration_came_over_it_go(world):
     world.register(header("broker-b", "10.0.0.2:10911"), over=both)
     world.register(over=new)
     world.close(both)
-    assert lives(world) == [(KEY[1], 3)]
+    assert live_entries(world) == [(KEY[1], 3)]
 
 
 def test_one_of_several_brokers_of_a_connection_may_unregister(world):
@@ -187,7 +187,7 @@ def test_one_of_several_brokers_of_a_connection_may_unregister(world):
     world.register(over=both)
     world.register(header("broker-b", "10.0.0.2:10911"), over=both)
     world.do(unregister(both))
-    assert lives(world) == [("10.0.0.2:10911", 2)]
+    assert live_entries(world) == [("10.0.0.2:10911", 2)]
 
 
 def test_a_generation_that_ended_and_began_anew_is_another_one(world):
@@ -198,5 +198,5 @@ def test_a_generation_that_ended_and_began_anew_is_another_one(world):
     world.register(over=over)
     world.now = at(1_000)
     world.do(EndOfRegistration(KEY, first, Cause.EXPIRED))
-    assert lives(world) == [(KEY[1], 2)]
+    assert live_entries(world) == [(KEY[1], 2)]
     assert [event.gen for event in world.events if isinstance(event, BrokerLiveGone)] == [1]

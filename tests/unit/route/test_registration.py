@@ -160,7 +160,7 @@ def test_no_slice_shows_before_the_commit():
     world = World()
     content = body([f"T{i}" for i in range(5_000)])
     world.submit(register(header(), content, channel(), raw=b"x" * 20_000))
-    while world.queue.has_work:
+    while world.queue.is_busy:
         shown = len(world.tables.topics())
         assert shown in (0, 5_000)
         world.queue.turn(world.now)
@@ -206,7 +206,7 @@ def test_a_large_body_is_not_decoded_in_the_turn_in_which_it_arrives():
 
     small, large = b"x" * registration.SMALL_BODY_BYTES, b"x" * (registration.SMALL_BODY_BYTES + 1)
     world.submit(RegisterBroker(header(), large, version=513, channel=channel(), decode=decode))
-    assert (decoded, world.queue.has_work) == ([], True)
+    assert (decoded, world.queue.is_busy) == ([], True)
     world.run_turns()
     assert (decoded, world.answers[-1][1].outcome) == ([True], "new")
     world.submit(RegisterBroker(header(), small, version=513, channel=channel(), decode=decode))
@@ -217,7 +217,7 @@ def test_a_turn_does_one_decode_or_one_slice(narrow):
     world = World()
     world.begin(content=body(["T1", "T2", "T3", "T4"]), decode_turns=2)
     turns = 0
-    while world.queue.has_work:
+    while world.queue.is_busy:
         world.queue.turn(world.now)
         turns += 1
     assert turns == 3  # the second decode, its end with the first slice, the second slice with the commit
@@ -230,7 +230,7 @@ def test_look_ups_see_the_old_rows_until_the_new_ones_are_complete(narrow):
     world.register(content=body(topics), over=over)
     eight = QueueSpec(8, 8, 6, 0)
     world.begin(content=body(dict.fromkeys(topics, eight), version=2), over=over, decode_turns=1)
-    while world.queue.has_work:
+    while world.queue.is_busy:
         seen = {topic_route(world.tables, topic).queue_datas[0].read_queue_nums for topic in topics}
         assert seen == {4}
         world.queue.turn(world.now)
@@ -243,7 +243,7 @@ def test_removed_topics_show_until_the_commit_and_leave_the_index_after_it(narro
     world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
     world.register(content=body(["T1", "T2", "T3"]), over=over)
     world.begin(content=body(["T3", "T4"], version=2), over=over)
-    while world.queue.has_work:
+    while world.queue.is_busy:
         assert sorted(world.tables.topics()) in (["T1", "T2", "T3"], ["T3", "T4"])
         world.queue.turn(world.now)
     assert world.result_of(world.answers[-1][0]).outcome == "changed"
@@ -379,7 +379,7 @@ def test_a_connection_that_closes_after_the_commit_removes_what_was_shown(narrow
     change = world.begin(content=body(["T5", "T6"], version=2), over=over)
     while "T5" not in world.tables.topics():
         world.queue.turn(world.now)
-    assert world.queue.has_work
+    assert world.queue.is_busy
     assert world.result_of(change).outcome == "changed"
     world.close(over)
     world.run_turns()
@@ -399,7 +399,7 @@ def test_a_body_that_can_not_be_decoded_changes_nothing_and_is_told():
     with pytest.raises(RequestError, match="Failed to decode"):
         world.do(RegisterBroker(header(), b"x", version=513, channel=over, decode=broken))
     assert len(world.events) == count
-    assert not world.queue.has_work
+    assert not world.queue.is_busy
     assert world.register(content=body(["T1", "T2"]), over=over).outcome == "short_cut"
 
 

@@ -317,7 +317,7 @@ def test_an_end_is_told_before_its_index_is_trimmed(world, monkeypatch):
     world.now = at(121)
     (end,) = overdue(world.tables, world.now)
     world.submit(end)
-    assert (world.queue.has_work, world.result_of(end)) == (True, over)
+    assert (world.queue.is_busy, world.result_of(end)) == (True, over)
 
 
 def test_events_are_told_in_the_order_in_which_they_show(world, monkeypatch):
@@ -325,7 +325,7 @@ def test_events_are_told_in_the_order_in_which_they_show(world, monkeypatch):
     monkeypatch.setattr(removal, "INDEX_SLICE", 1)
     world.register()
     world.submit(unregister(channel()))
-    assert world.queue.has_work
+    assert world.queue.is_busy
     world.register(header("broker-b", SLAVE), over=channel(2))
     assert world.copy.cluster_addr_table == {CLUSTER: {"broker-b"}}
 
@@ -367,7 +367,7 @@ def test_the_index_is_trimmed_in_slices_and_nothing_shows_meanwhile(world, monke
     world.register(content=body([f"T{number}" for number in range(5)]))
     world.submit(unregister(channel()))
     sizes = []
-    while world.queue.has_work:
+    while world.queue.is_busy:
         assert world.tables.topics() == []
         sizes.append(len(world.tables.topic_index))
         world.queue.turn(world.now)
@@ -378,7 +378,7 @@ def test_a_name_that_comes_back_while_its_index_is_trimmed_waits(world, monkeypa
     monkeypatch.setattr(removal, "INDEX_SLICE", 1)
     world.register(content=body(["T1", "T2", "T3"]))
     world.submit(unregister(channel()))
-    assert world.queue.has_work
+    assert world.queue.is_busy
     world.register(content=body(["T1", "T2"]))
     assert sorted(world.tables.topics()) == ["T1", "T2"]
     assert world.tables.topic_index.names("T1") == ("broker-a",)

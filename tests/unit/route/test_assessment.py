@@ -5,15 +5,15 @@ from msgspec import structs
 
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
-from namekeeper.route.standing import Standing, addrs_without_other_ids, is_prime, standing_of
+from namekeeper.route.assessment import Assessment, addrs_without_other_ids, assess, is_prime
 from namekeeper.route.tables import RouteRules
 from tests.support.server.builders import World, body, channel, header
 
 OTHER = "10.0.0.2:10911"
 
 
-def stands(world, head=None, content=None) -> Standing:
-    return standing_of(world.tables, head or header(), content or body())
+def stands(world, head=None, content=None) -> Assessment:
+    return assess(world.tables, head or header(), content or body())
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def with_master(world):
 
 
 def test_the_first_of_a_name_takes_everything_over(world):
-    assert stands(world) == Standing(
+    assert stands(world) == Assessment(
         is_stale=False,
         is_guarded=False,
         contributes=True,
@@ -80,8 +80,8 @@ def test_a_holder_in_another_cluster_defends_nothing(world):
 
 def test_a_stale_registration_contributes_nothing(world):
     world.register(content=body(state_version=5))
-    standing = stands(world, header(addr=OTHER), body(state_version=4))
-    assert (standing.contributes, standing.delete_missing, standing.is_guarded) == (False, False, False)
+    assessment = stands(world, header(addr=OTHER), body(state_version=4))
+    assert (assessment.contributes, assessment.delete_missing, assessment.is_guarded) == (False, False, False)
 
 
 # step 8
@@ -98,8 +98,8 @@ def test_later_registrations_may(with_master):
 
 
 def test_a_new_id_of_a_known_name_may_not(with_master):
-    standing = stands(with_master, header(addr=OTHER, broker_id=1, enable_acting_master=True), body(["T1"]))
-    assert (standing.is_guarded, standing.contributes) == (True, False)
+    assessment = stands(with_master, header(addr=OTHER, broker_id=1, enable_acting_master=True), body(["T1"]))
+    assert (assessment.is_guarded, assessment.contributes) == (True, False)
 
 
 def test_an_address_that_changes_its_id_is_new_under_it(with_master):
@@ -117,8 +117,8 @@ def test_the_guard_counts_entries_and_not_names(world):
 
 @pytest.mark.parametrize("acting", [None, False, True])
 def test_a_master_contributes_whatever_its_release(world, acting):
-    standing = stands(world, header(enable_acting_master=acting))
-    assert (standing.contributes, standing.strip_write) == (True, False)
+    assessment = stands(world, header(enable_acting_master=acting))
+    assert (assessment.contributes, assessment.strip_write) == (True, False)
 
 
 @pytest.mark.parametrize(("acting", "contributes"), [(None, False), (False, True), (True, True)])

@@ -1,4 +1,4 @@
-"""How a registration stands to the tables: the questions of protocol.md 4.4, answered from what is there."""
+"""The assessment of a registration: what the tables as they are now make of it (protocol.md 4.4)."""
 
 from collections.abc import Mapping
 
@@ -8,18 +8,18 @@ from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["Standing", "addrs_without_other_ids", "is_prime", "standing_of"]
+__all__ = ["Assessment", "addrs_without_other_ids", "assess", "is_prime"]
 
 
-class Standing(Struct, frozen=True):
-    """How a registration stands to the tables at one moment; rows built under another one are built again."""
+class Assessment(Struct, frozen=True):
+    """What a registration will do to the tables; rows built under another assessment are built again."""
 
     is_stale: bool
     """Step 7: a newer state of the same broker id is live under another address."""
     is_guarded: bool
     """Step 8: the first registration of an id with a single topic is refused."""
     contributes: bool
-    """Step 10: its topics count: it is the master, or the prime slave of a 5.x group."""
+    """Step 10: its topics are taken over: it is the master, or the prime slave of a 5.x group."""
     upsert_all: bool
     """Step 12: every topic is taken over, not only those that are missing or differ."""
     strip_write: bool
@@ -28,8 +28,8 @@ class Standing(Struct, frozen=True):
     """Step 11: topics that are not in the body go."""
 
 
-def standing_of(tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody) -> Standing:
-    """Judge a registration on the tables as they are now; nothing is changed."""
+def assess(tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody) -> Assessment:
+    """Assess a registration on the tables as they are now; this changes nothing."""
     group = tables.broker_addr_table.get(header.broker_name)
     addrs = addrs_without_other_ids(group, header)
     held_by = addrs.get(header.broker_id)
@@ -41,7 +41,7 @@ def standing_of(tables: RouteTables, header: RegisterBrokerHeader, body: Registr
     is_refused = is_stale or is_guarded
     is_prime_slave = is_prime(header, addrs)
     contributes = not is_refused and (header.broker_id == MASTER_ID or is_prime_slave)
-    return Standing(
+    return Assessment(
         is_stale=is_stale,
         is_guarded=is_guarded,
         contributes=contributes,
