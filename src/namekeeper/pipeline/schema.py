@@ -24,7 +24,7 @@ LOAD_ID = Column("load_id", "bigint", "The run that brought the row; never used 
 
 ENVELOPE: tuple[Column, ...] = columns(
     "namesrv string: Identity of the name server that wrote the record.",
-    "boot bigint: The life of its process: wall clock in ms at its start, or the boot before + 1.",
+    "boot bigint: The run of its process: wall clock in ms at its start, or the boot before + 1.",
     "seq bigint: 1, 2, 3 ... within a boot. (namesrv, boot, seq) names a record.",
     "place bigint: Place in the order: for a row of a checkpoint the seq of its begin, else its own seq.",
     "checkpoint bigint: The seq of the checkpoint_begin that it belongs to; null: of no checkpoint.",
