@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from namekeeper.journal.backlog import Backlog
-from namekeeper.journal.record import ServerStarted
-from namekeeper.journal.recorder import Recorder, Source
+from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.disk.writer import Writer
+from namekeeper.journal.queue.backlog import Backlog
+from namekeeper.journal.recording.recorder import Recorder, Source
+from namekeeper.journal.recording.snapshot import take_snapshot
 from namekeeper.journal.settings import Limits, WriterSettings
-from namekeeper.journal.snapshot import take_snapshot
-from namekeeper.journal.writer import Writer
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.lookup_cache.counters import LookupCounters
 from namekeeper.model.broker import BrokerData

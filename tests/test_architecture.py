@@ -41,9 +41,13 @@ TESTED_ELSEWHERE = {
         "tests/process/test_start.py",
     ),
     "errors.py": ("values; who raises them asserts what they say", "tests/unit/remoting/test_client.py"),
+    "journal/queue/messages.py": (
+        "plain values; the writer makes them and the journal handles them",
+        "tests/unit/journal/disk/test_writer.py",
+    ),
     "journal/settings.py": (
         "plain values; the two halves of the journal are made with them",
-        "tests/unit/journal/test_writer.py",
+        "tests/unit/journal/disk/test_writer.py",
     ),
     "http/stats.py": (
         "plain values; who fills them and who shows them have the tests",
@@ -77,8 +81,8 @@ LONG = {
     "pipeline/schema.py": "a column a line for every table there is",
     "app/name_server.py": "the object graph of a server, and its start and stop in order, read as one",
     "config/settings.py": "one line or two for each property there is",
-    "journal/writer.py": "what a disk can do to a writer and how it goes on, read as one",
-    "journal/record.py": "a Struct for each kind of the contract, read beside it",
+    "journal/disk/writer.py": "what a disk can do to a writer and how it goes on, read as one",
+    "journal/contract/record.py": "a Struct for each kind of the contract, read beside it",
     "remoting/connection.py": "the rules of one connection hold for its paths together",
 }
 """Modules of more than LOOK_LINES lines: why they are not two."""

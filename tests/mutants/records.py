@@ -5,15 +5,23 @@ from tests.mutants.mutant import Mutant
 __all__ = ["RECORD_MUTANTS"]
 
 LAW = "../property/test_journal_law.py"
-ENCODE, CHECKPOINT, DECODE = "journal/test_encode.py", "journal/test_checkpoint.py", "journal/test_decode.py"
-HISTORY, COVERAGE, STATE = "journal/test_history.py", "journal/test_coverage.py", "journal/test_state.py"
-EXPLAIN, GATHERING = "answers/test_explain.py", "answers/test_gathering.py"
+ENCODE, CHECKPOINT, DECODE = (
+    "journal/contract/test_encode.py",
+    "journal/recording/test_checkpoint.py",
+    "journal/contract/test_decode.py",
+)
+HISTORY, COVERAGE, STATE = (
+    "journal/reading/test_history.py",
+    "journal/reading/test_coverage.py",
+    "journal/reading/test_state.py",
+)
+EXPLAIN, COLLECTOR = "answers/test_explain.py", "answers/test_collector.py"
 
 RECORD_MUTANTS = (
     # What is written.
     Mutant(
         "record-without-cause",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "        record.cause, record.peer = change.cause, peer\n",
         "        record.peer = peer\n",
         "every record of a change carries its cause",
@@ -21,7 +29,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "record-without-peer",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "        record.cause, record.peer = change.cause, peer\n",
         "        record.cause = change.cause\n",
         "every record of a change says who asked",
@@ -29,7 +37,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "removal-not-written",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "    BrokerNameRemoved: _name_removed,\n",
         "",
         "what is gone is written down: the topics of a broker name",
@@ -37,7 +45,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "end-of-a-registration-not-written",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "    BrokerLiveGone: _live_gone,\n",
         "",
         "what is gone is written down: a live registration",
@@ -45,7 +53,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "emptied-group-not-written",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "    BrokerGroupGone: _group_gone,\n",
         "",
         "what is gone is written down: a group",
@@ -53,7 +61,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "rows-that-went-are-left-out",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "        (topic,) if row is None else (topic, text_of[id(row)])\n        for topic, row in zip(topics, row_of, strict=True)\n",
         "        (topic, text_of[id(row)])\n        for topic, row in zip(topics, row_of, strict=True)\n        if row is not None\n",
         "what is gone is written down: a topic row",
@@ -61,7 +69,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "registered-instead-of-effective",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "    return _queues_text(row.effective)\n",
         "    return _queues_text(row.registered)\n",
         "a record says what is in effect, a wiped permission included",
@@ -69,7 +77,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "acting-master-left-out",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "        acting_master=group.enable_acting_master,\n",
         "",
         "a group is written as a whole row",
@@ -77,7 +85,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "change-without-end",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "        record.end = seq == last\n",
         "        record.end = seq == last and last == stamp.seq\n",
         "the last record of a change has its end",
@@ -85,7 +93,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "every-record-ends-its-change",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "        record.end = seq == last\n",
         "        record.end = True\n",
         "a change is whole or not at all: only its last record ends it",
@@ -93,7 +101,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "secret-written",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "MASKED if is_secret(name) else value",
         "value",
         "a secret is written as ***",
@@ -101,7 +109,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "mapping-in-the-form-of-old-clients",
-        "journal/encode.py",
+        "journal/contract/encode.py",
         "encode_mapping(event.mapping, standard=True)",
         "encode_mapping(event.mapping, standard=False)",
         "a record is JSON that everything reads",
@@ -110,7 +118,7 @@ RECORD_MUTANTS = (
     # Checkpoints.
     Mutant(
         "checkpoint-without-kv",
-        "journal/snapshot.py",
+        "journal/recording/snapshot.py",
         "            *kv_config.entries(),\n",
         "",
         "a checkpoint holds every kind: the KV configuration",
@@ -118,7 +126,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-without-filter-servers",
-        "journal/snapshot.py",
+        "journal/recording/snapshot.py",
         "            *(FilterServersChanged(*key, servers) for key, servers in tables.filter_server_table.items()),\n",
         "",
         "a checkpoint holds every kind: filter servers",
@@ -126,7 +134,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-without-mappings",
-        "journal/snapshot.py",
+        "journal/recording/snapshot.py",
         "    mappings = tables.topic_queue_mapping_info_table.items()\n",
         "    mappings = {}.items()\n",
         "a checkpoint holds every kind: static topics",
@@ -134,7 +142,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-of-a-table-that-goes-on",
-        "journal/snapshot.py",
+        "journal/recording/snapshot.py",
         "        topic_tables=dict(tables.topic_queue_table),\n",
         "        topic_tables=tables.topic_queue_table,\n",
         "a checkpoint is the state at its begin, whatever happens while it is written",
@@ -143,7 +151,7 @@ RECORD_MUTANTS = (
     # Reading and folding.
     Mutant(
         "checkpoint-adds-to-what-was-known",
-        "journal/replay.py",
+        "journal/reading/replay.py",
         "            self.state = step.state\n",
         "            step.state.tables.broker_addr_table = {**self.state.tables.broker_addr_table, **step.state.tables.broker_addr_table}\n"
         "            self.state = step.state\n",
@@ -152,7 +160,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-at-its-end",
-        "journal/history.py",
+        "journal/reading/history.py",
         "        happened.append(whole)\n        happened += checkpoint.later\n",
         "        happened += checkpoint.later\n        happened.append(whole)\n",
         "a checkpoint counts at the place of its begin, changes in between come after it",
@@ -160,7 +168,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-not-counted",
-        "journal/history.py",
+        "journal/reading/history.py",
         "        if dict(record.counts) != self._counts:\n            return None\n",
         "",
         "a checkpoint counts only if its counts are met",
@@ -168,7 +176,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "checkpoint-with-a-hole",
-        "journal/history.py",
+        "journal/reading/history.py",
         "    def _lose(self, happened: list[Step]) -> None:\n        self._give_up_checkpoint(happened)\n",
         "    def _lose(self, happened: list[Step]) -> None:\n",
         "a checkpoint counts only if no seq is missing in it",
@@ -176,7 +184,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "hole-not-seen",
-        "journal/history.py",
+        "journal/reading/history.py",
         "        elif record.seq != self._seq + 1:\n",
         "        elif record.seq < self._seq:\n",
         "a missing seq is a loss",
@@ -184,7 +192,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "crash-not-seen",
-        "journal/history.py",
+        "journal/reading/history.py",
         "        is_whole = isinstance(last, Stopped) and last.seq == self._seq and first.seq == 1\n",
         "        is_whole = first.seq == 1\n",
         "a boot without server_stopped is a loss",
@@ -192,7 +200,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "half-a-change-applied",
-        "journal/history.py",
+        "journal/reading/history.py",
         "        happened += map(_seen, self._partial)\n",
         "        happened += [_step_of([record]) for record in self._partial]\n",
         "an incomplete change is applied by nobody",
@@ -200,23 +208,23 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "restart-keeps-routes",
-        "journal/replay.py",
+        "journal/reading/replay.py",
         "            self.state.restart()\n",
         "            pass\n",
         "nobody is registered with a process that has just begun",
-        ("journal/test_replay.py",),
+        ("journal/reading/test_replay.py",),
     ),
     Mutant(
         "unknown-to-the-next-record",
-        "journal/coverage.py",
-        "        elif isinstance(step, Whole):\n            self._know(self.time.at(step.ts))\n",
+        "journal/reading/coverage.py",
+        "        elif isinstance(step, CheckpointApplied):\n            self._know(self.time.at(step.ts))\n",
         "        else:\n            self._know(self.time.at(step.ts))\n",
         "unknown ends at the begin of the next complete checkpoint, no earlier",
         (LAW, COVERAGE),
     ),
     Mutant(
         "time-as-written",
-        "journal/coverage.py",
+        "journal/reading/coverage.py",
         "            instant.ms = ts\n",
         "            return\n",
         "a time is the minimum of what a record and all later ones say",
@@ -224,7 +232,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "escaped-topic-not-found",
-        "journal/decode.py",
+        "journal/contract/decode.py",
         '            and b"\\\\" not in data  # an escape could spell the topic in another way\n',
         "",
         "a row is found however its topic is spelled",
@@ -232,7 +240,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "newer-version-read",
-        "journal/decode.py",
+        "journal/contract/decode.py",
         "    if record.v != CONTRACT_VERSION or",
         "    if",
         "a record of a newer version is not guessed at",
@@ -240,7 +248,7 @@ RECORD_MUTANTS = (
     ),
     Mutant(
         "name-removed-takes-later-rows",
-        "journal/state.py",
+        "journal/reading/state.py",
         "    return record.broker_name if type(record) is TopicQueues else None\n",
         "    return getattr(record, 'broker_name', None) if type(record) is TopicQueues else ''\n",
         "broker_name_removed ends the rows before it, and each record is applied once",
@@ -249,11 +257,11 @@ RECORD_MUTANTS = (
     # Answers.
     Mutant(
         "row-outlives-a-loss",
-        "answers/gathering.py",
+        "answers/collector.py",
         "        self._routes.end_others((), at, end)\n",
         "        pass\n",
         "nothing is known to hold on beyond a loss",
-        (GATHERING,),
+        (COLLECTOR,),
     ),
     Mutant(
         "everybody-counts-as-known",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.journal.verify import verify
+from namekeeper.journal.reading.verify import verify
 from tests.process.running import NameServerProcess
 from tests.support.system.processes import eventually, free_port
 from tests.support.system.waiting import TIME_UNIT

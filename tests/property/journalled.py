@@ -9,10 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from namekeeper.config.runtime import RuntimeConfig
-from namekeeper.journal.checkpoint import checkpoint_records
-from namekeeper.journal.encode import MASKED, Stamp, encode_change, encode_record, records_of
-from namekeeper.journal.record import CheckpointEnd, Record, ServerAlive, ServerStarted, ServerStopped
-from namekeeper.journal.snapshot import take_snapshot
+from namekeeper.journal.contract.encode import MASKED, Stamp, encode_change, encode_record, records_of
+from namekeeper.journal.contract.record import (
+    CheckpointEnd,
+    Record,
+    ServerAlive,
+    ServerStarted,
+    ServerStopped,
+)
+from namekeeper.journal.recording.checkpoint import checkpoint_records
+from namekeeper.journal.recording.snapshot import take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.route.events import Change
 from namekeeper.route.tables import RouteTables

@@ -3,10 +3,10 @@
 from random import Random
 from typing import Any
 
-from namekeeper.journal.coverage import Knowledge
-from namekeeper.journal.decode import RecordReader
-from namekeeper.journal.history import AnyRecord
-from namekeeper.journal.lines import split_lines
+from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.lines import split_lines
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.history import AnyRecord
 from tests.property.journalled import JournalledServer, Place, Written, shown, unknown, whole_checkpoints
 from tests.support.history.oracle import State
 from tests.support.pipeline.gold_state import frozen

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from namekeeper.journal.coverage import Knowledge
-from namekeeper.journal.replay import state_at
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.replay import state_at
 from namekeeper.route import registration, removal
 from tests.property.histories import random_history
 from tests.property.known import Known, held, read
@@ -75,5 +75,5 @@ def small_pieces() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registration, "ROW_SLICE", 2)
         patch.setattr(removal, "INDEX_SLICE", 1)
-        patch.setattr("namekeeper.journal.encode.ROWS_IN_A_RECORD", 2)
+        patch.setattr("namekeeper.journal.contract.encode.ROWS_IN_A_RECORD", 2)
         yield

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from namekeeper.journal.coverage import Coverage, Knowledge, Span
-from namekeeper.journal.history import steps
-from namekeeper.journal.replay import Replay, state_at
+from namekeeper.journal.reading.coverage import Coverage, Knowledge, TimeRange
+from namekeeper.journal.reading.history import steps
+from namekeeper.journal.reading.replay import Replay, state_at
 from tests.property.histories import random_history
 from tests.property.journalled import JournalledServer, unknown, whole_checkpoints
 from tests.property.known import Known, held, read
@@ -32,28 +32,28 @@ def time_of(server: JournalledServer, place):
     return None if place is None else next(e.ts for e in server.written if (e.boot, e.seq) == place)
 
 
-def is_unknown(spans, place) -> bool:
-    return any(since < place and (until is None or place < until) for since, until in spans)
+def is_unknown(ranges, place) -> bool:
+    return any(since < place and (until is None or place < until) for since, until in ranges)
 
 
 def check_law(server: JournalledServer) -> int:
     """Follow the replay beside the truth; returns how many places were compared."""
-    whole, spans = whole_checkpoints(server), unknown(server)
+    whole, ranges = whole_checkpoints(server), unknown(server)
     replay, compared = Replay(), 0
     for step in steps(read(server)):
         replay.take(step)
         place = (step.boot, step.seq)
-        if not whole or place < whole[0] or is_unknown(spans, place) or step.seq == 1:
+        if not whole or place < whole[0] or is_unknown(ranges, place) or step.seq == 1:
             continue
         assert held(replay.state, server, whole, place) == server.truth[place], place
         compared += 1
-    check_unknown(server, replay.coverage, spans)
+    check_unknown(server, replay.coverage, ranges)
     return compared
 
 
-def check_unknown(server: JournalledServer, coverage: Coverage, spans) -> None:
-    expected = [Span(time_of(server, since), time_of(server, until)) for since, until in spans]
-    assert coverage.unknown == [span for span in expected if span.since != span.until]
+def check_unknown(server: JournalledServer, coverage: Coverage, ranges) -> None:
+    expected = [TimeRange(time_of(server, since), time_of(server, until)) for since, until in ranges]
+    assert coverage.unknown == [time_range for time_range in expected if time_range.since != time_range.until]
 
 
 @given(chances)

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_rows import evidence_from_rows
-from namekeeper.journal.verify import verify
+from namekeeper.journal.reading.verify import verify
 from namekeeper.pipeline import answers
 from namekeeper.pipeline.run import Request, run_once
 from tests.interop.clients import JavaClient

@@ -6,7 +6,7 @@ columns have these very names. Times are wall ms and effective; `valid_to` is no
 
 from msgspec import Struct
 
-__all__ = ["BrokerSession", "Evidence", "Held", "Lookups", "Stretch", "TopicRoute"]
+__all__ = ["BrokerSession", "Evidence", "Held", "KnownPeriod", "Lookups", "TopicRoute"]
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -58,8 +58,8 @@ class BrokerSession(Held, frozen=True, kw_only=True):
     """If gone: since it was last refreshed."""
 
 
-class Stretch(Struct, frozen=True, kw_only=True):
-    """A stretch of time in which the same is known of a name server; before the first nothing is."""
+class KnownPeriod(Struct, frozen=True, kw_only=True):
+    """A period of time in which the same is known of a name server; before the first nothing is."""
 
     valid_from: int
     valid_to: int | None = None
@@ -87,19 +87,19 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """From when on records were looked at; None if there is no complete checkpoint among them."""
     knows_up_to: int | None
     """Time of the last record."""
-    stretches: list[Stretch]
+    periods: list[KnownPeriod]
     routes: list[TopicRoute]
     sessions: list[BrokerSession]
     """Of all brokers."""
     lookups: list[Lookups]
 
-    def stretch_at(self, at: int) -> Stretch | None:
+    def period_at(self, at: int) -> KnownPeriod | None:
         """What is known of an instant; None before the first complete checkpoint."""
         return next(
             (
-                stretch
-                for stretch in self.stretches
-                if stretch.valid_from <= at and (stretch.valid_to is None or at < stretch.valid_to)
+                period
+                for period in self.periods
+                if period.valid_from <= at and (period.valid_to is None or at < period.valid_to)
             ),
             None,
         )
@@ -114,4 +114,4 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     def began(self, boot: int) -> int:
         """When a boot began, as far as is known."""
-        return min(stretch.valid_from for stretch in self.stretches if stretch.boot == boot)
+        return min(period.valid_from for period in self.periods if period.boot == boot)

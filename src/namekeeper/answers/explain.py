@@ -9,10 +9,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from namekeeper.answers.evidence import Evidence, Stretch, TopicRoute
-from namekeeper.answers.restart import Return, return_of
-from namekeeper.answers.times import shown_duration
-from namekeeper.answers.wording import (
+from namekeeper.answers.evidence import Evidence, KnownPeriod, TopicRoute
+from namekeeper.answers.phrases import (
     ENDS,
     by,
     dropped_by_broker,
@@ -21,6 +19,8 @@ from namekeeper.answers.wording import (
     queues,
     session_behind,
 )
+from namekeeper.answers.restart import Return, return_of
+from namekeeper.answers.times import shown_duration
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from namekeeper.model.perm import Perm
 
@@ -100,44 +100,44 @@ _Judgement = tuple[Verdict, str, list[Fact]]
 def _judge(one: Evidence, others: Sequence[Evidence], at: int) -> _Judgement:
     if one.knows_up_to is None or at > one.knows_up_to:
         return _not_yet(one)
-    stretch = one.stretch_at(at)
-    if stretch is None:
+    period = one.period_at(at)
+    if period is None:
         facts = [] if one.looked_from is None else [Fact("its records begin", one.looked_from)]
         return Verdict.BEFORE, "its journal does not reach back so far", facts
-    if stretch.state == "unknown":
-        return _unknown(one, stretch)
-    if stretch.state == "stopped":
-        return _stopped(stretch)
+    if period.state == "unknown":
+        return _unknown(one, period)
+    if period.state == "stopped":
+        return _stopped(period)
     routes = one.routes_at(at)
     if routes:
         return _with_route(one, routes)
-    return _without_route(one, others, at, stretch)
+    return _without_route(one, others, at, period)
 
 
 def _not_yet(one: Evidence) -> _Judgement:
     if one.knows_up_to is None:
         return Verdict.NOT_YET, "nothing is known yet: there is no record", []
     facts = [Fact("last record", one.knows_up_to)]
-    if one.stretches and one.stretches[-1].state == "stopped":
+    if one.periods and one.periods[-1].state == "stopped":
         return Verdict.NOT_YET, "the name server was stopped and has not begun to write again", facts
     return Verdict.NOT_YET, "not known yet: the last record is older", facts
 
 
-def _unknown(one: Evidence, stretch: Stretch) -> _Judgement:
-    facts = [Fact("records were lost from here on", stretch.valid_from)]
-    if stretch.valid_to is not None:
-        facts.append(Fact("all is known again from this checkpoint on", stretch.valid_to))
-    before = [route for route in one.routes if route.valid_to == stretch.valid_from]
-    after = [route for route in one.routes if route.valid_from == stretch.valid_to]
-    facts += [Fact(f"before, {queues(route)}", stretch.valid_from) for route in before]
-    facts += [Fact(f"after, {queues(route)}", stretch.valid_to) for route in after]
+def _unknown(one: Evidence, period: KnownPeriod) -> _Judgement:
+    facts = [Fact("records were lost from here on", period.valid_from)]
+    if period.valid_to is not None:
+        facts.append(Fact("all is known again from this checkpoint on", period.valid_to))
+    before = [route for route in one.routes if route.valid_to == period.valid_from]
+    after = [route for route in one.routes if route.valid_from == period.valid_to]
+    facts += [Fact(f"before, {queues(route)}", period.valid_from) for route in before]
+    facts += [Fact(f"after, {queues(route)}", period.valid_to) for route in after]
     return Verdict.UNKNOWN, "unknown, because records were lost", facts
 
 
-def _stopped(stretch: Stretch) -> _Judgement:
-    facts = [Fact("the name server was stopped in an orderly way", stretch.valid_from)]
-    if stretch.valid_to is not None:
-        facts.append(Fact("it was started again", stretch.valid_to))
+def _stopped(period: KnownPeriod) -> _Judgement:
+    facts = [Fact("the name server was stopped in an orderly way", period.valid_from)]
+    if period.valid_to is not None:
+        facts.append(Fact("it was started again", period.valid_to))
     return Verdict.STOPPED, "the name server was not running", facts
 
 
@@ -156,9 +156,9 @@ def _with_route(one: Evidence, routes: list[TopicRoute]) -> _Judgement:
     return Verdict.NOT_WRITABLE, "it had a route, but no queue to write to", facts
 
 
-def _without_route(one: Evidence, others: Sequence[Evidence], at: int, stretch: Stretch) -> _Judgement:
-    assert stretch.boot is not None
-    began = one.began(stretch.boot)
+def _without_route(one: Evidence, others: Sequence[Evidence], at: int, period: KnownPeriod) -> _Judgement:
+    assert period.boot is not None
+    began = one.began(period.boot)
     last = _last_of_each_name(one, at)
     in_this_boot = [route for route in last if route.valid_to is not None and route.valid_to > began]
     if in_this_boot:
@@ -205,7 +205,7 @@ def _since_start(last: list[TopicRoute], back: Return) -> _Judgement:
 def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> _Judgement:
     elsewhere = [(other, route) for other in others for route in other.routes_at(at)]
     facts = [Fact(f"{other.namesrv}: {made_so(route)}", route.valid_from) for other, route in elsewhere]
-    lost = [s for s in one.stretches if s.state == "unknown" and s.valid_from <= at]
+    lost = [s for s in one.periods if s.state == "unknown" and s.valid_from <= at]
     facts += [Fact("records were lost from here on: it may have been there then", s.valid_from) for s in lost]
     if elsewhere:
         names = ", ".join(sorted({other.namesrv for other, _ in elsewhere}))

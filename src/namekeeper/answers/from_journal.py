@@ -6,12 +6,12 @@ history of a topic needs a while more, and all of it only if that does not tell.
 
 from collections.abc import Callable, Iterator
 
+from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.gathering import Gathering
-from namekeeper.journal.decode import Problem, RecordReader
-from namekeeper.journal.history import AnyRecord, steps
-from namekeeper.journal.reader import find_segments, read_segment_lines
-from namekeeper.journal.replay import Replay, StateAt
+from namekeeper.journal.contract.decode import LineProblem, RecordReader
+from namekeeper.journal.reading.history import AnyRecord, steps
+from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.replay import Replay, StateAt
 from namekeeper.model.perm import Perm
 
 __all__ = ["DAY_MS", "JournalFolder", "Progress"]
@@ -88,10 +88,10 @@ class JournalFolder:
         return replay.result()
 
     def _gather(self, begin: int, topic: str) -> Evidence:
-        gathering = Gathering(self.namesrv, topic)
+        collector = EvidenceCollector(self.namesrv, topic)
         for step in steps(self._records(begin, RecordReader(topic, _ACTIVITY))):
-            gathering.take(step)
-        return gathering.result()
+            collector.take(step)
+        return collector.result()
 
     def _records(self, begin: int, reader: RecordReader) -> Iterator[AnyRecord]:
         self.notes.clear()
@@ -161,5 +161,5 @@ def _notes(reader: RecordReader) -> Iterator[str]:
         yield f"{count} records are of the unknown kind {kind!r} and were passed over"
 
 
-def _advice(problem: Problem) -> str:
-    return "; use a newer namekeeper" if problem is Problem.NEWER else ""
+def _advice(problem: LineProblem) -> str:
+    return "; use a newer namekeeper" if problem is LineProblem.NEWER else ""

@@ -3,7 +3,7 @@
 Columns have the names of the tables; those that are not named here are passed over, and a column that is
 missing counts as null, if it may be that. What each table must give:
 
-- `name_server_timeline`: namesrv, valid_from, valid_to, state, boot: every stretch of the name servers asked.
+- `name_server_timeline`: namesrv, valid_from, valid_to, state, boot: every period of the name servers asked.
 - `topic_route`: namesrv, broker_name, topic, read_queue_nums, write_queue_nums, perm, topic_sys_flag,
   valid_from, valid_to, from_cause, from_peer, ended_by, to_cause, to_peer, reason: every row of the topic.
 - `broker_session`: namesrv, cluster, broker_addr, broker_name, broker_id, boot, gen, valid_from, valid_to,
@@ -24,9 +24,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from namekeeper.answers.evidence import BrokerSession, Evidence, Lookups, Stretch, TopicRoute
+from namekeeper.answers.evidence import BrokerSession, Evidence, KnownPeriod, Lookups, TopicRoute
 from namekeeper.answers.route import route_of
-from namekeeper.journal.record import (
+from namekeeper.journal.contract.record import (
     BrokerGroup,
     Config,
     FilterServers,
@@ -35,7 +35,7 @@ from namekeeper.journal.record import (
     TopicMapping,
     TopicQueues,
 )
-from namekeeper.journal.state import State
+from namekeeper.journal.reading.state import State
 from namekeeper.model.route import TopicRouteData
 
 __all__ = ["Row", "Tables", "evidence_from_rows", "route_from_rows"]
@@ -67,16 +67,16 @@ def _evidence(namesrv: str, topic: str, tables: Tables, knows_up_to: int) -> Evi
     def rows_of(table: str) -> list[Row]:
         return [row for row in tables.get(table, ()) if row["namesrv"] == namesrv]
 
-    stretches = sorted(
-        msgspec.convert(rows_of("name_server_timeline"), list[Stretch]), key=lambda each: each.valid_from
+    periods = sorted(
+        msgspec.convert(rows_of("name_server_timeline"), list[KnownPeriod]), key=lambda each: each.valid_from
     )
     routes = msgspec.convert(rows_of("topic_route"), list[TopicRoute])
     return Evidence(
         namesrv=namesrv,
         topic=topic,
-        looked_from=stretches[0].valid_from if stretches else None,
+        looked_from=periods[0].valid_from if periods else None,
         knows_up_to=knows_up_to,
-        stretches=stretches,
+        periods=periods,
         routes=sorted(routes, key=lambda route: route.valid_from),
         sessions=msgspec.convert(rows_of("broker_session"), list[BrokerSession]),
         lookups=msgspec.convert(rows_of("unknown_topic_minute"), list[Lookups]),

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 
 from namekeeper.answers.explain import Explanation
 from namekeeper.answers.times import Zone, shown
-from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.model.route import TopicRouteData
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from namekeeper.journal.state import State
+from namekeeper.journal.reading.state import State
 from namekeeper.messages.bodies import encode_mapping
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.tables import RouteTables

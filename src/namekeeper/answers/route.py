@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from namekeeper.journal.state import State
+from namekeeper.journal.reading.state import State
 from namekeeper.model.route import TopicRouteData
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 from namekeeper.route.queries import topic_route

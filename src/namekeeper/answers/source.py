@@ -9,7 +9,7 @@ from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.route import route_of
 from namekeeper.errors import ConfigError
-from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.reading.coverage import Knowledge
 
 __all__ = ["HistorySource", "JournalSource", "SourceProgress"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from namekeeper import __version__
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError
-from namekeeper.journal.names import id_of_host, is_valid_id
+from namekeeper.journal.contract.names import id_of_host, is_valid_id
 from namekeeper.journal.settings import (
     DAY_MS,
     Fsync,

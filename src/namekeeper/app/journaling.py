@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
 from namekeeper.http.stats import JournalStats
-from namekeeper.journal.snapshot import Snapshot, take_snapshot
+from namekeeper.journal.recording.snapshot import Snapshot, take_snapshot
 from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.events import Change
@@ -23,7 +23,7 @@ from namekeeper.wire.command import RemotingCommand
 
 if TYPE_CHECKING:
     from namekeeper.journal.journal import Journal
-    from namekeeper.journal.recorder import Recorder
+    from namekeeper.journal.recording.recorder import Recorder
 
 __all__ = ["Journaling"]
 
@@ -156,7 +156,7 @@ class Journaling:
         """Record what happened so far, and let the thread write."""
         from namekeeper.app.journal_settings import journal_settings, writer_settings
         from namekeeper.journal.journal import Journal
-        from namekeeper.journal.recorder import Source
+        from namekeeper.journal.recording.recorder import Source
 
         beginning = self._beginning
         assert beginning is not None
@@ -187,9 +187,9 @@ class Journaling:
             return None
         writer = journal.writer
         return JournalStats(
-            last_seq=journal.recorder.intake.last_seq,
+            last_seq=journal.recorder.sequencer.last_seq,
             durable_seq=writer.durable_seq,
-            dropped_changes=journal.recorder.intake.dropped_changes,
+            dropped_changes=journal.recorder.sequencer.dropped_changes,
             dropped_records=journal.dropped_records,
             queue_depth=journal.waiting,
             written_bytes=writer.written_bytes,
@@ -202,6 +202,3 @@ class Journaling:
 
 def _import_journal() -> None:
     """Import what `_start` needs, in a thread: the event loop goes on meanwhile."""
-    import namekeeper.app.journal_settings
-    import namekeeper.journal.journal
-    import namekeeper.journal.writer  # noqa: F401

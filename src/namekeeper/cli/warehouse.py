@@ -10,7 +10,7 @@ from namekeeper.answers.render import RouteAt
 from namekeeper.answers.source import SourceProgress
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.errors import ConfigError
-from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.reading.coverage import Knowledge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,20 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from namekeeper.clock import Clock
-from namekeeper.journal.backlog import Backlog
-from namekeeper.journal.record import ServerStarted
-from namekeeper.journal.recorder import Recorder, Source
-from namekeeper.journal.settings import (
-    JournalSettings,
-    NeedsCheckpoint,
-    News,
-    Ready,
-    Refused,
-    WriterSettings,
-)
+from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.queue.backlog import Backlog
+from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused, WriterMessage
+from namekeeper.journal.recording.recorder import Recorder, Source
+from namekeeper.journal.settings import JournalSettings, WriterSettings
 
 if TYPE_CHECKING:
-    from namekeeper.journal.writer import Writer
+    from namekeeper.journal.disk.writer import Writer
 
 __all__ = ["Journal", "Pauses"]
 
@@ -84,7 +78,7 @@ class Journal:
     def dropped_records(self) -> int:
         """Records that did not get into a file."""
         lost = self._writer.lost_records if self._writer is not None else 0
-        return self.recorder.intake.dropped_records + lost
+        return self.recorder.sequencer.dropped_records + lost
 
     @property
     def trouble(self) -> str:
@@ -111,8 +105,8 @@ class Journal:
         writer = self._writer
         if writer is None:
             return IDLE_S
-        while writer.news:
-            self._hear(writer.news.popleft())
+        while writer.messages:
+            self._handle(writer.messages.popleft())
         seconds = self.recorder.tick(lost_records=writer.lost_records, is_writable=not writer.trouble)
         step_ms = self.recorder.take_clock_step_ms()
         if step_ms:
@@ -135,15 +129,15 @@ class Journal:
             return False
         return True
 
-    def _hear(self, news: News) -> None:
-        if isinstance(news, Refused):
+    def _handle(self, message: WriterMessage) -> None:
+        if isinstance(message, FolderRefused):
             self.recorder.stop()
-        elif isinstance(news, Ready):
+        elif isinstance(message, FolderReady):
             self.recorder.begin()
-        elif isinstance(news, NeedsCheckpoint):
-            self.recorder.need_checkpoint(news.reason)
+        elif isinstance(message, CheckpointNeeded):
+            self.recorder.need_checkpoint(message.reason)
         else:
-            self.recorder.note(news)
+            self.recorder.note(message)
 
     def _server_started(self) -> ServerStarted:
         """The first record of a boot; made by the writer."""
@@ -166,7 +160,7 @@ class Journal:
 
     def _run(self, settings: WriterSettings) -> None:
         # Imported here: the port answers before.
-        from namekeeper.journal.writer import Writer
+        from namekeeper.journal.disk.writer import Writer
 
         pauses = Pauses(self._rest)
         self._writer = writer = Writer(settings, self._backlog, breathe=pauses.take)

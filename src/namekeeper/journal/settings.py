@@ -1,20 +1,14 @@
-"""How a journal is to be kept, and what its two halves tell each other: plain values, quickly imported."""
+"""How a journal is kept: plain values, quickly imported."""
 
 from enum import StrEnum
 
 from msgspec import Struct
-
-from namekeeper.journal.record import SegmentsDeleted
 
 __all__ = [
     "DAY_MS",
     "Fsync",
     "JournalSettings",
     "Limits",
-    "NeedsCheckpoint",
-    "News",
-    "Ready",
-    "Refused",
     "SegmentSettings",
     "WriterSettings",
 ]
@@ -65,21 +59,3 @@ class JournalSettings(Struct, frozen=True, kw_only=True):
     scan_interval_ms: int
     queue_bytes: int = 256 << 20
     checkpoint_ms: int = 6 * 3_600_000
-
-
-class Refused(Struct, frozen=True):
-    """News: the folder can't be used; what waited is lost, and a new beginning is needed when it can."""
-
-
-class Ready(Struct, frozen=True):
-    """News: the folder can be used now; begin again with seq 1."""
-
-
-class NeedsCheckpoint(Struct, frozen=True):
-    """News: a checkpoint is needed, and why."""
-
-    reason: str
-
-
-News = Refused | Ready | NeedsCheckpoint | SegmentsDeleted
-"""What the writer tells the event loop; the last one is to be written down as it is."""

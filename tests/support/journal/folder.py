@@ -3,10 +3,10 @@
 import gzip
 from pathlib import Path
 
-from namekeeper.journal.decode import RecordReader
-from namekeeper.journal.lines import split_lines
-from namekeeper.journal.names import SegmentName
-from namekeeper.journal.record import Envelope, Record
+from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.lines import split_lines
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import Envelope, Record
 
 __all__ = ["read_records", "write_journal"]
 

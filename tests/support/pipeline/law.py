@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from namekeeper.journal.coverage import Knowledge
-from namekeeper.journal.decode import RecordReader
-from namekeeper.journal.history import AnyRecord
-from namekeeper.journal.lines import split_lines
-from namekeeper.journal.replay import state_at
-from namekeeper.journal.state import State as Replayed
+from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.lines import split_lines
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.history import AnyRecord
+from namekeeper.journal.reading.replay import state_at
+from namekeeper.journal.reading.state import State as Replayed
 from namekeeper.pipeline.gold.histories import HISTORIES
 from tests.support.history.activity import capacity_of, heartbeats_of, vain_lookups_of
 from tests.support.history.histories import History, Record

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.gathering import Gathering
-from namekeeper.journal.history import steps
-from namekeeper.journal.record import UnknownTopicMinute
+from namekeeper.journal.contract.record import UnknownTopicMinute
+from namekeeper.journal.reading.history import steps
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.journalled import JournalledServer
 from tests.support.java_model.values import Request
@@ -115,10 +115,10 @@ class Story:
         return self.now
 
     def evidence(self, topic: str = "T") -> Evidence:
-        gathering = Gathering(self.journal.namesrv, topic)
+        collector = EvidenceCollector(self.journal.namesrv, topic)
         for step in steps(read_records(self.journal.lines(), topic)):
-            gathering.take(step)
-        return gathering.result()
+            collector.take(step)
+        return collector.result()
 
     def folder(self, path: Path, per_segment: int = 1_000) -> str:
         return str(write_journal(path, self.journal.lines(), per_segment))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.answers.evidence import Evidence, Held, Stretch
+from namekeeper.answers.evidence import Evidence, Held, KnownPeriod
 
 
 @pytest.mark.parametrize(
@@ -14,22 +14,25 @@ def test_a_row_holds_from_its_first_instant_until_before_its_end(valid_to, at, h
     assert (row.holds(at), row.has_ended(at)) == (holds, has_ended)
 
 
-def evidence(*stretches: Stretch) -> Evidence:
+def evidence(*periods: KnownPeriod) -> Evidence:
     return Evidence(
-        namesrv="n", topic="T", looked_from=1, knows_up_to=9, stretches=list(stretches), routes=[], sessions=[], lookups=[]
+        namesrv="n", topic="T", looked_from=1, knows_up_to=9, periods=list(periods), routes=[], sessions=[], lookups=[]
     )  # fmt: skip
 
 
 def test_what_is_known_of_an_instant():
-    up, down = Stretch(valid_from=5, valid_to=7, state="up", boot=3), Stretch(valid_from=7, state="stopped")
+    up, down = (
+        KnownPeriod(valid_from=5, valid_to=7, state="up", boot=3),
+        KnownPeriod(valid_from=7, state="stopped"),
+    )
     found = evidence(up, down)
-    assert [found.stretch_at(at) for at in (4, 5, 6, 7, 99)] == [None, up, up, down, down]
+    assert [found.period_at(at) for at in (4, 5, 6, 7, 99)] == [None, up, up, down, down]
 
 
 def test_a_boot_began_with_its_first_known_stretch():
-    stretches = [
-        Stretch(valid_from=at, valid_to=at + 1, state="up", boot=boot)
+    periods = [
+        KnownPeriod(valid_from=at, valid_to=at + 1, state="up", boot=boot)
         for at, boot in ((5, 3), (7, 3), (9, 4))
     ]
-    found = evidence(*stretches)
+    found = evidence(*periods)
     assert (found.began(3), found.began(4)) == (5, 9)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from namekeeper.answers.explain import Verdict, explain
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.errors import JournalError
-from namekeeper.journal.coverage import Knowledge
-from namekeeper.journal.replay import state_at
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import random_history
 from tests.property.journalled import shown
 from tests.support.journal.folder import read_records, write_journal

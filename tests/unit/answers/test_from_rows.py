@@ -6,7 +6,7 @@ import pytest
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
 from namekeeper.answers.route import route_of
-from namekeeper.journal.replay import state_at
+from namekeeper.journal.reading.replay import state_at
 from namekeeper.messages.bodies import encode_mapping
 from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
@@ -16,7 +16,7 @@ def rows_of(*evidence):
     """What the tables of the pipeline hold, more columns included."""
     tables = {"name_server_timeline": [], "topic_route": [], "broker_session": [], "unknown_topic_minute": []}
     for one in evidence:
-        kinds = (one.stretches, one.routes, one.sessions, one.lookups)
+        kinds = (one.periods, one.routes, one.sessions, one.lookups)
         for table, rows in zip(tables.values(), kinds, strict=True):
             table += [{**msgspec.structs.asdict(row), "namesrv": one.namesrv, "load_id": 7} for row in rows]
     return tables
@@ -48,7 +48,7 @@ def test_the_order_of_rows_and_a_missing_table_do_not_matter():
 
 def test_a_name_server_without_rows_knows_nothing():
     (found,) = evidence_from_rows("T", {}, {"ns": 5})
-    assert (found.looked_from, found.knows_up_to, found.stretches) == (None, 5, [])
+    assert (found.looked_from, found.knows_up_to, found.periods) == (None, 5, [])
 
 
 def test_a_row_that_is_none_is_refused():

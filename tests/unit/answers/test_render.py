@@ -15,7 +15,7 @@ from namekeeper.answers.render import (
     routes_json,
 )
 from namekeeper.answers.times import zone_of
-from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData

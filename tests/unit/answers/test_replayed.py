@@ -5,7 +5,7 @@ import json
 import msgspec
 
 from namekeeper.answers.replayed import state_value
-from namekeeper.journal.replay import state_at
+from namekeeper.journal.reading.replay import state_at
 from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
 

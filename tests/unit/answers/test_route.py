@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from namekeeper.answers.render import route_value
 from namekeeper.answers.route import route_of
-from namekeeper.journal.replay import state_at
+from namekeeper.journal.reading.replay import state_at
 from namekeeper.messages.bodies import decode_topic_route
 from tests.property.histories import TOPICS, random_history
 from tests.support.journal.folder import read_records

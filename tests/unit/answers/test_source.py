@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.answers.source import JournalSource
 from namekeeper.errors import ConfigError
-from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.reading.coverage import Knowledge
 from tests.unit.answers.story import Story
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from namekeeper.app.journaling import Journaling
 from namekeeper.errors import ConfigError
-from namekeeper.journal.verify import verify
+from namekeeper.journal.reading.verify import verify
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.state import NameServerState
 from namekeeper.wire.codec import encode_command

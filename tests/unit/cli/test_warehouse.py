@@ -10,7 +10,7 @@ from namekeeper.cli.commands.why import why
 from namekeeper.cli.failure import Refused
 from namekeeper.cli.warehouse import WarehouseSource
 from namekeeper.errors import ConfigError
-from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.pipeline.errors import PipelineError
 
 pytest.importorskip("pyspark")

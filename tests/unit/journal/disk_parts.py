@@ -1,20 +1,21 @@
 """A writer with a model disk or a folder of its own, fed by hand: no thread, no clock, no server."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
-from namekeeper.journal.backlog import Backlog, Entry, Mark
-from namekeeper.journal.encode import Stamp, encode_record
-from namekeeper.journal.output import Opened
-from namekeeper.journal.reader import find_segments, read_lines
-from namekeeper.journal.record import CheckpointBegin, CheckpointEnd, Cluster, Record, ServerStarted
+from namekeeper.journal.contract.encode import Stamp, encode_record
+from namekeeper.journal.contract.lines import Line
+from namekeeper.journal.contract.record import CheckpointBegin, CheckpointEnd, Cluster, Record, ServerStarted
+from namekeeper.journal.disk.output import Opened
+from namekeeper.journal.disk.writer import Writer
+from namekeeper.journal.queue.backlog import Backlog, Entry, Mark
+from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.settings import Fsync, Limits, SegmentSettings, WriterSettings
-from namekeeper.journal.writer import Writer
 from namekeeper.model.now import Now
 from tests.support.system.model_os import ModelOs
 
@@ -23,6 +24,7 @@ __all__ = [
     "WALL_MS",
     "Feeder",
     "files_in",
+    "lines_in",
     "lines_of",
     "model_disk",
     "no_lock",
@@ -124,11 +126,17 @@ def lines_of(records: Iterable[Record], checkpoint: int, stamp: Stamp) -> list[b
     return lines
 
 
+def lines_in(folder: str | Path, disk: Os | None = None) -> Iterator[Line]:
+    """Every line of a journal in order."""
+    more = {} if disk is None else {"system": disk}
+    for name in find_segments(str(folder), **more):
+        yield from read_segment_lines(str(folder), name, **more)
+
+
 def records_in(folder: str | Path, disk: Os | None = None) -> list[dict[str, Any]]:
     """Every record that can be read; none if there is no journal yet."""
-    more = {} if disk is None else {"system": disk}
     try:
-        return [json.loads(line.data) for _, line in read_lines(str(folder), **more) if not line.problem]
+        return [json.loads(line.data) for line in lines_in(folder, disk) if not line.problem]
     except JournalError:
         return []
 

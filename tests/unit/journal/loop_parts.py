@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from namekeeper.journal.backlog import Backlog
-from namekeeper.journal.encode import Stamp
-from namekeeper.journal.record import ServerStarted
-from namekeeper.journal.recorder import Recorder, Source
-from namekeeper.journal.snapshot import Snapshot
+from namekeeper.journal.contract.encode import Stamp
+from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.queue.backlog import Backlog
+from namekeeper.journal.recording.recorder import Recorder, Source
+from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.lookup_cache.counters import LookupCounters
 from namekeeper.model.now import Now
 from namekeeper.route.events import Cause, Change, KvChanged

@@ -6,12 +6,13 @@ import pytest
 
 from namekeeper.errors import JournalError
 from namekeeper.journal import journal as module
-from namekeeper.journal.folder import hold_lock
+from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.journal import Journal, Pauses
-from namekeeper.journal.recorder import IDLE_S, Source
-from namekeeper.journal.settings import JournalSettings, NeedsCheckpoint, SegmentSettings, WriterSettings
-from namekeeper.journal.snapshot import Snapshot
-from namekeeper.journal.verify import verify
+from namekeeper.journal.queue.messages import CheckpointNeeded
+from namekeeper.journal.reading.verify import verify
+from namekeeper.journal.recording.recorder import IDLE_S, Source
+from namekeeper.journal.recording.snapshot import Snapshot
+from namekeeper.journal.settings import JournalSettings, SegmentSettings, WriterSettings
 from tests.support.system.processes import eventually
 from tests.unit.journal.disk_parts import records_in
 from tests.unit.journal.loop_parts import Clock, kv_change
@@ -82,7 +83,7 @@ def test_it_publishes_what_is_durable(tmp_path, clock):
 
     def is_durable():
         clock.advance(10)
-        return made.writer is not None and made.writer.durable_seq == made.recorder.intake.last_seq
+        return made.writer is not None and made.writer.durable_seq == made.recorder.sequencer.last_seq
 
     eventually(is_durable, within=20, what="the beginning is durable")
     made.recorder.record(kv_change())
@@ -91,7 +92,7 @@ def test_it_publishes_what_is_durable(tmp_path, clock):
 
 
 def test_a_folder_that_is_refused_is_trouble_and_nothing_is_recorded(tmp_path, clock):
-    release = hold_lock(str(tmp_path))
+    release = take_lock(str(tmp_path))
     made = journal(clock)
     made.recorder.begin()
     made.start(writer(tmp_path), 9876)
@@ -126,7 +127,7 @@ def test_drops_are_trouble_until_a_checkpoint_follows(tmp_path, clock):
     eventually(is_healed, within=20, what="a checkpoint follows")
     stop(made)
     report = verify(str(tmp_path))
-    assert report.lost_records == made.recorder.intake.dropped_records > 0
+    assert report.lost_records == made.recorder.sequencer.dropped_records > 0
     assert report.boots[0].complete_checkpoints == 2
 
 
@@ -135,7 +136,7 @@ def test_news_of_the_writer_are_acted_upon(tmp_path, clock):
     made.recorder.begin()
     made.start(writer(tmp_path), 9876)
     eventually(lambda: made.writer is not None, within=20, what="the writer is there")
-    made.writer.news.append(NeedsCheckpoint("retention"))
+    made.writer.messages.append(CheckpointNeeded("retention"))
     made.tick()
     assert made.tick() == IDLE_S
     stop(made)
@@ -144,7 +145,7 @@ def test_news_of_the_writer_are_acted_upon(tmp_path, clock):
 
 
 def test_a_bug_in_the_writer_is_logged_and_does_not_end_it(tmp_path, clock, monkeypatch, caplog):
-    from namekeeper.journal.writer import Writer
+    from namekeeper.journal.disk.writer import Writer
 
     real, failures = Writer.step, [RuntimeError("a bug"), JournalError("x")]
 
@@ -164,7 +165,7 @@ def test_a_bug_in_the_writer_is_logged_and_does_not_end_it(tmp_path, clock, monk
 
 
 def test_a_disk_that_hangs_does_not_hold_up_the_end(tmp_path, clock, monkeypatch, caplog):
-    from namekeeper.journal.writer import Writer
+    from namekeeper.journal.disk.writer import Writer
 
     hang = threading.Event()
     monkeypatch.setattr(Writer, "close", lambda *_: hang.wait(30))

@@ -13,7 +13,7 @@ from namekeeper.pipeline.contract import (
     read_schema,
 )
 
-CONTRACT = json.loads((files("namekeeper.journal") / "contract" / "v1.json").read_text())
+CONTRACT = json.loads((files("namekeeper.journal.contract") / "v1.json").read_text())
 
 
 def members(described: dict[str, dict[str, object]]) -> dict[str, Member]:

@@ -10,12 +10,13 @@ import click
 from namekeeper.cli.failure import Refused
 from namekeeper.cli.render import render_json
 from namekeeper.errors import JournalError
-from namekeeper.journal.folder import SEAL_REQUEST, hold_lock, is_held
-from namekeeper.journal.identity import load_identity
-from namekeeper.journal.reader import find_segments
-from namekeeper.journal.recovery import recover
-from namekeeper.journal.verify import BootReport, Report
-from namekeeper.journal.verify import verify as verify_folder
+from namekeeper.journal.disk.folder import SEAL_REQUEST
+from namekeeper.journal.disk.identity import load_identity
+from namekeeper.journal.disk.lock import is_locked, take_lock
+from namekeeper.journal.disk.recovery import recover
+from namekeeper.journal.reading.reader import find_segments
+from namekeeper.journal.reading.verify import BootReport, VerifyReport
+from namekeeper.journal.reading.verify import verify as verify_folder
 
 __all__ = ["seal", "verify"]
 
@@ -61,7 +62,7 @@ def seal(folder: str, *, timeout: float) -> None:
     """
     try:
         before = {str(name) for name in find_segments(folder)}
-        if is_held(folder):
+        if is_locked(folder):
             _ask_server(folder, timeout)
         else:
             _seal_leftovers(folder)
@@ -92,14 +93,14 @@ def _seal_leftovers(folder: str) -> None:
     identity = load_identity(folder)
     if identity is None:
         raise JournalError(f"{folder} has no identity.json: there is nothing to seal in what was shipped")
-    release = hold_lock(folder)
+    release = take_lock(folder)
     try:
         recover(folder, identity)
     finally:
         release()
 
 
-def _print(report: Report) -> None:
+def _print(report: VerifyReport) -> None:
     uuid = f" ({report.uuid})" if report.uuid else ""
     click.echo(f"{report.namesrv}{uuid}: {report.segments} segments, {len(report.boots)} boots")
     for boot in report.boots:
@@ -130,7 +131,7 @@ def _about(boot: BootReport, *, is_last: bool, is_written: bool) -> list[str]:
     return lines
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: VerifyReport) -> str:
     if report.is_whole:
         return "whole"
     lost = f"{report.lost_records} records are lost" if report.lost_records else "no record is surely lost"

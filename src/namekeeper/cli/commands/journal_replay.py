@@ -22,9 +22,9 @@ from namekeeper.cli.history import (
 )
 from namekeeper.cli.render import render_json
 from namekeeper.errors import NamekeeperError
-from namekeeper.journal.coverage import Knowledge
-from namekeeper.journal.replay import StateAt
-from namekeeper.journal.state import State
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.replay import StateAt
+from namekeeper.journal.reading.state import State
 from namekeeper.model.perm import format_perm
 
 __all__ = ["replay"]

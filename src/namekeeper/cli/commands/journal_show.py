@@ -12,10 +12,10 @@ from namekeeper.cli.asking import note
 from namekeeper.cli.failure import Refused
 from namekeeper.cli.render import render_json
 from namekeeper.errors import JournalError
-from namekeeper.journal.lines import Line, read_envelope
-from namekeeper.journal.names import SegmentName
-from namekeeper.journal.reader import find_segments, read_segment_lines
-from namekeeper.journal.record import Envelope
+from namekeeper.journal.contract.lines import Line, read_envelope
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import Envelope
+from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 
 __all__ = ["cat", "ls", "tail"]
 

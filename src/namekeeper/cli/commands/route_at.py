@@ -18,7 +18,7 @@ from namekeeper.cli.history import (
 from namekeeper.cli.render import render_route_list
 from namekeeper.cli.spark import MakeSession
 from namekeeper.errors import NamekeeperError
-from namekeeper.journal.coverage import Knowledge
+from namekeeper.journal.reading.coverage import Knowledge
 
 __all__ = ["route_at"]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from namekeeper.cli.journal import journal
-from namekeeper.journal.record import ServerStopped
-from namekeeper.journal.writer import Writer
+from namekeeper.journal.contract.record import ServerStopped
+from namekeeper.journal.disk.writer import Writer
 from tests.unit.journal.disk_parts import WALL_MS, Feeder, writer_on
 
 __all__ = ["make", "run", "write_on"]

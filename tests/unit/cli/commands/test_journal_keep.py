@@ -3,14 +3,15 @@
 import json
 import threading
 
-from namekeeper.journal.folder import SEAL_REQUEST, hold_lock
-from namekeeper.journal.reader import find_segments
+from namekeeper.journal.disk.folder import SEAL_REQUEST
+from namekeeper.journal.disk.lock import take_lock
+from namekeeper.journal.reading.reader import find_segments
 from tests.unit.cli.commands.journal_folder import make, run
 
 
 def test_a_whole_journal_ends_with_0(tmp_path):
     make(tmp_path)
-    release = hold_lock(str(tmp_path))
+    release = take_lock(str(tmp_path))
     result = run("verify", str(tmp_path))
     release()
     assert result.exit_code == 0
@@ -46,7 +47,7 @@ def test_what_is_lost_or_broken_is_told_with_its_place(tmp_path):
 
 
 def test_newer_records_and_many_problems_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("namekeeper.journal.verify.MAX_PROBLEMS", 1)
+    monkeypatch.setattr("namekeeper.journal.reading.verify.MAX_PROBLEMS", 1)
     make(tmp_path)
     (path,) = tmp_path.glob("*.open")
     path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":7') + b"x\n" * 5)
@@ -81,7 +82,7 @@ def test_without_a_server_the_leftovers_are_sealed(tmp_path):
 
 def test_a_server_is_asked_and_awaited(tmp_path):
     feeder, writer = make(tmp_path)
-    release = hold_lock(str(tmp_path))
+    release = take_lock(str(tmp_path))
     is_done = threading.Event()
 
     def serve():
@@ -100,7 +101,7 @@ def test_a_server_is_asked_and_awaited(tmp_path):
 
 def test_a_server_that_does_not_seal_is_not_awaited_for_ever(tmp_path):
     make(tmp_path)
-    release = hold_lock(str(tmp_path))
+    release = take_lock(str(tmp_path))
     result = run("seal", str(tmp_path), "--timeout", "0.05")
     release()
     assert result.exit_code == 2
@@ -121,7 +122,7 @@ def test_a_folder_that_can_not_be_written_says_so(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("namekeeper.cli.commands.journal_keep.hold_lock", refuse)
+    monkeypatch.setattr("namekeeper.cli.commands.journal_keep.take_lock", refuse)
     result = run("seal", str(tmp_path))
     assert result.exit_code == 2
     assert "can't be written: Permission denied" in result.stderr

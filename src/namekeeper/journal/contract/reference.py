@@ -1,0 +1,87 @@
+"""Makes the reference page of all records from the contract."""
+
+import json
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["load_contract", "render_reference"]
+
+_HEAD = """\
+<!-- Made by `python -m namekeeper.journal.contract.reference`; a test compares. -->
+
+# The journal
+
+A name server writes every change of its tables to a folder, one for each process: `journalPath`, by default
+`<folder of kvConfigPath>/journal/<port>` (properties: [configuration](configuration.md)). What is on this
+page is also in `src/namekeeper/journal/contract/v1.json`, by which the server writes and the pipeline reads.
+
+```console
+$ namekeeper journal ls DIR           # its segments
+$ namekeeper journal cat DIR          # its records, in order
+$ namekeeper journal verify DIR       # is anything lost?
+$ namekeeper journal replay DIR --at '2 hours ago'    # the state as it was
+```
+
+Answers from it: [why was there no route?](../howto/why-was-there-no-route.md)
+
+"""
+
+_CLASSES = {
+    "boot": "Life of the server",
+    "checkpoint": "Checkpoints",
+    "state": "State: what a row is now",
+    "activity": "Activity, rolled up",
+}
+
+
+def load_contract() -> dict[str, Any]:
+    """The contract as it is shipped."""
+    text = (files("namekeeper.journal.contract") / "v1.json").read_text(encoding="utf-8")
+    contract: dict[str, Any] = json.loads(text)
+    return contract
+
+
+def render_reference() -> str:
+    """The page as Markdown."""
+    return "".join(_page(load_contract()))
+
+
+def _page(contract: dict[str, Any]) -> Iterator[str]:
+    yield _HEAD
+    yield f"{contract['about']}\n"
+    yield "\n## Files\n\n| segment | name |\n| --- | --- |\n"
+    yield f"| being written | `{contract['segment']['open']}` |\n"
+    yield f"| sealed, compressed | `{contract['segment']['sealed']}` |\n"
+    yield "\nOne line is one record. A sealed segment is never changed; Spark reads sealed ones only.\n"
+    yield "\n## Order, losses, time\n\n"
+    yield f"The order is {', '.join(f'`{part}`' for part in contract['order'])}; a record is identified by "
+    yield f"{', '.join(f'`{part}`' for part in contract['identity'])}.\n\n"
+    yield f"**Loss.** {contract['loss']}\n\n**Effective time.** {contract['effective_time']}\n"
+    yield "\n## Every record\n\n"
+    yield from _fields(contract["envelope"])
+    for name, title in _CLASSES.items():
+        yield f"\n## {title}\n"
+        for kind, facts in contract["kinds"].items():
+            if facts["class"] == name:
+                yield from _kind(kind, facts)
+    edges = ", ".join(map(str, contract["heartbeat_gap_edges_ms"]))
+    yield f"\n`heartbeat_gap_edges_ms` is {edges}.\n"
+
+
+def _kind(kind: str, facts: dict[str, Any]) -> Iterator[str]:
+    key = f" Key: {', '.join(f'`{part}`' for part in facts['key'])}." if "key" in facts else ""
+    yield f"\n### {kind}\n\n{facts['meaning']}{key}\n\n"
+    yield from _fields(facts["fields"])
+
+
+def _fields(fields: dict[str, Any]) -> Iterator[str]:
+    yield "| member | type | meaning |\n| --- | --- | --- |\n"
+    for name, facts in fields.items():
+        required = "" if facts.get("required") else ", may be absent"
+        yield f"| `{name}` | {facts['type']}{required} | {facts['meaning']} |\n".replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render_reference())

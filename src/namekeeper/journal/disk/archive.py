@@ -1,0 +1,198 @@
+"""The sealed part of a journal: segments on their way into it, and those that retention takes out."""
+
+import logging
+import os
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from namekeeper.files import Os, sync_folder
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import SegmentsDeleted
+from namekeeper.journal.disk.folder import list_segments
+from namekeeper.journal.disk.identity import Identity
+from namekeeper.journal.disk.recovery import is_of, last_ts, seal_leftover
+from namekeeper.journal.disk.retention import AgePause, Sealed, plan_deletion
+from namekeeper.journal.disk.segment import sealing
+from namekeeper.journal.settings import Limits
+from namekeeper.model.now import Now
+
+__all__ = ["Archive"]
+
+log = logging.getLogger("namekeeper.journal")
+
+
+class _SealJob(Struct):
+    """A closed segment that is to be sealed."""
+
+    name: SegmentName
+    last_seq: int | None
+    """None if it is not known how much of it is whole."""
+    steps: Iterator[None] | None = None
+
+
+class Archive:
+    """Sealed segments of one folder; belongs to the writer's thread."""
+
+    def __init__(self, folder: str, identity: Identity, limits: Limits, *, system: Os = os) -> None:
+        """Look what is there.
+
+        Raises:
+            OSError: The folder can't be read.
+        """
+        self.needs_checkpoint = False
+        """Whether retention waits for a new checkpoint; whoever sees to it clears it."""
+        self.age_pause = AgePause()
+        self._folder = folder
+        self._limits = limits
+        self._system = system
+        self._jobs: deque[_SealJob] = deque()
+        self._newest_ts: dict[str, int] = {}
+        self._sealed: list[Sealed] = []
+        for name in list_segments(folder, system=system):
+            if is_of(name, identity) and not name.is_open:
+                self._keep(name)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the sealed segments."""
+        return sum(segment.size for segment in self._sealed)
+
+    @property
+    def newest(self) -> Sealed | None:
+        """The newest sealed segment."""
+        return self._sealed[-1] if self._sealed else None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something waits to be sealed."""
+        return bool(self._jobs)
+
+    @property
+    def waiting(self) -> int:
+        """Segments that wait to be sealed."""
+        return len(self._jobs)
+
+    def seal(self, name: SegmentName, last_seq: int | None) -> None:
+        """Have a closed segment sealed, in steps.
+
+        Args:
+            name: Its name while open.
+            last_seq: Its last record, which ends a change; None after a failure, when that must be found out.
+        """
+        self._jobs.append(_SealJob(name, last_seq))
+
+    def step(self) -> None:
+        """Do a few milliseconds' worth of sealing.
+
+        Raises:
+            OSError: It could not be done; the next step begins this segment again.
+        """
+        job = self._jobs[0]
+        try:
+            is_done = self._advance(job)
+        except FileNotFoundError:
+            if self._is_there(job.name):
+                raise
+            log.warning("journal: %s has vanished before it was sealed", job.name)
+            self._jobs.popleft()
+            return
+        if is_done:
+            self._finish(job)
+
+    def newest_ts(self, segment: Sealed) -> int:
+        """Time of the newest record of a segment; reads it the first time.
+
+        Raises:
+            OSError: It can't be read.
+        """
+        if segment.file not in self._newest_ts:
+            name = SegmentName.parse(segment.file)
+            assert name is not None
+            self._newest_ts[segment.file] = last_ts(self._folder, name, system=self._system)
+        return self._newest_ts[segment.file]
+
+    def retain(
+        self, now: Now, *, checkpoint: tuple[int, int] | None, open_bytes: int
+    ) -> SegmentsDeleted | None:
+        """Delete what has to go; gives what is to be written down about it.
+
+        Args:
+            now: The time.
+            checkpoint: Place of the segment in which the newest complete checkpoint begins.
+            open_bytes: Size of what is not sealed.
+
+        Raises:
+            OSError: It can't be deleted.
+        """
+        deleted: list[Sealed] = []
+        reason = ""
+        while True:
+            plan = plan_deletion(
+                self._sealed,
+                open_bytes=open_bytes,
+                limits=self._limits,
+                oldest_allowed_ts=self._oldest_allowed(now),
+                newest_ts=self.newest_ts,
+                checkpoint=checkpoint,
+            )
+            self.needs_checkpoint = plan.needs_checkpoint
+            if plan.segment is None or (reason and plan.reason != reason):
+                break
+            reason = plan.reason
+            self._delete(plan.segment)
+            deleted.append(plan.segment)
+        if not deleted:
+            return None
+        size = sum(segment.size for segment in deleted)
+        log.info("journal: deleted %d segments (%d bytes) by %s", len(deleted), size, reason)
+        return SegmentsDeleted(segments=[segment.file for segment in deleted], bytes=size, reason=reason)
+
+    def _advance(self, job: _SealJob) -> bool:
+        if job.last_seq is None:
+            job.last_seq, note = seal_leftover(self._folder, job.name, system=self._system)
+            log.info("journal: %s", note)
+            return True
+        if job.steps is None:
+            job.steps = sealing(self._folder, job.name, job.last_seq, system=self._system)
+        try:
+            next(job.steps)
+        except StopIteration:
+            return True
+        except OSError:
+            job.steps = None
+            raise
+        return False
+
+    def _is_there(self, name: SegmentName) -> bool:
+        try:
+            self._system.stat(str(Path(self._folder) / str(name)))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _oldest_allowed(self, now: Now) -> int | None:
+        return now.wall_ms - self._limits.max_age_ms if self.age_pause.is_over(now.mono_ms) else None
+
+    def _delete(self, segment: Sealed) -> None:
+        self._system.unlink(str(Path(self._folder) / segment.file))
+        # One after the other, also on disk: a crash must not leave an older one and a hole behind it.
+        sync_folder(self._folder, self._system)
+        self._sealed.remove(segment)
+        self._newest_ts.pop(segment.file, None)
+
+    def _finish(self, job: _SealJob) -> None:
+        self._jobs.popleft()
+        if job.last_seq:
+            sealed = SegmentName(
+                namesrv=job.name.namesrv, uuid8=job.name.uuid8, boot=job.name.boot,
+                first_seq=job.name.first_seq, last_seq=job.last_seq, form=".gz",
+            )  # fmt: skip
+            self._keep(sealed)
+            self._sealed.sort(key=lambda segment: segment.place)
+
+    def _keep(self, name: SegmentName) -> None:
+        size = self._system.stat(str(Path(self._folder) / str(name))).st_size
+        self._sealed.append(Sealed((name.boot, name.first_seq), str(name), size))

@@ -1,0 +1,72 @@
+"""`identity.json`: whose folder it is. Written at first use; afterwards the folder decides."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from namekeeper.errors import JournalError
+from namekeeper.files import Os, atomic_replace, read_if_exists
+from namekeeper.journal.contract.names import is_valid_id
+
+__all__ = ["IDENTITY_FILE", "Identity", "load_identity", "save_identity"]
+
+IDENTITY_FILE = "identity.json"
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who writes a journal."""
+
+    namesrv: str
+    """Id of the name server: what people call it, and what the pipeline joins by."""
+    uuid: str
+    """Random, made with the folder: two folders with one id are told apart by it."""
+
+    @property
+    def uuid8(self) -> str:
+        """The digits that are in the names of segments."""
+        return self.uuid[:8]
+
+
+def load_identity(folder: str, *, system: Os = os) -> Identity | None:
+    """Read the identity of a folder; None if it has none.
+
+    Raises:
+        JournalError: It makes no sense.
+        OSError: It can't be read.
+    """
+    path = str(Path(folder) / IDENTITY_FILE)
+    data = read_if_exists(path, system=system)
+    if data is None:
+        return None
+    try:
+        identity = msgspec.json.decode(data, type=Identity)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise JournalError(_senseless(path, str(error))) from None
+    if not is_valid_id(identity.namesrv) or not _is_uuid(identity.uuid):
+        raise JournalError(_senseless(path, "no id of a name server and UUID"))
+    return identity
+
+
+def save_identity(folder: str, identity: Identity, *, system: Os = os) -> None:
+    """Write the identity of a folder that has none.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    data = msgspec.json.encode(identity) + b"\n"
+    atomic_replace(str(Path(folder) / IDENTITY_FILE), data, backup=False, system=system)
+
+
+def _is_uuid(text: str) -> bool:
+    groups = text.split("-")
+    return list(map(len, groups)) == [8, 4, 4, 4, 12] and all(
+        set(group) <= set("0123456789abcdef") for group in groups
+    )
+
+
+def _senseless(path: str, why: str) -> str:
+    return (
+        f"{path} makes no sense ({why}): restore it from a copy, or write it anew with the id and the UUID"
+        " that server_started records of its segments have"
+    )

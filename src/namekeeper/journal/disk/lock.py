@@ -1,0 +1,70 @@
+"""The lock of a journal's folder: one process writes to it at a time."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from namekeeper.errors import JournalError
+
+__all__ = ["LOCK_FILE", "TakeLock", "is_locked", "take_lock"]
+
+LOCK_FILE = "lock"
+
+TakeLock = Callable[[str], Callable[[], None]]
+"""Takes the lock of a folder; gives what releases it. Raises JournalError if somebody else has it."""
+
+
+def take_lock(path: str) -> Callable[[], None]:
+    """Lock a folder until the process ends, however it ends, or the result is called.
+
+    Raises:
+        JournalError: Another process has it.
+        OSError: The lock can't be taken for another reason.
+    """
+    fd = os.open(Path(path) / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(fd, 0)
+        os.write(fd, f"{os.getpid()}\n".encode())
+    except BlockingIOError:
+        holder = os.read(fd, 20).decode(errors="replace").strip()
+        os.close(fd)
+        raise JournalError(
+            f"{path} is in use by process {holder or 'unknown'}: stop it, or give this name server another"
+            " journalPath"
+        ) from None
+    except OSError:
+        os.close(fd)
+        raise
+    return _Once(fd).release
+
+
+def is_locked(path: str) -> bool:
+    """Whether a process writes to a folder now."""
+    try:
+        fd = os.open(Path(path) / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+class _Once:
+    """A descriptor that is closed once; the number may belong to somebody else afterwards."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd: int | None = fd
+
+    def release(self) -> None:
+        """Give the lock back; may be called twice."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            with contextlib.suppress(OSError):
+                os.close(fd)

@@ -1,0 +1,114 @@
+"""What a process that died left in a folder: sealed up to its last whole change, the rest put aside."""
+
+import contextlib
+import os
+import zlib
+from pathlib import Path
+
+from msgspec import Struct
+
+from namekeeper.files import Os, atomic_replace
+from namekeeper.journal.contract.complete_changes import CompleteChanges
+from namekeeper.journal.contract.lines import read_envelope, split_lines
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import Envelope
+from namekeeper.journal.disk.folder import QUARANTINE, UNFINISHED, list_segments
+from namekeeper.journal.disk.identity import Identity
+from namekeeper.journal.disk.segment import SealedCopy, read_segment
+
+__all__ = ["Recovery", "is_of", "last_ts", "recover", "seal_leftover"]
+
+
+class Recovery(Struct, frozen=True):
+    """What was found."""
+
+    previous_boot: int = 0
+    """The last boot in the folder; 0 if there is none."""
+    previous_seq: int = 0
+    """Its last seq that is on disk."""
+    notes: tuple[str, ...] = ()
+    """Lines for the log."""
+
+
+def recover(folder: str, identity: Identity, *, system: Os = os) -> Recovery:
+    """Seal what was left open, so that nothing is ever appended to an old file.
+
+    Raises:
+        OSError: The disk does not let us.
+    """
+    notes = []
+    for entry in system.listdir(folder):
+        if entry.endswith(UNFINISHED):
+            system.unlink(str(Path(folder) / entry))
+    ours = [name for name in list_segments(folder, system=system) if is_of(name, identity)]
+    sealed = {(name.boot, name.first_seq) for name in ours if not name.is_open}
+    boots = {name.boot: name.last_seq or 0 for name in ours}
+    for name in ours:
+        if not name.is_open:
+            boots[name.boot] = max(boots[name.boot], name.last_seq or 0)
+        elif (name.boot, name.first_seq) in sealed:
+            system.unlink(str(Path(folder) / str(name)))  # it was sealed, and its end came before this
+        else:
+            last_seq, note = seal_leftover(folder, name, system=system)
+            boots[name.boot] = max(boots[name.boot], last_seq)
+            notes.append(note)
+    if not boots:
+        return Recovery(notes=tuple(notes))
+    last = max(boots)
+    return Recovery(last, boots[last], tuple(notes))
+
+
+def is_of(name: SegmentName, identity: Identity) -> bool:
+    """Whether a segment was written in the folder of this identity."""
+    return (name.namesrv, name.uuid8) == (identity.namesrv, identity.uuid8)
+
+
+def seal_leftover(folder: str, name: SegmentName, *, system: Os = os) -> tuple[int, str]:
+    """Seal the whole changes of a segment that nobody writes any more; put the rest into quarantine.
+
+    Returns:
+        The last seq in it, 0 if there is nothing whole; and a line for the log.
+
+    Raises:
+        OSError: The disk does not let us; the segment is still there.
+    """
+    copy = SealedCopy(folder, name, system=system)
+    torn: list[bytes] = []
+    try:
+        changes = CompleteChanges(name, lambda line, _: torn.append(line.data))
+        for change in changes.read(split_lines(read_segment(folder, name, system=system))):
+            for line in change:
+                copy.add(line.data + b"\n")
+        if torn:
+            aside = Path(folder) / QUARANTINE / f"{str(name).removesuffix('.open')}.torn"
+            atomic_replace(str(aside), b"\n".join(torn), backup=False, system=system)
+        if not changes.last_seq:
+            copy.abandon()
+            system.unlink(str(Path(folder) / str(name)))
+            return 0, f"nothing whole was in {name}, which a process left that died{_aside(torn)}"
+        sealed = copy.finish(changes.last_seq)
+    except OSError:
+        copy.abandon()
+        raise
+    return changes.last_seq, f"sealed {sealed}, which a process left that died{_aside(torn)}"
+
+
+def last_ts(folder: str, name: SegmentName, *, system: Os = os) -> int:
+    """Time of the newest record of a segment, in wall ms; 0 if nothing in it can be read.
+
+    Raises:
+        OSError: The disk does not let us.
+    """
+    newest = 0
+    with contextlib.suppress(EOFError, zlib.error):
+        for line in split_lines(read_segment(folder, name, system=system)):
+            envelope = read_envelope(line)
+            if isinstance(envelope, Envelope):
+                newest = max(newest, envelope.ts)
+    return newest
+
+
+def _aside(torn: list[bytes]) -> str:
+    if not torn:
+        return ""
+    return f"; {sum(map(len, torn))} bytes that are no whole change are in {QUARANTINE}/"

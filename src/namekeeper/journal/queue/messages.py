@@ -1,0 +1,28 @@
+"""What the writer's thread says to the event loop: plain values, quickly imported."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from namekeeper.journal.contract.record import SegmentsDeleted
+
+__all__ = ["CheckpointNeeded", "FolderReady", "FolderRefused", "WriterMessage"]
+
+
+class FolderRefused(Struct, frozen=True):
+    """The folder can't be used: what was queued is lost. Recording begins again after `FolderReady`."""
+
+
+class FolderReady(Struct, frozen=True):
+    """A folder that was refused can be used now: begin again with seq 1."""
+
+
+class CheckpointNeeded(Struct, frozen=True):
+    """Write a checkpoint soon."""
+
+    reason: str
+    """`recovery` or `retention`."""
+
+
+WriterMessage: TypeAlias = FolderRefused | FolderReady | CheckpointNeeded | SegmentsDeleted
+"""`SegmentsDeleted` is a record: the recorder queues it as it is."""

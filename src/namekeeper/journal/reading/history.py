@@ -1,0 +1,231 @@
+"""Records in the order of their seq -> what happened, in the order of the journal (docs/decisions/0011).
+
+The order of the journal is (boot, coalesce(checkpoint, seq), seq): a complete checkpoint counts at the place
+of its begin, though its rows come later and other changes in between. So what follows a begin is held back
+until its checkpoint is complete or can't be any more. A change counts whole or not at all.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from namekeeper.journal.contract.record import (
+    STATE_KINDS,
+    CheckpointBegin,
+    CheckpointEnd,
+    Envelope,
+    Record,
+    ServerStarted,
+    ServerStopped,
+    TopicQueues,
+)
+from namekeeper.journal.reading.state import State
+
+__all__ = ["AnyRecord", "Began", "Changed", "CheckpointApplied", "Lost", "Seen", "Step", "Stopped", "steps"]
+
+AnyRecord: TypeAlias = Record | Envelope
+
+
+class Step(Struct):
+    """Something that happened, at one place of the order."""
+
+    boot: int
+    seq: int
+    """Of its last record; of a checkpoint, of its begin."""
+    ts: int
+    """Wall ms, as written."""
+
+
+class Began(Step):
+    """A boot began: nobody is registered."""
+
+    record: ServerStarted
+
+
+class Stopped(Step):
+    """A boot ended in an orderly way."""
+
+
+class Changed(Step):
+    """A complete change."""
+
+    records: list[Record]
+    """Those that were read whole."""
+
+
+class CheckpointApplied(Step):
+    """A complete checkpoint: the state at this place, whatever was known before."""
+
+    state: State
+
+
+class Lost(Step):
+    """Something after this place, that of the last complete change, is lost."""
+
+
+class Seen(Step):
+    """Anything else: it is a sign that the journal goes this far."""
+
+    record: AnyRecord
+
+
+def steps(records: Iterable[AnyRecord]) -> Iterator[Step]:
+    """What happened at one name server.
+
+    Args:
+        records: by (boot, seq); those that come twice count once.
+    """
+    history = _History()
+    for record in records:
+        yield from history.take(record)
+    yield from history.finish()
+
+
+class _OpenCheckpoint:
+    """A checkpoint that has begun."""
+
+    def __init__(self, begin: CheckpointBegin) -> None:
+        self.begin = begin
+        self.later: list[Step] = []
+        self._counts: Counter[str] = Counter()
+        self._state = State()
+        self._rows: list[Record] = []
+
+    def add(self, record: AnyRecord) -> None:
+        """Take a row; those of one broker name are applied together."""
+        self._counts[record.kind] += 1
+        if isinstance(record, Envelope):
+            return
+        if self._rows and not _are_of_one_name(self._rows[-1], record):
+            self._apply()
+        self._rows.append(record)
+
+    def end(self, record: CheckpointEnd) -> CheckpointApplied | None:
+        """The checkpoint if every count is met."""
+        self._apply()
+        begin = self.begin
+        if dict(record.counts) != self._counts:
+            return None
+        return CheckpointApplied(begin.boot, begin.seq, begin.ts, self._state)
+
+    def _apply(self) -> None:
+        self._state.apply(self._rows)
+        self._rows.clear()
+
+
+class _History:
+    def __init__(self) -> None:
+        self._boot = self._seq = 0
+        self._last: Step | None = None
+        """The last complete change; rows of checkpoints count at their begin."""
+        self._partial: list[AnyRecord] = []
+        self._checkpoint: _OpenCheckpoint | None = None
+
+    def take(self, record: AnyRecord) -> list[Step]:
+        """What is certain now that `record` is there."""
+        if (record.boot, record.seq) <= (self._boot, self._seq):
+            return []
+        happened: list[Step] = []
+        if record.boot != self._boot:
+            self._end_boot(record, happened)
+        elif record.seq != self._seq + 1:
+            self._lose(happened)
+        self._boot, self._seq = record.boot, record.seq
+        if record.change == record.seq:
+            if self._partial:
+                self._lose(happened)
+            self._partial.append(record)
+        elif self._partial and self._partial[0].seq == record.change:
+            self._partial.append(record)
+        else:
+            happened.append(_seen(record))  # its change has lost its beginning
+        if record.end and self._partial:
+            change, self._partial = self._partial, []
+            self._complete(change, happened)
+        return happened
+
+    def finish(self) -> list[Step]:
+        """What was held back; a last change without end may still be under way, and is no loss."""
+        happened: list[Step] = []
+        self._give_up_checkpoint(happened)
+        return happened
+
+    def _end_boot(self, first: AnyRecord, happened: list[Step]) -> None:
+        """Judge the end of a boot by the first record of a later one."""
+        last = self._last
+        is_whole = isinstance(last, Stopped) and last.seq == self._seq and first.seq == 1
+        if is_whole and isinstance(first, ServerStarted):
+            is_whole = first.previous_boot <= self._boot
+        if is_whole:
+            self._give_up_checkpoint(happened)
+        else:
+            self._lose(happened)
+
+    def _lose(self, happened: list[Step]) -> None:
+        self._give_up_checkpoint(happened)
+        if self._last is not None:
+            happened.append(Lost(self._last.boot, self._last.seq, self._last.ts))
+        happened += map(_seen, self._partial)
+        self._partial.clear()
+
+    def _give_up_checkpoint(self, happened: list[Step]) -> None:
+        checkpoint, self._checkpoint = self._checkpoint, None
+        if checkpoint is not None:
+            happened.append(_seen(checkpoint.begin))
+            happened += checkpoint.later
+
+    def _complete(self, change: list[AnyRecord], happened: list[Step]) -> None:
+        first = change[0]
+        if first.checkpoint:
+            for record in change:
+                self._add_to_checkpoint(record, happened)
+            return
+        step = self._last = _step_of(change)
+        if isinstance(first, CheckpointBegin):
+            self._give_up_checkpoint(happened)
+            self._checkpoint = _OpenCheckpoint(first)
+        elif self._checkpoint is not None:
+            self._checkpoint.later.append(step)
+        else:
+            happened.append(step)
+
+    def _add_to_checkpoint(self, record: AnyRecord, happened: list[Step]) -> None:
+        checkpoint = self._checkpoint
+        if checkpoint is None or record.checkpoint != checkpoint.begin.seq:
+            return
+        if not isinstance(record, CheckpointEnd):
+            checkpoint.add(record)
+            return
+        whole = checkpoint.end(record)
+        if whole is None:
+            self._give_up_checkpoint(happened)
+            return
+        self._checkpoint = None
+        happened.append(whole)
+        happened += checkpoint.later
+
+
+def _step_of(change: list[AnyRecord]) -> Step:
+    first, last = change[0], change[-1]
+    if isinstance(first, ServerStarted):
+        return Began(last.boot, last.seq, last.ts, first)
+    if isinstance(first, ServerStopped):
+        return Stopped(last.boot, last.seq, last.ts)
+    records = [record for record in change if isinstance(record, Record)]
+    if records and isinstance(records[0], STATE_KINDS):
+        return Changed(last.boot, last.seq, last.ts, records)
+    return _seen(last)
+
+
+def _seen(record: AnyRecord) -> Seen:
+    return Seen(record.boot, record.seq, record.ts, record)
+
+
+def _are_of_one_name(one: Record, other: Record) -> bool:
+    return (
+        isinstance(one, TopicQueues)
+        and isinstance(other, TopicQueues)
+        and one.broker_name == other.broker_name
+    )

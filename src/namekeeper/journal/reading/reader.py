@@ -1,0 +1,77 @@
+"""Reads a journal's folder in order: sealed segments and the open one, of a running server or a dead one.
+
+Nothing is changed and no lock is taken. What can't be read comes as a line with a problem: who folds records
+knows from their seq what is missing.
+"""
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from namekeeper.errors import JournalError
+from namekeeper.files import Os
+from namekeeper.journal.contract.lines import Line, split_lines
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.disk.folder import list_segments
+from namekeeper.journal.disk.identity import load_identity
+from namekeeper.journal.disk.segment import read_segment
+
+__all__ = ["find_segments", "read_segment_lines"]
+
+
+def find_segments(folder: str, *, system: Os = os) -> list[SegmentName]:
+    """Segments of a journal in order, each once: what is sealed already is not listed as open too.
+
+    A folder of segments alone, as shipping makes them, is one too, if one name server wrote them.
+
+    Raises:
+        JournalError: It is no journal, is empty, or can't be read; the message says what to do.
+    """
+    try:
+        found = list_segments(folder, system=system)
+        identity = load_identity(folder, system=system)
+    except OSError as error:
+        raise JournalError(f"can't read {folder}: {error.strerror or error}") from None
+    if identity is not None:
+        found = [name for name in found if (name.namesrv, name.uuid8) == (identity.namesrv, identity.uuid8)]
+    writers = sorted({f"{name.namesrv}-{name.uuid8}" for name in found})
+    if len(writers) > 1:
+        raise JournalError(
+            f"{folder} holds segments of {len(writers)} journals ({', '.join(writers[:3])}) and no"
+            " identity.json: put each into a folder of its own"
+        )
+    if not found:
+        raise JournalError(_nothing_in(folder, is_journal=identity is not None))
+    sealed = {(name.boot, name.first_seq) for name in found if not name.is_open}
+    return [name for name in found if not name.is_open or (name.boot, name.first_seq) not in sealed]
+
+
+def read_segment_lines(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[Line]:
+    """Lines of a segment; where it can't be read on, the last one says why.
+
+    An open one may be sealed meanwhile, and any may be deleted: then there are no lines.
+    """
+    number = 0
+    try:
+        for line in split_lines(read_segment(folder, name, system=system)):
+            number = line.number
+            yield line
+    except FileNotFoundError:
+        if number:
+            return
+        for other in list_segments(folder, system=system):
+            if not other.is_open and (other.boot, other.first_seq) == (name.boot, name.first_seq):
+                yield from read_segment_lines(folder, other, system=system)
+                return
+    except (OSError, EOFError, zlib.error) as error:
+        yield Line(number + 1, b"", f"torn: {error}")
+
+
+def _nothing_in(folder: str, *, is_journal: bool) -> str:
+    if is_journal:
+        return f"the journal in {folder} is empty: nothing was written yet"
+    below = sorted(path.parent.name for path in Path(folder).glob("*/identity.json"))
+    if below:
+        return f"{folder} is no journal, but there is one in {', '.join(below[:5])} below it"
+    return f"{folder} is no journal: it holds no segments; a name server writes to <KV folder>/journal/<port>"

@@ -1,0 +1,245 @@
+"""Looks whether a journal is whole, and says what is lost: holes in seq, broken lines, open checkpoints."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from namekeeper.files import Os
+from namekeeper.journal.contract.complete_changes import CompleteChanges
+from namekeeper.journal.contract.lines import Line, read_envelope
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
+from namekeeper.journal.disk.folder import QUARANTINE
+from namekeeper.journal.disk.identity import load_identity
+from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+
+__all__ = ["BootReport", "VerifyProblem", "VerifyReport", "verify"]
+
+T = TypeVar("T")
+
+MAX_PROBLEMS = 1_000
+"""Problems that are told one by one; a broken disk has millions of them."""
+
+
+class VerifyProblem(Struct, frozen=True):
+    """Something that is not as it should be."""
+
+    file: str
+    line: int
+    """From 1; 0 if it is the file."""
+    what: str
+
+
+class BootReport(Struct):
+    """What is there of one boot."""
+
+    boot: int
+    first_seq: int = 0
+    last_seq: int = 0
+    records: int = 0
+    lost_records: int = 0
+    """Numbers missing between the first and the last."""
+    holes: list[tuple[int, int]] = field(default_factory=list)
+    """First and last missing seq of each hole."""
+    complete_checkpoints: int = 0
+    incomplete_checkpoints: int = 0
+    is_stopped: bool = False
+    """Whether it ended in order; else what was queued at its end is lost, and how much can't be known."""
+
+
+class VerifyReport(Struct):
+    """What is there."""
+
+    folder: str
+    namesrv: str = ""
+    uuid: str = ""
+    segments: int = 0
+    is_being_written: bool = False
+    boots: list[BootReport] = field(default_factory=list)
+    problems: list[VerifyProblem] = field(default_factory=list)
+    more_problems: int = 0
+    unknown_versions: int = 0
+    """Records of a newer contract."""
+    quarantined: list[str] = field(default_factory=list)
+    """Files with what could not be kept when a segment was recovered."""
+
+    @property
+    def lost_records(self) -> int:
+        """Records that are surely lost."""
+        return sum(boot.lost_records for boot in self.boots)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything that was ever written here since the oldest segment is there and can be read."""
+        crashed = [boot for boot in self.boots[:-1] if not boot.is_stopped]
+        ends_open = bool(self.boots) and not self.boots[-1].is_stopped and not self.is_being_written
+        return not (self.lost_records or self.problems or self.unknown_versions or crashed or ends_open)
+
+    def add(self, file: str, line: int, what: str) -> None:
+        """Note a problem."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(VerifyProblem(file, line, what))
+        else:
+            self.more_problems += 1
+
+
+class _CheckpointCount(Struct):
+    """A checkpoint whose end has not come yet."""
+
+    begin: int
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class _CheckpointEndCounts(Struct):
+    """The part of a `checkpoint_end` that is compared."""
+
+    counts: dict[str, int]
+
+
+class _StartedPart(Struct):
+    """The part of a `server_started` that is compared."""
+
+    uuid: str
+    previous_boot: int = 0
+    previous_seq: int = 0
+
+
+def verify(folder: str, *, system: Os = os) -> VerifyReport:
+    """Read everything in a folder.
+
+    Raises:
+        JournalError: It is no journal, or can't be read at all.
+    """
+    segments = find_segments(folder, system=system)
+    identity = load_identity(folder, system=system)
+    report = VerifyReport(
+        folder, segments[0].namesrv, "" if identity is None else identity.uuid, len(segments)
+    )
+    report.is_being_written = is_locked(folder)
+    checker = _Checker(report)
+    for name in segments:
+        is_growing = report.is_being_written and name.is_open and name is segments[-1]
+        checker.read(name, read_segment_lines(folder, name, system=system), is_growing=is_growing)
+    report.quarantined = _quarantined(folder, system)
+    return report
+
+
+class _Checker:
+    """Goes through the segments in order."""
+
+    def __init__(self, report: VerifyReport) -> None:
+        self._report = report
+        self._file = ""
+        self._last = 0
+        """Seq of the last record that counts, in this boot."""
+        self._checkpoint: _CheckpointCount | None = None
+
+    def read(self, name: SegmentName, lines: Iterable[Line], *, is_growing: bool) -> None:
+        """Look at one segment.
+
+        Args:
+            name: Its name.
+            lines: What it holds.
+            is_growing: Whether it is being written now, so that its last change may be under way.
+        """
+        self._file = str(name)
+        boot = self._boot(name)
+        behind: list[tuple[int, str]] = []
+        changes = CompleteChanges(name, lambda line, why: behind.append((line.number, why)))
+        for change in changes.read(lines):
+            self._tell(behind)
+            for line in change:
+                self._record(boot, line)
+        if not is_growing:  # what comes behind the last whole change is being written
+            self._tell(behind)
+        if name.last_seq is not None and changes.last_seq != name.last_seq:
+            what = f"its name says that it ends with {name.last_seq}, but that is {changes.last_seq}"
+            self._report.add(self._file, 0, what)
+
+    def _tell(self, problems: list[tuple[int, str]]) -> None:
+        for number, what in problems:
+            self._report.add(self._file, number, what)
+        problems.clear()
+
+    def _boot(self, name: SegmentName) -> BootReport:
+        boots = self._report.boots
+        if not boots or boots[-1].boot != name.boot:
+            boots.append(BootReport(name.boot, name.first_seq))
+            self._last = name.first_seq - 1
+            self._checkpoint = None
+        return boots[-1]
+
+    def _record(self, boot: BootReport, line: Line) -> None:
+        envelope = read_envelope(line)
+        assert isinstance(envelope, Envelope)  # else it is in no whole change
+        if envelope.seq <= self._last:
+            return  # written twice, after a failure of the disk
+        if envelope.seq != self._last + 1:
+            boot.holes.append((self._last + 1, envelope.seq - 1))
+            boot.lost_records += envelope.seq - self._last - 1
+            self._end_checkpoint(boot)
+        self._last = boot.last_seq = envelope.seq
+        boot.records += 1
+        boot.is_stopped = envelope.kind == "server_stopped"
+        if envelope.v != CONTRACT_VERSION:
+            self._report.unknown_versions += 1
+        else:
+            self._look_into(boot, envelope, line)
+
+    def _look_into(self, boot: BootReport, envelope: Envelope, line: Line) -> None:
+        checkpoint = self._checkpoint
+        if envelope.kind == "checkpoint_begin":
+            self._end_checkpoint(boot)
+            self._checkpoint = _CheckpointCount(envelope.seq)
+        elif envelope.kind == "server_started":
+            self._started(line)
+        elif checkpoint is not None and envelope.checkpoint == checkpoint.begin:
+            if envelope.kind != "checkpoint_end":
+                checkpoint.counts[envelope.kind] += 1
+            elif _decode(line, _CheckpointEndCounts, _CheckpointEndCounts({})).counts == checkpoint.counts:
+                boot.complete_checkpoints += 1
+                self._checkpoint = None
+            else:
+                self._end_checkpoint(boot)
+
+    def _started(self, line: Line) -> None:
+        """Compare with the folder, and with the boot before."""
+        report = self._report
+        started = _decode(line, _StartedPart, _StartedPart(""))
+        if report.uuid and started.uuid != report.uuid:
+            report.add(self._file, line.number, f"UUID {started.uuid}, the folder's is {report.uuid}")
+        if len(report.boots) < 2:
+            return
+        before = report.boots[-2]
+        if started.previous_boot != before.boot:
+            report.add(
+                self._file, line.number, f"boot {started.previous_boot}, which came before, is not here"
+            )
+        elif started.previous_seq > before.last_seq:
+            before.holes.append((before.last_seq + 1, started.previous_seq))
+            before.lost_records += started.previous_seq - before.last_seq
+
+    def _end_checkpoint(self, boot: BootReport) -> None:
+        if self._checkpoint is not None:
+            boot.incomplete_checkpoints += 1
+            self._checkpoint = None
+
+
+def _decode(line: Line, kind: type[T], default: T) -> T:
+    try:
+        return msgspec.json.decode(line.data, type=kind)
+    except msgspec.DecodeError:
+        return default
+
+
+def _quarantined(folder: str, system: Os) -> list[str]:
+    try:
+        return sorted(system.listdir(str(Path(folder) / QUARANTINE)))
+    except OSError:
+        return []

@@ -1,0 +1,186 @@
+"""Activity, rolled up by the minute: signs of life, topics nobody has, denials.
+
+Unrolled, 300 brokers that send a heartbeat a second would write gigabytes a day; and nothing that is kept
+here grows with what peers send. Time is wall ms.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, field
+
+from namekeeper.journal.contract.record import (
+    EDGES_MS,
+    BrokerMinute,
+    Denied,
+    Record,
+    UnknownTopicMinute,
+)
+from namekeeper.model.broker import BrokerKey
+from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone
+
+__all__ = ["MAX_DENIED", "MAX_UNKNOWN", "MINUTE_MS", "Activity"]
+
+MINUTE_MS = 60_000
+MAX_UNKNOWN = 1_000
+"""Topics without a route counted apart in a minute; a client that makes names up must not fill the disk."""
+MAX_DENIED = 100
+"""Peers whose denials are counted apart in a minute."""
+
+_TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
+"""What Java's TopicValidator lets pass, at most as long as a name can be."""
+
+
+class _Session(Struct, gc=False):
+    """One live registration, and its signs of life in the minute that is counted."""
+
+    cluster: str
+    broker_addr: str
+    broker_name: str
+    broker_id: int
+    gen: int
+    minute: int = 0
+    last_seen: int = 0
+    count: int = 0
+    registrations: int = 0
+    max_gap_ms: int = 0
+    gaps: list[int] = field(default_factory=lambda: [0] * (len(EDGES_MS) + 1))
+    body_bytes: int = 0
+
+    def take(self) -> BrokerMinute:
+        """What was counted; counting begins anew."""
+        record = BrokerMinute(
+            cluster=self.cluster,
+            broker_addr=self.broker_addr,
+            broker_name=self.broker_name,
+            broker_id=self.broker_id,
+            gen=self.gen,
+            minute=self.minute,
+            last_seen=self.last_seen,
+            count=self.count,
+            registrations=self.registrations,
+            max_gap_ms=self.max_gap_ms,
+            gaps=self.gaps,
+            body_bytes=self.body_bytes,
+        )
+        self.count = self.registrations = self.max_gap_ms = self.body_bytes = 0
+        self.gaps = [0] * (len(EDGES_MS) + 1)
+        return record
+
+
+class Activity:
+    """Counts, and gives what a minute came to; touched from the event loop only."""
+
+    def __init__(self, live: Iterable[BrokerLiveChanged] = ()) -> None:
+        """Begin, perhaps with registrations that are there already."""
+        self._sessions = {
+            (one.cluster_name, one.broker_addr): _Session(
+                one.cluster_name, one.broker_addr, one.broker_name, one.broker_id, one.gen
+            )
+            for one in live
+        }
+        self._due: list[Record] = []
+        self._unknown: dict[tuple[str, str, int], int] = {}
+        self._other_unknown = 0
+        self._invalid = 0
+        self._denied: dict[tuple[int, str, str], int] = {}
+
+    def heard(self, event: BrokerHeard, now_ms: int) -> None:
+        """A registration was refreshed."""
+        session = self._session((event.cluster_name, event.broker_addr), now_ms)
+        if session is not None:
+            session.registrations += event.is_registration
+            session.body_bytes = max(session.body_bytes, event.body_bytes)
+            _note_gap(session, event.gap_ms)
+
+    def live_changed(self, event: BrokerLiveChanged, now_ms: int) -> None:
+        """A registration began or changed, which is a sign of life too."""
+        key = (event.cluster_name, event.broker_addr)
+        if event.is_new:
+            self._end(key)
+            self._sessions[key] = _Session(*key, event.broker_name, event.broker_id, event.gen)
+        session = self._session(key, now_ms)
+        if session is not None:
+            session.registrations += 1
+            session.body_bytes = max(session.body_bytes, event.body_bytes)
+            if not event.is_new:
+                _note_gap(session, event.gap_ms)
+
+    def live_gone(self, event: BrokerLiveGone) -> None:
+        """A registration ended; what was counted of it is due at once."""
+        self._end((event.cluster_name, event.broker_addr))
+
+    def unknown_topic(self, topic: str | None, language: str | None, version: int) -> None:
+        """A topic was asked for that has no route."""
+        if topic is None or not _TOPIC.fullmatch(topic):
+            self._invalid += 1
+            return
+        key = (topic, language or "", version)
+        if key in self._unknown:
+            self._unknown[key] += 1
+        elif len(self._unknown) < MAX_UNKNOWN:
+            self._unknown[key] = 1
+        else:
+            self._other_unknown += 1
+
+    def denied(self, code: int, host: str, reason: str) -> None:
+        """A request was refused."""
+        key = (code, host, reason)
+        if key not in self._denied and len(self._denied) >= MAX_DENIED:
+            key = (code, "", reason)
+        self._denied[key] = self._denied.get(key, 0) + 1
+
+    @property
+    def has_due(self) -> bool:
+        """Whether `take_due` gives something."""
+        return bool(self._due)
+
+    def take_due(self) -> list[Record]:
+        """What need not wait for the end of the minute: a session has ended, or its minute is over."""
+        due, self._due = self._due, []
+        return due
+
+    def flush(self, minute: int) -> Iterator[Record]:
+        """Everything that was counted; what belongs to no session, in the minute that began then."""
+        yield from self.take_due()
+        for session in self._sessions.values():
+            if session.count:
+                yield session.take()
+        unknown, self._unknown = self._unknown, {}
+        for (topic, language, version), count in unknown.items():
+            yield UnknownTopicMinute(
+                minute=minute, topic=topic, language=language, client_version=version, count=count
+            )
+        if self._other_unknown:
+            yield UnknownTopicMinute(minute=minute, bucket="other", count=self._other_unknown)
+        if self._invalid:
+            yield UnknownTopicMinute(minute=minute, bucket="invalid", count=self._invalid)
+        self._other_unknown = self._invalid = 0
+        denied, self._denied = self._denied, {}
+        for (code, host, reason), count in denied.items():
+            yield Denied(code=code, host=host, reason=reason, count=count)
+
+    def _session(self, key: BrokerKey, now_ms: int) -> _Session | None:
+        """The session of a sign of life, which is counted."""
+        session = self._sessions.get(key)
+        if session is None:
+            return None
+        minute = now_ms - now_ms % MINUTE_MS
+        if session.minute != minute:
+            if session.count:
+                self._due.append(session.take())
+            session.minute = minute
+        session.last_seen = now_ms
+        session.count += 1
+        return session
+
+    def _end(self, key: BrokerKey) -> None:
+        session = self._sessions.pop(key, None)
+        if session is not None and session.count:
+            self._due.append(session.take())
+
+
+def _note_gap(session: _Session, gap_ms: int) -> None:
+    session.max_gap_ms = max(session.max_gap_ms, gap_ms)
+    session.gaps[bisect_right(EDGES_MS, gap_ms)] += 1

@@ -1,0 +1,35 @@
+"""A checkpoint: the whole state of a server at one moment, as records."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from namekeeper.journal.contract.encode import records_of_event, topic_records
+from namekeeper.journal.contract.record import CheckpointBegin, CheckpointEnd, Record
+from namekeeper.journal.recording.snapshot import Snapshot
+
+__all__ = ["checkpoint_records"]
+
+
+def checkpoint_records(snapshot: Snapshot, reason: str) -> Iterator[Record]:
+    """The records of a checkpoint: its begin, every row, its end with the counts.
+
+    Each is a change of its own; all but the first carry the first one's seq as `checkpoint`. They may be
+    written with other changes in between.
+
+    Args:
+        snapshot: the state at the place of the begin.
+        reason: start, interval, recovery or retention.
+    """
+    yield CheckpointBegin(reason=reason)
+    counts: Counter[str] = Counter()
+    for record in _rows(snapshot):
+        counts[record.kind] += 1
+        yield record
+    yield CheckpointEnd(counts=dict(counts))
+
+
+def _rows(snapshot: Snapshot) -> Iterator[Record]:
+    for event in snapshot.events:
+        yield from records_of_event(event)
+    for broker_name, table in snapshot.topic_tables.items():
+        yield from topic_records(broker_name, table, table)

@@ -1,0 +1,72 @@
+"""Rows of evidence in words."""
+
+import pytest
+
+from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
+from namekeeper.answers.phrases import dropped_by_broker, how_it_ended, made_so, session_behind
+
+
+def route(**more) -> TopicRoute:
+    values = {
+        "broker_name": "b",
+        "read_queue_nums": 8,
+        "write_queue_nums": 4,
+        "perm": 6,
+        "valid_from": 1,
+        "valid_to": 9,
+    }
+    return TopicRoute(**{**values, **more})
+
+
+def evidence(*sessions: BrokerSession) -> Evidence:
+    return Evidence(
+        namesrv="n", topic="T", looked_from=1, knows_up_to=9, periods=[], routes=[], sessions=list(sessions), lookups=[]
+    )  # fmt: skip
+
+
+def session(**more) -> BrokerSession:
+    values = {
+        "cluster": "c", "broker_addr": "a:1", "broker_name": "b", "broker_id": 0, "boot": 1, "gen": 1,
+        "valid_from": 1, "valid_to": 9, "reason": "expired", "idle_ms": 120_004,
+    }  # fmt: skip
+    return BrokerSession(**{**values, **more})
+
+
+@pytest.mark.parametrize(
+    ("cause", "peer", "text"),
+    [
+        ("register_broker", "p:1", "b: 8 read and 4 write queues, RW-, registered by p:1"),
+        (None, None, "b: 8 read and 4 write queues, RW-, as a checkpoint found it"),
+        ("expired", None, "b: 8 read and 4 write queues, RW-, not to be written to since its master expired"),
+        ("a_later_one", None, "b: 8 read and 4 write queues, RW-, a_later_one"),
+    ],
+)
+def test_who_made_a_row(cause, peer, text):
+    assert made_so(route(from_cause=cause, from_peer=peer)) == text
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"ended_by": "unknown"}, "b had it until records were lost"),
+        ({"to_cause": "delete_topic", "to_peer": "p:1"}, "deleted on b by p:1"),
+        ({"to_cause": "register_broker"}, "b registered without it"),
+        ({"to_cause": "expired", "reason": "broker_name_removed"}, "b (a:1) expired, 2 min after its last sign of life"),
+        ({"to_cause": "expired", "valid_to": 8}, "b expired"),
+        ({"to_cause": "a_later_one", "valid_to": 8}, "b is gone"),
+    ],
+)  # fmt: skip
+def test_how_a_row_ended(more, text):
+    assert how_it_ended(evidence(session()), route(**more)) == text
+
+
+def test_the_session_behind_a_row_ended_with_it():
+    ours = session()
+    others = [session(broker_name="x"), session(valid_to=8), session(reason=None)]
+    assert session_behind(evidence(*others, ours), route()) is ours
+    assert session_behind(evidence(*others), route()) is None
+
+
+def test_a_broker_that_took_another_name_did_not_drop_the_topic():
+    assert dropped_by_broker(route(to_cause="register_broker"))
+    assert not dropped_by_broker(route(to_cause="register_broker", reason="broker_name_removed"))

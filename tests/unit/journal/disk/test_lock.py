@@ -1,0 +1,36 @@
+"""One process at a time has the lock of a folder."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from namekeeper.errors import JournalError
+from namekeeper.journal.disk.lock import is_locked, take_lock
+
+
+def test_a_lock_is_seen_until_it_is_released(tmp_path):
+    assert not is_locked(str(tmp_path))
+    release = take_lock(str(tmp_path))
+    assert is_locked(str(tmp_path))
+    with pytest.raises(JournalError, match=f"in use by process {os.getpid()}: stop it, or give"):
+        take_lock(str(tmp_path))
+    release()
+    release()
+    assert not is_locked(str(tmp_path))
+
+
+def test_the_kernel_gives_a_folder_back_when_its_holder_dies(tmp_path):
+    text = (
+        "import os, sys\n"
+        "from namekeeper.journal.disk.lock import take_lock\n"
+        "take_lock(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", text, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(JournalError, match=f"in use by process {holder.pid}:"):
+            take_lock(str(tmp_path))
+        holder.kill()
+    take_lock(str(tmp_path))()

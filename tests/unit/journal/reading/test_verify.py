@@ -1,0 +1,207 @@
+"""A whole journal is found whole; everything that is lost or broken is told with its place."""
+
+import gzip
+import os
+
+import pytest
+
+from namekeeper.errors import JournalError
+from namekeeper.journal.contract.record import ServerStopped
+from namekeeper.journal.disk.lock import take_lock
+from namekeeper.journal.reading.reader import find_segments
+from namekeeper.journal.reading.verify import verify
+from tests.unit.journal.disk_parts import Feeder, writer_on
+
+
+class Made:
+    """A journal of some boots, made with the real writer."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.wall_ms = 1_700_000_000_000
+
+    def boot(self, changes: int = 3, *, stops: bool = True, is_closed: bool = True):
+        """One life; returns its writer."""
+        self.wall_ms += 1_000_000
+        feeder = Feeder(wall_ms=self.wall_ms)
+        writer = writer_on(os, feeder.backlog, str(self.folder))
+        writer.step(feeder.now)
+        feeder.begin(writer.opened, rows=2)
+        for _ in range(changes):
+            feeder.change(2)
+        if stops:
+            feeder.put(ServerStopped(last_seq=feeder.seq + 1))
+        writer.step(feeder.now)
+        if is_closed:
+            writer.close(feeder.now)
+        return writer
+
+    def rewrite(self, number: int, change):
+        """Change the text of a sealed segment."""
+        name = find_segments(str(self.folder))[number]
+        path = self.folder / str(name)
+        lines = gzip.decompress(path.read_bytes()).split(b"\n")
+        change(lines)
+        path.write_bytes(gzip.compress(b"\n".join(lines)))
+
+    def verify(self):
+        return verify(str(self.folder))
+
+
+@pytest.fixture
+def made(tmp_path):
+    return Made(tmp_path)
+
+
+def problems(report):
+    return [(problem.line, problem.what) for problem in report.problems]
+
+
+def test_a_whole_journal_is_whole(made):
+    made.boot()
+    made.boot()
+    report = made.verify()
+    assert report.is_whole
+    assert (report.namesrv, report.segments, report.lost_records) == ("ns_9876", 2, 0)
+    assert [
+        (b.first_seq, b.last_seq, b.records, b.complete_checkpoints, b.is_stopped) for b in report.boots
+    ] == [(1, 12, 12, 1, True)] * 2
+
+
+def test_while_it_is_written_its_last_change_may_be_under_way(made):
+    made.boot(stops=False, is_closed=False)
+    (name,) = find_segments(str(made.folder))
+    with (made.folder / str(name)).open("ab") as file:
+        file.write(b'{"kind":"clu')
+    release = take_lock(str(made.folder))
+    report = made.verify()
+    assert report.is_being_written
+    assert report.is_whole
+    release()
+    assert not made.verify().is_whole
+    assert problems(made.verify()) == [(12, "torn: no line feed ends it")]
+
+
+def test_a_boot_that_did_not_stop_in_order_may_have_lost_its_end(made):
+    made.boot(stops=False)
+    made.boot()
+    report = made.verify()
+    assert not report.is_whole
+    assert [boot.is_stopped for boot in report.boots] == [False, True]
+    assert report.lost_records == 0
+
+
+def test_holes_are_told_with_their_numbers(made):
+    made.boot(5)
+    made.rewrite(0, lambda lines: lines.__delitem__(slice(5, 9)))
+    report = made.verify()
+    assert (report.lost_records, report.boots[0].holes) == (4, [(6, 9)])
+    assert not report.is_whole
+
+
+def test_a_lost_segment_at_the_end_of_a_boot_is_known_from_the_next(made):
+    made.boot()
+    made.boot()
+    made.rewrite(0, lambda lines: lines.__delitem__(slice(7, 12)))
+    report = made.verify()
+    assert report.boots[0].holes == [(8, 12)]
+    made.boot()
+    (_, second, _) = find_segments(str(made.folder))
+    (made.folder / str(second)).unlink()
+    assert any("which came before, is not here" in what for _, what in problems(made.verify()))
+
+
+def test_a_change_without_its_end_is_told(made):
+    made.boot()
+    made.rewrite(0, lambda lines: lines.__delitem__(10))  # a change of two loses its end
+    report = made.verify()
+    assert any("of an incomplete change" in what for _, what in problems(report))
+    assert report.boots[0].holes == [(10, 11)]
+
+
+def test_a_checkpoint_whose_counts_are_not_met_is_incomplete(made):
+    made.boot()
+
+    def count_more(lines):
+        lines[4] = lines[4].replace(b'"cluster":2', b'"cluster":3')
+
+    made.rewrite(0, count_more)
+    boot = made.verify().boots[0]
+    assert (boot.complete_checkpoints, boot.incomplete_checkpoints) == (0, 1)
+
+
+def test_a_checkpoint_with_a_hole_is_incomplete(made):
+    made.boot()
+    made.rewrite(0, lambda lines: lines.__delitem__(2))
+    boot = made.verify().boots[0]
+    assert (boot.complete_checkpoints, boot.incomplete_checkpoints, boot.holes) == (0, 1, [(3, 3)])
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [(b"\0" * 64, "64 NUL bytes"), (b"garbage", "no record"), (b'{"kind":1}', "no record")],
+)
+def test_broken_lines_are_told(made, line, what):
+    made.boot()
+    made.rewrite(0, lambda lines: lines.insert(6, line))
+    assert any(number == 7 and what in text for number, text in problems(made.verify()))
+
+
+def test_a_torn_file_is_told(made):
+    made.boot(50)
+    (name,) = find_segments(str(made.folder))
+    path = made.folder / str(name)
+    path.write_bytes(path.read_bytes()[:-100])
+    told = [what for _, what in problems(made.verify())]
+    assert any(what.startswith("torn: ") for what in told)
+    assert any("its name says that it ends with" in what for what in told)
+
+
+def test_records_of_a_newer_version_are_counted(made):
+    made.boot()
+    made.rewrite(0, lambda lines: lines.__setitem__(7, lines[7].replace(b'"v":1', b'"v":2')))
+    report = made.verify()
+    assert (report.unknown_versions, report.lost_records) == (1, 0)
+    assert not report.is_whole
+
+
+def test_another_uuid_is_told(made):
+    made.boot()
+    made.rewrite(0, lambda lines: lines.__setitem__(0, lines[0].replace(b'"uuid":"', b'"uuid":"x')))
+    assert "the folder's is" in problems(made.verify())[0][1]
+
+
+def test_what_was_put_aside_is_named(made):
+    made.boot(is_closed=False)
+    (name,) = find_segments(str(made.folder))
+    with (made.folder / str(name)).open("ab") as file:
+        file.write(b"torn")
+    made.boot()
+    report = made.verify()
+    assert report.quarantined == [str(name).replace(".open", ".torn")]
+    assert report.is_whole
+
+
+def test_what_was_written_twice_counts_once(made):
+    made.boot()
+    name = str(find_segments(str(made.folder))[0])
+    lines = gzip.decompress((made.folder / name).read_bytes()).split(b"\n")
+    again = name.replace("000000000001-000000000012", "000000000012-000000000012")
+    (made.folder / again).write_bytes(gzip.compress(lines[11] + b"\n"))
+    report = made.verify()
+    assert report.is_whole
+    assert report.boots[0].records == 12
+
+
+def test_many_problems_are_counted(made, monkeypatch):
+    monkeypatch.setattr("namekeeper.journal.reading.verify.MAX_PROBLEMS", 3)
+    made.boot()
+    made.rewrite(0, lambda lines: lines.extend([b"x"] * 10))
+    report = made.verify()
+    assert len(report.problems) == 3
+    assert report.more_problems >= 7
+
+
+def test_what_is_no_journal_is_refused(tmp_path):
+    with pytest.raises(JournalError):
+        verify(str(tmp_path))
