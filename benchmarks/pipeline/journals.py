@@ -83,7 +83,7 @@ def write_days(folder: Path, life: Life, parts: Sequence[int]) -> Written:
         part.mkdir(parents=True)
         for file in (folder / "open").glob("*.gz"):
             file.rename(part / file.name)
-    records = cluster.recorder.intake.last_seq
+    records = cluster.recorder.sequencer.last_seq
     cluster.writer.close(cluster.clock.now())
     files = [file for part in folders for file in part.iterdir()]
     return Written(folders, records, len(files), sum(file.stat().st_size for file in files))

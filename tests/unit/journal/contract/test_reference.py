@@ -4,7 +4,7 @@ from pathlib import Path
 
 from namekeeper.journal.contract.reference import load_contract, render_reference
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "journal.md"
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "journal.md"
 
 
 def test_the_page_is_current():
