@@ -15,7 +15,7 @@ from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause, Change, Event, KvChanged
-from namekeeper.route.removal import EndOfRegistration, overdue
+from namekeeper.route.removal import EndOfRegistration, end_sparing, overdue
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand, Response
 from tests.differential.wire import as_value
 from tests.support.java_model.values import Answer, Request
@@ -36,7 +36,7 @@ class LocalServer:
         self.state = NameServerState(RuntimeConfig.start(settings, {}), kv_config or KvConfigStore())
         self.changed = changed
         """Told every change in the turn in which it shows."""
-        self.queue = ChangeQueue(self.state.tables, Now(0, 0))
+        self.queue = ChangeQueue(self.state.tables)
         self.channels: dict[int, Channel] = {}
         self.events: list[Event] = []
 
@@ -86,7 +86,9 @@ class LocalServer:
     def scan(self, now_ms: int, ended: Ended = lambda end: None) -> None:
         """End what is overdue."""
         now = Now(now_ms, now_ms)
-        for end in overdue(self.state.tables, now):
+        ends = overdue(self.state.tables, now)
+        end_sparing(self.state.tables)
+        for end in ends:
             self._submit(end, now, ended)
 
     def _handle(self, command: RemotingCommand, conn: int, now: Now, done: Done) -> None:

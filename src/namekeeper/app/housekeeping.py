@@ -8,7 +8,7 @@ from namekeeper.app.requests import Requests
 from namekeeper.clock import Clock
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
-from namekeeper.route.removal import overdue
+from namekeeper.route.removal import end_sparing, overdue
 
 __all__ = ["Housekeeping"]
 
@@ -81,7 +81,9 @@ class Housekeeping:
 
         Others have a turn after each: look-ups go on while hundreds of brokers go with all their topics.
         """
-        for end in overdue(self._state.tables, self._clock.now()):
+        ends = overdue(self._state.tables, self._clock.now())
+        end_sparing(self._state.tables)
+        for end in ends:
             self._requests.submit(end, self._expired)
             await asyncio.sleep(0)
 

@@ -58,7 +58,7 @@ class Requests:
         self._saver = saver
         self._clock = clock
         self._call_soon = call_soon
-        self._queue = ChangeQueue(state.tables, clock.now())
+        self._queue = ChangeQueue(state.tables)
         self._has_turn = False
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache

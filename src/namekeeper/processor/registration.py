@@ -57,7 +57,7 @@ def unregister_broker(
 def query_data_version(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Outcome:
-    """QUERY_DATA_VERSION (322): also a sign of life."""
+    """QUERY_DATA_VERSION (322): it refreshes the live registration, too."""
     header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
     key = (header.cluster_name, header.broker_addr)
     theirs = decode_data_version(request.body) if request.body else None
@@ -70,7 +70,7 @@ def query_data_version(
 
 
 def broker_heartbeat(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
-    """BROKER_HEARTBEAT (904): a sign of life over any connection; an unknown broker is no error."""
+    """BROKER_HEARTBEAT (904): it refreshes the live registration; a broker without one is no error."""
     header = decode_header(BrokerHeartbeatRequestHeader, request.ext_fields)
     return Outcome(Response(), _hear(state, (header.cluster_name, header.broker_addr), channel, now))
 
@@ -78,7 +78,11 @@ def broker_heartbeat(state: NameServerState, request: RemotingCommand, channel: 
 def _hear(state: NameServerState, key: BrokerKey, channel: Channel, now: Now) -> Change | None:
     channel.note_carried(key, gen=state.tables.gen)
     live = state.tables.broker_live_table.get(key)
-    return None if live is None else Change(Cause.HEARTBEAT, channel.remote_addr, (live.hear(now),))
+    if live is None:
+        return None
+    heard = live.heard(now)
+    state.tables.apply(heard, now=now)
+    return Change(Cause.HEARTBEAT, channel.remote_addr, (heard,))
 
 
 def _register_response(

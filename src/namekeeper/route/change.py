@@ -1,89 +1,100 @@
-"""What a change of the tables looks like to those who run it: it may take many turns, and shows at once."""
+"""The protocol of a change of the tables: build, commit, clean up (docs/decisions/0003)."""
 
-from collections.abc import Collection, Generator, Iterable
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from namekeeper.model.now import Now
 from namekeeper.route.channel import Channel
-from namekeeper.route.events import Cause, Event
+from namekeeper.route.events import Cause, Event, TopicQueuesChanged, TopicRow
+from namekeeper.route.rows import changed_rows
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["Applied", "Edit", "TableChange", "Turn", "Turns", "shown"]
+__all__ = ["Applied", "Edit", "OneStep", "TableChange"]
 
 R = TypeVar("R")
 
 
-class Turn:
-    """The instant of the turn that is running; who runs a change sets it before each turn."""
-
-    __slots__ = ("now",)
-
-    def __init__(self, now: Now) -> None:
-        self.now = now
-
-
 class Applied(Struct, Generic[R], frozen=True):
-    """What a change came to: an answer for who asked, and the events."""
+    """The outcome of a commit: the result for the requester, and the events in their order."""
 
     result: R
     events: tuple[Event, ...] = ()
 
 
-Turns = Generator[Applied[R] | None, None, Applied[R] | None]
-"""A change under way: each `yield` ends a turn.
-
-The turn in which it becomes visible gives what it came to, so that events are told in the order in which
-they happened: that is what is returned, or yielded if turns of cleaning up follow.
-"""
-
-
 class TableChange(Protocol[R]):
-    """Something that changes the tables."""
+    """A change of the tables, made in three steps.
+
+    The change queue calls `build`, then `commit`, then `clean_up`. Each item of `build` and of `clean_up`
+    ends a slice: other requests are served before the next one. The commit follows the last slice of the
+    build without a break.
+    """
 
     @property
     def cause(self) -> Cause:
-        """Why it is made."""
+        """Why the change is made."""
         ...
 
     @property
     def remote_addr(self) -> str | None:
-        """Who asked; None when nobody did."""
+        """The address of the requester; None when no request asked for the change."""
         ...
 
     def touches(self, tables: RouteTables) -> Collection[str]:
-        """Broker names whose rows it reads or writes, judged now."""
+        """Broker names whose rows the change would read or write if it were made now."""
         ...
 
-    def run(self, tables: RouteTables, turn: Turn) -> "Applied[R] | Turns[R]":
-        """Do it, at once or in turns; the state is judged when a turn runs, not when the change was made."""
+    def build(self, tables: RouteTables) -> Iterator[None]:
+        """Prepare the commit beside the tables: readers see none of it. An error leaves nothing behind."""
         ...
+
+    def commit(self, tables: RouteTables, now: Now) -> Applied[R]:
+        """Make the whole change visible, as the tables are now."""
+        ...
+
+    def clean_up(self, tables: RouteTables, applied: Applied[R]) -> Iterator[None]:
+        """Take topics out of the index that nobody can see any more."""
+        ...
+
+
+class OneStep:
+    """A change that has only a commit: nothing to prepare, and nothing is left over."""
+
+    __slots__ = ()
+
+    def build(self, tables: RouteTables) -> Iterator[None]:  # noqa: ARG002 - what the protocol passes
+        """No slices."""
+        return iter(())
+
+    def clean_up(self, tables: RouteTables, applied: Applied[Any]) -> Iterator[None]:  # noqa: ARG002
+        """No slices."""
+        return iter(())
 
 
 class Edit:
-    """Events applied to the tables one by one, and kept in order."""
+    """The events of one commit: each is applied to the tables and recorded, in order."""
 
-    __slots__ = ("events", "tables")
+    __slots__ = ("events", "now", "tables")
 
-    def __init__(self, tables: RouteTables) -> None:
+    def __init__(self, tables: RouteTables, now: Now) -> None:
         self.tables = tables
+        self.now = now
         self.events: list[Event] = []
 
-    def apply(self, event: Event, channel: Channel | None = None) -> None:
-        """Apply an event and keep it."""
-        self.tables.apply(event, channel)
+    def apply(self, event: Event, channel: Channel | None = None, *, updates_index: bool = True) -> None:
+        """Apply an event, see `RouteTables.apply`, and record it."""
+        self.tables.apply(event, channel, self.now, updates_index=updates_index)
         self.events.append(event)
 
+    def change_rows(self, broker_name: str, change: Callable[[TopicRow], TopicRow]) -> None:
+        """Change the rows of a broker name, those that `change` makes different."""
+        before = self.tables.topics_of(broker_name)
+        changed = changed_rows(before, change)
+        if changed:
+            event = TopicQueuesChanged(broker_name, before, {**before, **changed}, tuple(changed))
+            self.apply(event, updates_index=False)
+
     def applied(self, result: R) -> Applied[R]:
-        """What the change came to."""
+        """The outcome of the commit."""
         return Applied(result, tuple(self.events))
-
-
-def shown(applied: Applied[R], cleaning: Iterable[None]) -> Turns[R]:
-    """The turns of a change that is visible now: it is told in this turn, however long cleaning up takes."""
-    untold: Applied[R] | None = applied
-    for _ in cleaning:
-        yield untold
-        untold = None
-    return untold

@@ -1,44 +1,49 @@
 """In which order changes happen: one lane for each broker name, builds one at a time (docs/decisions/0003).
 
-A change that takes one turn and finds the lanes of its broker names free happens at once. One that needs
-more turns is a *build*: builds advance one at a time, first come first served, and while a build of a broker
-name runs or waits, every later change that touches this name waits behind it and is judged when its turn
-comes. Readers never wait. Who owns the queue calls `turn` as often as `is_busy` says, serving others in
-between.
+A change that takes one slice, and whose broker names no other change holds, happens at once. A change of
+more slices is a *build*. Builds advance one at a time, first come first served. While a build of a broker
+name runs or waits, every later change that touches this name waits behind it, and is judged when its turn
+comes. Readers never wait. The owner of the queue calls `turn` while it `is_busy`, and serves others between
+two turns.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection
-from typing import Any, cast
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from namekeeper.model.now import Now
-from namekeeper.route.change import Applied, TableChange, Turn, Turns
+from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["ChangeQueue", "Done"]
 
 Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
-"""Told when a change is visible: what it came to, or why it failed. It must not submit another one."""
+"""Called in the turn of the commit with its outcome, or with the error. It must not submit another change."""
+
+_END = object()
 
 
 class _QueuedChange:
-    __slots__ = ("change", "done", "is_over", "is_reported", "names", "turns")
+    """A change on its way through the three steps."""
+
+    __slots__ = ("build", "change", "clean_up", "done", "is_over", "names")
 
     def __init__(self, change: TableChange[Any], done: Done, names: Collection[str]) -> None:
         self.change = change
         self.done = done
         self.names = names
-        self.turns: Turns[Any] | None = None
-        self.is_reported = False
+        self.build: Iterator[None] | None = None
+        """The slices of the build; None before the first."""
+        self.clean_up: Iterator[None] | None = None
+        """The slices of the clean-up; None before the commit."""
         self.is_over = False
 
 
 class ChangeQueue:
-    """Runs changes of the tables in an order that nobody can tell from one at a time."""
+    """Runs changes of the tables; the result is as if each ran alone, in the order of its lane."""
 
-    def __init__(self, tables: RouteTables, now: Now) -> None:
+    def __init__(self, tables: RouteTables) -> None:
         self._tables = tables
-        self._turn = Turn(now)
         self._builds: deque[_QueuedChange] = deque()
         self._waiting: deque[_QueuedChange] = deque()
         self._held: set[str] = set()
@@ -53,7 +58,7 @@ class ChangeQueue:
         return bool(self._builds or self._waiting)
 
     def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> None:
-        """Do the change now, or when its time comes; `done` is called once, perhaps before this returns."""
+        """Make the change now, or when its turn comes; `done` is called once, perhaps before this returns."""
         entry = _QueuedChange(change, done, change.touches(self._tables))
         if self._held and not self._held.isdisjoint(entry.names):
             self._wait(entry)
@@ -61,7 +66,7 @@ class ChangeQueue:
             self._start(entry, now)
 
     def turn(self, now: Now) -> None:
-        """One decode or one slice of the oldest build; what waited for it follows when it is over."""
+        """Run one slice of the oldest build; when the build is over, start the changes that waited for it."""
         try:
             if self._builds:
                 self._advance(self._builds[0], now)
@@ -78,33 +83,36 @@ class ChangeQueue:
                 self._held.update(entry.names)
 
     def _advance(self, entry: _QueuedChange, now: Now) -> None:
-        """Run one turn; tell what the change came to if it became visible, or failed, in it."""
-        self._turn.now = now
-        outcome = self._run_turn(entry)
-        if outcome is not None:
-            entry.is_reported = True
-            entry.done(entry.change, outcome)
-
-    def _run_turn(self, entry: _QueuedChange) -> Applied[Any] | Exception | None:
+        """Run one slice. The last slice of a build, the commit and the first of the clean-up are one turn."""
+        if entry.clean_up is not None:
+            self._clean_up(entry, entry.clean_up)
+            return
         try:
-            if entry.turns is None:
-                begun = entry.change.run(self._tables, self._turn)
-                if isinstance(begun, Applied):
-                    entry.is_over = True
-                    return begun
-                entry.turns = begun
-            return next(entry.turns)
-        except StopIteration as stop:
+            if entry.build is None:
+                entry.build = entry.change.build(self._tables)
+            if not _run_slice(entry.build):
+                return
+            applied = entry.change.commit(self._tables, now)
+        except Exception as error:  # noqa: BLE001 - a bad request or a bug: the requester gets the error
             entry.is_over = True
-            return cast("Applied[Any] | None", stop.value)
-        except Exception as error:  # a request's fault or a bug in a rule: who asked is told
+            entry.done(entry.change, error)
+            return
+        entry.clean_up = entry.change.clean_up(self._tables, applied)
+        try:
+            self._clean_up(entry, entry.clean_up)
+        finally:
+            entry.done(entry.change, applied)
+
+    @staticmethod
+    def _clean_up(entry: _QueuedChange, slices: Iterator[None]) -> None:
+        try:
+            entry.is_over = _run_slice(slices)
+        except Exception:
             entry.is_over = True
-            if entry.is_reported:
-                raise
-            return error
+            raise
 
     def _release(self, now: Now) -> None:
-        """Leave the build that is over; start what waited, in order, as far as the lanes are free."""
+        """Leave the build that is over; start the changes that waited, as far as their lanes are free."""
         if self._builds:
             self._builds.popleft()
         waiting, self._waiting = self._waiting, deque()
@@ -124,3 +132,8 @@ class ChangeQueue:
     def _wait(self, entry: _QueuedChange) -> None:
         self._waiting.append(entry)
         self._held.update(entry.names)
+
+
+def _run_slice(slices: Iterator[None]) -> bool:
+    """Run the next slice; return whether it was the last."""
+    return next(slices, _END) is _END

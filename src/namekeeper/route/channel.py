@@ -5,14 +5,14 @@ from namekeeper.model.broker import BrokerKey
 __all__ = ["Channel"]
 
 MAX_CARRIED = 4_096
-"""Brokers that one connection may speak for before the oldest is forgotten: real ones speak for one."""
+"""Brokers remembered for one connection; a real connection carries the requests of one broker."""
 
 
 class Channel:
-    """One connection: who is at the other end, whether it is still open, whom it spoke for.
+    """One connection: its peer, whether it is open, and the brokers whose requests it carried.
 
-    The edge owns it and clears `is_open` at the moment a close is seen; the tables keep a reference for
-    each registration that came over it.
+    The network code owns it and clears `is_open` as soon as it sees the close. The tables keep a reference
+    for each registration that came over it.
     """
 
     __slots__ = ("carried", "channel_id", "claimed_addr", "is_open", "is_paused", "is_spared", "remote_addr")
@@ -25,9 +25,9 @@ class Channel:
         """What an untrusted PROXY header says: for logs only."""
         self.is_open = True
         self.is_paused = False
-        """Whether *we* stopped reading from it: its brokers can't be heard."""
+        """Whether *we* stopped reading from it: requests of its brokers wait unread."""
         self.is_spared = False
-        """Whether its brokers don't expire: while it is paused, and until a scan finds it read from again."""
+        """Whether its brokers don't expire: while it is paused, and in the first scan after that."""
         self.carried: dict[BrokerKey, int] = {}
         """Broker -> the newest generation when this connection first carried a 103, 322 or 904 of it."""
 
@@ -35,15 +35,15 @@ class Channel:
         return f"Channel({self.channel_id}, {self.remote_addr})"
 
     def pause(self) -> None:
-        """Say that we don't read from it."""
+        """Note that we stop reading from it."""
         self.is_paused = self.is_spared = True
 
     def resume(self) -> None:
-        """Say that we read from it again: what its brokers sent meanwhile is yet to come."""
+        """Note that we read from it again; what its brokers sent meanwhile is not read yet."""
         self.is_paused = False
 
     def note_carried(self, broker: BrokerKey, *, gen: int) -> None:
-        """Remember that this connection spoke for `broker` while `gen` was the newest generation."""
+        """Note that a request of `broker` came over this connection while `gen` was the newest generation."""
         if broker not in self.carried:
             if len(self.carried) >= MAX_CARRIED:
                 del self.carried[next(iter(self.carried))]

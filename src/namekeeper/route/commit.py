@@ -1,11 +1,10 @@
-"""The one turn in which a registration becomes visible; the numbers are the steps of protocol.md 4.4."""
+"""The commit of a registration; the numbers are the steps of protocol.md 4.4."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
 from namekeeper.model.broker import MASTER_ID, BrokerData
-from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.version import DataVersion
 from namekeeper.route.assessment import Assessment, addrs_without_other_ids
@@ -14,7 +13,6 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerLiveChanged,
-    BrokerNameRemoved,
     Cause,
     ClusterChanged,
     FilterServersChanged,
@@ -23,20 +21,15 @@ from namekeeper.route.events import (
     TopicQueuesChanged,
     TopicRow,
 )
-from namekeeper.route.removal import (
-    end_live,
-    end_mappings,
-    leave_group,
-    trim_index,
-    trim_removed,
-)
+from namekeeper.route.live import BrokerLiveInfo
+from namekeeper.route.removal import end_live, end_mappings, leave_group
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["Built", "Commit", "RegisterResult", "master_of", "put_live"]
 
 
 class RegisterResult(Struct, frozen=True):
-    """What the answer says (protocol.md 2.10)."""
+    """The result of a registration, for the answer (protocol.md 2.10)."""
 
     master_addr: str | None = None
     ha_server_addr: str | None = None
@@ -52,18 +45,19 @@ class Built(Struct):
     before: Mapping[str, TopicRow]
     after: dict[str, TopicRow]
     changed: list[str] = []
+    """Topics whose row is another one, new, or gone."""
     added: list[str] = []
-    """Topics that the index knows because of this build."""
+    """Topics that this build entered into the index."""
     missing: list[str] = []
-    """Topics that are not among the keys of the body, where those go."""
+    """With `deleteTopicWithBrokerRegistration`: topics that are not among the keys of the body."""
 
     def gone(self) -> list[str]:
-        """Topics that the name has no more; one that goes by its key may come back by its name."""
+        """Topics that the broker name loses; a topic missing by its key may be there by its name."""
         return [topic for topic in self.missing if topic not in self.after]
 
 
 class Commit:
-    """The one turn in which a registration becomes visible."""
+    """The commit of one registration that was not skipped."""
 
     def __init__(
         self,
@@ -71,29 +65,26 @@ class Commit:
         header: RegisterBrokerHeader,
         channel: Channel,
         *,
-        now: Now,
         body: RegistrationBody,
         assessment: Assessment,
     ) -> None:
-        self.edit = edit
+        self._edit = edit
         self._tables = edit.tables
         self._header = header
         self._key = (header.cluster_name, header.broker_addr)
         self._channel = channel
-        self._now = now
         self._body = body
-        self._standing = assessment
-        self._removed: list[BrokerNameRemoved] = []
+        self._assessment = assessment
 
     def make_visible(self, built: Built | None) -> RegisterResult:
         """Every step of protocol.md 4.4 at once."""
-        tables, header, assessment = self._tables, self._header, self._standing
+        tables, header, assessment = self._tables, self._header, self._assessment
         self._leave_other_name()
         self._join_cluster()
         group_before = tables.broker_addr_table.get(header.broker_name)
         group = self._group_after(group_before)
         if group != group_before:
-            self.edit.apply(BrokerGroupChanged(group))
+            self._edit.apply(BrokerGroupChanged(group))
         if assessment.is_stale:
             self._end_without_id(group, Cause.STALE)
             return RegisterResult(outcome="stale")
@@ -103,9 +94,12 @@ class Commit:
         was_live = tables.broker_live_table.get(self._key) is not None
         self._end_replaced(group_before)
         put_live(
-            self.edit, header, self._channel, self._now,
-            data_version=self._body.data_version, body_bytes=self._body.wire_bytes,
-        )  # fmt: skip
+            self._edit,
+            header,
+            self._channel,
+            data_version=self._body.data_version,
+            body_bytes=self._body.wire_bytes,
+        )
         self._show_topics(built)
         self._put_mappings()
         self._put_filter_servers()
@@ -114,32 +108,24 @@ class Commit:
         outcome = "new" if not was_live else ("changed" if changed else "unchanged")
         return structs.replace(master_of(tables, header), outcome=outcome)
 
-    def clean_up(self, built: Built | None) -> Generator[None, None, None]:
-        """Trim the index after the swap: topics that went, and those of a name that this address left."""
-        if built is not None:
-            yield from trim_index(self._tables, self._header.broker_name, built.gone())
-        yield from trim_removed(self._tables, self._removed)
-
     def _leave_other_name(self) -> None:
         """An address has one name: registering under another one removes it from the old group."""
         live = self._tables.broker_live_table.get(self._key)
         if live is not None and live.broker_name != self._header.broker_name:
-            self._removed += leave_group(
-                self.edit, live.broker_name, live.broker_addr, Cause.REPLACED, self._now
-            )
+            leave_group(self._edit, live.broker_name, live.broker_addr, Cause.REPLACED)
 
     def _join_cluster(self) -> None:
         """Step 1."""
         cluster_name, broker_name = self._header.cluster_name, self._header.broker_name
         names = self._tables.cluster_addr_table.get(cluster_name, frozenset())
         if broker_name not in names:
-            self.edit.apply(ClusterChanged(cluster_name, names | {broker_name}))
+            self._edit.apply(ClusterChanged(cluster_name, names | {broker_name}))
 
     def _group_after(self, group: BrokerData | None) -> BrokerData:
         """Steps 2, 3, 5 and, unless refused, 9."""
         header = self._header
         addrs = addrs_without_other_ids(group, header)
-        if not self._standing.is_stale and not self._standing.is_guarded:
+        if not self._assessment.is_stale and not self._assessment.is_guarded:
             addrs[header.broker_id] = header.broker_addr
         return BrokerData(
             cluster=header.cluster_name if group is None else group.cluster,
@@ -150,10 +136,10 @@ class Commit:
         )
 
     def _end_without_id(self, group: BrokerData, cause: Cause) -> None:
-        """A refused or stale address that step 5 took out of the group is not live either, in any cluster."""
+        """End the registrations of a refused or stale address that step 5 took out of the group."""
         for live in self._tables.broker_live_table.of_name(group.broker_name):
             if live.broker_addr not in group.broker_addrs.values():
-                end_live(self.edit, live, cause, self._now)
+                end_live(self._edit, live, cause)
 
     def _end_replaced(self, group_before: BrokerData | None) -> None:
         """End the address that lost its id to this one, and this one's registration in another cluster."""
@@ -161,37 +147,33 @@ class Commit:
         held_by = None if group_before is None else group_before.broker_addrs.get(header.broker_id)
         for live in self._tables.broker_live_table.of_name(header.broker_name):
             if live.key != self._key and live.broker_addr in (held_by, header.broker_addr):
-                end_live(self.edit, live, Cause.REPLACED, self._now)
+                end_live(self._edit, live, Cause.REPLACED)
 
     def _show_topics(self, built: Built | None) -> None:
         if built is not None and built.changed:
             event = TopicQueuesChanged(
                 self._header.broker_name, built.before, built.after, tuple(built.changed)
             )
-            self._tables.swap_topics(event)
-            self.edit.events.append(event)
-            end_mappings(self.edit, built.gone(), self._header.broker_name)
+            self._edit.apply(event, updates_index=False)
+            end_mappings(self._edit, built.gone(), self._header.broker_name)
 
     def _put_mappings(self) -> None:
-        """Step 13; one that was deleted with its topic comes back with it, whatever the version."""
-        if not self._standing.contributes:
+        """Step 13; a mapping that was deleted with its topic comes back with it, whatever the version."""
+        if not self._assessment.contributes:
             return
         table = self._tables.topic_queue_mapping_info_table
         for topic, mapping in self._body.mappings.items():
             current = table.get(topic, {}).get(mapping.bname)
-            if current is None or (self._standing.upsert_all and current != mapping):
-                self.edit.apply(TopicMappingChanged(topic, mapping.bname, mapping))
+            if current is None or (self._assessment.upsert_all and current != mapping):
+                self._edit.apply(TopicMappingChanged(topic, mapping.bname, mapping))
 
     def _put_filter_servers(self) -> None:
-        """Step 15; bodies with other filter servers are not what was applied any more."""
+        """Step 15."""
         filter_servers = self._body.filter_servers
         if filter_servers is None:
             return
         if self._tables.filter_server_table.get(self._key, ()) != filter_servers:
-            self.edit.apply(FilterServersChanged(*self._key, filter_servers))
-            live = self._tables.broker_live_table.get(self._key)
-            assert live is not None
-            live.applied_bodies.clear()
+            self._edit.apply(FilterServersChanged(*self._key, filter_servers))
 
     def _notify_min_id(self, before: BrokerData | None, group: BrokerData) -> None:
         """Steps 4 and 17: the previous minimum of an empty group counts as 0 (protocol.md 2.15)."""
@@ -200,7 +182,7 @@ class Commit:
             return
         smallest = min(group.broker_addrs)
         others = tuple(addr for broker_id, addr in group.broker_addrs.items() if broker_id != smallest)
-        self.edit.apply(
+        self._edit.apply(
             MinBrokerIdChanged(
                 broker_name=group.broker_name,
                 min_broker_id=smallest,
@@ -215,12 +197,11 @@ def put_live(
     edit: Edit,
     header: RegisterBrokerHeader,
     channel: Channel,
-    now: Now,
     *,
     data_version: DataVersion,
     body_bytes: int,
 ) -> None:
-    """Step 14: a new generation, a changed entry, or a sign of life."""
+    """Step 14: begin a new generation, change the live entry, or refresh it."""
     tables, key = edit.tables, (header.cluster_name, header.broker_addr)
     live = tables.broker_live_table.get(key)
     is_new = (
@@ -229,18 +210,8 @@ def put_live(
         or live.broker_id != header.broker_id
         or live.channel is not channel
     )
-    recorded = (data_version, header.ha_server_addr, header.heartbeat_timeout_ms)
-    if (
-        live is not None
-        and not is_new
-        and recorded
-        == (
-            live.data_version,
-            live.ha_server_addr,
-            live.heartbeat_timeout_ms,
-        )
-    ):
-        edit.events.append(live.hear(now, is_registration=True, body_bytes=body_bytes))
+    if live is not None and not is_new and _has_recorded(live, header, data_version):
+        edit.apply(live.heard(edit.now, is_registration=True, body_bytes=body_bytes))
         return
     event = BrokerLiveChanged(
         cluster_name=header.cluster_name,
@@ -254,17 +225,14 @@ def put_live(
         remote_addr=channel.remote_addr,
         gen=tables.gen + 1 if live is None or is_new else live.gen,
         is_new=is_new,
-        gap_ms=0 if live is None or is_new else live.hear(now).gap_ms,
+        gap_ms=0 if live is None or is_new else live.gap_ms(edit.now),
         body_bytes=body_bytes,
     )
     edit.apply(event, channel)
-    changed = tables.broker_live_table.get(key)
-    assert changed is not None
-    changed.hear(now)
 
 
 def master_of(tables: RouteTables, header: RegisterBrokerHeader) -> RegisterResult:
-    """Step 16: a slave is told its master, if that is live."""
+    """Step 16: the answer to a slave names its master, if that is live."""
     group = tables.broker_addr_table.get(header.broker_name)
     if header.broker_id == MASTER_ID or group is None:
         return RegisterResult()
@@ -275,3 +243,11 @@ def master_of(tables: RouteTables, header: RegisterBrokerHeader) -> RegisterResu
     if master is None:
         return RegisterResult()
     return RegisterResult(master_addr=master_addr, ha_server_addr=master.ha_server_addr)
+
+
+def _has_recorded(live: BrokerLiveInfo, header: RegisterBrokerHeader, data_version: DataVersion) -> bool:
+    return (
+        live.data_version == data_version
+        and live.ha_server_addr == header.ha_server_addr
+        and live.heartbeat_timeout_ms == header.heartbeat_timeout_ms
+    )

@@ -1,7 +1,7 @@
-"""What happened to the tables: each event says what one row *is now*, and a change is a list of them.
+"""Events: each says what one row of the tables *is now*. A change is a list of them (docs/decisions/0004).
 
-Whoever reads events needs none of RocketMQ's rules: `RouteTables.apply` makes tables of them, the journal
-writes them, the log and the metrics are made from them (docs/decisions/0004).
+A reader of events needs none of RocketMQ's rules: `RouteTables.apply` makes tables of them, the journal
+writes them, the log and the metrics are made from them.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Cause(StrEnum):
-    """Why a row is what it is now: the request that asked, or the rule that acted."""
+    """Why a row is what it is now: a request, or a rule of the server."""
 
     REGISTER = "register_broker"
     UNREGISTER = "unregister_broker"
@@ -55,10 +55,10 @@ class Cause(StrEnum):
 
 
 class TopicRow(Struct, frozen=True, gc=False):
-    """One topic of one broker name: what is in effect, and what was last registered (docs/decisions/0014).
+    """One topic of one broker name: what is in effect, and what was last registered.
 
-    They differ after a wiped permission and while a slave acts as master. Rows are interned: a table of a
-    million topics holds a handful of them.
+    They differ after a wiped permission and while a slave acts as master. Equal rows are one object: a table
+    of a million topics holds a few dozen.
     """
 
     effective: QueueSpec
@@ -81,7 +81,7 @@ class BrokerLiveChanged(Struct, frozen=True, tag=True):
     is_new: bool
     """Whether this begins a generation."""
     gap_ms: int = 0
-    """The longest silence that ended since the last sign of life told, in ms; 0 for a new generation."""
+    """The longest silence that ended since the last event of it, in ms; 0 for a new generation."""
     body_bytes: int = 0
     """Size of the registration's body on the wire."""
 
@@ -106,7 +106,7 @@ class BrokerHeard(Struct, frozen=True, tag=True):
     broker_addr: str
     gen: int
     gap_ms: int
-    """The longest silence that ended since the last sign of life told, in milliseconds."""
+    """The longest silence that ended since the last event of it, in milliseconds."""
     is_registration: bool = False
     """Whether a 103 refreshed it, not a 322 or 904."""
     body_bytes: int = 0
@@ -183,7 +183,7 @@ class ConfigChanged(Struct, frozen=True, tag=True):
 
 
 class MinBrokerIdChanged(Struct, frozen=True, tag=True):
-    """The smallest broker id of a group is another one: to be told to `recipients` (protocol.md 2.15)."""
+    """The smallest broker id of a group is another one: 905 goes to `recipients` (protocol.md 2.15)."""
 
     broker_name: str
     min_broker_id: int
@@ -211,9 +211,9 @@ Event = (
 
 
 class Change(Struct, frozen=True):
-    """Everything that one request or one rule did, in order: whole or not at all."""
+    """All events of one request or one rule, in order."""
 
     cause: Cause
     remote_addr: str | None
-    """Who asked: the connection's peer; None when nobody did."""
+    """The address of the requester; None when no request asked for the change."""
     events: tuple[Event, ...]

@@ -1,4 +1,4 @@
-"""The live registrations: who is there, since which generation, heard when, over which connection."""
+"""The live registrations: which brokers are there, since which generation, over which connection."""
 
 from collections.abc import Hashable, Iterator
 from typing import TypeVar
@@ -20,7 +20,7 @@ MAX_APPLIED_BODIES = 64
 
 
 class AppliedAs(Struct, frozen=True, gc=False):
-    """Under which circumstances a body was applied; the same bytes mean the same only under the same ones."""
+    """The circumstances under which a body was applied; under others the same bytes may differ in effect."""
 
     broker_id: int
     enable_acting_master: bool | None
@@ -34,7 +34,7 @@ class AppliedAs(Struct, frozen=True, gc=False):
 
 
 class AppliedBodies:
-    """Digests of the bodies applied since tables or data version last changed (docs/decisions/0014)."""
+    """Digests of the bodies applied since rows or data version last changed (docs/decisions/0014)."""
 
     __slots__ = ("_bodies",)
 
@@ -57,7 +57,10 @@ class AppliedBodies:
 
 
 class BrokerLiveInfo(Struct, gc=False, eq=False):
-    """One live registration; the only row that is changed in place, for a heartbeat must cost nothing."""
+    """One live registration.
+
+    `RouteTables` changes it in place, unlike every other row: a heartbeat must cost next to nothing.
+    """
 
     cluster_name: str
     broker_addr: str
@@ -67,48 +70,49 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
     heartbeat_timeout_ms: int
     data_version: DataVersion
     gen: int
-    """Counts every beginning of a registration in this boot: fences what was meant for an older one."""
+    """The number of this generation: one counter for all registrations of this boot."""
     channel_id: int
     channel: Channel | None = None
     """The connection that the newest registration came over; None in a copy made from events."""
     heard_at_ms: int = 0
     """Monotonic time of the last refresh."""
     last_update_timestamp: int = 0
-    """The same as wall time."""
+    """Wall time of the last refresh."""
     applied_bodies: AppliedBodies = field(default_factory=AppliedBodies)
     silence_ms: int = 0
-    """The silence that a registration under way ended; the next `BrokerHeard` tells it."""
+    """The longest silence that ended since the last event; the next `BrokerHeard` records it."""
 
     @property
     def key(self) -> BrokerKey:
         """What identifies this registration."""
         return (self.cluster_name, self.broker_addr)
 
-    def hear(self, now: Now, *, is_registration: bool = False, body_bytes: int = 0) -> BrokerHeard:
-        """Refresh: the broker is alive at `now`."""
-        self.note_arrival(now)
-        gap_ms, self.silence_ms = self.silence_ms, 0
-        return BrokerHeard(self.cluster_name, self.broker_addr, self.gen, gap_ms, is_registration, body_bytes)
+    def heard(self, now: Now, *, is_registration: bool = False, body_bytes: int = 0) -> BrokerHeard:
+        """The event of a refresh at `now`; the row changes when the event is applied."""
+        return BrokerHeard(
+            self.cluster_name, self.broker_addr, self.gen, self.gap_ms(now), is_registration, body_bytes
+        )
 
-    def note_arrival(self, now: Now) -> None:
-        """Refresh at the arrival of a registration, which makes its events when its turn comes."""
-        self.silence_ms = max(self.silence_ms, self.idle_ms(now))
-        self.heard_at_ms = now.mono_ms
-        self.last_update_timestamp = now.wall_ms
+    def gap_ms(self, now: Now) -> int:
+        """The longest silence since the last event, if a refresh ends it now."""
+        return max(self.silence_ms, self.idle_ms(now))
 
     def idle_ms(self, now: Now) -> int:
         """Milliseconds since it was last heard."""
         return now.mono_ms - self.heard_at_ms
 
     def is_overdue(self, now: Now) -> bool:
-        """Whether it must expire: silent for longer than it asked for, and not because we don't read."""
+        """Whether it must expire: silent for longer than its timeout, though we read from its connection."""
         if self.channel is not None and self.channel.is_spared:
             return False
         return self.idle_ms(now) > self.heartbeat_timeout_ms
 
 
 class BrokerLiveTable:
-    """(cluster, address) -> live registration, its two indexes kept in step by one add and one remove."""
+    """(cluster, address) -> live registration, with an index by broker name and one by connection.
+
+    Only `RouteTables` changes it.
+    """
 
     __slots__ = ("_by_channel", "_by_name", "_live")
 
@@ -135,8 +139,10 @@ class BrokerLiveTable:
         """Live registrations whose newest 103 came over this connection."""
         return list(self._by_channel.get(channel_id, {}).values())
 
-    def put(self, event: BrokerLiveChanged, channel: Channel | None) -> BrokerLiveInfo:
-        """Make the row what `event` says; a new generation starts with nothing remembered."""
+    def put(
+        self, event: BrokerLiveChanged, channel: Channel | None = None, now: Now | None = None
+    ) -> BrokerLiveInfo:
+        """Make the row what `event` says; a new generation remembers no bodies."""
         key = (event.cluster_name, event.broker_addr)
         info = self._live.get(key)
         if info is None or event.is_new:
@@ -162,7 +168,23 @@ class BrokerLiveTable:
         info.ha_server_addr = event.ha_server_addr
         info.heartbeat_timeout_ms = event.heartbeat_timeout_ms
         info.data_version = event.data_version
+        if now is not None:
+            _refresh(info, now)
         return info
+
+    def hear(self, event: BrokerHeard, now: Now) -> None:
+        """Refresh the generation that `event` names."""
+        info = self._live.get((event.cluster_name, event.broker_addr))
+        if info is not None and info.gen == event.gen:
+            _refresh(info, now)
+
+    def note_arrival(self, key: BrokerKey, now: Now) -> None:
+        """Refresh `key` at the arrival of a registration, whose commit may come much later."""
+        info = self._live.get(key)
+        if info is not None:
+            silence_ms = info.gap_ms(now)
+            _refresh(info, now)
+            info.silence_ms = silence_ms
 
     def remove(self, key: BrokerKey) -> BrokerLiveInfo | None:
         """Take a row out of the table and both indexes."""
@@ -171,6 +193,12 @@ class BrokerLiveTable:
             _discard(self._by_name, info.broker_name, key)
             _discard(self._by_channel, info.channel_id, key)
         return info
+
+
+def _refresh(info: BrokerLiveInfo, now: Now) -> None:
+    info.heard_at_ms = now.mono_ms
+    info.last_update_timestamp = now.wall_ms
+    info.silence_ms = 0
 
 
 def _discard(index: dict[K, dict[BrokerKey, BrokerLiveInfo]], at: K, key: BrokerKey) -> None:

@@ -1,4 +1,4 @@
-"""What readers see: routes, cluster information, lists (protocol.md 4.8 to 4.10); nothing is changed here."""
+"""Queries of the tables: routes, cluster information, lists (protocol.md 4.8 to 4.10)."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 SYNC_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
-"""Topics by which brokers learn their group: they must see it as it is (protocol.md 4.8)."""
+"""Topics by which brokers learn their group: these routes show no acting master (protocol.md 4.8)."""
 
 UnitFilter = Callable[[int], bool]
 
@@ -61,11 +61,12 @@ def topic_route(
     broker_datas = [group for group, _ in groups]
     if support_acting_master and shows_acting_master(topic, broker_datas):
         broker_datas = [acting_group(group, row.effective) for group, row in groups]
+    mappings = tables.topic_queue_mapping_info_table.get(topic)
     return TopicRouteData(
         broker_datas=broker_datas,
         queue_datas=[_queue_data(name, row) for name, row in rows],
         filter_server_table=_filter_servers(tables, [group for group, _ in groups]),
-        topic_queue_mapping_by_broker=tables.topic_queue_mapping_info_table.get(topic),
+        topic_queue_mapping_by_broker=None if mappings is None else dict(mappings),
     )
 
 
@@ -89,7 +90,7 @@ def acting_group(group: BrokerData, spec: QueueSpec) -> BrokerData:
 def cluster_info(tables: RouteTables) -> ClusterInfo:
     """Every broker name and the names of each cluster (code 106)."""
     return ClusterInfo(
-        broker_addr_table=tables.broker_addr_table,
+        broker_addr_table=dict(tables.broker_addr_table),
         cluster_addr_table={
             cluster_name: sorted(names) for cluster_name, names in tables.cluster_addr_table.items()
         },

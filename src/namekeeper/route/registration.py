@@ -1,10 +1,10 @@
-"""REGISTER_BROKER: the rule of protocol.md 4.4 with docs/decisions/0003 and 0014.
+"""REGISTER_BROKER (103): the rule of protocol.md 4.4, in three steps (docs/decisions/0003).
 
-A registration is decoded and its rows are built beside the tables, a slice in a turn; everything becomes
-visible in one turn at the end (`commit.py`), judged on the state as it is then (`assessment.py`).
+The body is decoded and its rows are built beside the tables, slice by slice. The commit (`commit.py`) makes
+everything visible at once, according to the assessment (`assessment.py`) of the tables as they are then.
 """
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Iterator
 from itertools import islice
 
 from msgspec import structs
@@ -16,22 +16,22 @@ from namekeeper.model.perm import Perm
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.assessment import Assessment, assess, is_prime
-from namekeeper.route.change import Applied, Edit, Turn, Turns, shown
+from namekeeper.route.change import Applied, Edit
 from namekeeper.route.channel import Channel
 from namekeeper.route.commit import Built, Commit, RegisterResult, master_of, put_live
 from namekeeper.route.events import Cause, TopicRow
-from namekeeper.route.live import AppliedAs, BrokerLiveInfo
-from namekeeper.route.removal import trim_index
+from namekeeper.route.live import AppliedAs
+from namekeeper.route.removal import trim_index, trim_removed
 from namekeeper.route.rows import make_row
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["RegisterBroker"]
 
 ROW_SLICE = 2_000
-"""Rows built in one turn: about a millisecond."""
+"""Rows built in one slice: about a millisecond."""
 
 SMALL_BODY_BYTES = 16_384
-"""Bodies up to this size are decoded in the turn in which they arrive: well under a millisecond."""
+"""Bodies up to this size are decoded on arrival: that takes well under a millisecond."""
 
 
 class RegisterBroker:
@@ -53,15 +53,21 @@ class RegisterBroker:
         Args:
             header: the checked header.
             body: the body's bytes as they came.
-            version: the request's version, which has a say in the body's form.
+            version: the request's version; the form of the body depends on it.
             channel: the connection it came over.
-            decode: starts the decoding of the body, CRC first; raises RequestError for a bad one.
+            decode: decodes the body slice by slice, CRC first; raises RequestError for a bad one.
         """
         self.header = header
         self.channel = channel
         self._body = body
         self._version = version
         self._decode = decode
+        self._digest = b""
+        self._content: RegistrationBody | None = None
+        """The decoded body; None if the commit needs none."""
+        self._assessment: Assessment | None = None
+        self._built: Built | None = None
+        self._is_committed = False
 
     @property
     def key(self) -> BrokerKey:
@@ -70,50 +76,62 @@ class RegisterBroker:
 
     @property
     def remote_addr(self) -> str | None:
-        """Who asked."""
+        """The address of the broker's connection."""
         return self.channel.remote_addr
 
     def touches(self, tables: RouteTables) -> Collection[str]:
-        """The broker name, and another one that the address is registered under so far."""
+        """The broker name, and the other one that the address is registered under, if any."""
         live = tables.broker_live_table.get(self.key)
         return {self.header.broker_name} if live is None else {self.header.broker_name, live.broker_name}
 
     def arrive(self, tables: RouteTables, now: Now) -> None:
-        """Count as a sign of life when the frame is complete, however long it waits (docs/decisions/0015)."""
+        """Refresh the live registration now that the frame is complete, however long the change waits."""
         self.channel.note_carried(self.key, gen=tables.gen)
-        live = tables.broker_live_table.get(self.key)
-        if live is not None:
-            live.note_arrival(now)
+        tables.note_arrival(self.key, now)
 
-    def run(self, tables: RouteTables, turn: Turn) -> Turns[RegisterResult]:
-        """Apply it, or nothing of it if its connection is closed."""
+    def build(self, tables: RouteTables) -> Iterator[None]:
+        """Decode the body and build the rows, unless the body can be skipped or the connection is closed."""
+        if self._is_closed():
+            return
+        self._digest = xxh3_128_digest(self._body)
+        if self._can_skip(tables):
+            return
+        if len(self._body) > SMALL_BODY_BYTES:
+            yield
+        content = structs.replace((yield from self._decode()), wire_bytes=len(self._body))
+        self._body = b""
+        while True:
+            assessment = assess(tables, self.header, content)
+            if assessment.contributes:
+                self._built = yield from self._build(tables, content, assessment)
+            if self._is_closed() or assess(tables, self.header, content) == assessment:
+                break
+            yield from self._take_back(tables)
+        self._content, self._assessment = content, assessment
+
+    def commit(self, tables: RouteTables, now: Now) -> Applied[RegisterResult]:
+        """Make the registration visible, or nothing of it if its connection is closed."""
         if self._is_closed():
             return Applied(RegisterResult(outcome="closed"))
-        digest = xxh3_128_digest(self._body)
-        live = tables.broker_live_table.get(self.key)
-        if live is not None and self._can_skip(tables, live, digest):
-            return self._refresh(tables, live, turn.now)
-        if len(self._body) > SMALL_BODY_BYTES:
-            yield None
-        body = structs.replace((yield from self._decode()), wire_bytes=len(self._body))
-        self._body = b""
-        built: Built | None = None
-        while True:
-            assessment = assess(tables, self.header, body)
-            built = (yield from self._build(tables, body, assessment)) if assessment.contributes else None
-            if self._is_closed():
-                yield from self._give_up(tables, built)
-                return Applied(RegisterResult(outcome="closed"))
-            if assess(tables, self.header, body) == assessment:
-                break
-            yield from self._give_up(tables, built)
-        commit = Commit(
-            Edit(tables), self.header, self.channel, now=turn.now, body=body, assessment=assessment
-        )
-        result = commit.make_visible(built)
+        self._is_committed = True
+        edit = Edit(tables, now)
+        content, assessment = self._content, self._assessment
+        if content is None or assessment is None:
+            return self._refresh(edit)
+        commit = Commit(edit, self.header, self.channel, body=content, assessment=assessment)
+        result = commit.make_visible(self._built)
         if not assessment.is_stale and not assessment.is_guarded:
-            self._remember(tables, digest, assessment, changed=bool(built and built.changed))
-        return (yield from shown(commit.edit.applied(result), commit.clean_up(built)))
+            self._remember(tables, assessment)
+        return edit.applied(result)
+
+    def clean_up(self, tables: RouteTables, applied: Applied[RegisterResult]) -> Iterator[None]:
+        """Take topics that went out of the index: of this name, and of a name that the address left."""
+        if not self._is_committed:
+            yield from self._take_back(tables)
+            return
+        if self._built is not None:
+            yield from trim_index(tables, self.header.broker_name, self._built.gone())
+        yield from trim_removed(tables, applied.events)
 
     def _is_closed(self) -> bool:
         return not self.channel.is_open
@@ -121,7 +139,7 @@ class RegisterBroker:
     def _build(
         self, tables: RouteTables, body: RegistrationBody, assessment: Assessment
     ) -> Generator[None, None, Built]:
-        """Step 11 and 12, beside the tables; the index is extended as rows are built."""
+        """Steps 11 and 12 beside the tables; each slice enters its topics into the index."""
         name = self.header.broker_name
         before = tables.topics_of(name)
         built = Built(before, dict(before))
@@ -134,7 +152,7 @@ class RegisterBroker:
         try:
             yield from self._build_rows(tables, body, assessment, built)
         except BaseException:
-            tables.topic_index.discard(built.added, name)
+            tables.unindex_topics(built.added, name)
             raise
         return built
 
@@ -150,7 +168,7 @@ class RegisterBroker:
             if built.before:
                 upsert_all = assessment.upsert_all
                 some, some_rows = _update_rows(built, some, some_specs, some_rows, upsert_all=upsert_all)
-            new = tables.topic_index.add(some, self.header.broker_name)
+            new = tables.index_topics(some, self.header.broker_name)
             built.added += new
             built.changed += new
             built.after.update(zip(new, some_rows, strict=True))
@@ -158,8 +176,9 @@ class RegisterBroker:
             if some:
                 yield
 
-    def _give_up(self, tables: RouteTables, built: Built | None) -> Generator[None, None, None]:
-        """Take back what a build put into the index."""
+    def _take_back(self, tables: RouteTables) -> Iterator[None]:
+        """Take back what a build entered into the index."""
+        built, self._built = self._built, None
         if built is not None:
             yield from trim_index(tables, self.header.broker_name, built.added)
 
@@ -176,8 +195,11 @@ class RegisterBroker:
             deletes_missing=tables.rules.delete_topic_with_broker_registration,
         )
 
-    def _can_skip(self, tables: RouteTables, live: BrokerLiveInfo, digest: bytes) -> bool:
-        """Whether the body can be skipped undecoded: the exact rule is in docs/decisions/0014."""
+    def _can_skip(self, tables: RouteTables) -> bool:
+        """Whether the body was applied already, under these circumstances (docs/decisions/0014)."""
+        live = tables.broker_live_table.get(self.key)
+        if live is None:
+            return False
         header = self.header
         if live.broker_name != header.broker_name or live.broker_id != header.broker_id:
             return False
@@ -190,27 +212,24 @@ class RegisterBroker:
         ):
             return False
         contributes = header.broker_id == MASTER_ID or is_prime(header, group.broker_addrs)
-        return (digest, self._applied_as(tables, contributes=contributes)) in live.applied_bodies
+        return (self._digest, self._applied_as(tables, contributes=contributes)) in live.applied_bodies
 
-    def _refresh(self, tables: RouteTables, live: BrokerLiveInfo, now: Now) -> Applied[RegisterResult]:
-        edit = Edit(tables)
-        put_live(
-            edit, self.header, self.channel, now, data_version=live.data_version, body_bytes=len(self._body)
-        )
-        master = master_of(tables, self.header)
+    def _refresh(self, edit: Edit) -> Applied[RegisterResult]:
+        live = edit.tables.broker_live_table.get(self.key)
+        assert live is not None
+        put_live(edit, self.header, self.channel, data_version=live.data_version, body_bytes=len(self._body))
+        master = master_of(edit.tables, self.header)
         return edit.applied(structs.replace(master, outcome="short_cut"))
 
-    def _remember(self, tables: RouteTables, digest: bytes, assessment: Assessment, *, changed: bool) -> None:
-        if changed:
-            for live in tables.broker_live_table.of_name(self.header.broker_name):
-                live.applied_bodies.clear()
-        live_now = tables.broker_live_table.get(self.key)
-        assert live_now is not None
-        live_now.applied_bodies.remember(digest, self._applied_as(tables, contributes=assessment.contributes))
+    def _remember(self, tables: RouteTables, assessment: Assessment) -> None:
+        if self._built is not None and self._built.changed:
+            tables.forget_bodies(self.header.broker_name)
+        applied_as = self._applied_as(tables, contributes=assessment.contributes)
+        tables.remember_body(self.key, self._digest, applied_as)
 
 
 class _RowsBySpec(dict[int, TopicRow]):
-    """Rows by the identity of their specs, which the body holds: few, and shared."""
+    """Rows by the identity of their specs: a body holds few specs, each shared by many topics."""
 
     def __init__(self, *, strip_write: bool) -> None:
         super().__init__()
@@ -229,7 +248,7 @@ class _RowsBySpec(dict[int, TopicRow]):
 def _update_rows(
     built: Built, topics: list[str], specs: list[QueueSpec], rows: list[TopicRow], *, upsert_all: bool
 ) -> tuple[list[str], list[TopicRow]]:
-    """Change the rows that a name had; returns topics that it did not have, and their rows."""
+    """Change the rows that the name had; return the topics that it did not have, and their rows."""
     before, after, changed = built.before, built.after, built.changed
     new: list[str] = []
     new_rows: list[TopicRow] = []

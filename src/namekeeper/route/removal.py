@@ -1,17 +1,17 @@
-"""The ways in which a broker goes: unregistered, expired, connection closed, replaced (protocol.md 4.5-4.7).
+"""The removal of a broker: unregistered, expired, connection closed, replaced (protocol.md 4.5 to 4.7).
 
-One live registration stands behind each member of a group, so a removal takes both (differences from Java
-are listed in docs/compatibility.md). A removal names the generation that it is meant for and does nothing
-to a newer one.
+Each member of a group has one live registration, and a removal ends both (docs/decisions/0002). An expiry and
+a closed connection name the generation that they end, and leave a newer one alone.
 """
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct, structs
 
 from namekeeper.model.broker import MASTER_ID, BrokerData, BrokerKey
 from namekeeper.model.now import Now
-from namekeeper.route.change import Edit, Turn, Turns, shown
+from namekeeper.route.change import Applied, Edit, OneStep
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
     BrokerGroupChanged,
@@ -20,14 +20,13 @@ from namekeeper.route.events import (
     BrokerNameRemoved,
     Cause,
     ClusterChanged,
+    Event,
     FilterServersChanged,
     MinBrokerIdChanged,
     TopicMappingChanged,
-    TopicQueuesChanged,
-    TopicRow,
 )
 from namekeeper.route.live import BrokerLiveInfo
-from namekeeper.route.rows import changed_rows, without_write
+from namekeeper.route.rows import without_write
 from namekeeper.route.tables import RouteTables
 
 __all__ = [
@@ -35,6 +34,7 @@ __all__ = [
     "UnregisterBroker",
     "end_live",
     "end_mappings",
+    "end_sparing",
     "leave_group",
     "overdue",
     "trim_index",
@@ -42,11 +42,21 @@ __all__ = [
 ]
 
 INDEX_SLICE = 5_000
-"""Topics taken out of the index in one turn: about a millisecond."""
+"""Topics taken out of the index in one slice: about a millisecond."""
 
 
-class UnregisterBroker(Struct, frozen=True):
-    """UNREGISTER_BROKER (104): the broker says that it goes, or someone says so in its name."""
+class Removal(OneStep):
+    """A change that may remove a broker name with all its topics."""
+
+    __slots__ = ()
+
+    def clean_up(self, tables: RouteTables, applied: Applied[Any]) -> Iterator[None]:
+        """Take the topics of removed broker names out of the index."""
+        return trim_removed(tables, applied.events)
+
+
+class UnregisterBroker(Removal, Struct, frozen=True):
+    """UNREGISTER_BROKER (104): sent by a broker that stops, or by an administrator."""
 
     cluster_name: str
     broker_addr: str
@@ -56,7 +66,7 @@ class UnregisterBroker(Struct, frozen=True):
 
     @property
     def remote_addr(self) -> str | None:
-        """Who asked."""
+        """The address of the requester."""
         return self.channel.remote_addr
 
     def touches(self, tables: RouteTables) -> Collection[str]:
@@ -64,21 +74,19 @@ class UnregisterBroker(Struct, frozen=True):
         live = tables.broker_live_table.get((self.cluster_name, self.broker_addr))
         return {self.broker_name} if live is None else {self.broker_name, live.broker_name}
 
-    def run(self, tables: RouteTables, turn: Turn) -> Turns[None]:
-        """Remove the address from its group, unless the request is older than the living registration."""
-        edit = Edit(tables)
-        if self.is_stale(tables):
-            return edit.applied(None)
-        removed: list[BrokerNameRemoved] = []
-        for broker_name in sorted(self.touches(tables)):
-            removed += leave_group(edit, broker_name, self.broker_addr, self.cause, turn.now)
-        return (yield from shown(edit.applied(None), trim_removed(tables, removed)))
+    def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
+        """Remove the address from its group, unless the request is older than the live registration."""
+        edit = Edit(tables, now)
+        if not self.is_stale(tables):
+            for broker_name in sorted(self.touches(tables)):
+                leave_group(edit, broker_name, self.broker_addr, self.cause)
+        return edit.applied(None)
 
     def is_stale(self, tables: RouteTables) -> bool:
-        """Whether a newer process of this address lives over another connection (docs/decisions/0002).
+        """Whether a newer process of this address is registered elsewhere (docs/decisions/0002).
 
-        Only a connection that spoke for the broker before the living generation began can be an old
-        process's; any other request is honoured, as in Java.
+        Only a connection that a 103, 322 or 904 of the broker came over before the live generation began
+        can belong to an old process; a request over any other connection is obeyed, as in Java.
         """
         key = (self.cluster_name, self.broker_addr)
         live = tables.broker_live_table.get(key)
@@ -88,8 +96,8 @@ class UnregisterBroker(Struct, frozen=True):
         return carried is not None and carried < live.gen
 
 
-class EndOfRegistration(Struct, frozen=True):
-    """One generation of one registration expired or lost its connection; a newer one is left alone."""
+class EndOfRegistration(Removal, Struct, frozen=True):
+    """The end of one generation of one registration: it expired or lost its connection."""
 
     key: BrokerKey
     gen: int
@@ -102,16 +110,15 @@ class EndOfRegistration(Struct, frozen=True):
         live = self._live(tables)
         return () if live is None else (live.broker_name,)
 
-    def run(self, tables: RouteTables, turn: Turn) -> Turns[Channel | None]:
-        """Remove it if it is still meant; the result is a connection to be closed, if any."""
-        edit = Edit(tables)
+    def commit(self, tables: RouteTables, now: Now) -> Applied[Channel | None]:
+        """Remove the registration if it still has to end; the result is a connection to be closed, if any."""
+        edit = Edit(tables, now)
         live = self._live(tables)
-        if live is None or (self.cause is Cause.EXPIRED and not live.is_overdue(turn.now)):
+        if live is None or (self.cause is Cause.EXPIRED and not live.is_overdue(now)):
             return edit.applied(None)
-        removed = leave_group(edit, live.broker_name, live.broker_addr, self.cause, turn.now)
+        leave_group(edit, live.broker_name, live.broker_addr, self.cause)
         nobody_left = not tables.broker_live_table.over_channel(live.channel_id)
-        applied = edit.applied(live.channel if self.cause is Cause.EXPIRED and nobody_left else None)
-        return (yield from shown(applied, trim_removed(tables, removed)))
+        return edit.applied(live.channel if self.cause is Cause.EXPIRED and nobody_left else None)
 
     def _live(self, tables: RouteTables) -> BrokerLiveInfo | None:
         live = tables.broker_live_table.get(self.key)
@@ -119,48 +126,44 @@ class EndOfRegistration(Struct, frozen=True):
 
 
 def overdue(tables: RouteTables, now: Now) -> list[EndOfRegistration]:
-    """Registrations that must expire: what scanNotActiveBroker finds (protocol.md 4.6).
+    """The ends of all registrations that must expire: what scanNotActiveBroker finds (protocol.md 4.6)."""
+    return [
+        EndOfRegistration(live.key, live.gen, Cause.EXPIRED)
+        for live in tables.broker_live_table
+        if live.is_overdue(now)
+    ]
 
-    A connection that is read from again is spared this one time.
-    """
-    ends = []
-    heard_again = []
+
+def end_sparing(tables: RouteTables) -> None:
+    """Let brokers expire from the next scan on if their connection is read from again."""
     for live in tables.broker_live_table:
-        if live.is_overdue(now):
-            ends.append(EndOfRegistration(live.key, live.gen, Cause.EXPIRED))
-        elif live.channel is not None and live.channel.is_spared and not live.channel.is_paused:
-            heard_again.append(live.channel)
-    for channel in heard_again:
-        channel.is_spared = False
-    return ends
+        if live.channel is not None and live.channel.is_spared and not live.channel.is_paused:
+            live.channel.is_spared = False
 
 
-def leave_group(
-    edit: Edit, broker_name: str, broker_addr: str, cause: Cause, now: Now
-) -> list[BrokerNameRemoved]:
+def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause) -> None:
     """Take an address out of a group, with its registrations and what follows for the topics.
 
-    Returns:
-        The names that have no member left and whose topics the caller must trim from the index.
+    If the group is empty then, its topics are gone but still in the index: see `trim_removed`.
     """
     tables = edit.tables
     for live in tables.broker_live_table.of_name(broker_name):
         if live.broker_addr == broker_addr:
-            end_live(edit, live, cause, now)
+            end_live(edit, live, cause)
     group = tables.broker_addr_table.get(broker_name)
     if group is None:
-        return []
+        return
     addrs = group.broker_addrs.values()
     if addrs and broker_addr not in addrs:  # a group that a refused registration left empty goes, as in Java
-        return []
+        return
     left = {broker_id: addr for broker_id, addr in group.broker_addrs.items() if addr != broker_addr}
-    if not left:
-        return _remove_group(edit, group)
-    _reduce_group(edit, group, left, broker_addr)
-    return []
+    if left:
+        _reduce_group(edit, group, left, broker_addr)
+    else:
+        _remove_group(edit, group)
 
 
-def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause, now: Now) -> None:
+def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause) -> None:
     """End one live registration, with its filter servers."""
     edit.apply(
         BrokerLiveGone(
@@ -170,7 +173,7 @@ def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause, now: Now) -> None:
             broker_id=live.broker_id,
             gen=live.gen,
             reason=cause,
-            idle_ms=live.idle_ms(now),
+            idle_ms=live.idle_ms(edit.now),
             heartbeat_timeout_ms=live.heartbeat_timeout_ms,
         )
     )
@@ -178,40 +181,36 @@ def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause, now: Now) -> None:
         edit.apply(FilterServersChanged(live.cluster_name, live.broker_addr, ()))
 
 
-def trim_index(tables: RouteTables, broker_name: str, topics: Sequence[str]) -> Generator[None, None, None]:
-    """Take topics that a broker name has no more out of the index, a slice in a turn."""
+def trim_index(tables: RouteTables, broker_name: str, topics: Sequence[str]) -> Iterator[None]:
+    """Take topics that a broker name does not have any more out of the index, slice by slice."""
     for start in range(0, len(topics), INDEX_SLICE):
         if start:
             yield
-        tables.topic_index.discard(topics[start : start + INDEX_SLICE], broker_name)
+        tables.unindex_topics(topics[start : start + INDEX_SLICE], broker_name)
 
 
-def trim_removed(tables: RouteTables, removed: Iterable[BrokerNameRemoved]) -> Generator[None, None, None]:
-    """Take the topics of broker names that are gone out of the index."""
-    for gone in removed:
-        yield from trim_index(tables, gone.broker_name, list(gone.before))
+def trim_removed(tables: RouteTables, events: Iterable[Event]) -> Iterator[None]:
+    """Take the topics of removed broker names out of the index, slice by slice."""
+    for event in events:
+        if isinstance(event, BrokerNameRemoved):
+            yield from trim_index(tables, event.broker_name, list(event.before))
 
 
-def _remove_group(edit: Edit, group: BrokerData) -> list[BrokerNameRemoved]:
+def _remove_group(edit: Edit, group: BrokerData) -> None:
     tables, name = edit.tables, group.broker_name
     edit.apply(BrokerGroupGone(name))
     for cluster_name, broker_names in list(tables.cluster_addr_table.items()):
         if name in broker_names:
             edit.apply(ClusterChanged(cluster_name, broker_names - {name}))
     topics = tables.topics_of(name)
-    removed = []
     if topics:
-        event = BrokerNameRemoved(name, topics)
-        tables.drop_topics(event)
-        edit.events.append(event)
-        removed.append(event)
+        edit.apply(BrokerNameRemoved(name, topics), updates_index=False)
     for topic in list(tables.topic_queue_mapping_info_table):
         _end_orphaned_mappings(edit, topic)
-    return removed
 
 
 def end_mappings(edit: Edit, topics: Iterable[str], broker_name: str) -> None:
-    """End the static-topic mappings of topics that this broker name has no more, and what that orphans."""
+    """End the static-topic mappings of topics that this broker name lost, and orphaned ones."""
     table = edit.tables.topic_queue_mapping_info_table
     for topic in topics:
         if broker_name in table.get(topic, ()):
@@ -220,10 +219,10 @@ def end_mappings(edit: Edit, topics: Iterable[str], broker_name: str) -> None:
 
 
 def _end_orphaned_mappings(edit: Edit, topic: str) -> None:
-    """End the mappings of a topic that nobody has and none of whose names lives (trap T45).
+    """End the mappings of a topic that no broker name has, if no name of a mapping has a group (trap T45).
 
-    A name that is away keeps its logical queues while others have the topic; a living one whose row isn't
-    there may get it with the next part of a split registration.
+    A name without group keeps its logical queues while others have the topic. A name with a group may get the
+    row of the topic with the next part of a split registration.
     """
     tables = edit.tables
     by_name = tables.topic_queue_mapping_info_table.get(topic, {})
@@ -237,8 +236,8 @@ def _reduce_group(edit: Edit, group: BrokerData, left: dict[int, str], gone_addr
     edit.apply(BrokerGroupChanged(structs.replace(group, broker_addrs=left)))
     if not group.enable_acting_master:
         return
-    if MASTER_ID not in left:
-        _strip_write(edit, name, tables.topics_of(name))
+    if min(left) > MASTER_ID:
+        edit.change_rows(name, without_write)  # nobody may write while a slave acts as master
     if tables.rules.notify_min_broker_id_changed and min(group.broker_addrs) != min(left):
         edit.apply(
             MinBrokerIdChanged(
@@ -249,12 +248,3 @@ def _reduce_group(edit: Edit, group: BrokerData, left: dict[int, str], gone_addr
                 offline_broker_addr=gone_addr,
             )
         )
-
-
-def _strip_write(edit: Edit, broker_name: str, before: Mapping[str, TopicRow]) -> None:
-    """Nobody may write to a group whose master is away and whose slave acts for it (protocol.md 4.5)."""
-    changed = changed_rows(before, without_write)
-    if changed:
-        event = TopicQueuesChanged(broker_name, before, {**before, **changed}, tuple(changed))
-        edit.tables.swap_topics(event)
-        edit.events.append(event)

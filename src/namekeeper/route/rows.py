@@ -13,13 +13,13 @@ __all__ = ["READ_WRITE", "changed_rows", "make_row", "with_perm", "without_write
 READ_WRITE = Perm.READ | Perm.WRITE
 
 MAX_SHARED_ROWS = 65_536
-"""Distinct rows kept for sharing; real clusters have dozens, so more is someone's flood: start anew."""
+"""Rows kept for sharing. Real clusters have dozens; at this number, made up by a peer, all are dropped."""
 
 _shared_rows: dict[tuple[QueueSpec, QueueSpec], TopicRow] = {}
 
 
 def make_row(effective: QueueSpec, registered: QueueSpec) -> TopicRow:
-    """The one shared row of these values: a table of a million topics holds a handful of objects."""
+    """The one shared row of these values."""
     key = (effective, registered)
     row = _shared_rows.get(key)
     if row is None:
@@ -40,7 +40,7 @@ def without_write(row: TopicRow) -> TopicRow:
 
 
 def changed_rows(rows: Mapping[str, TopicRow], change: Callable[[TopicRow], TopicRow]) -> dict[str, TopicRow]:
-    """The rows that `change` makes different, as they are then; each shared row is changed once."""
+    """The rows that `change` makes different, in their new form; it is called once for each shared row."""
     new_by_id: dict[int, TopicRow] = {}
     changed = {}
     for topic, row in rows.items():

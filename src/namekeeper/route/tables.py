@@ -1,8 +1,8 @@
-"""The route tables: what they hold, and the one place that applies events to them.
+"""The route tables: their content, and the only code that changes it (docs/decisions/0004).
 
-The rules (`registration.py`, `removal.py`, `topics.py`) read the tables and say what happened as events;
-`RouteTables.apply` is the only code that changes a row. Replaying the events of a journal into empty
-tables therefore gives the same tables, by the same code. Everything here runs on one event loop: no locks.
+The rules (`registration.py`, `removal.py`, `topics.py`) read the tables and describe each change as an event;
+`RouteTables.apply` changes the rows. The journal's events applied to empty tables therefore give the same
+tables, by the same code. Everything runs on one event loop, without locks.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,10 +13,12 @@ from msgspec import Struct
 
 from namekeeper.model.broker import BrokerData, BrokerKey
 from namekeeper.model.mapping import TopicQueueMappingInfo
+from namekeeper.model.now import Now
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
+    BrokerHeard,
     BrokerLiveChanged,
     BrokerLiveGone,
     BrokerNameRemoved,
@@ -27,7 +29,7 @@ from namekeeper.route.events import (
     TopicQueuesChanged,
     TopicRow,
 )
-from namekeeper.route.live import BrokerLiveTable
+from namekeeper.route.live import AppliedAs, BrokerLiveTable
 from namekeeper.route.topic_index import TopicIndex
 
 __all__ = ["NO_TOPICS", "RouteRules", "RouteTables"]
@@ -36,36 +38,55 @@ NO_TOPICS: Mapping[str, TopicRow] = MappingProxyType({})
 
 
 class RouteRules(Struct, frozen=True):
-    """Switches of the rules; a running server may change them (protocol.md 5.2)."""
+    """Switches of the rules; they may change while the server runs (protocol.md 5.2)."""
 
     delete_topic_with_broker_registration: bool = False
     notify_min_broker_id_changed: bool = False
 
 
 class RouteTables:
-    """The five tables and the static-topic mappings (protocol.md 4.1), with the indexes over them."""
+    """The five tables and the static-topic mappings (protocol.md 4.1), with the indexes over them.
+
+    The attributes are read-only views: `apply` changes rows, `index_topics` and `unindex_topics` the index,
+    and `note_arrival`, `remember_body` and `forget_bodies` what is kept beside a live registration.
+    """
 
     def __init__(self, rules: RouteRules | None = None) -> None:
         self.rules = rules or RouteRules()
-        self.topic_queue_table: dict[str, Mapping[str, TopicRow]] = {}
-        """Broker name -> topic -> row. A table is immutable: a change replaces it (docs/decisions/0003)."""
+        self._topics_by_name: dict[str, Mapping[str, TopicRow]] = {}
+        self._groups: dict[str, BrokerData] = {}
+        self._clusters: dict[str, frozenset[str]] = {}
+        self._filter_servers: dict[BrokerKey, tuple[str, ...]] = {}
+        self._mappings: dict[str, Mapping[str, TopicQueueMappingInfo]] = {}
+        self.topic_queue_table: Mapping[str, Mapping[str, TopicRow]] = MappingProxyType(self._topics_by_name)
+        """Broker name -> topic -> row. Nobody changes a table of a name: an event brings a new one."""
         self.topic_index = TopicIndex()
-        self.broker_addr_table: dict[str, BrokerData] = {}
-        self.cluster_addr_table: dict[str, frozenset[str]] = {}
+        self.broker_addr_table: Mapping[str, BrokerData] = MappingProxyType(self._groups)
+        self.cluster_addr_table: Mapping[str, frozenset[str]] = MappingProxyType(self._clusters)
         self.broker_live_table = BrokerLiveTable()
-        self.filter_server_table: dict[BrokerKey, tuple[str, ...]] = {}
-        self.topic_queue_mapping_info_table: dict[str, dict[str, TopicQueueMappingInfo]] = {}
+        self.filter_server_table: Mapping[BrokerKey, tuple[str, ...]] = MappingProxyType(self._filter_servers)
+        self.topic_queue_mapping_info_table: Mapping[str, Mapping[str, TopicQueueMappingInfo]] = (
+            MappingProxyType(self._mappings)
+        )
         """Topic -> broker name -> mapping."""
         self.gen = 0
         """The newest generation: one counter for all registrations of this boot."""
         self.revision = 0
-        """Grows with every change that a route could show: what cached answers are checked against."""
+        """Grows with every change that a route could show: cached answers are checked against it."""
         self.on_revision: Callable[[], None] = _nothing
-        """Called with each of them, for answers that are not worth a check."""
+        """Called whenever `revision` grows, for caches that can't check it."""
+        self._appliers: dict[type, Callable[[Any], None]] = {
+            BrokerLiveGone: self._remove_live,
+            BrokerGroupChanged: self._put_group,
+            BrokerGroupGone: self._remove_group,
+            ClusterChanged: self._put_cluster,
+            TopicMappingChanged: self._put_mapping,
+            FilterServersChanged: self._put_filter_servers,
+        }
 
     def topics_of(self, broker_name: str) -> Mapping[str, TopicRow]:
         """The topic table of a broker name."""
-        return self.topic_queue_table.get(broker_name, NO_TOPICS)
+        return self._topics_by_name.get(broker_name, NO_TOPICS)
 
     def rows_of(self, topic: str) -> list[tuple[str, TopicRow]]:
         """Broker names that have `topic` now, each with its row."""
@@ -74,7 +95,7 @@ class RouteTables:
 
     def topics(self) -> list[str]:
         """Every topic that some broker name has now; linear in the number of topics."""
-        tables = self.topic_queue_table
+        tables = self._topics_by_name
         return [
             topic
             for topic in self.topic_index
@@ -86,104 +107,124 @@ class RouteTables:
         for event in events:
             self.apply(event)
 
-    def apply(self, event: Event, channel: Channel | None = None) -> None:
+    def apply(
+        self,
+        event: Event,
+        channel: Channel | None = None,
+        now: Now | None = None,
+        *,
+        updates_index: bool = True,
+    ) -> None:
         """Make the row that `event` names what it says.
 
         Args:
-            event: what a row is now; events that are no state are ignored.
-            channel: for `BrokerLiveChanged` on a running server, the connection it came over.
+            event: what a row is now; an event that describes no row is ignored.
+            channel: on a running server, the connection that a `BrokerLiveChanged` came over.
+            now: on a running server, the time at which a broker was heard.
+            updates_index: whether to bring the topic index in step with the topics of the event. False if
+                the caller does it in slices, or if the set of topics stays the same: then the change of
+                100,000 topics is the swap of one pointer.
         """
-        if isinstance(event, BrokerLiveChanged):
-            self.broker_live_table.put(event, channel)
-            self.gen = max(self.gen, event.gen)
+        if isinstance(event, BrokerHeard | BrokerLiveChanged):
+            self._hear(event, channel, now)
             return
-        apply = _APPLY.get(type(event))
-        if apply is not None:
-            apply(self, event)
-            self._revise()
-
-    def swap_topics(self, event: TopicQueuesChanged) -> None:
-        """Show the new table of a broker name, its topics being in the index already: one pointer."""
-        if event.after:
-            self.topic_queue_table[event.broker_name] = event.after
+        if isinstance(event, TopicQueuesChanged):
+            self._put_topics(event, updates_index=updates_index)
+        elif isinstance(event, BrokerNameRemoved):
+            self._remove_topics(event, updates_index=updates_index)
         else:
-            self.topic_queue_table.pop(event.broker_name, None)
-        self._revise()
-
-    def _revise(self) -> None:
+            applier = self._appliers.get(type(event))
+            if applier is None:
+                return
+            applier(event)
         self.revision += 1
         self.on_revision()
 
-    def drop_topics(self, event: BrokerNameRemoved) -> None:
-        """Hide every row of a broker name; the index is trimmed by whoever calls."""
-        self.topic_queue_table.pop(event.broker_name, None)
-        self._revise()
+    def index_topics(self, topics: Iterable[str], broker_name: str) -> list[str]:
+        """Enter `topics` into the index, ahead of their rows; returns each as the one string that it has."""
+        return self.topic_index.add(topics, broker_name)
+
+    def unindex_topics(self, topics: Iterable[str], broker_name: str) -> None:
+        """Take topics out of the index that `broker_name` does not have any more, or never got."""
+        self.topic_index.discard(topics, broker_name)
+
+    def note_arrival(self, key: BrokerKey, now: Now) -> None:
+        """Refresh a live registration when its 103 arrives; the event follows with the commit."""
+        self.broker_live_table.note_arrival(key, now)
+
+    def remember_body(self, key: BrokerKey, digest: bytes, applied_as: AppliedAs) -> None:
+        """Remember a body as fully applied by a live registration."""
+        live = self.broker_live_table.get(key)
+        assert live is not None
+        live.applied_bodies.remember(digest, applied_as)
+
+    def forget_bodies(self, broker_name: str) -> None:
+        """Have the next registration of each broker of this name decoded."""
+        for live in self.broker_live_table.of_name(broker_name):
+            live.applied_bodies.clear()
+
+    def _hear(self, event: BrokerHeard | BrokerLiveChanged, channel: Channel | None, now: Now | None) -> None:
+        if isinstance(event, BrokerLiveChanged):
+            self.broker_live_table.put(event, channel, now)
+            self.gen = max(self.gen, event.gen)
+        elif now is not None:
+            self.broker_live_table.hear(event, now)
+
+    def _put_topics(self, event: TopicQueuesChanged, *, updates_index: bool) -> None:
+        name, after = event.broker_name, event.after
+        if updates_index:
+            current = self.topics_of(name)
+            new = [topic for topic in event.topics if topic in after and topic not in current]
+            self.topic_index.add(new, name)
+        if after:
+            self._topics_by_name[name] = after
+        else:
+            self._topics_by_name.pop(name, None)
+        if updates_index:
+            self.topic_index.discard((topic for topic in event.topics if topic not in after), name)
+
+    def _remove_topics(self, event: BrokerNameRemoved, *, updates_index: bool) -> None:
+        topics = self._topics_by_name.pop(event.broker_name, NO_TOPICS)
+        if updates_index:
+            self.topic_index.discard(topics, event.broker_name)
+
+    def _remove_live(self, event: BrokerLiveGone) -> None:
+        self.broker_live_table.remove((event.cluster_name, event.broker_addr))
+
+    def _put_group(self, event: BrokerGroupChanged) -> None:
+        self._groups[event.group.broker_name] = event.group
+
+    def _remove_group(self, event: BrokerGroupGone) -> None:
+        self._groups.pop(event.broker_name, None)
+
+    def _put_cluster(self, event: ClusterChanged) -> None:
+        if event.broker_names:
+            self._clusters[event.cluster_name] = event.broker_names
+        else:
+            self._clusters.pop(event.cluster_name, None)
+
+    def _put_mapping(self, event: TopicMappingChanged) -> None:
+        by_name = dict(self._mappings.get(event.topic, {}))
+        if event.mapping is not None:
+            by_name[event.broker_name] = event.mapping
+        else:
+            by_name.pop(event.broker_name, None)
+        if by_name:
+            self._mappings[event.topic] = by_name
+        else:
+            self._mappings.pop(event.topic, None)
+
+    def _put_filter_servers(self, event: FilterServersChanged) -> None:
+        """Store them; a body with other filter servers is not what was applied any more."""
+        key = (event.cluster_name, event.broker_addr)
+        if event.filter_servers:
+            self._filter_servers[key] = event.filter_servers
+        else:
+            self._filter_servers.pop(key, None)
+        live = self.broker_live_table.get(key)
+        if live is not None:
+            live.applied_bodies.clear()
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
-
-
-def _apply_live_gone(tables: RouteTables, event: BrokerLiveGone) -> None:
-    tables.broker_live_table.remove((event.cluster_name, event.broker_addr))
-
-
-def _apply_group(tables: RouteTables, event: BrokerGroupChanged) -> None:
-    tables.broker_addr_table[event.group.broker_name] = event.group
-
-
-def _apply_group_gone(tables: RouteTables, event: BrokerGroupGone) -> None:
-    tables.broker_addr_table.pop(event.broker_name, None)
-
-
-def _apply_cluster(tables: RouteTables, event: ClusterChanged) -> None:
-    if event.broker_names:
-        tables.cluster_addr_table[event.cluster_name] = event.broker_names
-    else:
-        tables.cluster_addr_table.pop(event.cluster_name, None)
-
-
-def _apply_topic_queues(tables: RouteTables, event: TopicQueuesChanged) -> None:
-    current = tables.topics_of(event.broker_name)
-    new = [topic for topic in event.topics if topic in event.after and topic not in current]
-    tables.topic_index.add(new, event.broker_name)
-    tables.swap_topics(event)
-    tables.topic_index.discard(
-        (topic for topic in event.topics if topic not in event.after), event.broker_name
-    )
-
-
-def _apply_broker_name_removed(tables: RouteTables, event: BrokerNameRemoved) -> None:
-    topics = tables.topics_of(event.broker_name)
-    tables.drop_topics(event)
-    tables.topic_index.discard(topics, event.broker_name)
-
-
-def _apply_mapping(tables: RouteTables, event: TopicMappingChanged) -> None:
-    by_name = tables.topic_queue_mapping_info_table.setdefault(event.topic, {})
-    if event.mapping is not None:
-        by_name[event.broker_name] = event.mapping
-    else:
-        by_name.pop(event.broker_name, None)
-    if not by_name:
-        del tables.topic_queue_mapping_info_table[event.topic]
-
-
-def _apply_filter_servers(tables: RouteTables, event: FilterServersChanged) -> None:
-    key = (event.cluster_name, event.broker_addr)
-    if event.filter_servers:
-        tables.filter_server_table[key] = event.filter_servers
-    else:
-        tables.filter_server_table.pop(key, None)
-
-
-_APPLY: dict[type, Callable[[RouteTables, Any], None]] = {
-    BrokerLiveGone: _apply_live_gone,
-    BrokerGroupChanged: _apply_group,
-    BrokerGroupGone: _apply_group_gone,
-    ClusterChanged: _apply_cluster,
-    TopicQueuesChanged: _apply_topic_queues,
-    BrokerNameRemoved: _apply_broker_name_removed,
-    TopicMappingChanged: _apply_mapping,
-    FilterServersChanged: _apply_filter_servers,
-}
+    """The revision has no listener."""

@@ -1,7 +1,8 @@
-"""Which broker names may have a topic: an index beside the topic tables, never wrong by omission.
+"""Which broker names may have a topic: an index beside the topic tables. It lacks no name that has the topic.
 
-The index is extended before a table becomes visible and trimmed after, so a name in it only *may* have
-the topic: every reader looks the row up in the name's current table (docs/decisions/0003).
+A registration enters its topics before its rows become visible, and a removal takes them out after its rows
+are gone. So a name in the index only *may* have the topic: every reader looks up the row in the current table
+of the name. Only `RouteTables` changes the index.
 
 Broker names are bits of a number for each topic: one of 300 names added to 10,000 topics sets 10,000 bits,
 where tuples of names would be copied 10,000 times. Topics lie in many small dicts: one dict of three million
@@ -35,9 +36,9 @@ class TopicIndex:
         self._shards: tuple[dict[str, _Entry], ...] = tuple({} for _ in range(SHARDS))
         self._bit_by_name: dict[str, int] = {}
         self._names: list[str] = []
-        """By the position of their bit; "" where a name went and its bit is free."""
+        """By the position of their bit; "" where the bit is free."""
         self._counts: dict[str, int] = {}
-        """Broker name -> topics that it may have: its bit is free when there are none."""
+        """Broker name -> number of topics that it may have; at 0 its bit becomes free."""
 
     def __len__(self) -> int:
         return sum(map(len, self._shards))
@@ -57,7 +58,7 @@ class TopicIndex:
         return tuple(names)
 
     def add(self, topics: Iterable[str], broker_name: str) -> list[str]:
-        """Say that `broker_name` may have `topics`; returns them in order, each as the one string it has."""
+        """Enter that `broker_name` may have `topics`; return each as the one string that all tables use."""
         shards = self._shards
         bit = self._bit_by_name.get(broker_name) or self._new_bit(broker_name)
         shared = []
@@ -76,7 +77,7 @@ class TopicIndex:
         return shared
 
     def discard(self, topics: Iterable[str], broker_name: str) -> None:
-        """Forget that `broker_name` may have `topics`."""
+        """Enter that `broker_name` does not have `topics`."""
         bit = self._bit_by_name.get(broker_name, 0)
         gone = 0
         for topic in topics:
@@ -102,7 +103,7 @@ class TopicIndex:
         return bit
 
     def _count(self, broker_name: str, more: int) -> None:
-        """Count topics of a name; one that has none leaves its bit to another."""
+        """Count topics of a name; the bit of a name without topics becomes free."""
         self._counts[broker_name] += more
         if not self._counts[broker_name]:
             del self._counts[broker_name]

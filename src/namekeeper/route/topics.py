@@ -1,20 +1,21 @@
 """Changes of single topics and of permissions: 205, 216, 217, 327 (protocol.md 2.4, 2.6, 2.12)."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 
 from msgspec import Struct
 
+from namekeeper.model.now import Now
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route.change import Applied, Edit, Turn
+from namekeeper.route.change import Applied, Edit, OneStep
 from namekeeper.route.events import Cause, TopicQueuesChanged, TopicRow
 from namekeeper.route.removal import end_mappings
-from namekeeper.route.rows import READ_WRITE, changed_rows, make_row, with_perm, without_write
+from namekeeper.route.rows import READ_WRITE, make_row, with_perm, without_write
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["ChangeWritePerm", "DeleteTopic", "RegisterTopic"]
 
 
-class ChangeWritePerm(Struct, frozen=True):
+class ChangeWritePerm(OneStep, Struct, frozen=True):
     """WIPE_WRITE_PERM_OF_BROKER (205) or ADD_WRITE_PERM_OF_BROKER (327), in effect only.
 
     What was registered stays: an unchanged registration leaves the permission as it was made here, a changed
@@ -30,16 +31,15 @@ class ChangeWritePerm(Struct, frozen=True):
         """The broker name."""
         return (self.broker_name,)
 
-    def run(self, tables: RouteTables, turn: Turn) -> Applied[int]:
+    def commit(self, tables: RouteTables, now: Now) -> Applied[int]:
         """Replace the table of the name by one with the other permission."""
-        edit = Edit(tables)
-        before = tables.topics_of(self.broker_name)
+        edit = Edit(tables, now)
         change = without_write if self.cause is Cause.WIPE_WRITE_PERM else _read_write
-        _replace_rows(edit, self.broker_name, before, change)
-        return edit.applied(len(before))
+        edit.change_rows(self.broker_name, change)
+        return edit.applied(len(tables.topics_of(self.broker_name)))
 
 
-class DeleteTopic(Struct, frozen=True):
+class DeleteTopic(OneStep, Struct, frozen=True):
     """DELETE_TOPIC_IN_NAMESRV (216): everywhere, or on the broker names of one cluster."""
 
     topic: str
@@ -54,19 +54,19 @@ class DeleteTopic(Struct, frozen=True):
             names &= tables.cluster_addr_table.get(self.cluster_name, frozenset())
         return names
 
-    def run(self, tables: RouteTables, turn: Turn) -> Applied[None]:
+    def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
         """Drop the rows."""
-        edit = Edit(tables)
+        edit = Edit(tables, now)
         for broker_name in sorted(self.touches(tables)):
             before = tables.topics_of(broker_name)
             after = {topic: row for topic, row in before.items() if topic != self.topic}
             edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))
             end_mappings(edit, (self.topic,), broker_name)
-            _forget_bodies(tables, broker_name)
+            tables.forget_bodies(broker_name)
         return edit.applied(None)
 
 
-class RegisterTopic(Struct, frozen=True):
+class RegisterTopic(OneStep, Struct, frozen=True):
     """REGISTER_TOPIC_IN_NAMESRV (217): queues of one topic, each on a broker name that must have a group.
 
     The first name without a group ends it: what came before stays if the topic existed, and nothing does if
@@ -83,9 +83,9 @@ class RegisterTopic(Struct, frozen=True):
         """The broker names of the request."""
         return {broker_name for broker_name, _ in self.queues}
 
-    def run(self, tables: RouteTables, turn: Turn) -> Applied[None]:
+    def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
         """Set what is registered and what is in effect alike."""
-        edit = Edit(tables)
+        edit = Edit(tables, now)
         accepted = []
         for broker_name, spec in self.queues:
             if broker_name not in tables.broker_addr_table:
@@ -100,26 +100,10 @@ class RegisterTopic(Struct, frozen=True):
                 edit.apply(
                     TopicQueuesChanged(broker_name, before, {**before, self.topic: row}, (self.topic,))
                 )
-            _forget_bodies(tables, broker_name)
+            tables.forget_bodies(broker_name)
         return edit.applied(None)
 
 
 def _read_write(row: TopicRow) -> TopicRow:
     """Exactly read and write, whatever it was: the inherit bit is lost, as in Java (trap T31)."""
     return with_perm(row, READ_WRITE)
-
-
-def _replace_rows(
-    edit: Edit, broker_name: str, before: Mapping[str, TopicRow], change: Callable[[TopicRow], TopicRow]
-) -> None:
-    changed = changed_rows(before, change)
-    if changed:
-        event = TopicQueuesChanged(broker_name, before, {**before, **changed}, tuple(changed))
-        edit.tables.swap_topics(event)
-        edit.events.append(event)
-
-
-def _forget_bodies(tables: RouteTables, broker_name: str) -> None:
-    """Have the next registration of this name decoded: a row was touched by hand (docs/decisions/0014)."""
-    for live in tables.broker_live_table.of_name(broker_name):
-        live.applied_bodies.clear()

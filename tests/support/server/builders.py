@@ -14,7 +14,7 @@ from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import Cause, Event
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.registration import RegisterBroker
-from namekeeper.route.removal import EndOfRegistration, UnregisterBroker, overdue
+from namekeeper.route.removal import EndOfRegistration, UnregisterBroker, end_sparing, overdue
 from namekeeper.route.tables import RouteTables
 
 CLUSTER = "DefaultCluster"
@@ -100,7 +100,7 @@ class World:
     def __init__(self, tables: RouteTables | None = None) -> None:
         self.tables = tables or RouteTables()
         self.starts_elsewhere = tables is not None
-        self.queue = ChangeQueue(self.tables, at(0))
+        self.queue = ChangeQueue(self.tables)
         self.copy = RouteTables()
         self.events: list[Event] = []
         self.answers: list[tuple[TableChange[Any], Any]] = []
@@ -167,8 +167,16 @@ class World:
 
     def scan(self) -> None:
         """Submit the end of what is overdue."""
-        for end in overdue(self.tables, self.now):
+        ends = overdue(self.tables, self.now)
+        end_sparing(self.tables)
+        for end in ends:
             self.submit(end)
+
+    def hear(self, addr: str = "10.0.0.1:10911", *, now: Now | None = None) -> None:
+        """Refresh a live registration."""
+        live = self.live(addr)
+        assert live is not None
+        self.tables.apply(live.heard(now or self.now), now=now or self.now)
 
     def result_of(self, change: TableChange[Any]) -> Any:
         """What a change came to; fails while it waits."""

@@ -23,7 +23,7 @@ class InMemoryNameServer:
     def __init__(self, **properties: str) -> None:
         startup = make_startup(environment={}, flags=dict(properties))
         self.state = NameServerState(startup.runtime_config, KvConfigStore())
-        self.queue = ChangeQueue(self.state.tables, at(0))
+        self.queue = ChangeQueue(self.state.tables)
         self.now = at(0)
         self.events: list[Event] = []
         self.saved: list[Save] = []

@@ -217,7 +217,7 @@ async def test_a_bug_in_a_changer_is_answered_and_counted(parts, monkeypatch):
 
 
 async def test_a_bug_in_a_rule_is_answered_when_its_turn_comes(parts, monkeypatch, caplog):
-    monkeypatch.setattr("namekeeper.route.topics.DeleteTopic.run", bug)
+    monkeypatch.setattr("namekeeper.route.topics.DeleteTopic.commit", bug)
     broker, asking = await registered(parts), parts.connect()
     broker.deliver(register_frame(2, topics=20_000, version=2))
     with caplog.at_level(logging.ERROR):
@@ -252,7 +252,7 @@ async def test_a_bug_behind_a_change_that_nobody_asked_for_holds_up_nobody(parts
     broker = await registered(parts)
     broker.deliver(register_frame(2, topics=20_000, version=2))
     (live,) = parts.state.tables.broker_live_table
-    monkeypatch.setattr(EndOfRegistration, "run", bug)
+    monkeypatch.setattr(EndOfRegistration, "commit", bug)
     with caplog.at_level(logging.ERROR):
         parts.requests.submit(EndOfRegistration(live.key, live.gen, Cause.EXPIRED), bug)
         parts.run_turns()

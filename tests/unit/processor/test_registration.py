@@ -6,7 +6,6 @@ import pytest
 
 from namekeeper.messages.registration_body import masked_crc32
 from namekeeper.processor import registration
-from namekeeper.route.change import Turn
 from namekeeper.route.events import BrokerHeard
 from namekeeper.wire.command import RemotingCommand
 from tests.support.server.builders import at, channel
@@ -224,6 +223,5 @@ def test_a_decoder_does_not_read_more_than_a_turn_allows(server):
     fields = {**NAMES, "haServerAddr": "h"}
     request = RemotingCommand(code=103, version=513, ext_fields=fields, body=V6_BODY)
     change = registration.register_broker(server.state, request, channel(), at(0)).change
-    turns = change.run(server.state.tables, Turn(at(0)))
-    assert next(turns) is None
+    assert next(change.build(server.state.tables)) is None
     assert server.state.tables.broker_addr_table == {}

@@ -1,14 +1,26 @@
-"""What a change is made of: a turn's instant, events applied in order, a result."""
+"""The parts of a change: events that are applied in order, a result, steps without slices."""
 
-from namekeeper.route.change import Applied, Edit, Turn, shown
-from namekeeper.route.events import BrokerGroupGone, BrokerHeard, ClusterChanged
+from namekeeper.model.topic import QueueSpec
+from namekeeper.model.version import DataVersion
+from namekeeper.route.change import Applied, Edit, OneStep
+from namekeeper.route.events import (
+    BrokerGroupGone,
+    BrokerHeard,
+    BrokerLiveChanged,
+    ClusterChanged,
+    TopicQueuesChanged,
+)
+from namekeeper.route.rows import make_row, without_write
 from namekeeper.route.tables import RouteTables
-from tests.support.server.builders import at
+from tests.support.server.builders import at, channel
+
+RW = make_row(QueueSpec(4, 4, 6, 0), QueueSpec(4, 4, 6, 0))
+RO = make_row(QueueSpec(4, 4, 4, 0), QueueSpec(4, 4, 6, 0))
 
 
 def test_an_edit_applies_at_once_and_keeps_the_order():
     tables = RouteTables()
-    edit = Edit(tables)
+    edit = Edit(tables, at(0))
     edit.apply(ClusterChanged("c", frozenset({"a"})))
     assert tables.cluster_addr_table == {"c": frozenset({"a"})}
     edit.apply(ClusterChanged("c", frozenset()))
@@ -19,7 +31,7 @@ def test_an_edit_applies_at_once_and_keeps_the_order():
 
 
 def test_what_is_no_row_is_kept_all_the_same():
-    edit = Edit(RouteTables())
+    edit = Edit(RouteTables(), at(0))
     edit.apply(BrokerHeard("c", "addr", 1, 5))
     edit.apply(BrokerGroupGone("unknown"))
     assert len(edit.applied(None).events) == 2
@@ -29,24 +41,32 @@ def test_a_change_may_come_to_nothing():
     assert Applied(3).events == ()
 
 
-def test_a_turn_has_the_instant_that_was_set_last():
-    turn = Turn(at(1))
-    turn.now = at(2)
-    assert turn.now == at(2)
+def test_an_edit_passes_its_time_to_the_tables():
+    tables = RouteTables()
+    live = BrokerLiveChanged("c", "addr", "a", 0, "ha", 120_000, DataVersion(1), 1, "peer", 1, is_new=True)
+    over = channel()
+    Edit(tables, at(7)).apply(live, over)
+    entry = tables.broker_live_table.get(("c", "addr"))
+    assert (entry.channel, entry.idle_ms(at(8))) == (over, 1_000)
 
 
-def run(turns):
-    """What each turn gave."""
-    given = []
-    while True:
-        try:
-            given.append(next(turns))
-        except StopIteration as stop:
-            return [*given, stop.value]
+def test_rows_are_changed_where_they_differ_and_the_index_stays():
+    tables = RouteTables()
+    before = {"T1": RW, "T2": RO}
+    tables.apply(TopicQueuesChanged("a", {}, before, ("T1", "T2")))
+    edit = Edit(tables, at(0))
+    edit.change_rows("a", without_write)
+    assert tables.topics_of("a") == {"T1": RO, "T2": RO}
+    assert before == {"T1": RW, "T2": RO}
+    assert edit.events == [TopicQueuesChanged("a", before, tables.topics_of("a"), ("T1",))]
+    assert sorted(tables.topic_index) == ["T1", "T2"]
+    edit.change_rows("a", without_write)
+    edit.change_rows("unknown", without_write)
+    assert len(edit.events) == 1
 
 
-def test_a_visible_change_is_told_once_in_the_turn_in_which_it_is():
-    applied = Applied("done")
-    assert run(shown(applied, ())) == [applied]
-    assert run(shown(applied, [None])) == [applied, None]
-    assert run(shown(applied, [None, None])) == [applied, None, None]
+def test_a_change_of_one_step_has_no_slices():
+    change = OneStep()
+    tables = RouteTables()
+    assert list(change.build(tables)) == []
+    assert list(change.clean_up(tables, Applied(None))) == []

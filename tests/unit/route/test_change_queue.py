@@ -14,31 +14,33 @@ OTHER = "10.0.0.2:10911"
 
 
 class Step:
-    """A change that writes down each of its turns."""
+    """A change that writes down each of its slices; the last of the build has the commit with it."""
 
     cause = Cause.REGISTER
     remote_addr = None
 
-    def __init__(self, log, title, *names, turns=0, fails_at=None):
-        self.log, self.title, self.names, self.turns, self.fails_at = log, title, names, turns, fails_at
+    def __init__(self, log, title, *names, slices=0, cleaning=0, fails_at=None):
+        self.log, self.title, self.names = log, title, names
+        self.slices, self.cleaning, self.fails_at = slices, cleaning, fails_at
 
     def touches(self, tables):
         return self.names
 
-    def run(self, tables, turn):
-        if not self.turns:
-            self._note(0, turn)
-            return Applied(self.title)
-        return self._take_turns(turn)
-
-    def _take_turns(self, turn):
-        for number in range(self.turns):
-            self._note(number, turn)
+    def build(self, tables):
+        for number in range(self.slices):
+            self._note(number)
             yield
-        self._note(self.turns, turn)
+
+    def commit(self, tables, now):
+        self._note(self.slices)
         return Applied(self.title)
 
-    def _note(self, number, turn):
+    def clean_up(self, tables, applied):
+        for number in range(self.cleaning):
+            yield
+            self._note(f"-{number + 1}")
+
+    def _note(self, number):
         self.log.append(f"{self.title}{number}")
         if self.fails_at == number:
             raise RequestError(1, self.title)
@@ -47,7 +49,7 @@ class Step:
 class Lanes:
     def __init__(self):
         self.log, self.done = [], []
-        self.queue = ChangeQueue(RouteTables(), at(0))
+        self.queue = ChangeQueue(RouteTables())
 
     def submit(self, title, *names, **more):
         self.queue.submit(Step(self.log, title, *names, **more), self._over, now=at(0))
@@ -65,13 +67,13 @@ def lanes():
     return Lanes()
 
 
-def test_a_change_of_one_turn_happens_at_once(lanes):
+def test_a_change_without_slices_happens_at_once(lanes):
     lanes.submit("x", "a")
     assert (lanes.log, lanes.done, lanes.queue.is_busy, len(lanes.queue)) == (["x0"], ["x"], False, 0)
 
 
-def test_a_build_takes_one_turn_at_a_time(lanes):
-    lanes.submit("b", "a", turns=2)
+def test_a_build_takes_one_slice_a_turn(lanes):
+    lanes.submit("b", "a", slices=2)
     assert (lanes.log, lanes.queue.is_busy, len(lanes.queue)) == (["b0"], True, 1)
     lanes.turn()
     assert (lanes.log, lanes.done) == (["b0", "b1"], [])
@@ -79,21 +81,21 @@ def test_a_build_takes_one_turn_at_a_time(lanes):
     assert (lanes.log, lanes.done, lanes.queue.is_busy) == (["b0", "b1", "b2"], ["b"], False)
 
 
-def test_a_turn_without_work_is_no_error(lanes):
+def test_a_turn_with_nothing_to_do_is_no_error(lanes):
     lanes.turn()
     assert not lanes.queue.is_busy
 
 
 def test_builds_advance_one_after_the_other_in_the_order_in_which_they_came(lanes):
     for title, name in (("p", "a"), ("q", "b"), ("r", "c")):
-        lanes.submit(title, name, turns=2)
+        lanes.submit(title, name, slices=2)
     lanes.turn(20)
     assert lanes.log == ["p0", "q0", "r0", "p1", "p2", "q1", "q2", "r1", "r2"]
     assert lanes.done == ["p", "q", "r"]
 
 
 def test_what_touches_the_name_of_a_build_waits(lanes):
-    lanes.submit("b", "a", turns=1)
+    lanes.submit("b", "a", slices=1)
     lanes.submit("x", "a")
     assert (lanes.done, len(lanes.queue)) == ([], 2)
     lanes.turn()
@@ -101,14 +103,14 @@ def test_what_touches_the_name_of_a_build_waits(lanes):
 
 
 def test_what_touches_another_name_does_not(lanes):
-    lanes.submit("b", "a", turns=1)
+    lanes.submit("b", "a", slices=1)
     lanes.submit("x", "c")
     lanes.submit("y")
     assert lanes.done == ["x", "y"]
 
 
 def test_what_touches_the_name_of_one_that_waits_waits_behind_it(lanes):
-    lanes.submit("b", "a", turns=1)
+    lanes.submit("b", "a", slices=1)
     lanes.submit("x", "a", "c")
     lanes.submit("y", "c")
     assert lanes.done == []
@@ -117,8 +119,8 @@ def test_what_touches_the_name_of_one_that_waits_waits_behind_it(lanes):
 
 
 def test_a_build_that_comes_later_is_waited_for_too(lanes):
-    lanes.submit("p", "a", turns=1)
-    lanes.submit("q", "b", turns=1)
+    lanes.submit("p", "a", slices=1)
+    lanes.submit("q", "b", slices=1)
     lanes.submit("x", "b")
     lanes.turn()
     assert lanes.done == ["p"]
@@ -127,8 +129,8 @@ def test_a_build_that_comes_later_is_waited_for_too(lanes):
 
 
 def test_a_build_that_waits_holds_its_name(lanes):
-    lanes.submit("p", "a", turns=1)
-    lanes.submit("q", "a", turns=1)
+    lanes.submit("p", "a", slices=1)
+    lanes.submit("q", "a", slices=1)
     lanes.submit("x", "a")
     lanes.turn()
     assert (lanes.log, lanes.done) == (["p0", "p1", "q0"], ["p"])
@@ -137,8 +139,8 @@ def test_a_build_that_waits_holds_its_name(lanes):
 
 
 def test_a_change_of_several_names_waits_for_all_of_them(lanes):
-    lanes.submit("p", "a", turns=1)
-    lanes.submit("q", "b", turns=1)
+    lanes.submit("p", "a", slices=1)
+    lanes.submit("q", "b", slices=1)
     lanes.submit("x", "a", "b")
     lanes.submit("y", "a")
     lanes.turn()
@@ -147,25 +149,25 @@ def test_a_change_of_several_names_waits_for_all_of_them(lanes):
     assert lanes.done == ["p", "q", "x", "y"]
 
 
-def test_a_failure_is_told_and_opens_the_lane(lanes):
-    lanes.submit("b", "a", turns=2, fails_at=1)
+def test_a_failure_is_reported_and_opens_the_lane(lanes):
+    lanes.submit("b", "a", slices=2, fails_at=1)
     lanes.submit("x", "a")
     lanes.submit("z", "c", fails_at=0)
     lanes.turn(3)
     assert lanes.done == ["z failed", "b failed", "x"]
 
 
-def test_a_failure_in_the_first_turn_holds_nothing(lanes):
-    lanes.submit("b", "a", turns=2, fails_at=0)
+def test_a_failure_in_the_first_slice_holds_nothing(lanes):
+    lanes.submit("b", "a", slices=2, fails_at=0)
     lanes.submit("x", "a")
     assert lanes.done == ["b failed", "x"]
 
 
-def test_a_bug_in_who_is_told_does_not_close_the_lane(lanes):
+def test_a_bug_in_the_callback_does_not_close_the_lane(lanes):
     def bug(change, outcome):
         raise ZeroDivisionError
 
-    lanes.queue.submit(Step(lanes.log, "b", "a", turns=1), bug, now=at(0))
+    lanes.queue.submit(Step(lanes.log, "b", "a", slices=1), bug, now=at(0))
     lanes.queue.submit(Step(lanes.log, "x", "a"), bug, now=at(0))
     lanes.submit("y", "a")
     lanes.submit("z", "a")
@@ -177,60 +179,72 @@ def test_a_bug_in_who_is_told_does_not_close_the_lane(lanes):
     assert (lanes.done, lanes.queue.is_busy, len(lanes.queue)) == (["y", "z", "late"], False, 0)
 
 
-class Cleaning(Step):
-    """A change that is visible in its first turn, with others of cleaning up."""
-
-    def _take_turns(self, turn):
-        told = Applied(self.title)
-        for number in range(self.turns):
-            self._note(number, turn)
-            yield told
-            told = None
-        self._note(self.turns, turn)
-        return told
-
-
-def test_a_change_is_told_in_the_turn_in_which_it_becomes_visible(lanes):
-    lanes.queue.submit(Cleaning(lanes.log, "b", "a", turns=2), lanes._over, now=at(0))
+def test_a_change_is_reported_in_the_turn_of_its_commit(lanes):
+    lanes.submit("b", "a", cleaning=2)
     assert (lanes.log, lanes.done, lanes.queue.is_busy) == (["b0"], ["b"], True)
     lanes.submit("x", "a")
     lanes.submit("y", "c")
     lanes.turn(2)
-    assert (lanes.log, lanes.done) == (["b0", "y0", "b1", "b2", "x0"], ["b", "y", "x"])
+    assert (lanes.log, lanes.done) == (["b0", "y0", "b-1", "b-2", "x0"], ["b", "y", "x"])
 
 
-def test_a_bug_in_cleaning_up_is_raised_and_not_told_a_second_time(lanes):
-    change = Cleaning(lanes.log, "b", "a", turns=2, fails_at=1)
-    lanes.queue.submit(change, lanes._over, now=at(0))
+def test_the_commit_follows_the_last_slice_of_the_build_without_a_break(lanes):
+    lanes.submit("b", "a", slices=1, cleaning=1)
+    lanes.turn()
+    assert (lanes.log, lanes.done) == (["b0", "b1"], ["b"])
+    lanes.turn()
+    assert (lanes.log, lanes.queue.is_busy) == (["b0", "b1", "b-1"], False)
+
+
+def test_a_failure_in_the_commit_is_reported_and_nothing_is_cleaned_up(lanes):
+    lanes.submit("b", "a", slices=1, cleaning=1, fails_at=1)
+    lanes.submit("x", "a")
+    lanes.turn()
+    assert (lanes.log, lanes.done) == (["b0", "b1", "x0"], ["b failed", "x"])
+
+
+def test_a_bug_in_the_clean_up_is_raised_and_not_reported_a_second_time(lanes):
+    lanes.submit("b", "a", cleaning=2, fails_at="-1")
     lanes.submit("x", "a")
     with pytest.raises(RequestError):
         lanes.turn()
     assert (lanes.done, lanes.queue.is_busy) == (["b", "x"], False)
 
 
-def test_a_bug_in_who_is_told_does_not_end_the_cleaning_up(lanes):
+def test_a_bug_in_the_first_slice_of_the_clean_up_is_raised_after_the_report(lanes):
+    class Broken(Step):
+        def clean_up(self, tables, applied):
+            raise ZeroDivisionError
+            yield
+
+    with pytest.raises(ZeroDivisionError):
+        lanes.queue.submit(Broken(lanes.log, "b", "a"), lanes._over, now=at(0))
+    assert (lanes.done, lanes.queue.is_busy) == (["b"], False)
+
+
+def test_a_bug_in_the_callback_does_not_end_the_clean_up(lanes):
     def bug(change, outcome):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        lanes.queue.submit(Cleaning(lanes.log, "b", "a", turns=2), bug, now=at(0))
+        lanes.queue.submit(Step(lanes.log, "b", "a", cleaning=2), bug, now=at(0))
     lanes.submit("x", "a")
     lanes.turn(2)
-    assert (lanes.log, lanes.done) == (["b0", "b1", "b2", "x0"], ["x"])
+    assert (lanes.log, lanes.done) == (["b0", "b-1", "b-2", "x0"], ["x"])
 
 
-def test_each_turn_has_its_instant():
+def test_a_commit_has_the_time_of_its_turn():
     class Clocked(Step):
-        def _note(self, number, turn):
-            self.log.append(turn.now)
+        def commit(self, tables, now):
+            self.log.append(now)
+            return super().commit(tables, now)
 
     log = []
-    queue = ChangeQueue(RouteTables(), at(0))
-    queue.submit(Clocked(log, "b", "a", turns=2), lambda *_: None, now=at(1))
+    queue = ChangeQueue(RouteTables())
+    queue.submit(Clocked(log, "b", "a", slices=1), lambda *_: None, now=at(1))
     queue.turn(at(2))
     queue.submit(Clocked(log, "x", "c"), lambda *_: None, now=at(3))
-    queue.turn(at(4))
-    assert log == [at(1), at(2), at(3), at(4)]
+    assert log == ["b0", at(2), "b1", at(3), "x0"]
 
 
 # with the real changes

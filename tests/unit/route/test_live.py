@@ -1,4 +1,4 @@
-"""Live registrations: generations, life, and the bodies that need not be decoded again."""
+"""Live registrations: generations, refreshes, and the bodies that need not be decoded again."""
 
 import pytest
 from msgspec import structs
@@ -39,15 +39,13 @@ def table():
 
 @pytest.fixture
 def live(table):
-    info = table.put(began(), channel())
-    info.hear(at(0))
-    return info
+    return table.put(began(), channel(), at(0))
 
 
 # bodies
 
 
-def test_a_body_is_known_only_under_the_circumstances_it_was_applied_in():
+def test_a_body_counts_as_applied_only_under_the_circumstances_it_was_applied_in():
     bodies = AppliedBodies()
     bodies.remember(b"digest", AS)
     assert (b"digest", AS) in bodies
@@ -90,34 +88,37 @@ def test_bodies_are_forgotten_together():
     assert (b"1", AS) not in bodies
 
 
-# life
+# refreshes
 
 
-def test_hearing_tells_how_long_it_was_silent(live):
-    assert live.hear(at(7)) == BrokerHeard("c", KEY[1], 1, 7_000)
-    assert live.hear(at(9)).gap_ms == 2_000
-    assert live.last_update_timestamp == at(9).wall_ms
+def test_a_refresh_records_how_long_it_was_silent(table, live):
+    assert live.heard(at(7)) == BrokerHeard("c", KEY[1], 1, 7_000)
+    assert live.idle_ms(at(7)) == 7_000
+    table.hear(live.heard(at(7)), at(7))
+    assert live.heard(at(9)).gap_ms == 2_000
+    assert live.last_update_timestamp == at(7).wall_ms
 
 
-def test_an_arrival_counts_as_life_and_its_silence_is_told_later(live):
-    live.note_arrival(at(7))
+def test_an_arrival_refreshes_and_its_silence_is_recorded_later(table, live):
+    table.note_arrival(KEY, at(7))
     assert live.idle_ms(at(8)) == 1_000
-    assert live.hear(at(8)).gap_ms == 7_000
-    assert live.hear(at(10)).gap_ms == 2_000
+    assert live.heard(at(8)).gap_ms == 7_000
+    table.hear(live.heard(at(8)), at(8))
+    assert live.heard(at(10)).gap_ms == 2_000
 
 
-def test_it_expires_when_silent_for_longer_than_it_asked_for(live):
+def test_it_expires_when_silent_for_longer_than_its_timeout(table, live):
     assert not live.is_overdue(at(10))
     assert live.is_overdue(at(10.001))
-    live.hear(at(10))
+    table.hear(live.heard(at(10)), at(10))
     assert not live.is_overdue(at(20))
 
 
-def test_a_wall_clock_that_jumps_expires_nobody(live):
+def test_a_wall_clock_that_jumps_expires_nobody(table, live):
     a_year = 365 * 86_400_000
     now = at(5)
     assert not live.is_overdue(Now(now.wall_ms + a_year, now.mono_ms))
-    live.hear(Now(now.wall_ms - a_year, now.mono_ms))
+    table.hear(live.heard(now), Now(now.wall_ms - a_year, now.mono_ms))
     assert not live.is_overdue(now)
     assert live.is_overdue(Now(now.wall_ms - a_year, now.mono_ms + 10_001))
 
@@ -132,8 +133,7 @@ def test_who_is_not_read_from_can_not_be_heard_and_does_not_expire(live):
 
 
 def test_a_copy_without_connections_expires_too(table):
-    info = table.put(began(), None)
-    info.hear(at(0))
+    info = table.put(began(), None, at(0))
     assert info.is_overdue(at(11))
 
 

@@ -6,7 +6,13 @@ from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueData, QueueSpec
 from namekeeper.route import queries
-from namekeeper.route.events import BrokerGroupChanged, Cause, FilterServersChanged, TopicMappingChanged
+from namekeeper.route.events import (
+    BrokerGroupChanged,
+    BrokerGroupGone,
+    Cause,
+    FilterServersChanged,
+    TopicMappingChanged,
+)
 from namekeeper.route.queries import topic_route
 from namekeeper.route.topics import ChangeWritePerm, RegisterTopic
 from tests.support.server.builders import CLUSTER, World, body, channel, header, unregister
@@ -49,7 +55,7 @@ def test_a_route_joins_queues_and_groups():
 def test_a_topic_whose_brokers_have_no_group_has_no_route():
     world = World()
     world.register()
-    del world.tables.broker_addr_table["broker-a"]
+    world.tables.apply(BrokerGroupGone("broker-a"))
     assert topic_route(world.tables, "T1") is None
 
 
@@ -57,7 +63,7 @@ def test_queues_of_a_name_without_group_are_shown_if_another_has_one():
     world = World()
     world.register()
     world.register(header("broker-b", SLAVE), body(), channel(2))
-    del world.tables.broker_addr_table["broker-a"]
+    world.tables.apply(BrokerGroupGone("broker-a"))
     route = topic_route(world.tables, "T1")
     assert [group.broker_name for group in route.broker_datas] == ["broker-b"]
     assert [queue.broker_name for queue in route.queue_datas] == ["broker-a", "broker-b"]
@@ -205,5 +211,5 @@ def test_the_first_row_decides_about_a_unit_topic_and_leftovers_do_not_count():
     world.register(content=body({"T1": QueueSpec(4, 4, 6, 1), "T2": QueueSpec(4, 4, 6, 0)}))
     other = body({"T1": QueueSpec(4, 4, 6, 0), "T2": QueueSpec(4, 4, 6, 1)})
     world.register(header("broker-b", SLAVE), other, channel(2))
-    world.tables.topic_index.add(["leftover"], "broker-a")
+    world.tables.index_topics(["leftover"], "broker-a")
     assert queries.unit_topics(world.tables, queries.is_unit).topic_list == ["T1"]

@@ -425,10 +425,10 @@ def test_rows_that_can_not_be_built_leave_no_leftovers_in_the_index(narrow, monk
 def test_a_build_that_is_given_up_leaves_no_leftovers_in_the_index(narrow):
     world = World()
     change = register(header(), body([f"T{number}" for number in range(6)]), channel())
-    turns = change.run(world.tables, world.queue._turn)
-    next(turns)
+    slices = change.build(world.tables)
+    next(slices)
     assert len(world.tables.topic_index) > 0
-    turns.close()
+    slices.close()
     assert len(world.tables.topic_index) == 0
 
 

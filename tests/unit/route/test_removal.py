@@ -1,11 +1,10 @@
-"""The ways in which a broker goes (protocol.md 4.5 to 4.7), and who is told (2.15)."""
+"""The ways in which a broker goes (protocol.md 4.5 to 4.7), and who gets 905 (2.15)."""
 
 import pytest
 
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route import removal
-from namekeeper.route.change import Turn
 from namekeeper.route.events import (
     BrokerLiveGone,
     BrokerNameRemoved,
@@ -14,7 +13,7 @@ from namekeeper.route.events import (
     TopicQueuesChanged,
 )
 from namekeeper.route.queries import topic_route
-from namekeeper.route.removal import EndOfRegistration, overdue
+from namekeeper.route.removal import EndOfRegistration, end_sparing, overdue
 from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import DeleteTopic, RegisterTopic
 from tests.support.server.builders import CLUSTER, World, at, body, channel, header, unregister
@@ -171,7 +170,7 @@ def test_rows_that_nobody_might_write_to_are_no_change():
     assert len(of_kind(world, TopicQueuesChanged)) == count
 
 
-# 905: who is told
+# who gets 905
 
 
 def notified(world):
@@ -254,7 +253,7 @@ def test_expiry_is_judged_again_when_it_is_executed(world):
     world.register(over=over)
     world.now = at(121)
     (end,) = overdue(world.tables, world.now)
-    world.live().hear(at(120))
+    world.hear(now=at(120))
     assert world.do(end) is None
     assert world.live() is not None
 
@@ -268,7 +267,7 @@ def test_who_is_heard_while_its_expiry_waits_stays(world):
     world.now = at(121)
     world.scan()
     assert len(world.queue) == 2
-    world.live(SLAVE).hear(world.now)
+    world.hear(SLAVE)
     world.run_turns()
     assert world.live(SLAVE) is not None
 
@@ -292,8 +291,10 @@ def test_a_connection_that_we_do_not_read_from_keeps_its_brokers(world):
     world.register(header("broker-b", SLAVE), over=both)
     both.pause()
     assert overdue(world.tables, at(1_000)) == []
+    end_sparing(world.tables)
     both.resume()
     assert overdue(world.tables, at(1_000)) == []  # what they sent meanwhile may be read now
+    end_sparing(world.tables)
     assert len(overdue(world.tables, at(1_000))) == 2
 
 
@@ -309,7 +310,7 @@ def test_a_connection_is_closed_when_its_last_broker_expires(world):
     assert world.do(second) is both
 
 
-def test_an_end_is_told_before_its_index_is_trimmed(world, monkeypatch):
+def test_an_end_is_reported_before_its_index_is_trimmed(world, monkeypatch):
     """So that no other broker can come over the connection in between and be closed with it."""
     monkeypatch.setattr(removal, "INDEX_SLICE", 1)
     over = channel()
@@ -320,8 +321,8 @@ def test_an_end_is_told_before_its_index_is_trimmed(world, monkeypatch):
     assert (world.queue.is_busy, world.result_of(end)) == (True, over)
 
 
-def test_events_are_told_in_the_order_in_which_they_show(world, monkeypatch):
-    """A cluster's row is one for all its names: told out of order, the names of others would be lost."""
+def test_events_are_reported_in_the_order_in_which_they_show(world, monkeypatch):
+    """A cluster's row is one for all its names: reported out of order, the names of others would be lost."""
     monkeypatch.setattr(removal, "INDEX_SLICE", 1)
     world.register()
     world.submit(unregister(channel()))
@@ -330,10 +331,22 @@ def test_events_are_told_in_the_order_in_which_they_show(world, monkeypatch):
     assert world.copy.cluster_addr_table == {CLUSTER: {"broker-b"}}
 
 
+def test_a_group_with_a_negative_id_keeps_its_permissions_without_id_0(world):
+    """Java asks whether the smallest id left is above 0, not whether 0 is left (protocol.md 4.5)."""
+    members = ((MASTER, 0, True), (SLAVE, -1, False), ("10.0.0.3:10911", 2, True))
+    for conn, (addr, broker_id, acting) in enumerate(members, 1):
+        head = header(addr=addr, broker_id=broker_id, enable_acting_master=acting)
+        world.register(head, over=channel(conn))
+    world.do(unregister(channel(1)))
+    assert (sorted(world.addrs()), world.perm()) == ([-1, 2], 6)
+    world.do(unregister(channel(2), addr=SLAVE))
+    assert (sorted(world.addrs()), world.perm()) == ([2], 4)
+
+
 def test_an_expired_master_takes_the_write_bit_along():
     world = group_of(MASTER, SLAVE)
     world.now = at(100)
-    world.live(SLAVE).hear(world.now)
+    world.hear(SLAVE)
     world.now = at(121)
     world.scan()
     assert (world.addrs(), world.perm()) == ({1: SLAVE}, 4)
@@ -427,9 +440,20 @@ def test_a_mapping_that_was_deleted_with_its_topic_comes_back_with_it(world):
     assert world.tables.topic_queue_mapping_info_table == {"T1": {"broker-a": info}}
 
 
-def test_an_end_takes_its_first_turn_at_once(world):
+def test_the_search_for_what_is_overdue_changes_nothing(world):
+    over = channel()
+    world.register(over=over)
+    over.pause()
+    over.resume()
+    assert overdue(world.tables, at(1_000)) == overdue(world.tables, at(1_000)) == []
+    assert over.is_spared
+
+
+def test_a_removal_has_nothing_to_build_and_shows_at_its_commit(world):
     world.register()
-    turns = unregister(channel()).run(world.tables, Turn(at(0)))
-    with pytest.raises(StopIteration):
-        next(turns)
+    change = unregister(channel())
+    assert list(change.build(world.tables)) == []
+    applied = change.commit(world.tables, at(0))
     assert world.tables.broker_addr_table == {}
+    assert list(change.clean_up(world.tables, applied)) == []
+    assert len(world.tables.topic_index) == 0

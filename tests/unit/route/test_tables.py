@@ -22,12 +22,14 @@ from namekeeper.route.events import (
     TopicMappingChanged,
     TopicQueuesChanged,
 )
+from namekeeper.route.live import AppliedAs
 from namekeeper.route.rows import make_row
 from namekeeper.route.tables import NO_TOPICS, RouteRules, RouteTables
-from tests.support.server.builders import channel
+from tests.support.server.builders import at, channel
 
 RW = make_row(QueueSpec(4, 4, 6, 0), QueueSpec(4, 4, 6, 0))
 RO = make_row(QueueSpec(4, 4, 4, 0), QueueSpec(4, 4, 6, 0))
+AS = AppliedAs(0, False, None, False, 513, 0, True, False)
 
 
 def live_changed(gen=1, addr="addr"):
@@ -75,7 +77,7 @@ def test_a_changed_row_does_not_enter_the_index_twice(tables):
 
 
 def test_an_index_that_says_too_much_shows_nothing(tables):
-    tables.topic_index.add(["T1"], "a")
+    tables.index_topics(["T1"], "a")
     assert (tables.rows_of("T1"), tables.topics()) == ([], [])
 
 
@@ -181,9 +183,78 @@ def test_events_are_applied_in_order(tables):
     assert tables.broker_addr_table == {}
 
 
-def test_swapping_a_table_and_dropping_it_leave_the_index_alone(tables):
+def test_rows_come_and_go_without_the_index_if_the_caller_keeps_it(tables):
     event = TopicQueuesChanged("a", {}, {"T": RW}, ("T",))
-    tables.swap_topics(event)
+    tables.apply(event, updates_index=False)
     assert (tables.topics_of("a"), len(tables.topic_index), tables.revision) == ({"T": RW}, 0, 1)
-    tables.drop_topics(BrokerNameRemoved("a", {"T": RW}))
-    assert (tables.topics_of("a"), tables.revision) == ({}, 2)
+    tables.index_topics(["T"], "a")
+    tables.apply(BrokerNameRemoved("a", {"T": RW}), updates_index=False)
+    assert (tables.topics_of("a"), len(tables.topic_index), tables.revision) == ({}, 1, 2)
+    tables.unindex_topics(["T"], "a")
+    assert len(tables.topic_index) == 0
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "topic_queue_table",
+        "broker_addr_table",
+        "cluster_addr_table",
+        "filter_server_table",
+        "topic_queue_mapping_info_table",
+    ],
+)
+def test_a_table_can_only_be_read(tables, view):
+    table = getattr(tables, view)
+    with pytest.raises(TypeError):
+        table["a"] = {}
+    with pytest.raises(TypeError):
+        del table["a"]
+    assert not hasattr(table, "pop")
+
+
+def test_a_mapping_that_was_read_is_not_changed_later(tables):
+    tables.apply(TopicMappingChanged("T", "a", TopicQueueMappingInfo("a")))
+    read = tables.topic_queue_mapping_info_table["T"]
+    tables.apply(TopicMappingChanged("T", "b", TopicQueueMappingInfo("b")))
+    assert list(read) == ["a"]
+
+
+def test_a_heard_broker_is_refreshed_and_a_replay_has_no_clock(tables):
+    tables.apply(live_changed(), channel(), at(0))
+    live = tables.broker_live_table.get(("c", "addr"))
+    heard = live.heard(at(5))
+    tables.apply(heard)
+    assert live.idle_ms(at(5)) == 5_000
+    tables.apply(heard, now=at(5))
+    assert (live.idle_ms(at(5)), heard.gap_ms, live.gap_ms(at(6))) == (0, 5_000, 1_000)
+
+
+def test_what_was_heard_of_another_generation_refreshes_nothing(tables):
+    tables.apply(live_changed(gen=1), channel(), at(0))
+    heard = tables.broker_live_table.get(("c", "addr")).heard(at(5))
+    tables.apply(live_changed(gen=2), channel(2), at(1))
+    tables.apply(heard, now=at(5))
+    assert tables.broker_live_table.get(("c", "addr")).idle_ms(at(5)) == 4_000
+
+
+def test_an_arrival_of_an_unknown_broker_is_no_error(tables):
+    tables.note_arrival(("c", "addr"), at(0))
+    assert len(tables.broker_live_table) == 0
+
+
+def test_other_filter_servers_forget_the_bodies_of_their_broker(tables):
+    tables.apply(live_changed(), channel(), at(0))
+    tables.remember_body(("c", "addr"), b"digest", AS)
+    live = tables.broker_live_table.get(("c", "addr"))
+    assert (b"digest", AS) in live.applied_bodies
+    tables.apply(FilterServersChanged("c", "addr", ("f",)))
+    assert (b"digest", AS) not in live.applied_bodies
+
+
+def test_the_bodies_of_a_name_are_forgotten_together(tables):
+    for addr in ("addr", "other"):
+        tables.apply(live_changed(addr=addr), channel(), at(0))
+        tables.remember_body(("c", addr), b"digest", AS)
+    tables.forget_bodies("a")
+    assert not any((b"digest", AS) in live.applied_bodies for live in tables.broker_live_table)
