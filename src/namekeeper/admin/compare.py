@@ -12,7 +12,7 @@ from types import NoneType
 import msgspec
 from msgspec import Struct
 
-from namekeeper.admin.snapshot import NamesrvSnapshot, Part
+from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.perm import format_perm
@@ -22,7 +22,7 @@ from namekeeper.model.version import DataVersion
 
 __all__ = ["Comparison", "Difference", "compare_snapshots"]
 
-Fact = tuple[Part, str, str]
+Fact = tuple[SnapshotPart, str, str]
 Value = str | QueueData | TopicQueueMappingInfo | DataVersion | dict[int, str] | list[str] | None
 
 _EXISTS = "yes"
@@ -34,7 +34,7 @@ _ADDRESSES = "addresses of "
 class Difference(Struct, frozen=True):
     """One fact that two name servers don't agree on."""
 
-    part: Part
+    part: SnapshotPart
     name: str
     """Cluster, broker name, topic, namespace, ... by part."""
     detail: str
@@ -51,20 +51,20 @@ class Comparison(Struct, frozen=True):
     a: str
     b: str
     differences: list[Difference]
-    compared: dict[Part, int]
+    compared: dict[SnapshotPart, int]
     """How many facts of each part were compared."""
-    not_compared: dict[Part, str]
+    not_compared: dict[SnapshotPart, str]
     """Parts that one of them would not tell, and why."""
 
 
 def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
     """Return every difference, sorted; what either side would not tell is not compared."""
     not_compared = {**_reasons(b), **_reasons(a)}
-    facts_a, facts_b = (dict(_told(_facts(snapshot), not_compared)) for snapshot in (a, b))
+    facts_a, facts_b = (dict(_compared(_facts(snapshot), not_compared)) for snapshot in (a, b))
     names = sorted(facts_a.keys() | facts_b.keys())
     differing = {fact for fact in names if facts_a.get(fact, _NOWHERE) != facts_b.get(fact, _NOWHERE)}
     explanations = _Explanations(differing)
-    compared: dict[Part, int] = {}
+    compared: dict[SnapshotPart, int] = {}
     for part, _, _ in names:
         compared[part] = compared.get(part, 0) + 1
     differences = [
@@ -75,11 +75,13 @@ def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
     return Comparison(a.addr, b.addr, differences, compared, not_compared)
 
 
-def _reasons(snapshot: NamesrvSnapshot) -> dict[Part, str]:
+def _reasons(snapshot: NamesrvSnapshot) -> dict[SnapshotPart, str]:
     return {part: f"{snapshot.addr}: {why}" for part, why in snapshot.missing.items()}
 
 
-def _told(facts: Iterator[tuple[Fact, Value]], left_out: Mapping[Part, str]) -> Iterator[tuple[Fact, Value]]:
+def _compared(
+    facts: Iterator[tuple[Fact, Value]], left_out: Mapping[SnapshotPart, str]
+) -> Iterator[tuple[Fact, Value]]:
     return ((fact, value) for fact, value in facts if fact[0] not in left_out)
 
 
@@ -88,59 +90,62 @@ class _Explanations:
 
     def __init__(self, differing: set[Fact]) -> None:
         self._existence = {(part, name) for part, name, detail in differing if not detail}
-        self._anything = {(part, name) for part, name, _ in differing}
+        self._differing = {(part, name) for part, name, _ in differing}
 
     def explain(self, fact: Fact) -> bool:
         part, name, detail = fact
         if detail and (part, name) in self._existence:
             return True
         match part:
-            case Part.CLUSTER:
-                return (Part.BROKER, detail) in self._existence
-            case Part.CLUSTER_TOPICS:
-                return (Part.CLUSTER, name) in self._existence or (Part.TOPIC, detail) in self._anything
-            case Part.MEMBER_GROUP:
-                return (Part.BROKER, name.rpartition("/")[2]) in self._anything
-            case Part.TOPIC:
+            case SnapshotPart.CLUSTER:
+                return (SnapshotPart.BROKER, detail) in self._existence
+            case SnapshotPart.CLUSTER_TOPICS:
+                return (SnapshotPart.CLUSTER, name) in self._existence or (
+                    SnapshotPart.TOPIC,
+                    detail,
+                ) in self._differing
+            case SnapshotPart.MEMBER_GROUP:
+                return (SnapshotPart.BROKER, name.rpartition("/")[2]) in self._differing
+            case SnapshotPart.TOPIC:
                 return self._explain_route(detail)
             case _:
                 return False
 
     def _explain_route(self, detail: str) -> bool:
         if detail.startswith(_QUEUES):
-            return (Part.BROKER, detail.removeprefix(_QUEUES)) in self._existence
-        return (Part.BROKER, detail.removeprefix(_ADDRESSES)) in self._anything
+            return (SnapshotPart.BROKER, detail.removeprefix(_QUEUES)) in self._existence
+        return (SnapshotPart.BROKER, detail.removeprefix(_ADDRESSES)) in self._differing
 
 
 def _facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, Value]]:
     for cluster, names in snapshot.clusters.items():
-        yield (Part.CLUSTER, cluster, ""), _EXISTS
+        yield (SnapshotPart.CLUSTER, cluster, ""), _EXISTS
         for name in names:
-            yield (Part.CLUSTER, cluster, name), _EXISTS
+            yield (SnapshotPart.CLUSTER, cluster, name), _EXISTS
     for name, broker in snapshot.brokers.items():
-        yield from _under((Part.BROKER, name), _broker_facts(broker))
+        yield from _under((SnapshotPart.BROKER, name), _broker_facts(broker))
     for topic, route in snapshot.routes.items():
-        yield from _under((Part.TOPIC, topic), _route_facts(route))
+        yield from _under((SnapshotPart.TOPIC, topic), _route_facts(route))
     for cluster, topics in snapshot.cluster_topics.items():
         for topic in topics:
-            yield (Part.CLUSTER_TOPICS, cluster, topic), _EXISTS
+            yield (SnapshotPart.CLUSTER_TOPICS, cluster, topic), _EXISTS
     yield from _more_facts(snapshot)
 
 
 def _more_facts(snapshot: NamesrvSnapshot) -> Iterator[tuple[Fact, Value]]:
     for (cluster, name), members in snapshot.member_groups.items():
         for broker_id, addr in members.items():
-            yield (Part.MEMBER_GROUP, f"{cluster}/{name}", f"address of id {broker_id}"), addr
+            yield (SnapshotPart.MEMBER_GROUP, f"{cluster}/{name}", f"address of id {broker_id}"), addr
     for namespace, table in snapshot.kv.items():
         if table is not None:
-            yield from _under((Part.KV, namespace), {"": _EXISTS, **table})
+            yield from _under((SnapshotPart.KV, namespace), {"": _EXISTS, **table})
     for (cluster, addr), version in snapshot.data_versions.items():
-        yield (Part.DATA_VERSION, f"{cluster}/{addr}", ""), version
+        yield (SnapshotPart.DATA_VERSION, f"{cluster}/{addr}", ""), version
     for key, value in snapshot.config.items():
-        yield (Part.CONFIG, key, ""), value
+        yield (SnapshotPart.CONFIG, key, ""), value
 
 
-def _under(of: tuple[Part, str], details: Mapping[str, Value]) -> Iterator[tuple[Fact, Value]]:
+def _under(of: tuple[SnapshotPart, str], details: Mapping[str, Value]) -> Iterator[tuple[Fact, Value]]:
     return (((*of, detail), value) for detail, value in details.items())
 
 

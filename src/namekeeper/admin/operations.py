@@ -2,12 +2,12 @@
 
 Each takes the name server to ask first and returns a typed value.
 An answer other than SUCCESS is raised as `ResponseError` with the server's address and remark, one that can't
-be read as `RemotingError`; a server that can't be reached raises what the `Invoker` raises.
+be read as `RemotingError`; a server that gives no answer raises `RemotingError`, too.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -43,13 +43,13 @@ from namekeeper.messages.topics import (
 )
 from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
 from namekeeper.model.version import DataVersion
+from namekeeper.remoting.request_sender import RequestSender
 from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand
 
 __all__ = [
     "DEFAULT_TIMEOUT_MS",
     "ORDER_TOPIC_CONFIG",
-    "Invoker",
     "Namesrv",
     "add_write_perm",
     "all_topics",
@@ -89,27 +89,11 @@ _UNIT_CODES = {
 }
 
 
-class Invoker(Protocol):
-    """Something that sends a request to an address and gives back the answer, whatever its code."""
-
-    async def invoke(
-        self,
-        addr: str,
-        code: int,
-        ext_fields: dict[str, str] | None = None,
-        body: bytes = b"",
-        *,
-        timeout_ms: int = 3000,
-    ) -> RemotingCommand:
-        """Send one request and wait for its answer; a RemotingError when there is none."""
-        ...
-
-
 class Namesrv(Struct, frozen=True):
     """A name server to ask, and the way to ask it."""
 
     addr: str
-    invoker: Invoker
+    sender: RequestSender
     timeout_ms: int = DEFAULT_TIMEOUT_MS
 
 
@@ -275,7 +259,7 @@ async def _send(
 ) -> RemotingCommand:
     """Send one request; raise on any answer but SUCCESS and the code that stands for "there is none"."""
     ext_fields = None if header is None else encode_header(header)
-    answer = await namesrv.invoker.invoke(namesrv.addr, code, ext_fields, body, timeout_ms=namesrv.timeout_ms)
+    answer = await namesrv.sender.invoke(namesrv.addr, code, ext_fields, body, timeout_ms=namesrv.timeout_ms)
     if answer.code not in (ResponseCode.SUCCESS, absent):
         raise ResponseError(namesrv.addr, answer.code, answer.remark)
     return answer

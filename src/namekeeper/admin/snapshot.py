@@ -17,7 +17,7 @@ from namekeeper.model.route import ClusterInfo, TopicRouteData
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.codes import ResponseCode
 
-__all__ = ["NamesrvSnapshot", "Part", "Progress", "SnapshotScope", "take_snapshot"]
+__all__ = ["NamesrvSnapshot", "Progress", "SnapshotPart", "SnapshotScope", "take_snapshot"]
 
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being asked for, how much of it is there, and how much there is."""
 
 
-class Part(StrEnum):
+class SnapshotPart(StrEnum):
     """What a snapshot consists of; a part that a server refuses is left out of a comparison."""
 
     CLUSTER = "cluster"
@@ -67,39 +67,39 @@ class NamesrvSnapshot(Struct, frozen=True):
     data_versions: dict[tuple[str, str], DataVersion | None] = field(default_factory=dict)
     """(cluster, broker address) -> version."""
     config: dict[str, str] = field(default_factory=dict)
-    missing: dict[Part, str] = field(default_factory=dict)
+    missing: dict[SnapshotPart, str] = field(default_factory=dict)
     """Parts that it would not tell, and why."""
 
 
 async def take_snapshot(namesrv: Namesrv, scope: SnapshotScope, progress: Progress) -> NamesrvSnapshot:
     """Ask a name server for everything in `scope`; only the cluster information must not be refused."""
     info = await operations.cluster_info(namesrv)
-    asking = _Asking(namesrv, scope, progress)
-    routes = await asking.part(Part.TOPIC, asking.routes())
+    asking = _SnapshotQuestions(namesrv, scope, progress)
+    routes = await asking.part(SnapshotPart.TOPIC, asking.routes())
     return NamesrvSnapshot(
         addr=namesrv.addr,
         clusters={name: frozenset(members) for name, members in info.cluster_addr_table.items()},
         brokers=dict(info.broker_addr_table),
         routes=routes or {},
-        cluster_topics=await asking.part(Part.CLUSTER_TOPICS, asking.cluster_topics(info)) or {},
-        member_groups=await asking.part(Part.MEMBER_GROUP, asking.member_groups(info)) or {},
-        kv=await asking.part(Part.KV, asking.kv()) or {},
-        data_versions=await asking.part(Part.DATA_VERSION, asking.data_versions(info)) or {},
-        config=await asking.part(Part.CONFIG, asking.config()) or {},
+        cluster_topics=await asking.part(SnapshotPart.CLUSTER_TOPICS, asking.cluster_topics(info)) or {},
+        member_groups=await asking.part(SnapshotPart.MEMBER_GROUP, asking.member_groups(info)) or {},
+        kv=await asking.part(SnapshotPart.KV, asking.kv()) or {},
+        data_versions=await asking.part(SnapshotPart.DATA_VERSION, asking.data_versions(info)) or {},
+        config=await asking.part(SnapshotPart.CONFIG, asking.config()) or {},
         missing=asking.missing,
     )
 
 
-class _Asking:
+class _SnapshotQuestions:
     """The questions to one name server, and the parts it refused."""
 
     def __init__(self, namesrv: Namesrv, scope: SnapshotScope, progress: Progress) -> None:
         self.namesrv = namesrv
         self.scope = scope
         self.progress = progress
-        self.missing: dict[Part, str] = {}
+        self.missing: dict[SnapshotPart, str] = {}
 
-    async def part(self, part: Part, answer: Awaitable[T]) -> T | None:
+    async def part(self, part: SnapshotPart, answer: Awaitable[T]) -> T | None:
         try:
             return await answer
         except ResponseError as error:
@@ -108,13 +108,13 @@ class _Asking:
 
     async def routes(self) -> dict[str, TopicRouteData | None]:
         topics = (await operations.all_topics(self.namesrv)).topic_list
-        return await self._each(Part.TOPIC, sorted(topics), self._route)
+        return await self._each(SnapshotPart.TOPIC, sorted(topics), self._route)
 
     async def cluster_topics(self, info: ClusterInfo) -> dict[str, frozenset[str]]:
         async def topics(cluster: str) -> frozenset[str]:
             return frozenset((await operations.topics_by_cluster(self.namesrv, cluster)).topic_list)
 
-        return await self._each(Part.CLUSTER_TOPICS, sorted(info.cluster_addr_table), topics)
+        return await self._each(SnapshotPart.CLUSTER_TOPICS, sorted(info.cluster_addr_table), topics)
 
     async def member_groups(self, info: ClusterInfo) -> dict[tuple[str, str], dict[int, str]]:
         async def members(key: tuple[str, str]) -> dict[int, str]:
@@ -126,7 +126,7 @@ class _Asking:
         except RemotingTimeoutError as error:
             code = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
             raise ResponseError(error.addr, code, "no answer, as of a 4.x name server") from None
-        return first | await self._each(Part.MEMBER_GROUP, keys[1:], members)
+        return first | await self._each(SnapshotPart.MEMBER_GROUP, keys[1:], members)
 
     async def kv(self) -> dict[str, dict[str, str] | None]:
         namespaces = self.scope.namespaces
@@ -140,7 +140,7 @@ class _Asking:
         async def version(key: tuple[str, str]) -> DataVersion | None:
             return (await operations.query_data_version(self.namesrv, headers[key])).data_version
 
-        return await self._each(Part.DATA_VERSION, sorted(headers), version)
+        return await self._each(SnapshotPart.DATA_VERSION, sorted(headers), version)
 
     async def config(self) -> dict[str, str]:
         return await operations.get_namesrv_config(self.namesrv) if self.scope.with_config else {}
@@ -153,7 +153,9 @@ class _Asking:
                 raise
             return None
 
-    async def _each(self, part: Part, keys: Sequence[T], ask: Callable[[T], Awaitable[R]]) -> dict[T, R]:
+    async def _each(
+        self, part: SnapshotPart, keys: Sequence[T], ask: Callable[[T], Awaitable[R]]
+    ) -> dict[T, R]:
         """Ask for each key, a bounded number at the same time."""
         answers: dict[T, R] = {}
         left = iter(keys)

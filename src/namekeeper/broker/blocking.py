@@ -4,7 +4,8 @@ import os
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Self, TypeVar
 
-from namekeeper.broker.lane import BrokerClient, RegisterBrokerResult
+from namekeeper.broker.broker_client import BrokerClient
+from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.broker.registrar import BrokerRegistrar
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.broker.topic_config_manager import TopicConfigManager

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from namekeeper.broker.lane import BrokerClient, send
-from namekeeper.broker.pace import Pace
+from namekeeper.broker.broker_client import BrokerClient, send_oneway
+from namekeeper.broker.fixed_rate import FixedRate
 from namekeeper.broker.payload import broker_heartbeat_request
 from namekeeper.broker.registration import BrokerState
 from namekeeper.errors import RemotingError
@@ -36,11 +36,11 @@ class Heartbeats:
         self._state = state
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
-    async def run(self, pace: Pace) -> None:
-        """Send at the given pace until cancelled."""
+    async def run(self, rate: FixedRate) -> None:
+        """Send at the given rate until cancelled."""
         try:
             while True:
-                await pace.next()
+                await rate.next()
                 self.beat()
         finally:
             for task in self._under_way.values():
@@ -61,7 +61,7 @@ class Heartbeats:
 
     async def _send(self, addr: str, request: RemotingCommand) -> None:
         try:
-            await send(self._client, addr, request, self._state().settings.send_heartbeat_timeout_ms)
+            await send_oneway(self._client, addr, request, self._state().settings.send_heartbeat_timeout_ms)
         except RemotingError:
             return  # the next registration says so
 

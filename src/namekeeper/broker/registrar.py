@@ -1,7 +1,6 @@
-"""Keeps one broker registered with every name server for as long as it lives (protocol.md 6).
+"""Keeps one broker registered with every name server while it runs (protocol.md 6).
 
-The connections that carry the registrations are the broker's life: when they close, name servers remove the
-broker (trap T23). So each registrar has a client of its own, and closes it last.
+Each registrar has a client of its own: name servers remove a broker when its connection closes (trap T23).
 """
 
 import asyncio
@@ -11,11 +10,11 @@ from typing import Self
 
 from msgspec import structs
 
-from namekeeper.broker.connecting import make_broker_client
+from namekeeper.broker.broker_client import BrokerClient, make_broker_client
+from namekeeper.broker.fixed_rate import FixedRate, Sleep
 from namekeeper.broker.heartbeats import Heartbeats
-from namekeeper.broker.lane import BrokerClient, RegisterBrokerResult
-from namekeeper.broker.lanes import Lanes, Started, split_addresses
-from namekeeper.broker.pace import Pace, Sleep
+from namekeeper.broker.namesrv_session import RegisterBrokerResult
+from namekeeper.broker.namesrv_sessions import NamesrvSessions, Started, split_addresses
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.broker.settings import MIN_PERIOD_MS, BrokerSettings
 from namekeeper.broker.tasks import Tasks
@@ -64,11 +63,9 @@ class BrokerRegistrar:
         self._settings = settings
         self._clock = clock or SystemClock()
         self._sleep = sleep
-        self.topics = (
-            topics
-            if isinstance(topics, TopicConfigManager)
-            else TopicConfigManager(topics, clock=self._clock)
-        )
+        if not isinstance(topics, TopicConfigManager):
+            topics = TopicConfigManager(topics, clock=self._clock)
+        self.topics = topics
         """The topics; change them through this registrar, so that name servers hear of it."""
         self.master_addr: str | None = None
         """Of a slave: where its master is, by the last registration; None while there is none."""
@@ -79,8 +76,8 @@ class BrokerRegistrar:
             raise ConfigError("no name server: set namesrv_addr to host:port;host:port, or address_server")
         self._client: BrokerClient = client or make_broker_client(settings)
         self._registrations, self._keeping = Tasks(), Tasks()
-        self._lanes = Lanes(self._client, self._registrations, on_result)
-        self._lanes.replace(addrs)
+        self._sessions = NamesrvSessions(self._client, self._registrations, on_result)
+        self._sessions.replace(addrs)
         self._changing = asyncio.Lock()
         self._is_registered = False
         self._is_closed = False
@@ -115,12 +112,12 @@ class BrokerRegistrar:
     @property
     def namesrv_addrs(self) -> list[str]:
         """The name servers of now."""
-        return self._lanes.namesrv_addrs
+        return self._sessions.namesrv_addrs
 
     @property
     def last_results(self) -> Mapping[str, RegisterBrokerResult]:
         """Name server -> what became of the last registration there, if there was one."""
-        return self._lanes.last_results()
+        return self._sessions.last_results()
 
     # Registering.
 
@@ -138,12 +135,12 @@ class BrokerRegistrar:
             A result for each name server, in the order of their addresses; none is raised. Complete after
             `register_broker_timeout_ms` at the latest.
         """
-        started = self._lanes.start(Registration(self._state(), force=force, oneway=oneway))
+        started = self._sessions.start(Registration(self._state(), force=force, oneway=oneway))
         return await self._finish(started, check_order_config=check_order_config)
 
     async def need_register(self) -> dict[str, bool | RemotingError]:
         """Ask every name server whether it lacks this version of the broker (protocol.md 6.3)."""
-        return await self._lanes.needs(self._state())
+        return await self._sessions.needs(self._state())
 
     async def update_topic_config(self, *configs: TopicConfig) -> list[RegisterBrokerResult]:
         """Add or change topics and tell every name server at once; only these travel where that is enough.
@@ -155,7 +152,7 @@ class BrokerRegistrar:
         async with self._changing:
             before = self.topics.data_version
             await self.topics.update_topic_config(*configs)
-            started = self._lanes.start(Registration(self._state(), changed=configs, before=before))
+            started = self._sessions.start(Registration(self._state(), changed=configs, before=before))
         return await self._finish(started, check_order_config=True)
 
     async def delete_topic_config(self, topic: str) -> bool:
@@ -179,7 +176,7 @@ class BrokerRegistrar:
         async with self._changing:
             await self.topics.next_version()
             self._settings = structs.replace(self._settings, broker_permission=broker_permission)
-            started = self._lanes.start(Registration(self._state()))
+            started = self._sessions.start(Registration(self._state()))
         return await self._finish(started, check_order_config=False)
 
     async def change_role(
@@ -199,7 +196,7 @@ class BrokerRegistrar:
             if state_version is not None:
                 await self.topics.next_version(state_version=state_version)
             self._settings = settings
-            started = self._lanes.start(Registration(self._state()))
+            started = self._sessions.start(Registration(self._state()))
         return await self._finish(started, check_order_config=True)
 
     async def update_name_server_address_list(self, namesrv_addr: str) -> None:
@@ -211,11 +208,11 @@ class BrokerRegistrar:
         addrs = split_addresses(namesrv_addr)
         if not addrs:
             raise ConfigError("the new list of name servers is empty: give host:port;host:port")
-        added, gone = self._lanes.replace(addrs)
-        await self._finish(self._lanes.start(Registration(self._state()), added), check_order_config=True)
-        await self._lanes.unregister(self._state(), gone)
-        for lane in gone:
-            self._client.release(lane.namesrv_addr)
+        added, gone = self._sessions.replace(addrs)
+        await self._finish(self._sessions.start(Registration(self._state()), added), check_order_config=True)
+        await self._sessions.unregister(self._state(), gone)
+        for session in gone:
+            self._client.release(session.namesrv_addr)
 
     # The end.
 
@@ -233,7 +230,7 @@ class BrokerRegistrar:
             # What is on its way arrives before the unregistration, or not at all.
             await self._registrations.wait(timeout_ms=self._settings.unregister_broker_timeout_ms)
             await self._registrations.cancel()
-            return await self._lanes.unregister(self._state())
+            return await self._sessions.unregister(self._state())
         finally:
             await self._client.close()
 
@@ -261,7 +258,7 @@ class BrokerRegistrar:
             if check_order_config and result.order_topic_config is not None:
                 await self._mark_ordered(result.order_topic_config)
 
-        return await self._lanes.finish(started, use)
+        return await self._sessions.finish(started, use)
 
     async def _mark_ordered(self, order_topic_config: Mapping[str, str]) -> None:
         """Only brokers read the mark, so name servers learn the new version with the next registration."""
@@ -273,16 +270,19 @@ class BrokerRegistrar:
     # What runs until the end.
 
     async def _register_again_and_again(self) -> None:
-        pace = Pace(self._settings.period_ms, first_ms=MIN_PERIOD_MS, clock=self._clock, sleep=self._sleep)
+        rate = self._rate(self._settings.period_ms, first_ms=MIN_PERIOD_MS)
         while True:
-            await pace.next()
+            await rate.next()
             # Not awaited: a name server that answers late must not delay the next one for the others.
             self._registrations.start(self.register_broker_all(force=self._settings.force_register))
 
     async def _send_heartbeats(self) -> None:
         interval_ms = self._settings.broker_heartbeat_interval_ms
         heartbeats = Heartbeats(self._client, lambda: self.namesrv_addrs, self._state)
-        await heartbeats.run(Pace(interval_ms, first_ms=interval_ms, clock=self._clock, sleep=self._sleep))
+        await heartbeats.run(self._rate(interval_ms, first_ms=interval_ms))
+
+    def _rate(self, period_ms: int, *, first_ms: int) -> FixedRate:
+        return FixedRate(period_ms, first_ms=first_ms, clock=self._clock, sleep=self._sleep)
 
     async def _ask_address_server(self, url: str) -> None:
         """Ask for the first list, and go on asking; without an answer a list that was given will do."""
@@ -294,7 +294,7 @@ class BrokerRegistrar:
 
     def _listed(self, namesrv_addrs: list[str]) -> None:
         if not self._is_registered:
-            self._lanes.replace(namesrv_addrs)
+            self._sessions.replace(namesrv_addrs)
         elif set(namesrv_addrs) != set(self.namesrv_addrs):
             _log.info("the address server lists other name servers now: %s", ";".join(namesrv_addrs))
             self._registrations.start(self.update_name_server_address_list(";".join(namesrv_addrs)))

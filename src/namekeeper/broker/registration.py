@@ -1,4 +1,4 @@
-"""One registration, as every name server is to get it: built once, sent by all lanes (protocol.md 6.4)."""
+"""One registration, as every name server is to get it: built once, sent by all sessions (protocol.md 6.4)."""
 
 import asyncio
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ class BrokerState(Struct, frozen=True):
 
 
 class Registration:
-    """Requests of one registration; those with all topics are built when the first lane needs them."""
+    """Requests of one registration; those with all topics are built when the first session needs them."""
 
     def __init__(
         self,

@@ -8,12 +8,13 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import click
 
-from namekeeper.admin.operations import Invoker, Namesrv
+from namekeeper.admin.operations import Namesrv
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import BadUsage, describe, failure_of, is_unreachable
 from namekeeper.cli.render import render_json
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
 from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.request_sender import RequestSender
 
 __all__ = [
     "JavaCommand",
@@ -95,23 +96,23 @@ class Session:
             raise click.exceptions.Exit(max(failure_of(error).exit_code for error in failed))
 
     async def _first(self, action: Action[T]) -> T:
-        async with self.connector.open() as invoker:
+        async with self.connector.open() as sender:
             for addr in self.addrs[:-1]:
                 try:
-                    return await action(Namesrv(addr, invoker, self.timeout_ms))
+                    return await action(Namesrv(addr, sender, self.timeout_ms))
                 except RemotingError as error:
                     if not is_unreachable(error):
                         raise
                     note(f"{describe(error)}; asking the next one")
-            return await action(Namesrv(self.addrs[-1], invoker, self.timeout_ms))
+            return await action(Namesrv(self.addrs[-1], sender, self.timeout_ms))
 
     async def _all(self, action: Action[T]) -> list[Reply[T]]:
-        async with self.connector.open() as invoker:
-            return list(await asyncio.gather(*(self._reply(addr, invoker, action) for addr in self.addrs)))
+        async with self.connector.open() as sender:
+            return list(await asyncio.gather(*(self._reply(addr, sender, action) for addr in self.addrs)))
 
-    async def _reply(self, addr: str, invoker: Invoker, action: Action[T]) -> Reply[T]:
+    async def _reply(self, addr: str, sender: RequestSender, action: Action[T]) -> Reply[T]:
         try:
-            return Reply(addr, result=await action(Namesrv(addr, invoker, self.timeout_ms)))
+            return Reply(addr, result=await action(Namesrv(addr, sender, self.timeout_ms)))
         except RemotingError as error:
             return Reply(addr, error=error)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from namekeeper.admin.compare import Comparison, Difference, compare_snapshots
-from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Invoker, Namesrv
+from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
 from namekeeper.admin.snapshot import Progress, SnapshotScope, take_snapshot
 from namekeeper.cli.asking import note
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
@@ -16,6 +16,7 @@ from namekeeper.cli.failure import failure_of
 from namekeeper.cli.render import UNKNOWN, render_json
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.remoting.address import parse_address
+from namekeeper.remoting.request_sender import RequestSender
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -103,17 +104,17 @@ class _Comparing:
         self._connector = connector
 
     async def run(self, confirm: float | None, progress: Progress) -> Comparison:
-        async with self._connector.open() as invoker:
-            first = await self._once(invoker, progress)
+        async with self._connector.open() as sender:
+            first = await self._once(sender, progress)
             if confirm is None or not first.differences:
                 return first
             await asyncio.sleep(confirm)
-            again = await self._once(invoker, progress)
+            again = await self._once(sender, progress)
             return _lasting(first, again)
 
-    async def _once(self, invoker: Invoker, progress: Progress) -> Comparison:
+    async def _once(self, sender: RequestSender, progress: Progress) -> Comparison:
         asked = (
-            take_snapshot(Namesrv(addr, invoker, self._timeout_ms), self._scope, _of(addr, progress))
+            take_snapshot(Namesrv(addr, sender, self._timeout_ms), self._scope, _of(addr, progress))
             for addr in self._addrs
         )
         a, b = await asyncio.gather(*asked)

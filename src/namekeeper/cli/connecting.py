@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from namekeeper.admin.operations import Invoker
 from namekeeper.errors import ConfigError
+from namekeeper.remoting.request_sender import RequestSender
 
 __all__ = ["Connector", "Credentials", "connection_options", "parse_tools_yml", "take_connection"]
 
@@ -19,9 +19,9 @@ _NAMES = ("timeout", "tls", "tls_ca", "access_key", "secret_key")
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """How commands get an invoker; a test puts its own into the context's `obj`."""
+    """How commands get an sender; a test puts its own into the context's `obj`."""
 
-    open: Callable[[], AbstractAsyncContextManager[Invoker]]
+    open: Callable[[], AbstractAsyncContextManager[RequestSender]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _open_client(
     tls: bool,  # noqa: FBT001 - called here only
     tls_ca: str | None,
     credentials: Credentials | None,
-) -> AbstractAsyncContextManager[Invoker]:
+) -> AbstractAsyncContextManager[RequestSender]:
     from namekeeper.remoting.client import RemotingClient
     from namekeeper.remoting.signature import signing_hook
 

@@ -20,7 +20,7 @@ __all__ = [
     "EXIT_UNREACHABLE",
     "EXIT_USAGE",
     "BadUsage",
-    "Refused",
+    "CommandRefused",
     "Unreachable",
     "describe",
     "failure_of",
@@ -52,7 +52,7 @@ class BadUsage(click.UsageError):
         return cls(error.format_message(), error.ctx)
 
 
-class Refused(click.ClickException):
+class CommandRefused(click.ClickException):
     """A name server said no: one line on stderr."""
 
     exit_code = EXIT_REFUSED
@@ -67,15 +67,15 @@ class Refused(click.ClickException):
         click.echo(f"{self.program}: {self.format_message()}", file=file, err=file is None)
 
 
-class Unreachable(Refused):
+class Unreachable(CommandRefused):
     """There was no answer: one line on stderr."""
 
     exit_code = EXIT_UNREACHABLE
 
 
-def failure_of(error: NamekeeperError) -> Refused:
+def failure_of(error: NamekeeperError) -> CommandRefused:
     """Return the exception that ends a command because of an error."""
-    kind = Unreachable if is_unreachable(error) else Refused
+    kind = Unreachable if is_unreachable(error) else CommandRefused
     return kind(describe(error))
 
 

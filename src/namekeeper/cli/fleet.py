@@ -14,11 +14,11 @@ import click
 from msgspec import structs, to_builtins
 from rich.console import Console
 
-from namekeeper.broker.lanes import split_addresses
+from namekeeper.broker.namesrv_sessions import split_addresses
 from namekeeper.cli.fleet_show import FleetShow
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.fleet.churn import MIXTURES, Kind, parse_churn, parse_duration
-from namekeeper.fleet.fleet import STAND_IN, Fleet
+from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn, parse_duration
+from namekeeper.fleet.fleet import TEMPLATE, Fleet
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import FleetPlan, FleetSettings
 
@@ -49,7 +49,7 @@ EXIT_USAGE = 1
     default="calm",
     show_default=True,
     metavar="SPEC",
-    help=f"What happens how often in the whole fleet, as topics=6/h,deaths=1/m ({', '.join(Kind)}), "
+    help=f"What happens how often in the whole fleet, as topics=6/h,deaths=1/m ({', '.join(ChurnKind)}), "
     f"or one of {', '.join(MIXTURES)}.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal plans.")
@@ -103,7 +103,7 @@ def _settings(options: dict[str, Any], namesrvs: int) -> FleetSettings:
 
 async def _run(plan: FleetPlan, options: dict[str, Any], console: Console) -> int:
     template = structs.replace(
-        STAND_IN,
+        TEMPLATE,
         enable_slave_acting_master=options["acting_master"],
         compressed_register=options["compressed"],
     )

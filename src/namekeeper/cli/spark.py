@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from namekeeper.cli.failure import Refused
+from namekeeper.cli.failure import CommandRefused
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.failures import failures_of_spark
 
@@ -104,7 +104,7 @@ def refusals() -> Iterator[None]:
         with failures_of_spark():
             yield
     except PipelineError as error:
-        raise Refused(str(error)) from error
+        raise CommandRefused(str(error)) from error
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class WarehouseSource:
         progress: told that Spark starts.
 
     Raises:
-        Refused: there is no warehouse, or no Spark to read it with.
+        CommandRefused: there is no warehouse, or no Spark to read it with.
     """
 
     notes: Sequence[str] = ()

@@ -78,7 +78,7 @@ class MQClientInstance:
         self._poller = Poller(
             lambda: (*self.tables.topics(), *self._streams.topics),
             self._updates.update,
-            was_asked=self._updates.knowledge.was_asked,
+            was_asked=self._updates.freshness.was_asked,
             interval_seconds=self.config.poll_name_server_interval_ms / 1000,
             timing=self._timing,
         )
@@ -235,18 +235,18 @@ class MQClientInstance:
         stream = self._streams.open(topics)
         if self._tasks:
             for topic in topics:
-                if not self._updates.knowledge.was_asked(topic):
+                if not self._updates.freshness.was_asked(topic):
                     _ = self._updates.begin(topic)  # its failure is noted there
         return stream
 
     def knowledge(self, topic: str) -> TopicKnowledge:
         """Say how old the knowledge of a topic is, and what failed since."""
         has_route = topic in self.tables.topic_route_table
-        return self._updates.knowledge.of(topic, self._clock.now(), has_route=has_route)
+        return self._updates.freshness.of(topic, self._clock.now(), has_route=has_route)
 
     def status(self) -> ClientStatus:
         """Say which name servers answered when, and how old the oldest route is."""
-        return self._updates.knowledge.over_all(
+        return self._updates.freshness.over_all(
             self._clock.now(), self._namesrvs.status(), topics=len(self.tables.topic_route_table)
         )
 

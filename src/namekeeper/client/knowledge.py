@@ -6,7 +6,7 @@ from namekeeper.client.name_servers import NamesrvStatus
 from namekeeper.errors import NamekeeperError
 from namekeeper.model.now import Now
 
-__all__ = ["ClientStatus", "Knowledge", "TopicKnowledge"]
+__all__ = ["ClientStatus", "RouteFreshness", "TopicKnowledge"]
 
 
 class TopicKnowledge(Struct, frozen=True):
@@ -55,7 +55,7 @@ class _Known(Struct):
 _UNKNOWN = _Known()
 
 
-class Knowledge:
+class RouteFreshness:
     """When which topic was confirmed, by whom, and what failed; the instants come in as arguments."""
 
     def __init__(self) -> None:

@@ -1,8 +1,5 @@
 """Request 105 as a client makes it: one name server, one answer, or an error (protocol.md 2.1)."""
 
-from collections.abc import Mapping
-from typing import Protocol
-
 import xxhash
 from msgspec import Struct
 
@@ -11,26 +8,10 @@ from namekeeper.messages.bodies import decode_topic_route
 from namekeeper.messages.fields import encode_header
 from namekeeper.messages.routing import GetRouteInfoRequestHeader
 from namekeeper.model.route import TopicRouteData
+from namekeeper.remoting.request_sender import RequestSender
 from namekeeper.wire.codes import RequestCode, ResponseCode
-from namekeeper.wire.command import RemotingCommand
 
-__all__ = ["FetchedRoute", "Invoker", "fetch_route"]
-
-
-class Invoker(Protocol):
-    """`RemotingClient`, or what a test puts in its place."""
-
-    async def invoke(
-        self,
-        addr: str,
-        code: int,
-        ext_fields: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        *,
-        timeout_ms: int = 3_000,
-    ) -> RemotingCommand:
-        """Send a request and return the answer, whatever its code; RemotingError if there is none."""
-        ...
+__all__ = ["FetchedRoute", "fetch_route"]
 
 
 class FetchedRoute(Struct, frozen=True):
@@ -43,7 +24,7 @@ class FetchedRoute(Struct, frozen=True):
 
 
 async def fetch_route(
-    invoker: Invoker, addr: str, topic: str, *, timeout_ms: int, known_digest: bytes = b""
+    sender: RequestSender, addr: str, topic: str, *, timeout_ms: int, known_digest: bytes = b""
 ) -> FetchedRoute | None:
     """Ask one name server for a topic's route.
 
@@ -55,7 +36,7 @@ async def fetch_route(
         RemotingError: it gave no answer, or one that is no route.
     """
     header = encode_header(GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True))
-    answer = await invoker.invoke(addr, RequestCode.GET_ROUTEINFO_BY_TOPIC, header, timeout_ms=timeout_ms)
+    answer = await sender.invoke(addr, RequestCode.GET_ROUTEINFO_BY_TOPIC, header, timeout_ms=timeout_ms)
     if answer.code == ResponseCode.TOPIC_NOT_EXIST:
         return None
     if answer.code != ResponseCode.SUCCESS:

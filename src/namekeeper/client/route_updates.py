@@ -8,16 +8,17 @@ from namekeeper.client.client_tables import ClientTables
 from namekeeper.client.consumer import RETRY_GROUP_TOPIC_PREFIX
 from namekeeper.client.event_stream import EventStreams
 from namekeeper.client.interning import RouteInterner
-from namekeeper.client.knowledge import Knowledge
+from namekeeper.client.knowledge import RouteFreshness
 from namekeeper.client.name_servers import Answered, NameServers
 from namekeeper.client.publish_info import cap_default_topic_queues
 from namekeeper.client.route_diff import route_events
 from namekeeper.client.route_events import RouteVanished
-from namekeeper.client.route_request import FetchedRoute, Invoker, fetch_route
+from namekeeper.client.route_request import FetchedRoute, fetch_route
 from namekeeper.clock import Clock
 from namekeeper.errors import NamekeeperError, NoNameServerError, RemotingClosedError
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import DEFAULT_TOPIC
+from namekeeper.remoting.request_sender import RequestSender
 
 __all__ = ["RouteUpdates"]
 
@@ -36,7 +37,7 @@ class RouteUpdates:
 
     def __init__(
         self,
-        invoker: Invoker,
+        sender: RequestSender,
         namesrvs: NameServers,
         *,
         tables: ClientTables,
@@ -45,8 +46,8 @@ class RouteUpdates:
         timeout_ms: int,
     ) -> None:
         """Take the parts; `timeout_ms` is for one update, however many name servers are asked."""
-        self.knowledge = Knowledge()
-        self._invoker = invoker
+        self.freshness = RouteFreshness()
+        self._sender = sender
         self._namesrvs = namesrvs
         self._tables = tables
         self._streams = streams
@@ -119,10 +120,10 @@ class RouteUpdates:
         except NamekeeperError as error:
             now = self._clock.now()
             if isinstance(error, NoNameServerError):
-                self.knowledge.cut_off(now, error)
-            elif self.knowledge.is_new_failure(topic, error):
+                self.freshness.cut_off(now, error)
+            elif self.freshness.is_new_failure(topic, error):
                 _log.warning("topic %s is not up to date: %s", topic, error)
-            self.knowledge.failed(topic, now, error)
+            self.freshness.failed(topic, now, error)
             raise
 
     async def _update_own(self, topic: str) -> bool:
@@ -139,7 +140,7 @@ class RouteUpdates:
 
     async def _update_from_template(self, topic: str, queue_nums: int) -> bool:
         found = await self._namesrvs.ask(
-            lambda addr, timeout_ms: fetch_route(self._invoker, addr, DEFAULT_TOPIC, timeout_ms=timeout_ms),
+            lambda addr, timeout_ms: fetch_route(self._sender, addr, DEFAULT_TOPIC, timeout_ms=timeout_ms),
             timeout_ms=self._timeout_ms,
         )
         if found.value is None or found.value.route is None:
@@ -150,11 +151,11 @@ class RouteUpdates:
 
     async def _ask(self, topic: str) -> tuple[_Found, tuple[str, ...], tuple[str, ...]]:
         """Ask for a topic's own route; return the answer that counts, who said no, and who said nothing."""
-        known_digest = self.knowledge.digest(topic)
+        known_digest = self.freshness.digest(topic)
 
         async def question(addr: str, timeout_ms: int) -> FetchedRoute | None:
             return await fetch_route(
-                self._invoker, addr, topic, timeout_ms=timeout_ms, known_digest=known_digest
+                self._sender, addr, topic, timeout_ms=timeout_ms, known_digest=known_digest
             )
 
         loop = asyncio.get_running_loop()
@@ -174,7 +175,7 @@ class RouteUpdates:
 
     def _is_news_that_it_is_absent(self, topic: str) -> bool:
         """Whether a route of the topic's own is in use that nobody called gone before."""
-        knowledge = self.knowledge
+        knowledge = self.freshness
         return (
             topic in self._tables.topic_route_table
             and not knowledge.is_template(topic)
@@ -189,12 +190,12 @@ class RouteUpdates:
         unreachable: tuple[str, ...],
     ) -> None:
         is_news = self._is_news_that_it_is_absent(topic)
-        if not self.knowledge.is_absent(topic) and not topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
+        if not self.freshness.is_absent(topic) and not topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
             level, kept = logging.INFO, ""
             if in_use is not None:
                 level, kept = logging.WARNING, "; the route from before stays in use"
             _log.log(level, "No route info of topic %s at %s%s", topic, ";".join(said_by), kept)
-        self.knowledge.absent(topic, self._clock.now())
+        self.freshness.absent(topic, self._clock.now())
         if is_news and in_use is not None:
             self._streams.put([RouteVanished(topic, in_use, in_use, said_by, unreachable)])
 
@@ -206,12 +207,12 @@ class RouteUpdates:
         route = fetched if fetched is old else self._interner.intern(fetched)
         events = list(
             route_events(
-                topic, old, route, was_absent=self.knowledge.is_absent(topic), is_template=is_template
+                topic, old, route, was_absent=self.freshness.is_absent(topic), is_template=is_template
             )
         )
         is_changed = self._tables.update(topic, route)
         digest = b"" if is_template or found.value is None else found.value.digest
-        self.knowledge.confirm(
+        self.freshness.confirm(
             topic, self._clock.now(), found.namesrv_addr, digest=digest, is_template=is_template
         )
         if events:

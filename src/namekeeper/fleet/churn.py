@@ -4,10 +4,10 @@ from enum import StrEnum
 
 from namekeeper.errors import ConfigError
 
-__all__ = ["MIXTURES", "Kind", "parse_churn", "parse_duration"]
+__all__ = ["MIXTURES", "ChurnKind", "parse_churn", "parse_duration"]
 
 
-class Kind(StrEnum):
+class ChurnKind(StrEnum):
     """What can happen."""
 
     TOPICS = "topics"
@@ -44,26 +44,26 @@ MIXTURES = {
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def parse_churn(text: str) -> dict[Kind, float]:
+def parse_churn(text: str) -> dict[ChurnKind, float]:
     """Read how often things happen in the whole fleet; what isn't named doesn't happen.
 
     Returns:
-        Kind -> times an hour.
+        ChurnKind -> times an hour.
 
     Raises:
         ConfigError: it can't be read; says how to write it.
     """
-    rates: dict[Kind, float] = {}
+    rates: dict[ChurnKind, float] = {}
     for item in MIXTURES.get(text.strip(), text).split(","):
         if not item.strip():
             continue
         name, equals, rate = (part.strip() for part in item.partition("="))
-        if not equals or name not in set(Kind):
+        if not equals or name not in set(ChurnKind):
             raise ConfigError(
                 f"churn {item.strip()!r} can't be read: write KIND=NUMBER/UNIT, as in topics=6/h, "
-                f"with a kind of {', '.join(Kind)}; or one of {', '.join(MIXTURES)}"
+                f"with a kind of {', '.join(ChurnKind)}; or one of {', '.join(MIXTURES)}"
             )
-        rates[Kind(name)] = _an_hour(item.strip(), rate)
+        rates[ChurnKind(name)] = _an_hour(item.strip(), rate)
     return rates
 
 

@@ -7,9 +7,9 @@ from typing import Self
 
 from msgspec import structs
 
-from namekeeper.broker.lane import RegisterBrokerResult
-from namekeeper.broker.lanes import split_addresses
-from namekeeper.broker.pace import Sleep
+from namekeeper.broker.fixed_rate import Sleep
+from namekeeper.broker.namesrv_session import RegisterBrokerResult
+from namekeeper.broker.namesrv_sessions import split_addresses
 from namekeeper.broker.registrar import BrokerRegistrar
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.broker.tasks import Tasks
@@ -17,12 +17,12 @@ from namekeeper.broker.topic_config_manager import TopicConfigManager
 from namekeeper.broker.topic_config_table import TopicConfigTable
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.fleet.deeds import Deeds
-from namekeeper.fleet.host import Host
-from namekeeper.fleet.link import REGISTRATIONS_AT_ONCE
+from namekeeper.fleet.actions import FleetActions
+from namekeeper.fleet.connections import REGISTRATIONS_AT_ONCE
 from namekeeper.fleet.plan import Action, FleetPlan, PlannedBroker
-from namekeeper.fleet.stamps import StampClock
+from namekeeper.fleet.simulated_broker import SimulatedBroker
 from namekeeper.fleet.summary import FleetSummary
+from namekeeper.fleet.version_clock import VersionClock
 from namekeeper.model.version import DataVersion
 from namekeeper.remoting.client import RemotingClient
 
@@ -30,7 +30,7 @@ __all__ = ["Fleet"]
 
 BROKERS_AT_ONCE = 16
 """That start, or stop, at the same time."""
-STAND_IN = BrokerSettings(
+TEMPLATE = BrokerSettings(
     broker_name="?", broker_addr="127.0.0.1:1", cluster_name="?", namesrv_addr="127.0.0.1:1"
 )
 
@@ -47,7 +47,7 @@ class Fleet:
         plan: FleetPlan,
         namesrv_addr: str,
         *,
-        template: BrokerSettings = STAND_IN,
+        template: BrokerSettings = TEMPLATE,
         on_action: Callable[[Action, NamekeeperError | None], object] | None = None,
         clock: Clock | None = None,
         sleep: Sleep = asyncio.sleep,
@@ -73,19 +73,19 @@ class Fleet:
             )
         self.summary = FleetSummary(brokers=len(plan.brokers))
         self._clock = clock or SystemClock()
-        self._stamps = StampClock(self._clock)
+        self._version_clock = VersionClock(self._clock)
         self._sleep = sleep
         self._on_action = on_action
         self._control = RemotingClient()
         self._tasks = Tasks()
-        self.hosts = self._make_hosts(template)
+        self.brokers = self._make_brokers(template)
         """Broker address -> the broker, running or not."""
-        self._deeds = Deeds(self.hosts, self.namesrv_addrs, self._control)
+        self._actions = FleetActions(self.brokers, self.namesrv_addrs, self._control)
 
     async def __aenter__(self) -> Self:
         """Start all brokers; returns when each has registered, or failed to."""
         try:
-            await self._all(Host.start)
+            await self._all(SimulatedBroker.start)
         except BaseException:  # stopped meanwhile: those that have registered leave as they should
             await self.__aexit__()
             raise
@@ -95,14 +95,16 @@ class Fleet:
     async def __aexit__(self, *_: object) -> None:
         """Stop what is under way, then all brokers: they unregister."""
         await self._tasks.cancel()
-        await self._all(Host.stop)
+        await self._all(SimulatedBroker.stop)
         await self._control.close()
         self._count_running()
 
     @property
     def registrars(self) -> Mapping[str, BrokerRegistrar]:
         """Broker address -> its registrar, of those that run."""
-        return {addr: host.registrar for addr, host in self.hosts.items() if host.registrar is not None}
+        return {
+            addr: broker.registrar for addr, broker in self.brokers.items() if broker.registrar is not None
+        }
 
     async def play(self, *, fast: bool = False) -> None:
         """Do everything that the plan says, and return at its end.
@@ -128,10 +130,10 @@ class Fleet:
             action: of the plan, or of your own.
             at_once: don't leave to the next registration what can be done now.
         """
-        self._stamps.stamp()
+        self._version_clock.stamp()
         failure: NamekeeperError | None = None
         try:
-            await self._deeds.do(action, at_once=at_once)
+            await self._actions.do(action, at_once=at_once)
         except NamekeeperError as error:
             failure = error
             self.summary.failed_actions += 1
@@ -145,43 +147,43 @@ class Fleet:
     async def abort(self) -> None:
         """End as a crash of all brokers does."""
         await self._tasks.cancel()
-        await self._all(Host.die)
+        await self._all(SimulatedBroker.die)
         await self._control.close()
 
     async def _wait_until(self, mono_ms: int) -> None:
         while (wait_ms := mono_ms - self._clock.now().mono_ms) > 0:
             await self._sleep(wait_ms / 1000)
 
-    async def _all(self, do: Callable[[Host], Awaitable[None]]) -> None:
+    async def _all(self, do: Callable[[SimulatedBroker], Awaitable[None]]) -> None:
         """Do something with every broker, some at a time; one that fails keeps nobody from it."""
-        gate = asyncio.Semaphore(BROKERS_AT_ONCE)
+        limit = asyncio.Semaphore(BROKERS_AT_ONCE)
 
-        async def one(host: Host) -> None:
-            async with gate, host.turn:
+        async def one(broker: SimulatedBroker) -> None:
+            async with limit, broker.turn:
                 with contextlib.suppress(NamekeeperError):
-                    await do(host)
+                    await do(broker)
 
-        await asyncio.gather(*(one(host) for host in self.hosts.values()))
+        await asyncio.gather(*(one(broker) for broker in self.brokers.values()))
 
-    def _make_hosts(self, template: BrokerSettings) -> dict[str, Host]:
-        gates = {addr: asyncio.Semaphore(REGISTRATIONS_AT_ONCE) for addr in self.namesrv_addrs}
+    def _make_brokers(self, template: BrokerSettings) -> dict[str, SimulatedBroker]:
+        limits = {addr: asyncio.Semaphore(REGISTRATIONS_AT_ONCE) for addr in self.namesrv_addrs}
         tables = {cluster: TopicConfigTable(topics) for cluster, topics in self.plan.topics.items()}
         version = DataVersion(1, 0, self._clock.now().wall_ms)
 
-        def host(broker: PlannedBroker) -> Host:
-            topics = TopicConfigManager(tables[broker.cluster_name], version, clock=self._stamps)
-            settings = _settings(template, broker, self.namesrv_addrs)
-            return Host(settings, topics, self.namesrv_addrs, gates, self._count)
+        def make(planned: PlannedBroker) -> SimulatedBroker:
+            topics = TopicConfigManager(tables[planned.cluster_name], version, clock=self._version_clock)
+            settings = _settings(template, planned, self.namesrv_addrs)
+            return SimulatedBroker(settings, topics, self.namesrv_addrs, limits, self._count)
 
-        return {broker.broker_addr: host(broker) for broker in self.plan.brokers}
+        return {planned.broker_addr: make(planned) for planned in self.plan.brokers}
 
     def _count(self, result: RegisterBrokerResult) -> None:
         self.summary.count(result)
 
     def _count_running(self) -> None:
-        running = [host for host in self.hosts.values() if host.registrar is not None]
+        running = [broker for broker in self.brokers.values() if broker.registrar is not None]
         self.summary.running = len(running)
-        self.summary.topics = sum(len(host.topics.table) for host in running)
+        self.summary.topics = sum(len(broker.topics.table) for broker in running)
 
 
 def _settings(template: BrokerSettings, broker: PlannedBroker, addrs: Iterable[str]) -> BrokerSettings:

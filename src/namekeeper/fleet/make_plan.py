@@ -1,6 +1,6 @@
 """From settings to a plan: a pure function, the same for the same seed on every machine.
 
-Each kind of event has a stream of chance of its own: another rate of one leaves the times of the others as
+Each kind of event has a stream of rng of its own: another rate of one leaves the times of the others as
 they are.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import TypeVar
 
-from namekeeper.fleet.churn import Kind
+from namekeeper.fleet.churn import ChurnKind
 from namekeeper.fleet.plan import (
     Action,
     AddWritePerm,
@@ -38,13 +38,13 @@ _QUEUES = (4, 8, 16)
 _PORTS_EACH = 10
 
 _AWAY_SECONDS = {
-    Kind.RESTARTS: (5, 30),
-    Kind.STOPS: (60, 600),
-    Kind.DEATHS: (20, 300),
-    Kind.HANGS: (150, 400),
-    Kind.FLAPS: (2, 6),
-    Kind.WIPES: (30, 600),
-    Kind.PARTITIONS: (30, 300),
+    ChurnKind.RESTARTS: (5, 30),
+    ChurnKind.STOPS: (60, 600),
+    ChurnKind.DEATHS: (20, 300),
+    ChurnKind.HANGS: (150, 400),
+    ChurnKind.FLAPS: (2, 6),
+    ChurnKind.WIPES: (30, 600),
+    ChurnKind.PARTITIONS: (30, 300),
 }
 """How long it lasts, in a plan that lasts long enough; never longer than a quarter of it."""
 _FLAPS = (3, 6)
@@ -58,7 +58,7 @@ def make_plan(settings: FleetSettings) -> FleetPlan:
         cluster: tuple(_topics(cluster, settings))
         for cluster in dict.fromkeys(broker.cluster_name for broker in brokers)
     }
-    return FleetPlan(settings, brokers, topics, tuple(_Fate(settings, brokers).actions()))
+    return FleetPlan(settings, brokers, topics, tuple(_Schedule(settings, brokers).actions()))
 
 
 def _brokers(settings: FleetSettings) -> Iterator[PlannedBroker]:
@@ -72,13 +72,13 @@ def _brokers(settings: FleetSettings) -> Iterator[PlannedBroker]:
 
 
 def _topics(cluster: str, settings: FleetSettings) -> Iterator[TopicConfig]:
-    chance = Random(f"{settings.seed} topics of {cluster}")  # noqa: S311 - a scenario, not a secret
+    rng = Random(f"{settings.seed} topics of {cluster}")  # noqa: S311 - a scenario, not a secret
     for number in range(settings.topics):
-        queues = _one_of(chance, _QUEUES)
+        queues = _one_of(rng, _QUEUES)
         yield TopicConfig(f"{cluster}-topic-{number + 1:05d}", queues, queues)
 
 
-class _Fate:
+class _Schedule:
     """Draws events in the order of time, for brokers that are free for them."""
 
     def __init__(self, settings: FleetSettings, brokers: tuple[PlannedBroker, ...]) -> None:
@@ -92,79 +92,79 @@ class _Fate:
         }
         self._new_topics = 0
         self._state_version = 0
-        self._draw: dict[Kind, Callable[[Random, int], list[Action]]] = {
-            Kind.TOPICS: self._topic,
-            Kind.RESTARTS: self._restart,
-            Kind.STOPS: self._stop,
-            Kind.DEATHS: self._death,
-            Kind.HANGS: self._hang,
-            Kind.FLAPS: self._flaps,
-            Kind.SWITCHES: self._switch,
-            Kind.WIPES: self._wipe,
-            Kind.PARTITIONS: self._partition,
+        self._draw: dict[ChurnKind, Callable[[Random, int], list[Action]]] = {
+            ChurnKind.TOPICS: self._topic,
+            ChurnKind.RESTARTS: self._restart,
+            ChurnKind.STOPS: self._stop,
+            ChurnKind.DEATHS: self._death,
+            ChurnKind.HANGS: self._hang,
+            ChurnKind.FLAPS: self._flaps,
+            ChurnKind.SWITCHES: self._switch,
+            ChurnKind.WIPES: self._wipe,
+            ChurnKind.PARTITIONS: self._partition,
         }
 
     def actions(self) -> list[Action]:
         """Return all actions, in the order of time."""
         streams = [self._times(kind, rate) for kind, rate in sorted(self._settings.churn.items()) if rate]
         actions: list[Action] = []
-        for at_ms, kind, chance in heapq.merge(*streams, key=lambda event: event[:2]):
-            actions += self._draw[kind](chance, at_ms)
+        for at_ms, kind, rng in heapq.merge(*streams, key=lambda event: event[:2]):
+            actions += self._draw[kind](rng, at_ms)
         return sorted((action for action in actions if action.at_ms < self._end_ms), key=lambda a: a.at_ms)
 
-    def _times(self, kind: Kind, an_hour: float) -> Iterator[tuple[int, Kind, Random]]:
-        chance = Random(f"{self._settings.seed} {kind}")  # noqa: S311 - a scenario, not a secret
+    def _times(self, kind: ChurnKind, an_hour: float) -> Iterator[tuple[int, ChurnKind, Random]]:
+        rng = Random(f"{self._settings.seed} {kind}")  # noqa: S311 - a scenario, not a secret
         at_ms = 0.0
-        while (at_ms := at_ms + chance.expovariate(an_hour / _HOUR_MS)) < self._end_ms:
-            yield int(at_ms), kind, chance
+        while (at_ms := at_ms + rng.expovariate(an_hour / _HOUR_MS)) < self._end_ms:
+            yield int(at_ms), kind, rng
 
     # What happens; an empty list if there is nobody it could happen to.
 
-    def _topic(self, chance: Random, at_ms: int) -> list[Action]:
+    def _topic(self, rng: Random, at_ms: int) -> list[Action]:
         self._new_topics += 1
-        cluster = _one_of(chance, tuple(dict.fromkeys(broker.cluster_name for broker in self._brokers)))
-        queues = _one_of(chance, _QUEUES)
+        cluster = _one_of(rng, tuple(dict.fromkeys(broker.cluster_name for broker in self._brokers)))
+        queues = _one_of(rng, _QUEUES)
         topic = TopicConfig(f"{cluster}-new-topic-{self._new_topics:05d}", queues, queues)
-        return [CreateTopic(at_ms, Kind.TOPICS, cluster, topic)]
+        return [CreateTopic(at_ms, ChurnKind.TOPICS, cluster, topic)]
 
-    def _restart(self, chance: Random, at_ms: int) -> list[Action]:
-        return self._away(chance, at_ms, Kind.RESTARTS, Stop)
+    def _restart(self, rng: Random, at_ms: int) -> list[Action]:
+        return self._away(rng, at_ms, ChurnKind.RESTARTS, Stop)
 
-    def _stop(self, chance: Random, at_ms: int) -> list[Action]:
-        return self._away(chance, at_ms, Kind.STOPS, Stop)
+    def _stop(self, rng: Random, at_ms: int) -> list[Action]:
+        return self._away(rng, at_ms, ChurnKind.STOPS, Stop)
 
-    def _death(self, chance: Random, at_ms: int) -> list[Action]:
-        return self._away(chance, at_ms, Kind.DEATHS, Die)
+    def _death(self, rng: Random, at_ms: int) -> list[Action]:
+        return self._away(rng, at_ms, ChurnKind.DEATHS, Die)
 
-    def _hang(self, chance: Random, at_ms: int) -> list[Action]:
-        return self._away(chance, at_ms, Kind.HANGS, Hang)
+    def _hang(self, rng: Random, at_ms: int) -> list[Action]:
+        return self._away(rng, at_ms, ChurnKind.HANGS, Hang)
 
-    def _flaps(self, chance: Random, at_ms: int) -> list[Action]:
-        broker = self._free_broker(chance, at_ms)
+    def _flaps(self, rng: Random, at_ms: int) -> list[Action]:
+        broker = self._free_broker(rng, at_ms)
         if broker is None:
             return []
         actions: list[Action] = []
-        for _ in range(_FLAPS[0] + int(chance.random() * (_FLAPS[1] - _FLAPS[0] + 1))):
-            back_ms = at_ms + self._lasts(chance, Kind.FLAPS)
+        for _ in range(_FLAPS[0] + int(rng.random() * (_FLAPS[1] - _FLAPS[0] + 1))):
+            back_ms = at_ms + self._lasts(rng, ChurnKind.FLAPS)
             actions += [
-                Die(at_ms, Kind.FLAPS, broker.broker_addr),
-                Start(back_ms, Kind.FLAPS, broker.broker_addr),
+                Die(at_ms, ChurnKind.FLAPS, broker.broker_addr),
+                Start(back_ms, ChurnKind.FLAPS, broker.broker_addr),
             ]
-            at_ms = back_ms + self._lasts(chance, Kind.FLAPS)
+            at_ms = back_ms + self._lasts(rng, ChurnKind.FLAPS)
         self._free_at[broker.broker_addr] = at_ms
         return actions
 
     def _away(
-        self, chance: Random, at_ms: int, kind: Kind, leave: type[Stop] | type[Die] | type[Hang]
+        self, rng: Random, at_ms: int, kind: ChurnKind, leave: type[Stop] | type[Die] | type[Hang]
     ) -> list[Action]:
-        broker = self._free_broker(chance, at_ms)
+        broker = self._free_broker(rng, at_ms)
         if broker is None:
             return []
-        back_ms = at_ms + self._lasts(chance, kind)
+        back_ms = at_ms + self._lasts(rng, kind)
         self._free_at[broker.broker_addr] = back_ms + 1
         return [leave(at_ms, kind, broker.broker_addr), Start(back_ms, kind, broker.broker_addr)]
 
-    def _switch(self, chance: Random, at_ms: int) -> list[Action]:
+    def _switch(self, rng: Random, at_ms: int) -> list[Action]:
         pairs = [
             (self._master[broker.broker_name], broker)
             for broker in self._free(at_ms)
@@ -173,45 +173,47 @@ class _Fate:
         ]
         if not pairs:
             return []
-        master, slave = _one_of(chance, tuple(pairs))
+        master, slave = _one_of(rng, tuple(pairs))
         self._master[slave.broker_name] = slave
         self._state_version += 1
-        return [SwitchRole(at_ms, Kind.SWITCHES, master.broker_addr, slave.broker_addr, self._state_version)]
+        return [
+            SwitchRole(at_ms, ChurnKind.SWITCHES, master.broker_addr, slave.broker_addr, self._state_version)
+        ]
 
-    def _wipe(self, chance: Random, at_ms: int) -> list[Action]:
+    def _wipe(self, rng: Random, at_ms: int) -> list[Action]:
         names = [name for name in self._master if self._free_at.get(name, 0) <= at_ms]
         if not names:
             return []
-        name = _one_of(chance, tuple(names))
-        back_ms = at_ms + self._lasts(chance, Kind.WIPES)
+        name = _one_of(rng, tuple(names))
+        back_ms = at_ms + self._lasts(rng, ChurnKind.WIPES)
         self._free_at[name] = back_ms + 1
-        return [WipeWritePerm(at_ms, Kind.WIPES, name), AddWritePerm(back_ms, Kind.WIPES, name)]
+        return [WipeWritePerm(at_ms, ChurnKind.WIPES, name), AddWritePerm(back_ms, ChurnKind.WIPES, name)]
 
-    def _partition(self, chance: Random, at_ms: int) -> list[Action]:
-        broker = self._free_broker(chance, at_ms)
+    def _partition(self, rng: Random, at_ms: int) -> list[Action]:
+        broker = self._free_broker(rng, at_ms)
         if broker is None:
             return []
-        namesrv = int(chance.random() * self._settings.namesrvs)
-        back_ms = at_ms + self._lasts(chance, Kind.PARTITIONS)
+        namesrv = int(rng.random() * self._settings.namesrvs)
+        back_ms = at_ms + self._lasts(rng, ChurnKind.PARTITIONS)
         self._free_at[broker.broker_addr] = back_ms + 1
         return [
-            Partition(at_ms, Kind.PARTITIONS, broker.broker_addr, namesrv),
-            Heal(back_ms, Kind.PARTITIONS, broker.broker_addr, namesrv),
+            Partition(at_ms, ChurnKind.PARTITIONS, broker.broker_addr, namesrv),
+            Heal(back_ms, ChurnKind.PARTITIONS, broker.broker_addr, namesrv),
         ]
 
     def _free(self, at_ms: int) -> list[PlannedBroker]:
         return [broker for broker in self._brokers if self._free_at[broker.broker_addr] <= at_ms]
 
-    def _free_broker(self, chance: Random, at_ms: int) -> PlannedBroker | None:
+    def _free_broker(self, rng: Random, at_ms: int) -> PlannedBroker | None:
         free = self._free(at_ms)
-        return _one_of(chance, tuple(free)) if free else None
+        return _one_of(rng, tuple(free)) if free else None
 
-    def _lasts(self, chance: Random, kind: Kind) -> int:
+    def _lasts(self, rng: Random, kind: ChurnKind) -> int:
         low, high = _AWAY_SECONDS[kind]
-        seconds = low + chance.random() * (high - low)
+        seconds = low + rng.random() * (high - low)
         return max(1, int(min(seconds, self._settings.duration_seconds / 4) * 1000))
 
 
-def _one_of(chance: Random, values: tuple[T, ...]) -> T:
+def _one_of(rng: Random, values: tuple[T, ...]) -> T:
     """Draw one; `Random.choice` may draw differently in another release of Python."""
-    return values[int(chance.random() * len(values))]
+    return values[int(rng.random() * len(values))]

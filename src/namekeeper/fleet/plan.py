@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from namekeeper.errors import ConfigError
-from namekeeper.fleet.churn import Kind
+from namekeeper.fleet.churn import ChurnKind
 from namekeeper.model.topic import TopicConfig
 
 __all__ = [
@@ -32,8 +32,8 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     """Topics of a cluster; each of its brokers has all of them."""
     slaves: int = 0
     """Slaves of each master."""
-    churn: Mapping[Kind, float] = field(default_factory=dict)
-    """Kind -> times an hour, in the whole fleet; see `parse_churn`."""
+    churn: Mapping[ChurnKind, float] = field(default_factory=dict)
+    """ChurnKind -> times an hour, in the whole fleet; see `parse_churn`."""
     seed: int = 0
     duration_seconds: float = 60.0
     namesrvs: int = 1
@@ -72,7 +72,7 @@ class Action(Struct, frozen=True, tag=True):
 
     at_ms: int
     """After the beginning."""
-    because: Kind
+    because: ChurnKind
     """Of what it is a part."""
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct, field, to_builtins
 
-from namekeeper.broker.lane import RegisterBrokerResult
+from namekeeper.broker.namesrv_session import RegisterBrokerResult
 
 __all__ = ["FleetSummary"]
 

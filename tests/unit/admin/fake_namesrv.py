@@ -1,4 +1,4 @@
-"""Name servers without sockets: an invoker that answers from values and writes down what it was asked."""
+"""Name servers without sockets: an sender that answers from values and writes down what it was asked."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

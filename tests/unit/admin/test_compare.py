@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from namekeeper.admin.compare import Comparison, compare_snapshots
-from namekeeper.admin.snapshot import NamesrvSnapshot, Part
+from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.version import DataVersion
@@ -43,7 +43,7 @@ def test_equal_snapshots_have_no_difference() -> None:
 
     assert comparison.differences == []
     assert (comparison.a, comparison.b) == ("a:1", "b:1")
-    assert comparison.compared[Part.TOPIC] == 8
+    assert comparison.compared[SnapshotPart.TOPIC] == 8
 
 
 def test_a_topic_that_one_side_lacks_is_one_difference() -> None:
@@ -169,17 +169,19 @@ def test_data_versions_and_configuration_are_compared() -> None:
 
 
 def test_what_one_side_would_not_tell_is_not_compared() -> None:
-    comparison = against(routes={}, missing={Part.TOPIC: "disable"}, cluster_topics={})
+    comparison = against(routes={}, missing={SnapshotPart.TOPIC: "disable"}, cluster_topics={})
 
-    assert {each.part for each in comparison.differences} == {Part.CLUSTER_TOPICS}
-    assert comparison.not_compared == {Part.TOPIC: "b:1: disable"}
-    assert Part.TOPIC not in comparison.compared
+    assert {each.part for each in comparison.differences} == {SnapshotPart.CLUSTER_TOPICS}
+    assert comparison.not_compared == {SnapshotPart.TOPIC: "b:1: disable"}
+    assert SnapshotPart.TOPIC not in comparison.compared
 
 
 def test_the_reason_of_the_first_side_is_shown_when_both_refuse() -> None:
-    silent = replace(BASE, missing={Part.TOPIC: "no"}, routes={})
+    silent = replace(BASE, missing={SnapshotPart.TOPIC: "no"}, routes={})
 
-    assert compare_snapshots(silent, replace(silent, addr="b:1")).not_compared == {Part.TOPIC: "a:1: no"}
+    assert compare_snapshots(silent, replace(silent, addr="b:1")).not_compared == {
+        SnapshotPart.TOPIC: "a:1: no"
+    }
 
 
 names = st.sampled_from(["x", "y", "z"])

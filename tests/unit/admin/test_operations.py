@@ -34,7 +34,7 @@ async def test_a_route_comes_as_a_value(namesrv: Namesrv) -> None:
 async def test_every_request_waits_as_long_as_it_was_told(namesrv: Namesrv) -> None:
     await operations.cluster_info(namesrv)
 
-    assert namesrv.invoker.timeouts_ms == {1234}
+    assert namesrv.sender.timeouts_ms == {1234}
 
 
 async def test_a_refusal_names_the_server_the_code_and_the_remark(namesrv: Namesrv) -> None:
@@ -47,7 +47,7 @@ async def test_a_refusal_names_the_server_the_code_and_the_remark(namesrv: Names
 
 async def test_a_server_that_cant_be_reached_raises_what_the_invoker_raises(namesrv: Namesrv) -> None:
     with pytest.raises(RemotingConnectError):
-        await operations.all_topics(Namesrv(DEAD, namesrv.invoker))
+        await operations.all_topics(Namesrv(DEAD, namesrv.sender))
 
 
 async def test_an_answer_that_cant_be_read_is_an_error_of_that_server() -> None:
@@ -100,7 +100,7 @@ async def test_a_topic_is_deleted_in_a_cluster_or_everywhere(namesrv: Namesrv) -
     await operations.delete_topic(namesrv, "UnitT", "DefaultCluster")
     await operations.delete_topic(namesrv, "OtherT")
 
-    assert [fields for _, _, fields in namesrv.invoker.asked] == [
+    assert [fields for _, _, fields in namesrv.sender.asked] == [
         {"topic": "UnitT", "clusterName": "DefaultCluster"},
         {"topic": "OtherT"},
     ]

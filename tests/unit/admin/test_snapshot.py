@@ -1,7 +1,7 @@
 import pytest
 
 from namekeeper.admin.operations import Namesrv
-from namekeeper.admin.snapshot import NamesrvSnapshot, Part, SnapshotScope, take_snapshot
+from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart, SnapshotScope, take_snapshot
 from namekeeper.errors import RemotingConnectError, RemotingTimeoutError, ResponseError
 from namekeeper.model.version import DataVersion
 from tests.unit.admin.fake_namesrv import DEAD, A, FakeInvoker, FakeNamesrv, typical
@@ -48,17 +48,24 @@ async def test_more_is_asked_for_on_request(server: FakeNamesrv) -> None:
 
 
 async def test_brokers_are_not_kept_alive_unless_asked_for(server: FakeNamesrv) -> None:
-    invoker = FakeInvoker({A: server})
-    await take_snapshot(Namesrv(A, invoker), SnapshotScope(), lambda *_: None)
+    sender = FakeInvoker({A: server})
+    await take_snapshot(Namesrv(A, sender), SnapshotScope(), lambda *_: None)
 
-    assert 322 not in {code for _, code, _ in invoker.asked}
+    assert 322 not in {code for _, code, _ in sender.asked}
 
 
 @pytest.mark.parametrize(
     ("code", "part"),
-    [(206, Part.TOPIC), (224, Part.CLUSTER_TOPICS), (901, Part.MEMBER_GROUP), (219, Part.KV)],
+    [
+        (206, SnapshotPart.TOPIC),
+        (224, SnapshotPart.CLUSTER_TOPICS),
+        (901, SnapshotPart.MEMBER_GROUP),
+        (219, SnapshotPart.KV),
+    ],
 )
-async def test_a_refused_part_is_missing_and_nothing_else(server: FakeNamesrv, code: int, part: Part) -> None:
+async def test_a_refused_part_is_missing_and_nothing_else(
+    server: FakeNamesrv, code: int, part: SnapshotPart
+) -> None:
     server.refusals[code] = (1, "disable\nmore")
 
     assert (await snapshot_of(server)).missing == {part: "disable"}
@@ -67,7 +74,7 @@ async def test_a_refused_part_is_missing_and_nothing_else(server: FakeNamesrv, c
 async def test_a_refusal_without_a_remark_shows_its_code(server: FakeNamesrv) -> None:
     server.refusals[206] = (2, "")
 
-    assert (await snapshot_of(server)).missing == {Part.TOPIC: "code 2"}
+    assert (await snapshot_of(server)).missing == {SnapshotPart.TOPIC: "code 2"}
 
 
 async def test_a_topic_that_goes_meanwhile_has_no_route(server: FakeNamesrv) -> None:
@@ -79,7 +86,7 @@ async def test_a_topic_that_goes_meanwhile_has_no_route(server: FakeNamesrv) -> 
 async def test_a_route_that_is_refused_otherwise_makes_topics_incomparable(server: FakeNamesrv) -> None:
     server.refusals[105] = (1, "name server not ready")
 
-    assert (await snapshot_of(server)).missing == {Part.TOPIC: "name server not ready"}
+    assert (await snapshot_of(server)).missing == {SnapshotPart.TOPIC: "name server not ready"}
 
 
 async def test_a_server_that_never_answers_member_groups_is_asked_once(server: FakeNamesrv) -> None:
@@ -95,7 +102,7 @@ async def test_a_server_that_never_answers_member_groups_is_asked_once(server: F
     server.handle = silent
     snapshot = await snapshot_of(server)
 
-    assert snapshot.missing == {Part.MEMBER_GROUP: "no answer, as of a 4.x name server"}
+    assert snapshot.missing == {SnapshotPart.MEMBER_GROUP: "no answer, as of a 4.x name server"}
     assert len(asked) == 1
 
 
@@ -123,6 +130,6 @@ async def test_progress_tells_how_far_it_is(server: FakeNamesrv) -> None:
     told = []
     await snapshot_of(server, SnapshotScope(at_once=1), progress=lambda *args: told.append(args))
 
-    assert [step for step in told if step[0] is Part.TOPIC] == [
-        (Part.TOPIC, done, 4) for done in (1, 2, 3, 4)
+    assert [step for step in told if step[0] is SnapshotPart.TOPIC] == [
+        (SnapshotPart.TOPIC, done, 4) for done in (1, 2, 3, 4)
     ]

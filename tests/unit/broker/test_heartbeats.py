@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from namekeeper.broker.fixed_rate import FixedRate
 from namekeeper.broker.heartbeats import Heartbeats
-from namekeeper.broker.pace import Pace
 from namekeeper.broker.registration import BrokerState
 from namekeeper.broker.topic_config_table import TopicConfigTable
 from namekeeper.errors import RemotingConnectError
@@ -39,7 +39,7 @@ async def test_one_that_does_not_take_its_heartbeat_delays_nobody():
     client["a:1"].silent = asyncio.Event()
     client["b:1"].error = RemotingConnectError("b:1", "refused")
     task = asyncio.create_task(
-        heartbeats(client).run(Pace(1_000, first_ms=1_000, clock=time, sleep=time.sleep))
+        heartbeats(client).run(FixedRate(1_000, first_ms=1_000, clock=time, sleep=time.sleep))
     )
     await time.advance(3)
     assert [len(client[addr].requests) for addr in ("a:1", "b:1", "c:1")] == [1, 0, 3]
@@ -54,7 +54,7 @@ async def test_what_is_on_its_way_ends_with_the_broker():
     client, time = FakeClient("a:1"), FakeTime()
     client["a:1"].silent = asyncio.Event()
     task = asyncio.create_task(
-        heartbeats(client).run(Pace(1_000, first_ms=1_000, clock=time, sleep=time.sleep))
+        heartbeats(client).run(FixedRate(1_000, first_ms=1_000, clock=time, sleep=time.sleep))
     )
     await time.advance(1)
     task.cancel()

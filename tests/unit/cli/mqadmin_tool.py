@@ -15,12 +15,12 @@ class Tool:
 
     def __init__(self) -> None:
         self.servers: dict[str, FakeNamesrv] = {A: typical(), B: typical()}
-        self.invoker = FakeInvoker(self.servers)
+        self.sender = FakeInvoker(self.servers)
 
     def run(self, *args: str, namesrv: str | None = A, **env: str | None) -> Result:
         addrs = ("-n", namesrv) if namesrv else ()
         return CliRunner(env={"NAMESRV_ADDR": None, **env}).invoke(
-            admin, [*args[:1], *addrs, *args[1:]], obj=Connector(self.invoker.opened), prog_name="mqadmin"
+            admin, [*args[:1], *addrs, *args[1:]], obj=Connector(self.sender.opened), prog_name="mqadmin"
         )
 
     def lines(self, *args: str, namesrv: str = A) -> list[str]:

@@ -29,7 +29,7 @@ def test_the_environment_gives_name_servers_and_the_option_wins(tool: Tool) -> N
     assert tool.run("topicList", namesrv=None, NAMESRV_ADDR=A).exit_code == 0
     assert tool.run("topicList", namesrv=B, NAMESRV_ADDR=DEAD).exit_code == 0
 
-    assert [addr for addr, _, _ in tool.invoker.asked] == [A, B]
+    assert [addr for addr, _, _ in tool.sender.asked] == [A, B]
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_the_environment_gives_name_servers_and_the_option_wins(tool: Tool) -> N
 def test_options_are_read_as_java_reads_them(tool: Tool, args: list[str]) -> None:
     tool.lines("topicRoute", *args)
 
-    assert tool.invoker.asked[-1][2]["topic"] == "UnitT"
+    assert tool.sender.asked[-1][2]["topic"] == "UnitT"
 
 
 def test_the_timeout_is_in_seconds(tool: Tool) -> None:
     tool.lines("topicList", "--timeout", "1.5")
 
-    assert tool.invoker.timeouts_ms == {1500}
+    assert tool.sender.timeouts_ms == {1500}
 
 
 def test_reading_goes_on_to_the_next_name_server_and_says_so(tool: Tool) -> None:

@@ -114,10 +114,10 @@ def test_confirmation_drops_what_was_different_only_once(servers: dict[str, Fake
 
 
 def test_confirmation_does_not_look_twice_without_a_difference(servers: dict[str, FakeNamesrv]) -> None:
-    invoker = FakeInvoker(servers)
-    CliRunner().invoke(compare, [A, B, "--confirm", "99"], obj=Connector(invoker.opened))
+    sender = FakeInvoker(servers)
+    CliRunner().invoke(compare, [A, B, "--confirm", "99"], obj=Connector(sender.opened))
 
-    assert [code for _, code, _ in invoker.asked].count(206) == 2
+    assert [code for _, code, _ in sender.asked].count(206) == 2
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ import pytest
 import trustme
 from click.testing import CliRunner, Result
 
-from namekeeper.admin.operations import Invoker
 from namekeeper.cli import connecting
 from namekeeper.cli.connecting import (
     Connector,
@@ -16,6 +15,7 @@ from namekeeper.cli.connecting import (
 )
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.request_sender import RequestSender
 
 
 def taken(*args: str, obj: object = None, **env: str | None) -> tuple[Connector, int]:
@@ -37,7 +37,7 @@ def taken(*args: str, obj: object = None, **env: str | None) -> tuple[Connector,
 
 
 def client(connector: Connector) -> RemotingClient:
-    opened: Invoker = connector.open()
+    opened: RequestSender = connector.open()
     assert isinstance(opened, RemotingClient)
     return opened
 

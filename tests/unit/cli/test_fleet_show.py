@@ -6,7 +6,7 @@ from rich.console import Console
 
 from namekeeper.cli.fleet_show import FleetShow, describe
 from namekeeper.errors import RemotingConnectError
-from namekeeper.fleet.churn import Kind, parse_churn
+from namekeeper.fleet.churn import ChurnKind, parse_churn
 from namekeeper.fleet.fleet import Fleet
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import Action, Die, FleetSettings, SwitchRole
@@ -37,8 +37,8 @@ def test_every_action_has_words():
 
 def test_brokers_have_their_names():
     names = {"h:1": "broker-a (h:1)", "h:2": "broker-b (h:2)"}
-    assert describe(Die(0, Kind.DEATHS, "h:1"), names) == "broker-a (h:1) dies (deaths)"
-    assert describe(SwitchRole(0, Kind.SWITCHES, "h:1", "h:2", 1), names) == (
+    assert describe(Die(0, ChurnKind.DEATHS, "h:1"), names) == "broker-a (h:1) dies (deaths)"
+    assert describe(SwitchRole(0, ChurnKind.SWITCHES, "h:1", "h:2", 1), names) == (
         "broker-b (h:2) becomes master in place of broker-a (h:1)"
     )
 
@@ -53,7 +53,7 @@ def test_lines_without_a_terminal():
         show.begins()
         show.started(fleet)
         show.acted(
-            Die(61_500, Kind.DEATHS, PLAN.brokers[0].broker_addr), RemotingConnectError("a:1", "refused")
+            Die(61_500, ChurnKind.DEATHS, PLAN.brokers[0].broker_addr), RemotingConnectError("a:1", "refused")
         )
         show.stops(fleet)
     show.ended(fleet)

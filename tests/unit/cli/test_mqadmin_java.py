@@ -23,7 +23,7 @@ CLUSTER = "DefaultCluster"
 
 
 class Asking:
-    """An invoker over the tests' own requester, so that nothing of ours is below the commands."""
+    """An sender over the tests' own requester, so that nothing of ours is below the commands."""
 
     async def invoke(self, addr, code, ext_fields=None, body=b"", *, timeout_ms=3000):
         answer = await asyncio.to_thread(ask, addr, code, body, **(ext_fields or {}))

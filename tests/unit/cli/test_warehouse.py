@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from namekeeper.cli.commands.route_at import route_at
 from namekeeper.cli.commands.why import why
-from namekeeper.cli.failure import Refused
+from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.warehouse import WarehouseSource
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
@@ -76,7 +76,7 @@ def test_a_name_server_that_is_not_there(source):
 
 
 def test_a_folder_that_is_no_warehouse_is_refused(tmp_path):
-    with pytest.raises(Refused):
+    with pytest.raises(CommandRefused):
         WarehouseSource(str(tmp_path), pytest.fail)
 
 

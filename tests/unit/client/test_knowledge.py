@@ -1,4 +1,4 @@
-from namekeeper.client.knowledge import Knowledge
+from namekeeper.client.knowledge import RouteFreshness
 from namekeeper.errors import NoNameServerError, RouteDataError
 from tests.support.server.builders import at
 
@@ -7,15 +7,15 @@ BROKEN = RouteDataError("T", "broken")
 
 
 def test_what_was_never_asked_for_is_not_known():
-    known = Knowledge().of("T", at(0), has_route=False)
+    known = RouteFreshness().of("T", at(0), has_route=False)
     assert (known.age_ms, known.confirmed_at, known.absent_since, known.error, known.is_template) == (
         None, None, None, None, False,
     )  # fmt: skip
-    assert not Knowledge().was_asked("T")
+    assert not RouteFreshness().was_asked("T")
 
 
 def test_age_counts_from_the_last_confirmation():
-    knowledge = Knowledge()
+    knowledge = RouteFreshness()
     knowledge.confirm("T", at(0), "ns:1", digest=b"d")
     assert knowledge.was_asked("T")
     assert knowledge.digest("T") == b"d"
@@ -26,7 +26,7 @@ def test_age_counts_from_the_last_confirmation():
 
 
 def test_a_failure_is_told_until_the_next_success():
-    knowledge = Knowledge()
+    knowledge = RouteFreshness()
     knowledge.confirm("T", at(0), "ns:1")
     assert knowledge.is_new_failure("T", BROKEN)
     knowledge.failed("T", at(30), BROKEN)
@@ -38,7 +38,7 @@ def test_a_failure_is_told_until_the_next_success():
 
 
 def test_an_outage_concerns_every_topic_that_was_not_confirmed_since():
-    knowledge = Knowledge()
+    knowledge = RouteFreshness()
     knowledge.confirm("T", at(0), "ns:1")
     knowledge.cut_off(at(30), GONE)
     knowledge.cut_off(at(60), GONE)
@@ -51,7 +51,7 @@ def test_an_outage_concerns_every_topic_that_was_not_confirmed_since():
 
 
 def test_absence_is_dated_from_the_first_time_and_ends_with_a_route():
-    knowledge = Knowledge()
+    knowledge = RouteFreshness()
     knowledge.absent("T", at(10))
     knowledge.absent("T", at(40))
     assert knowledge.is_absent("T")
@@ -62,7 +62,7 @@ def test_absence_is_dated_from_the_first_time_and_ends_with_a_route():
 
 
 def test_over_all_the_oldest_route_counts():
-    knowledge = Knowledge()
+    knowledge = RouteFreshness()
     assert knowledge.over_all(at(0), (), topics=0).oldest_age_ms is None
     knowledge.confirm("T", at(0), "ns:1")
     knowledge.confirm("U", at(20), "ns:1")

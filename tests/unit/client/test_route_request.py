@@ -6,7 +6,7 @@ from namekeeper.wire.command import RemotingCommand
 from tests.unit.client.world import route, route_body
 
 
-class Invoker:
+class RequestSender:
     """Gives one answer."""
 
     def __init__(self, answer: RemotingCommand) -> None:
@@ -19,15 +19,15 @@ class Invoker:
 
 
 async def fetched(answer: RemotingCommand, **more):
-    return await fetch_route(Invoker(answer), "ns:1", "T", timeout_ms=7, **more)
+    return await fetch_route(RequestSender(answer), "ns:1", "T", timeout_ms=7, **more)
 
 
 async def test_it_asks_for_the_topic_in_standard_json():
-    invoker = Invoker(RemotingCommand(body=route_body()))
-    found = await fetch_route(invoker, "ns:1", "T", timeout_ms=7)
+    sender = RequestSender(RemotingCommand(body=route_body()))
+    found = await fetch_route(sender, "ns:1", "T", timeout_ms=7)
     assert found is not None
     assert found.route == route()
-    assert invoker.asked == [("ns:1", 105, {"topic": "T", "acceptStandardJsonOnly": "true"}, 7)]
+    assert sender.asked == [("ns:1", 105, {"topic": "T", "acceptStandardJsonOnly": "true"}, 7)]
 
 
 async def test_bytes_that_are_known_are_not_read_again():

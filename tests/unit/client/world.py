@@ -1,4 +1,4 @@
-"""A client's world in memory: name servers of ours behind an invoker that can be broken, and time by hand."""
+"""A client's world in memory: name servers of ours behind an sender that can be broken, and time by hand."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ Answer = Callable[[RemotingCommand], Response]
 
 
 class World:
-    """Name servers by address; an `Invoker` for one client, with what was asked."""
+    """Name servers by address; an `RequestSender` for one client, with what was asked."""
 
     def __init__(self, *addrs: str) -> None:
         self.time = FakeTime()

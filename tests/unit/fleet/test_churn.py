@@ -3,22 +3,22 @@
 import pytest
 
 from namekeeper.errors import ConfigError
-from namekeeper.fleet.churn import MIXTURES, Kind, parse_churn, parse_duration
+from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn, parse_duration
 
 
 def test_rates_are_an_hour():
     assert parse_churn("topics=6/h, deaths=2/m,stops=1/d,flaps=0.5/s") == {
-        Kind.TOPICS: 6,
-        Kind.DEATHS: 120,
-        Kind.STOPS: pytest.approx(1 / 24),
-        Kind.FLAPS: 1800,
+        ChurnKind.TOPICS: 6,
+        ChurnKind.DEATHS: 120,
+        ChurnKind.STOPS: pytest.approx(1 / 24),
+        ChurnKind.FLAPS: 1800,
     }
 
 
 @pytest.mark.parametrize("word", MIXTURES)
 def test_words_stand_for_mixtures(word):
     rates = parse_churn(word)
-    assert set(rates) == (set() if word == "none" else set(Kind))
+    assert set(rates) == (set() if word == "none" else set(ChurnKind))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from namekeeper.errors import ConfigError
-from namekeeper.fleet.churn import Kind, parse_churn
+from namekeeper.fleet.churn import ChurnKind, parse_churn
 from namekeeper.fleet.fleet import Fleet
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import CreateTopic, Die, FleetSettings, Partition, Start
@@ -29,11 +29,11 @@ async def test_entered_everybody_is_registered_left_nobody_is(tmp_path):
 
 async def test_brokers_with_the_same_topics_send_the_same_bytes(tmp_path):
     async with scene(tmp_path, slaves=0) as stage, stage.fleet as fleet:
-        tables = {id(host.topics.table) for host in fleet.hosts.values()}
+        tables = {id(broker.topics.table) for broker in fleet.brokers.values()}
         assert len(tables) == 1
-        await fleet.perform(CreateTopic(0, Kind.TOPICS, "cluster-1", TopicConfig("new")))
-        tables = {id(host.topics.table) for host in fleet.hosts.values()}
-        versions = {host.topics.data_version for host in fleet.hosts.values()}
+        await fleet.perform(CreateTopic(0, ChurnKind.TOPICS, "cluster-1", TopicConfig("new")))
+        tables = {id(broker.topics.table) for broker in fleet.brokers.values()}
+        versions = {broker.topics.data_version for broker in fleet.brokers.values()}
         assert (len(tables), len(versions)) == (1, 1)
 
 
@@ -45,9 +45,9 @@ async def test_a_wild_plan_is_played_to_its_end_in_order(tmp_path):
             assert [failure for _, failure in stage.seen if failure] == []
             assert sum(fleet.summary.actions.values()) == len(stage.plan.actions)
             running = {
-                addr: host.settings.broker_id
-                for addr, host in fleet.hosts.items()
-                if host.registrar is not None
+                addr: broker.settings.broker_id
+                for addr, broker in fleet.brokers.items()
+                if broker.registrar is not None
             }
             for number in (0, 1):
                 cut = cut_off(stage.plan, number)
@@ -76,7 +76,10 @@ def cut_off(plan, number):
 
 
 async def test_in_real_time_actions_wait_for_their_time(tmp_path):
-    async with scene(tmp_path, churn={Kind.TOPICS: 3600}, duration_seconds=10) as stage, stage.fleet as fleet:
+    async with (
+        scene(tmp_path, churn={ChurnKind.TOPICS: 3600}, duration_seconds=10) as stage,
+        stage.fleet as fleet,
+    ):
         playing = asyncio.create_task(fleet.play())
         for second in range(1, 10):
             await stage.time.advance(1)
@@ -108,7 +111,7 @@ async def test_it_can_be_stopped_while_it_starts(tmp_path, monkeypatch):
 
 
 async def test_without_any_name_server_it_runs_and_counts():
-    plan = make_plan(FleetSettings(churn={Kind.DEATHS: 600, Kind.WIPES: 600}))
+    plan = make_plan(FleetSettings(churn={ChurnKind.DEATHS: 600, ChurnKind.WIPES: 600}))
     async with Fleet(plan, "127.0.0.1:1") as fleet:
         await fleet.play(fast=True)
         assert fleet.summary.failures["127.0.0.1:1"] >= 4
@@ -128,9 +131,9 @@ async def test_a_crash_of_all(tmp_path):
 
 async def test_what_is_not_in_the_plan_is_an_answer(tmp_path):
     async with scene(tmp_path) as stage, stage.fleet as fleet:
-        failure = await fleet.perform(Die(0, Kind.DEATHS, "9.9.9.9:1"))
+        failure = await fleet.perform(Die(0, ChurnKind.DEATHS, "9.9.9.9:1"))
         assert isinstance(failure, ConfigError)
-        assert await fleet.perform(Start(0, Kind.DEATHS, stage.plan.brokers[0].broker_addr)) is None
+        assert await fleet.perform(Start(0, ChurnKind.DEATHS, stage.plan.brokers[0].broker_addr)) is None
         await turns()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import json, structs
 
-from namekeeper.fleet.churn import Kind, parse_churn
+from namekeeper.fleet.churn import ChurnKind, parse_churn
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import (
     AddWritePerm,
@@ -103,18 +103,18 @@ def test_a_plan_is_possible(given):
 
 def test_every_kind_happens():
     plan = make_plan(FleetSettings(brokers=20, slaves=1, churn=WILD, duration_seconds=600))
-    assert {action.because for action in plan.actions} == set(Kind)
+    assert {action.because for action in plan.actions} == set(ChurnKind)
 
 
 def test_rates_are_met():
-    plan = make_plan(FleetSettings(churn={Kind.TOPICS: 3600}, duration_seconds=3600))
+    plan = make_plan(FleetSettings(churn={ChurnKind.TOPICS: 3600}, duration_seconds=3600))
     assert 3300 < len(plan.actions) < 3900
 
 
 def test_another_rate_of_one_kind_leaves_the_times_of_the_others():
-    calm = FleetSettings(churn={Kind.TOPICS: 60, Kind.WIPES: 60}, duration_seconds=3600)
-    busy = structs.replace(calm, churn={Kind.TOPICS: 600, Kind.WIPES: 60})
-    wipes = [[a for a in make_plan(s).actions if a.because == Kind.WIPES] for s in (calm, busy)]
+    calm = FleetSettings(churn={ChurnKind.TOPICS: 60, ChurnKind.WIPES: 60}, duration_seconds=3600)
+    busy = structs.replace(calm, churn={ChurnKind.TOPICS: 600, ChurnKind.WIPES: 60})
+    wipes = [[a for a in make_plan(s).actions if a.because == ChurnKind.WIPES] for s in (calm, busy)]
     assert wipes[0] == wipes[1]
 
 
@@ -131,5 +131,5 @@ def test_brokers_have_names_addresses_and_topics_of_their_cluster():
 
 
 def test_without_anybody_it_could_happen_to_nothing_happens():
-    plan = make_plan(FleetSettings(slaves=0, churn={Kind.SWITCHES: 3600}))
+    plan = make_plan(FleetSettings(slaves=0, churn={ChurnKind.SWITCHES: 3600}))
     assert plan.actions == ()

@@ -1,6 +1,6 @@
 """Counting."""
 
-from namekeeper.broker.lane import RegisterBrokerResult
+from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.errors import RemotingConnectError
 from namekeeper.fleet.summary import FleetSummary
 

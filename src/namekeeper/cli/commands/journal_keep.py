@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from namekeeper.cli.failure import Refused
+from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.render import render_json
 from namekeeper.errors import JournalError
 from namekeeper.journal.disk.folder import SEAL_REQUEST
@@ -37,7 +37,7 @@ def verify(folder: str, *, as_json: bool) -> None:
     try:
         report = verify_folder(folder)
     except JournalError as error:
-        raise Refused(str(error)) from None
+        raise CommandRefused(str(error)) from None
     if as_json:
         click.echo(render_json(report))
     else:
@@ -68,9 +68,9 @@ def seal(folder: str, *, timeout: float) -> None:
             _seal_leftovers(folder)
         after = [str(name) for name in find_segments(folder)]
     except JournalError as error:
-        raise Refused(str(error)) from None
+        raise CommandRefused(str(error)) from None
     except OSError as error:
-        raise Refused(f"{folder} can't be written: {error.strerror or error}") from None
+        raise CommandRefused(f"{folder} can't be written: {error.strerror or error}") from None
     for name in after:
         if name not in before and not name.endswith(".open"):
             click.echo(name)
@@ -82,7 +82,7 @@ def _ask_server(folder: str, timeout: float) -> None:
     deadline = time.monotonic() + timeout
     while request.exists():
         if time.monotonic() > deadline:
-            raise Refused(
+            raise CommandRefused(
                 f"the name server that writes to {folder} did not seal within {timeout:g} s: see its log, or"
                 " give it longer with --timeout"
             )

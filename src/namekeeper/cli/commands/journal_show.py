@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from namekeeper.cli.asking import note
-from namekeeper.cli.failure import Refused
+from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.render import render_json
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.lines import Line, read_envelope
@@ -91,7 +91,7 @@ def _segments(folder: str) -> list[SegmentName]:
     try:
         return find_segments(folder)
     except JournalError as error:
-        raise Refused(str(error)) from None
+        raise CommandRefused(str(error)) from None
 
 
 def _records(folder: str, name: SegmentName) -> Iterator[tuple[Envelope, Line]]:

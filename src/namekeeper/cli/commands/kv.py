@@ -4,7 +4,7 @@ import click
 
 from namekeeper.admin import operations
 from namekeeper.cli.asking import Session, mqadmin_command, refuse_usage
-from namekeeper.cli.failure import Refused
+from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.render import render_key_values
 
 __all__ = ["delete_kv_config", "kv_list", "update_kv_config", "update_order_conf"]
@@ -39,7 +39,7 @@ def kv_list(session: Session, *, namespace: str) -> None:
     """Print the keys and values of a namespace."""
     table = session.ask_one(lambda namesrv: operations.kv_list(namesrv, namespace.strip()))
     if table is None:
-        raise Refused(f"no namespace {namespace.strip()} in the KV config")
+        raise CommandRefused(f"no namespace {namespace.strip()} in the KV config")
     session.emit({"table": table}, render_key_values(table))
 
 
@@ -65,6 +65,6 @@ def update_order_conf(session: Session, *, topic: str, order_conf: str | None, m
 def _print_order_conf(session: Session, topic: str) -> None:
     conf = session.ask_one(lambda namesrv: operations.get_order_conf(namesrv, topic))
     if conf is None:
-        raise Refused(f"no order conf of topic {topic}")
+        raise CommandRefused(f"no order conf of topic {topic}")
     text = f"get orderConf success. topic=[{topic}], orderConf=[{conf}] "
     session.emit({"topic": topic, "orderConf": conf}, text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from namekeeper.cli.failure import Refused
+from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.spark import (
     MakeSession,
     interval_option,
@@ -85,7 +85,7 @@ def doctor(
         click.echo(f"{'  ' if finding.advice else 'ok'}  {finding.what}: {finding.found}")
         if finding.advice:
             click.echo(f"    -> {finding.advice}")
-    context.exit(0 if is_well else Refused.exit_code)
+    context.exit(0 if is_well else CommandRefused.exit_code)
 
 
 @click.command("package", context_settings={"help_option_names": ["-h", "--help"]})

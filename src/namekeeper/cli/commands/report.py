@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from namekeeper.cli.asking import note
-from namekeeper.cli.failure import Refused
+from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def report(  # noqa: PLR0913 - one for each option
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Refused(f"{output} can't be written: {error.strerror}; choose another place with -o") from error
+        raise CommandRefused(
+            f"{output} can't be written: {error.strerror}; choose another place with -o"
+        ) from error
     note(f"written to {output}")
 
 

@@ -18,8 +18,8 @@ from namekeeper.client.message_queue import MessageQueue
 from namekeeper.client.producer import Producer
 from namekeeper.clock import SystemClock
 from namekeeper.errors import NamekeeperError, NoNameServerError, ResponseError
-from namekeeper.fleet.churn import Kind
-from namekeeper.fleet.fleet import STAND_IN, Fleet
+from namekeeper.fleet.churn import ChurnKind
+from namekeeper.fleet.fleet import TEMPLATE, Fleet
 from namekeeper.fleet.plan import (
     Action,
     AddWritePerm,
@@ -53,7 +53,7 @@ FLEET = {
 """Broker name and id: two masters, one with a slave. Nothing listens there: a name server never connects to
 a broker's address to register it."""
 IN_A_HURRY: BrokerSettings = structs.replace(
-    STAND_IN,
+    TEMPLATE,
     enable_slave_acting_master=True,
     broker_heartbeat_interval_ms=500,
     broker_not_active_timeout_ms=2_000,
@@ -147,48 +147,48 @@ class Incident:
     async def _stop_slave(self) -> None:
         self._stage.step("The slave of broker-a stops cleanly: it unregisters")
         slave = FLEET["broker-a", 1]
-        await self._do(Stop(0, Kind.STOPS, slave.broker_addr))
+        await self._do(Stop(0, ChurnKind.STOPS, slave.broker_addr))
         await self._until(f"{slave.broker_addr} is gone", lambda: self._is_absent(0, slave))
         await self._show(0)
 
     async def _kill_and_flap(self) -> None:
         master = FLEET["broker-b", 0]
         self._stage.step("The master of broker-b dies: its connections break, both name servers know at once")
-        await self._do(Die(0, Kind.DEATHS, master.broker_addr))
+        await self._do(Die(0, ChurnKind.DEATHS, master.broker_addr))
         await self._until_queues(lambda queues: {queue.broker_name for queue in queues} == {"broker-a"})
         self._say_queues()
         await self._linger()
         self._stage.step(f"It comes back, and flaps {FLAPS} times")
         for _ in range(FLAPS):
-            await self._do(Start(0, Kind.FLAPS, master.broker_addr))
+            await self._do(Start(0, ChurnKind.FLAPS, master.broker_addr))
             await self._linger()
-            await self._do(Die(0, Kind.FLAPS, master.broker_addr))
+            await self._do(Die(0, ChurnKind.FLAPS, master.broker_addr))
             await asyncio.sleep(LINGER_SECONDS / 3)
 
     async def _wipe_write_permission(self) -> None:
         self._stage.step("Somebody wipes the write permission of broker-a, while broker-b is away")
-        await self._do(WipeWritePerm(0, Kind.WIPES, "broker-a"))
+        await self._do(WipeWritePerm(0, ChurnKind.WIPES, "broker-a"))
         await self._until_queues(lambda queues: not queues)
         await self._show(0)
         self._say_queues()
         await self._linger()
         self.moments.wiped_ms = self._now_ms()
         self._stage.step("The permission is given back, and broker-b returns")
-        await self._do(AddWritePerm(0, Kind.WIPES, "broker-a"))
-        await self._do(Start(0, Kind.FLAPS, FLEET["broker-b", 0].broker_addr))
+        await self._do(AddWritePerm(0, ChurnKind.WIPES, "broker-a"))
+        await self._do(Start(0, ChurnKind.FLAPS, FLEET["broker-b", 0].broker_addr))
         await self._until_queues(lambda queues: len(queues) == 8)
         self._say_queues()
 
     async def _cut_off(self) -> None:
         master = FLEET["broker-b", 0]
         self._stage.step("ns-2 is cut off from broker-b: the two name servers disagree")
-        await self._do(Partition(0, Kind.PARTITIONS, master.broker_addr, 1))
+        await self._do(Partition(0, ChurnKind.PARTITIONS, master.broker_addr, 1))
         await self._until("ns-2 forgets broker-b", lambda: self._is_absent(1, master))
         await self._show(0)
         await self._show(1)
         await asyncio.sleep(5 * LINGER_SECONDS)  # under 5 s it would count as propagation, not as drift
         self.moments.cut_ms = self._now_ms()
-        await self._do(Heal(0, Kind.PARTITIONS, master.broker_addr, 1), at_once=True)
+        await self._do(Heal(0, ChurnKind.PARTITIONS, master.broker_addr, 1), at_once=True)
         await self._until("ns-2 sees broker-b again", lambda: self._is_present(1, master))
 
     async def _lose_every_name_server(self) -> None:
@@ -218,7 +218,7 @@ class Incident:
     async def _hang(self) -> None:
         master = FLEET["broker-a", 0]
         self._stage.step("The master of broker-a hangs: connected but silent, it expires")
-        await self._do(Hang(0, Kind.HANGS, master.broker_addr))
+        await self._do(Hang(0, ChurnKind.HANGS, master.broker_addr))
         await self._until("it expires", lambda: self._is_absent(0, master))
         await self._show(0)
 

@@ -3,28 +3,30 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from namekeeper.broker.connecting import make_broker_client
+from namekeeper.broker.broker_client import make_broker_client
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.errors import RemotingConnectError, RemotingTimeoutError
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand
 
-__all__ = ["FleetLink", "Gates"]
+__all__ = ["BrokerConnections", "RegistrationLimits"]
 
 REGISTRATIONS_AT_ONCE = 8
 """At one name server, of the whole fleet: each may be megabytes, here and there."""
 
-Gates = Mapping[str, asyncio.Semaphore]
+RegistrationLimits = Mapping[str, asyncio.Semaphore]
 """Name server -> how many registrations may be on their way to it."""
 
 
-class FleetLink:
+class BrokerConnections:
     """What carries the requests of one broker: a client for each name server."""
 
-    def __init__(self, settings: BrokerSettings, namesrv_addrs: Sequence[str], gates: Gates) -> None:
+    def __init__(
+        self, settings: BrokerSettings, namesrv_addrs: Sequence[str], limits: RegistrationLimits
+    ) -> None:
         self._settings = settings
-        self._gates = gates
+        self._limits = limits
         self._clients = {addr: make_broker_client(settings) for addr in namesrv_addrs}
         self._cut: set[str] = set()
 
@@ -32,17 +34,17 @@ class FleetLink:
         self,
         addr: str,
         code: int,
-        ext_fields: dict[str, str] | None = None,
+        ext_fields: Mapping[str, str] | None = None,
         body: bytes = b"",
         *,
         timeout_ms: int = 3_000,
     ) -> RemotingCommand:
-        """As RemotingClient; a registration waits for its turn at the gate."""
+        """As RemotingClient; a registration waits for its turn at the limit."""
         client = self._client(addr)
         if code != RequestCode.REGISTER_BROKER:
             return await client.invoke(addr, code, ext_fields, body, timeout_ms=timeout_ms)
         try:
-            async with asyncio.timeout(timeout_ms / 1000), self._gates[addr]:
+            async with asyncio.timeout(timeout_ms / 1000), self._limits[addr]:
                 return await client.invoke(addr, code, ext_fields, body, timeout_ms=timeout_ms)
         except TimeoutError:
             raise RemotingTimeoutError(
@@ -54,7 +56,7 @@ class FleetLink:
         self,
         addr: str,
         code: int,
-        ext_fields: dict[str, str] | None = None,
+        ext_fields: Mapping[str, str] | None = None,
         body: bytes = b"",
         *,
         timeout_ms: int = 3_000,

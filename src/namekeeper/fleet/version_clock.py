@@ -6,10 +6,10 @@ So brokers that get the same topic have the same version, and send the same byte
 from namekeeper.clock import Clock
 from namekeeper.model.now import Now
 
-__all__ = ["StampClock"]
+__all__ = ["VersionClock"]
 
 
-class StampClock:
+class VersionClock:
     """Says what time it was when `stamp` was called last."""
 
     def __init__(self, clock: Clock) -> None:

@@ -1,12 +1,12 @@
 """A clock that stands still while one thing happens."""
 
-from namekeeper.fleet.stamps import StampClock
+from namekeeper.fleet.version_clock import VersionClock
 from tests.unit.app.parts import FakeClock
 
 
 def test_it_says_when_it_was_stamped():
     clock = FakeClock()
-    stamps = StampClock(clock)
+    stamps = VersionClock(clock)
     first = stamps.now()
     clock.advance(5)
     assert stamps.now() == first

@@ -1,6 +1,6 @@
 """The client of a broker says which release the broker is of, and signs after that."""
 
-from namekeeper.broker.connecting import make_broker_client
+from namekeeper.broker.broker_client import make_broker_client
 from tests.support.system.waiting import eventually
 from tests.unit.app.parts import name_server
 from tests.unit.broker.parts import settings

@@ -3,21 +3,21 @@
 import asyncio
 
 from namekeeper.broker.topic_config_manager import TopicConfigManager
-from namekeeper.fleet.host import Host
+from namekeeper.fleet.simulated_broker import SimulatedBroker
 from namekeeper.model.topic import TopicConfig
 from tests.unit.broker.parts import T1, T2, settings
 
 NOWHERE = "127.0.0.1:1"
 
 
-def host(seen):
-    gates = {NOWHERE: asyncio.Semaphore(1)}
-    return Host(settings(NOWHERE), TopicConfigManager((T1, T2)), [NOWHERE], gates, seen.append)
+def make_broker(seen):
+    limits = {NOWHERE: asyncio.Semaphore(1)}
+    return SimulatedBroker(settings(NOWHERE), TopicConfigManager((T1, T2)), [NOWHERE], limits, seen.append)
 
 
 async def test_it_starts_once_and_ends_once():
     seen = []
-    broker = host(seen)
+    broker = make_broker(seen)
     await broker.start()
     first = broker.registrar
     await broker.start()
@@ -30,7 +30,7 @@ async def test_it_starts_once_and_ends_once():
 
 
 async def test_what_it_is_told_while_it_is_down_it_knows_when_it_is_back():
-    broker = host([])
+    broker = make_broker([])
     await broker.create_topic(TopicConfig("new"))
     await broker.change_role(2, 9)
     await broker.cut_from(NOWHERE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.broker.lanes import Lanes, split_addresses
+from namekeeper.broker.namesrv_sessions import NamesrvSessions, split_addresses
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.broker.tasks import Tasks
 from namekeeper.broker.topic_config_table import TopicConfigTable
@@ -22,11 +22,14 @@ def test_a_list_is_kept_as_it_is_written():
 
 
 async def test_a_new_list_keeps_the_lanes_of_those_that_stay():
-    lanes = Lanes(FakeClient(), Tasks(), None)
-    lanes.replace(["a:1", "b:1"])
-    added, gone = lanes.replace(["b:1", "c:1"])
-    assert ([lane.namesrv_addr for lane in added], [lane.namesrv_addr for lane in gone]) == (["c:1"], ["a:1"])
-    assert lanes.namesrv_addrs == ["b:1", "c:1"]
+    sessions = NamesrvSessions(FakeClient(), Tasks(), None)
+    sessions.replace(["a:1", "b:1"])
+    added, gone = sessions.replace(["b:1", "c:1"])
+    assert ([session.namesrv_addr for session in added], [session.namesrv_addr for session in gone]) == (
+        ["c:1"],
+        ["a:1"],
+    )
+    assert sessions.namesrv_addrs == ["b:1", "c:1"]
 
 
 async def test_the_first_answer_is_used_and_only_that():
@@ -37,12 +40,12 @@ async def test_the_first_answer_is_used_and_only_that():
     async def use(result):
         used.append(result.master_addr)
 
-    lanes = Lanes(client, Tasks(), None)
-    lanes.replace(client.namesrvs)
-    results = await lanes.finish(lanes.start(Registration(STATE)), use)
+    sessions = NamesrvSessions(client, Tasks(), None)
+    sessions.replace(client.namesrvs)
+    results = await sessions.finish(sessions.start(Registration(STATE)), use)
     assert used == ["m:1"]
     assert [result.namesrv_addr for result in results] == ["a:1", "b:1", "c:1"]
-    assert lanes.last_results()["a:1"].error is not None
-    one_way = await lanes.finish(lanes.start(Registration(STATE, oneway=True)), use)
+    assert sessions.last_results()["a:1"].error is not None
+    one_way = await sessions.finish(sessions.start(Registration(STATE, oneway=True)), use)
     assert {result.sent for result in one_way} == {"oneway"}
     assert used == ["m:1"]

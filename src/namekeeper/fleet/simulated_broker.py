@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
-from namekeeper.broker.lane import RegisterBrokerResult
+from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.broker.registrar import BrokerRegistrar
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.broker.topic_config_manager import TopicConfigManager
-from namekeeper.fleet.link import FleetLink, Gates
+from namekeeper.fleet.connections import BrokerConnections, RegistrationLimits
 from namekeeper.model.topic import TopicConfig
 
-__all__ = ["Host"]
+__all__ = ["SimulatedBroker"]
 
 
-class Host:
+class SimulatedBroker:
     """A broker that can be started and stopped; one thing at a time, in order."""
 
     def __init__(
@@ -23,7 +23,7 @@ class Host:
         settings: BrokerSettings,
         topics: TopicConfigManager,
         namesrv_addrs: Sequence[str],
-        gates: Gates,
+        limits: RegistrationLimits,
         on_result: Callable[[RegisterBrokerResult], object],
     ) -> None:
         self.settings = settings
@@ -34,9 +34,9 @@ class Host:
         self.turn = asyncio.Lock()
         """Held by whoever does something with this broker."""
         self._namesrv_addrs = namesrv_addrs
-        self._gates = gates
+        self._limits = limits
         self._on_result = on_result
-        self._link: FleetLink | None = None
+        self._connections: BrokerConnections | None = None
 
     async def start(self) -> None:
         """Register, with the topics and in the role it had last; one that hangs is ended first."""
@@ -44,9 +44,9 @@ class Host:
             await self.die()
         if self.registrar is not None:
             return
-        self._link = FleetLink(self.settings, self._namesrv_addrs, self._gates)
+        self._connections = BrokerConnections(self.settings, self._namesrv_addrs, self._limits)
         self.registrar = BrokerRegistrar(
-            self.settings, self.topics, client=self._link, on_result=self._on_result
+            self.settings, self.topics, client=self._connections, on_result=self._on_result
         )
         await self.registrar.__aenter__()
 
@@ -87,12 +87,12 @@ class Host:
 
     async def cut_from(self, namesrv_addr: str) -> None:
         """Lose a name server."""
-        if self._link is not None and self.registrar is not None:
-            await self._link.cut(namesrv_addr)
+        if self._connections is not None and self.registrar is not None:
+            await self._connections.cut(namesrv_addr)
 
     async def heal(self, namesrv_addr: str, *, at_once: bool) -> None:
         """Find it again; it hears of the broker at once or with the next registration."""
-        if self._link is not None and self.registrar is not None:
-            self._link.heal(namesrv_addr)
+        if self._connections is not None and self.registrar is not None:
+            self._connections.heal(namesrv_addr)
             if at_once:
                 await self.registrar.register_broker_all()

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 
 from namekeeper.clock import Clock
 
-__all__ = ["Pace", "Sleep"]
+__all__ = ["FixedRate", "Sleep"]
 
 Sleep = Callable[[float], Awaitable[object]]
 """Waits so many seconds; tests bring one that needs none."""
 
 
-class Pace:
+class FixedRate:
     """A fixed rate. What is late by more than a period is left out, not made up for."""
 
     def __init__(self, period_ms: int, *, first_ms: int, clock: Clock, sleep: Sleep = asyncio.sleep) -> None:

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from namekeeper.broker.lane import Lane
+from namekeeper.broker.namesrv_session import NamesrvSession
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.broker.topic_config_table import TopicConfigTable
 from namekeeper.errors import RemotingConnectError, RemotingError, RemotingTimeoutError
@@ -32,25 +32,25 @@ def namesrv(client):
 
 
 @pytest.fixture
-def lane(client):
-    return Lane("a:1", client)
+def session(client):
+    return NamesrvSession("a:1", client)
 
 
 @pytest.mark.parametrize("forgets", [False, True])
-async def test_a_single_topic_is_announced_by_a_registration_without_topics(lane, namesrv, forgets):
-    assert (await lane.register(Registration(state(T1)), 1000)).error is None
+async def test_a_single_topic_is_announced_by_a_registration_without_topics(session, namesrv, forgets):
+    assert (await session.register(Registration(state(T1)), 1000)).error is None
     assert namesrv.codes() == [103, 103]
     if forgets:  # then the registration is refused, and both are sent
         namesrv.forget()
-    assert (await lane.register(Registration(state(T1)), 1000)).error is None
+    assert (await session.register(Registration(state(T1)), 1000)).error is None
     assert namesrv.codes()[2:] == [103] * (3 if forgets else 1)
     assert set(namesrv.topics) == {"T1"}
 
 
-async def test_one_that_refuses_a_change_although_it_has_the_rest_gets_everything(lane, namesrv):
-    await lane.register(Registration(state()), 1000)
+async def test_one_that_refuses_a_change_although_it_has_the_rest_gets_everything(session, namesrv):
+    await session.register(Registration(state()), 1000)
     namesrv.planned.extend([RemotingCommand(ext_fields={"changed": "false"}), RemotingCommand(code=1)])
-    result = await lane.register(Registration(state(version=V2), changed=[T2], before=V1), 1000)
+    result = await session.register(Registration(state(version=V2), changed=[T2], before=V1), 1000)
     assert (result.sent, result.error) == ("all", None)
 
 
@@ -65,22 +65,22 @@ async def test_one_that_refuses_a_change_although_it_has_the_rest_gets_everythin
         (RemotingCommand(ext_fields={"changed": "false"}, body=b'{"counter":2}'), True),
     ],
 )
-async def test_whether_it_lacks_a_version_is_judged_as_java_does(lane, namesrv, answer, needs):
+async def test_whether_it_lacks_a_version_is_judged_as_java_does(session, namesrv, answer, needs):
     namesrv.planned.append(answer)
-    assert await lane.needs(state(), V1, 1000) is needs
+    assert await session.needs(state(), V1, 1000) is needs
 
 
-async def test_an_answer_that_is_no_version_is_an_error(lane, namesrv):
+async def test_an_answer_that_is_no_version_is_an_error(session, namesrv):
     namesrv.planned.append(RemotingCommand(ext_fields={"changed": "false"}, body=b"garbage"))
     with pytest.raises(RemotingError, match="a:1: its answer can't be read"):
-        await lane.needs(state(), V1, 1000)
+        await session.needs(state(), V1, 1000)
 
 
-async def test_waiting_for_the_one_before_has_an_end(lane, namesrv):
+async def test_waiting_for_the_one_before_has_an_end(session, namesrv):
     namesrv.silent = asyncio.Event()
-    first = asyncio.create_task(lane.register(Registration(state()), 1_000_000))
+    first = asyncio.create_task(session.register(Registration(state()), 1_000_000))
     await turns()
-    second = await lane.register(Registration(state()), 10)
+    second = await session.register(Registration(state()), 10)
     assert isinstance(second.error, RemotingTimeoutError)
     assert "earlier registration" in str(second.error)
     namesrv.silent.set()
@@ -88,13 +88,13 @@ async def test_waiting_for_the_one_before_has_an_end(lane, namesrv):
     assert len(namesrv.requests) == 1
 
 
-async def test_too_many_bytes_are_an_error_of_this_registration_only(lane, monkeypatch):
+async def test_too_many_bytes_are_an_error_of_this_registration_only(session, monkeypatch):
     monkeypatch.setattr("namekeeper.broker.registration.DEFAULT_MAX_FRAME_BYTES", 100)
-    result = await lane.register(Registration(state()), 1000)
+    result = await session.register(Registration(state()), 1000)
     assert "compressed_register" in str(result.error)
 
 
-async def test_the_log_has_a_line_when_something_changes(lane, namesrv, caplog):
+async def test_the_log_has_a_line_when_something_changes(session, namesrv, caplog):
     with caplog.at_level(logging.INFO, "namekeeper.broker"):
         for error in (
             None,
@@ -104,7 +104,7 @@ async def test_the_log_has_a_line_when_something_changes(lane, namesrv, caplog):
             None,
         ):
             namesrv.error = error
-            await lane.register(Registration(state()), 1000)
+            await session.register(Registration(state()), 1000)
     assert [record.levelname for record in caplog.records] == ["INFO", "WARNING", "INFO"]
-    assert lane.last_result is not None
-    assert lane.last_result.error is None
+    assert session.last_result is not None
+    assert session.last_result.error is None

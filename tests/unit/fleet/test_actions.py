@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.fleet.churn import Kind
+from namekeeper.fleet.churn import ChurnKind
 from namekeeper.fleet.plan import (
     AddWritePerm,
     CreateTopic,
@@ -21,15 +21,15 @@ from tests.unit.fleet.parts import scene
 
 NAME = "cluster-1-broker-001"
 MASTER, SLAVE = "127.0.0.1:20911", "127.0.0.1:20921"
-WHY = Kind.STOPS
+WHY = ChurnKind.STOPS
 
 
 async def test_a_topic_reaches_every_broker_of_the_cluster_also_those_that_are_down(tmp_path):
     async with scene(tmp_path, brokers=2, clusters=2) as stage, stage.fleet as fleet:
         await fleet.perform(Stop(0, WHY, MASTER))
-        await fleet.perform(CreateTopic(0, Kind.TOPICS, "cluster-1", TopicConfig("new", 4, 4)))
+        await fleet.perform(CreateTopic(0, ChurnKind.TOPICS, "cluster-1", TopicConfig("new", 4, 4)))
         await fleet.perform(Start(0, WHY, MASTER))
-        with_it = {addr for addr, host in fleet.hosts.items() if "new" in host.topics.table}
+        with_it = {addr for addr, broker in fleet.brokers.items() if "new" in broker.topics.table}
         assert with_it == {MASTER, SLAVE}
         assert "new" in stage.topics(0) & stage.topics(1)
 
@@ -79,7 +79,7 @@ async def test_one_name_server_is_lost_and_found(tmp_path):
         await fleet.perform(Partition(0, WHY, MASTER, 1))
         await eventually(lambda: stage.addresses(1)[NAME] == {1: SLAVE})
         assert stage.addresses(0)[NAME] == {0: MASTER, 1: SLAVE}
-        await fleet.perform(CreateTopic(0, Kind.TOPICS, "cluster-1", TopicConfig("new", 4, 4)))
+        await fleet.perform(CreateTopic(0, ChurnKind.TOPICS, "cluster-1", TopicConfig("new", 4, 4)))
         assert stage.addresses(1)[NAME] == {1: SLAVE}
         await fleet.perform(Heal(0, WHY, MASTER, 1), at_once=True)
         assert stage.addresses(1)[NAME] == {0: MASTER, 1: SLAVE}
@@ -94,5 +94,5 @@ async def test_found_again_it_is_told_with_the_next_registration(tmp_path):
         await eventually(lambda: stage.addresses(1)[NAME] == {1: SLAVE})
         await fleet.perform(Heal(0, WHY, MASTER, 1))
         assert stage.addresses(1)[NAME] == {1: SLAVE}
-        await fleet.hosts[MASTER].registrar.register_broker_all()
+        await fleet.brokers[MASTER].registrar.register_broker_all()
         assert stage.addresses(1)[NAME] == {0: MASTER, 1: SLAVE}

@@ -2,18 +2,18 @@
 
 import asyncio
 
-from namekeeper.broker.pace import Pace
+from namekeeper.broker.fixed_rate import FixedRate
 from tests.unit.broker.parts import FakeTime
 
 
 async def test_times_are_counted_from_start_to_start():
     time, seen = FakeTime(), []
-    pace = Pace(30_000, first_ms=10_000, clock=time, sleep=time.sleep)
+    rate = FixedRate(30_000, first_ms=10_000, clock=time, sleep=time.sleep)
     start_ms = time.now().mono_ms
 
     async def run():
         while True:
-            await pace.next()
+            await rate.next()
             seen.append((time.now().mono_ms - start_ms) // 1000)
             await time.sleep(7)  # work that takes a while
 
@@ -25,10 +25,10 @@ async def test_times_are_counted_from_start_to_start():
 
 async def test_what_was_missed_is_not_made_up_for():
     time = FakeTime()
-    pace = Pace(10_000, first_ms=10_000, clock=time, sleep=time.sleep)
+    rate = FixedRate(10_000, first_ms=10_000, clock=time, sleep=time.sleep)
     await time.advance(35)
-    await pace.next()  # due at 10, it is 35
-    waiting = asyncio.create_task(pace.next())
+    await rate.next()  # due at 10, it is 35
+    waiting = asyncio.create_task(rate.next())
     await time.advance(4)
     assert not waiting.done()
     await time.advance(2)
@@ -43,5 +43,5 @@ async def test_a_sleep_that_ends_early_is_no_reason_to_go_on():
         early.append(seconds)
         await time.advance(seconds / 2 if len(early) < 3 else seconds)
 
-    await Pace(1_000, first_ms=8_000, clock=time, sleep=sleep).next()
+    await FixedRate(1_000, first_ms=8_000, clock=time, sleep=sleep).next()
     assert early == [8, 4, 2]

@@ -1,14 +1,15 @@
-"""The way of registrations to one name server: one at a time, in order, whatever goes wrong.
+"""Registers one broker at one name server: one registration at a time, in order, whatever goes wrong.
 
-Each name server has a lane of its own, so one that is dead or slow delays none of the others.
+Each name server has a session of its own, so a dead or slow name server does not delay the others.
 """
 
 import asyncio
 import logging
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct
 
+from namekeeper.broker.broker_client import BrokerClient, send_oneway
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.errors import (
     NamekeeperError,
@@ -24,45 +25,9 @@ from namekeeper.model.version import DataVersion
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand
 
-__all__ = ["BrokerClient", "Lane", "RegisterBrokerResult", "send"]
+__all__ = ["NamesrvSession", "RegisterBrokerResult"]
 
 _log = logging.getLogger("namekeeper.broker")
-
-
-class BrokerClient(Protocol):
-    """What carries requests, in life a RemotingClient; its connections are the broker's life (trap T23)."""
-
-    async def invoke(
-        self,
-        addr: str,
-        code: int,
-        ext_fields: dict[str, str] | None = None,
-        body: bytes = b"",
-        *,
-        timeout_ms: int = ...,
-    ) -> RemotingCommand:
-        """Send a request, return the answer; a RemotingError if there is none."""
-        ...
-
-    async def invoke_oneway(
-        self,
-        addr: str,
-        code: int,
-        ext_fields: dict[str, str] | None = None,
-        body: bytes = b"",
-        *,
-        timeout_ms: int = ...,
-    ) -> None:
-        """Send a request that is never answered; a RemotingError if it can't be sent."""
-        ...
-
-    def release(self, addr: str) -> None:
-        """Close the connection to a peer that is needed no more."""
-        ...
-
-    async def close(self) -> None:
-        """Close all connections."""
-        ...
 
 
 class RegisterBrokerResult(Struct, frozen=True):
@@ -81,7 +46,7 @@ class RegisterBrokerResult(Struct, frozen=True):
     """Why there is no answer; the members before are empty then."""
 
 
-class Lane:
+class NamesrvSession:
     """Registrations of one broker at one name server."""
 
     def __init__(self, namesrv_addr: str, client: BrokerClient) -> None:
@@ -184,7 +149,7 @@ class Lane:
         answer: RemotingCommand | None = None
         for request in requests:
             if registration.oneway:
-                await send(self._client, self.namesrv_addr, request, self._left_ms(deadline))
+                await send_oneway(self._client, self.namesrv_addr, request, self._left_ms(deadline))
                 continue
             answer = await self._ask(request, self._left_ms(deadline))
             if answer.code != ResponseCode.SUCCESS:
@@ -220,11 +185,6 @@ class Lane:
         elif result.error is None and (last is None or last.error is not None):
             _log.info("registered at name server %s", self.namesrv_addr)
         return result
-
-
-async def send(client: BrokerClient, addr: str, request: RemotingCommand, timeout_ms: int) -> None:
-    """Send a request that wants no answer; raises RemotingError if it can't be sent."""
-    await client.invoke_oneway(addr, request.code, request.ext_fields, request.body, timeout_ms=timeout_ms)
 
 
 def _result(addr: str, answer: RemotingCommand, sent: Literal["all", "changed"]) -> RegisterBrokerResult:

@@ -1,26 +1,27 @@
-"""The name servers of one broker, each with its lane, and what goes into all lanes at once."""
+"""The name servers of one broker, each with its session, and what goes into all sessions at once."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
-from namekeeper.broker.lane import BrokerClient, Lane, RegisterBrokerResult
+from namekeeper.broker.broker_client import BrokerClient
+from namekeeper.broker.namesrv_session import NamesrvSession, RegisterBrokerResult
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.broker.tasks import Tasks
 from namekeeper.errors import RemotingClosedError, RemotingError
 from namekeeper.remoting.address import parse_address
 
-__all__ = ["Lanes", "split_addresses"]
+__all__ = ["NamesrvSessions", "split_addresses"]
 
 _log = logging.getLogger("namekeeper.broker")
 
 Started = Mapping["asyncio.Task[RegisterBrokerResult]", str]
-"""The lanes' work on one registration, and the address of each."""
+"""The sessions' work on one registration, and the address of each."""
 
 
-class Lanes:
-    """Lanes by the address of their name server, as the list of name servers is now."""
+class NamesrvSessions:
+    """NamesrvSessions by the address of their name server, as the list of name servers is now."""
 
     def __init__(
         self,
@@ -31,28 +32,37 @@ class Lanes:
         self._client = client
         self._tasks = tasks
         self._on_result = on_result
-        self._lanes: dict[str, Lane] = {}
+        self._sessions: dict[str, NamesrvSession] = {}
 
     @property
     def namesrv_addrs(self) -> list[str]:
         """The name servers."""
-        return list(self._lanes)
+        return list(self._sessions)
 
     def last_results(self) -> dict[str, RegisterBrokerResult]:
         """Return what became of the last registration at each name server that had one."""
-        return {addr: lane.last_result for addr, lane in self._lanes.items() if lane.last_result is not None}
+        return {
+            addr: session.last_result
+            for addr, session in self._sessions.items()
+            if session.last_result is not None
+        }
 
-    def replace(self, namesrv_addrs: Iterable[str]) -> tuple[list[Lane], list[Lane]]:
-        """Take a new list of name servers; return the lanes that are new, and those that are gone."""
-        before = self._lanes
-        self._lanes = {addr: before.get(addr) or Lane(addr, self._client) for addr in namesrv_addrs}
-        added = [lane for addr, lane in self._lanes.items() if addr not in before]
-        return added, [lane for addr, lane in before.items() if addr not in self._lanes]
+    def replace(self, namesrv_addrs: Iterable[str]) -> tuple[list[NamesrvSession], list[NamesrvSession]]:
+        """Take a new list of name servers; return the sessions that are new, and those that are gone."""
+        before = self._sessions
+        self._sessions = {
+            addr: before.get(addr) or NamesrvSession(addr, self._client) for addr in namesrv_addrs
+        }
+        added = [session for addr, session in self._sessions.items() if addr not in before]
+        return added, [session for addr, session in before.items() if addr not in self._sessions]
 
-    def start(self, registration: Registration, lanes: Iterable[Lane] | None = None) -> Started:
-        """Put a registration into every lane, or into some; each lane keeps the order of these calls."""
-        chosen = self._lanes.values() if lanes is None else lanes
-        return {self._tasks.spawn(self._register(lane, registration)): lane.namesrv_addr for lane in chosen}
+    def start(self, registration: Registration, sessions: Iterable[NamesrvSession] | None = None) -> Started:
+        """Start a registration in all sessions or in some; each session keeps the order of calls."""
+        chosen = self._sessions.values() if sessions is None else sessions
+        return {
+            self._tasks.spawn(self._register(session, registration)): session.namesrv_addr
+            for session in chosen
+        }
 
     async def finish(
         self, started: Started, use: Callable[[RegisterBrokerResult], Awaitable[None]]
@@ -71,25 +81,29 @@ class Lanes:
 
     async def needs(self, state: BrokerState) -> dict[str, bool | RemotingError]:
         """Ask every name server whether it lacks this state."""
-        lanes = list(self._lanes.values())
-        asked: list[Coroutine[Any, Any, bool | RemotingError]] = [_needs(lane, state) for lane in lanes]
+        sessions = list(self._sessions.values())
+        asked: list[Coroutine[Any, Any, bool | RemotingError]] = [
+            _needs(session, state) for session in sessions
+        ]
         answers = await asyncio.gather(*asked)
-        return {lane.namesrv_addr: answer for lane, answer in zip(lanes, answers, strict=True)}
+        return {session.namesrv_addr: answer for session, answer in zip(sessions, answers, strict=True)}
 
     async def unregister(
-        self, state: BrokerState, lanes: Iterable[Lane] | None = None
+        self, state: BrokerState, sessions: Iterable[NamesrvSession] | None = None
     ) -> dict[str, RemotingError | None]:
         """Unregister from one name server after the other, as Java does; return what went wrong where."""
         results: dict[str, RemotingError | None] = {}
-        for lane in self._lanes.values() if lanes is None else lanes:
-            failure = await lane.unregister(state.unregister(), state.settings.unregister_broker_timeout_ms)
-            results[lane.namesrv_addr] = failure
+        for session in self._sessions.values() if sessions is None else sessions:
+            failure = await session.unregister(
+                state.unregister(), state.settings.unregister_broker_timeout_ms
+            )
+            results[session.namesrv_addr] = failure
             if failure is not None:
                 _log.warning("not unregistered from name server %s", failure)
         return results
 
-    async def _register(self, lane: Lane, registration: Registration) -> RegisterBrokerResult:
-        result = await lane.register(registration, registration.state.settings.register_broker_timeout_ms)
+    async def _register(self, session: NamesrvSession, registration: Registration) -> RegisterBrokerResult:
+        result = await session.register(registration, registration.state.settings.register_broker_timeout_ms)
         if self._on_result is not None:
             self._on_result(result)
         return result
@@ -113,8 +127,8 @@ def _result_of(task: "asyncio.Task[RegisterBrokerResult]", addr: str) -> Registe
     return task.result()
 
 
-async def _needs(lane: Lane, state: BrokerState) -> bool | RemotingError:
+async def _needs(session: NamesrvSession, state: BrokerState) -> bool | RemotingError:
     try:
-        return await lane.needs(state, state.data_version, state.settings.register_broker_timeout_ms)
+        return await session.needs(state, state.data_version, state.settings.register_broker_timeout_ms)
     except RemotingError as error:
         return error

@@ -7,7 +7,6 @@ from typing import Any
 from namekeeper.admin import operations
 from namekeeper.admin.operations import Namesrv
 from namekeeper.errors import ConfigError
-from namekeeper.fleet.host import Host
 from namekeeper.fleet.plan import (
     Action,
     AddWritePerm,
@@ -21,34 +20,35 @@ from namekeeper.fleet.plan import (
     SwitchRole,
     WipeWritePerm,
 )
+from namekeeper.fleet.simulated_broker import SimulatedBroker
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.remoting.client import RemotingClient
 
-__all__ = ["Deeds"]
+__all__ = ["FleetActions"]
 
 
-class Deeds:
+class FleetActions:
     """Does what actions say with the brokers of a fleet."""
 
     def __init__(
-        self, hosts: Mapping[str, Host], namesrv_addrs: Sequence[str], control: RemotingClient
+        self, brokers: Mapping[str, SimulatedBroker], namesrv_addrs: Sequence[str], control: RemotingClient
     ) -> None:
         """Take the fleet.
 
         Args:
-            hosts: broker address -> broker.
+            brokers: broker address -> broker.
             namesrv_addrs: in the order of the plan.
             control: carries what administrators ask.
         """
-        self._hosts = hosts
+        self._brokers = brokers
         self._namesrv_addrs = namesrv_addrs
         self._namesrvs = [Namesrv(addr, control) for addr in namesrv_addrs]
         self._do: dict[type[Action], Callable[..., Awaitable[None]]] = {
             CreateTopic: self._create_topic,
-            Start: lambda action, _: self._with(action.broker_addr, Host.start),
-            Stop: lambda action, _: self._with(action.broker_addr, Host.stop),
-            Die: lambda action, _: self._with(action.broker_addr, Host.die),
-            Hang: lambda action, _: self._with(action.broker_addr, Host.hang),
+            Start: lambda action, _: self._with(action.broker_addr, SimulatedBroker.start),
+            Stop: lambda action, _: self._with(action.broker_addr, SimulatedBroker.stop),
+            Die: lambda action, _: self._with(action.broker_addr, SimulatedBroker.die),
+            Hang: lambda action, _: self._with(action.broker_addr, SimulatedBroker.hang),
             SwitchRole: self._switch_role,
             WipeWritePerm: lambda action, _: self._tell_all(operations.wipe_write_perm, action.broker_name),
             AddWritePerm: lambda action, _: self._tell_all(operations.add_write_perm, action.broker_name),
@@ -60,37 +60,39 @@ class Deeds:
         """Do one; a NamekeeperError if a name server or the plan did not allow it."""
         await self._do[type(action)](action, at_once)
 
-    async def _with(self, broker_addr: str, do: Callable[[Host], Awaitable[Any]]) -> None:
-        host = self._host(broker_addr)
-        async with host.turn:
-            await do(host)
+    async def _with(self, broker_addr: str, do: Callable[[SimulatedBroker], Awaitable[Any]]) -> None:
+        broker = self._broker(broker_addr)
+        async with broker.turn:
+            await do(broker)
 
     async def _create_topic(self, action: CreateTopic, _: bool) -> None:  # noqa: FBT001 - as the others
-        hosts = [host for host in self._hosts.values() if host.settings.cluster_name == action.cluster_name]
+        brokers = [
+            broker for broker in self._brokers.values() if broker.settings.cluster_name == action.cluster_name
+        ]
         await asyncio.gather(
             *(
-                self._with(host.settings.broker_addr, lambda host: host.create_topic(action.topic))
-                for host in hosts
+                self._with(broker.settings.broker_addr, lambda broker: broker.create_topic(action.topic))
+                for broker in brokers
             )
         )
 
     async def _switch_role(self, action: SwitchRole, _: bool) -> None:  # noqa: FBT001 - as the others
         """The new master first, as a controller does it."""
-        slave_id = self._host(action.slave_addr).settings.broker_id
+        slave_id = self._broker(action.slave_addr).settings.broker_id
 
-        def become(broker_id: int) -> Callable[[Host], Awaitable[None]]:
-            return lambda host: host.change_role(broker_id, action.state_version)
+        def become(broker_id: int) -> Callable[[SimulatedBroker], Awaitable[None]]:
+            return lambda broker: broker.change_role(broker_id, action.state_version)
 
         await self._with(action.slave_addr, become(MASTER_ID))
         await self._with(action.master_addr, become(slave_id))
 
     async def _partition(self, action: Partition, _: bool) -> None:  # noqa: FBT001 - as the others
         addr = self._namesrv_addrs[action.namesrv]
-        await self._with(action.broker_addr, lambda host: host.cut_from(addr))
+        await self._with(action.broker_addr, lambda broker: broker.cut_from(addr))
 
     async def _heal(self, action: Heal, at_once: bool) -> None:  # noqa: FBT001 - as the others
         addr = self._namesrv_addrs[action.namesrv]
-        await self._with(action.broker_addr, lambda host: host.heal(addr, at_once=at_once))
+        await self._with(action.broker_addr, lambda broker: broker.heal(addr, at_once=at_once))
 
     async def _tell_all(self, ask: Callable[[Namesrv, str], Awaitable[int]], broker_name: str) -> None:
         """Tell every name server; the first failure is raised when all were told."""
@@ -101,8 +103,8 @@ class Deeds:
             if isinstance(answer, BaseException):
                 raise answer
 
-    def _host(self, broker_addr: str) -> Host:
+    def _broker(self, broker_addr: str) -> SimulatedBroker:
         try:
-            return self._hosts[broker_addr]
+            return self._brokers[broker_addr]
         except KeyError:
             raise ConfigError(f"the plan has no broker {broker_addr}") from None

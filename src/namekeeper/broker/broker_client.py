@@ -1,0 +1,64 @@
+"""The client that sends the requests of one broker.
+
+Each broker needs a client of its own: when the connection that carried its latest registration closes, a name
+server removes the broker (trap T23).
+"""
+
+import ssl
+from collections.abc import Mapping
+from typing import Protocol
+
+from namekeeper.broker.settings import BrokerSettings
+from namekeeper.remoting.client import RemotingClient, RpcHook
+from namekeeper.remoting.request_sender import RequestSender
+from namekeeper.wire.command import RemotingCommand
+
+__all__ = ["BrokerClient", "make_broker_client", "send_oneway"]
+
+
+class BrokerClient(RequestSender, Protocol):
+    """Sends the requests of one broker; a RemotingClient, or what a test puts in its place."""
+
+    async def invoke_oneway(
+        self,
+        addr: str,
+        code: int,
+        ext_fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout_ms: int = ...,
+    ) -> None:
+        """Send a request that is never answered; a RemotingError if it can't be sent."""
+        ...
+
+    def release(self, addr: str) -> None:
+        """Close the connection to a peer that is needed no more."""
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+def make_broker_client(
+    settings: BrokerSettings, *, tls: ssl.SSLContext | None = None, rpc_hook: RpcHook | None = None
+) -> RemotingClient:
+    """Make a client whose requests carry the version of the configured release.
+
+    Args:
+        settings: of the broker.
+        tls: see `tls_contexts.client_context`.
+        rpc_hook: signs requests, for instance.
+    """
+
+    def hook(addr: str, request: RemotingCommand) -> None:
+        request.version = settings.version
+        if rpc_hook is not None:
+            rpc_hook(addr, request)
+
+    return RemotingClient(tls=tls, rpc_hook=hook)
+
+
+async def send_oneway(client: BrokerClient, addr: str, request: RemotingCommand, timeout_ms: int) -> None:
+    """Send a request that wants no answer; raises RemotingError if it can't be sent."""
+    await client.invoke_oneway(addr, request.code, request.ext_fields, request.body, timeout_ms=timeout_ms)
