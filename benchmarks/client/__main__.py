@@ -19,11 +19,10 @@ from rich.table import Table
 
 from benchmarks.client.namesrv import NameServerProcess
 from namekeeper.client.client_config import ClientConfig
-from namekeeper.client.consumer import Consumer
+from namekeeper.client.groups import Consumer, Producer
 from namekeeper.client.instance import MQClientInstance
 from namekeeper.client.polling import FIRST_DELAY_SECONDS, Timing
-from namekeeper.client.producer import Producer
-from namekeeper.client.queue_selection import ThreadLocalIndex, select_one_message_queue
+from namekeeper.client.queues.selection import ThreadLocalIndex, select_one_message_queue
 
 LOOKUPS = 200_000
 INTERVAL_SECONDS = 30.0

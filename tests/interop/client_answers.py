@@ -6,25 +6,21 @@ from typing import Any
 
 import msgspec
 
-from namekeeper.client.allocation.averagely import (
+from namekeeper.client.queues.allocation import (
+    AllocateMachineRoomNearby,
     AllocateMessageQueueAveragely,
     AllocateMessageQueueAveragelyByCircle,
-)
-from namekeeper.client.allocation.by_config import AllocateMessageQueueByConfig
-from namekeeper.client.allocation.consistent_hash import AllocateMessageQueueConsistentHash
-from namekeeper.client.allocation.machine_room import (
-    AllocateMachineRoomNearby,
+    AllocateMessageQueueByConfig,
     AllocateMessageQueueByMachineRoom,
+    AllocateMessageQueueConsistentHash,
+    AllocateMessageQueueStrategy,
 )
-from namekeeper.client.allocation.strategy import AllocateMessageQueueStrategy
-from namekeeper.client.fault_tolerance import MQFaultStrategy
-from namekeeper.client.fault_tolerance_4 import MQFaultStrategy4
-from namekeeper.client.java_text import java_order
-from namekeeper.client.message_queue import MessageQueue
-from namekeeper.client.publish_info import topic_publish_info, topic_subscribe_info
-from namekeeper.client.queue_selection import ThreadLocalIndex
-from namekeeper.client.route_change import is_route_changed
-from namekeeper.client.static_endpoints import static_endpoints
+from namekeeper.client.queues.fault_tolerance import MQFaultStrategy
+from namekeeper.client.queues.fault_tolerance_4 import MQFaultStrategy4
+from namekeeper.client.queues.message_queue import MessageQueue, java_order
+from namekeeper.client.queues.route_queues import static_endpoints, topic_publish_info, topic_subscribe_info
+from namekeeper.client.queues.selection import ThreadLocalIndex
+from namekeeper.client.routes.events import is_route_changed
 from namekeeper.errors import NamekeeperError
 from namekeeper.model.route import TopicRouteData
 from namekeeper.topic_name import check_send_topic

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from namekeeper.client.java_text import java_order
-from namekeeper.client.publish_info import topic_publish_info
+from namekeeper.client.queues.message_queue import java_order
+from namekeeper.client.queues.route_queues import topic_publish_info
 from namekeeper.errors import NamekeeperError
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo

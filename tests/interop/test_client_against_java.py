@@ -6,8 +6,8 @@ import pytest
 
 from namekeeper.client.blocking import BlockingClient
 from namekeeper.client.client_config import ClientConfig
-from namekeeper.client.message_queue import MessageQueue
-from namekeeper.client.route_events import RouteVanished
+from namekeeper.client.queues.message_queue import MessageQueue
+from namekeeper.client.routes.events import RouteVanished
 from namekeeper.errors import NoNameServerError, NoRouteError
 from tests.interop.servers import Namekeeper
 from tests.support.java.servers import JavaBroker, JavaNameServer, mqadmin

@@ -1,17 +1,13 @@
 """The client's side: routes kept fresh, message queues from them, the choice between queues.
 
 What programs need can be imported from here: `from namekeeper.client import MQClientInstance`.
-A name is loaded when it is first used. Inside of namekeeper, modules are imported by their own names.
+A name is loaded when it is first used. Inside namekeeper, modules are imported by their own names.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from namekeeper.client.allocation.averagely import (
-        AllocateMessageQueueAveragely,
-        AllocateMessageQueueAveragelyByCircle,
-    )
     from namekeeper.client.blocking import (
         BlockingClient,
         BlockingConsumer,
@@ -19,17 +15,30 @@ if TYPE_CHECKING:
         BlockingProducer,
     )
     from namekeeper.client.client_config import ClientConfig
-    from namekeeper.client.client_tables import ClientTables, FindBrokerResult
-    from namekeeper.client.consumer import Consumer
-    from namekeeper.client.event_stream import EventStream
+    from namekeeper.client.groups import Consumer, Producer
     from namekeeper.client.instance import MQClientInstance
-    from namekeeper.client.knowledge import ClientStatus, TopicKnowledge
-    from namekeeper.client.message_queue import MessageQueue
     from namekeeper.client.name_servers import NamesrvStatus
-    from namekeeper.client.producer import Producer
-    from namekeeper.client.publish_info import TopicPublishInfo
-    from namekeeper.client.queue_selection import ThreadLocalIndex, select_one_message_queue
-    from namekeeper.client.route_events import (
+    from namekeeper.client.queues.allocation import (
+        AllocateMachineRoomNearby,
+        AllocateMessageQueueAveragely,
+        AllocateMessageQueueAveragelyByCircle,
+        AllocateMessageQueueByConfig,
+        AllocateMessageQueueByMachineRoom,
+        AllocateMessageQueueConsistentHash,
+        AllocateMessageQueueStrategy,
+    )
+    from namekeeper.client.queues.fault_tolerance import FaultTable, LatencyFaultTolerance, MQFaultStrategy
+    from namekeeper.client.queues.fault_tolerance_4 import LatencyFaultTolerance4, MQFaultStrategy4
+    from namekeeper.client.queues.message_queue import MessageQueue
+    from namekeeper.client.queues.route_queues import (
+        TopicPublishInfo,
+        static_endpoints,
+        topic_publish_info,
+        topic_subscribe_info,
+    )
+    from namekeeper.client.queues.selection import ThreadLocalIndex, select_one_message_queue
+    from namekeeper.client.routes.event_stream import EventStream
+    from namekeeper.client.routes.events import (
         PublishQueuesChanged,
         RouteAppeared,
         RouteChanged,
@@ -37,10 +46,17 @@ if TYPE_CHECKING:
         SubscribeQueuesChanged,
         TopicEvent,
     )
+    from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
+    from namekeeper.client.routes.tables import ClientTables, FindBrokerResult
 
 __all__ = [
+    "AllocateMachineRoomNearby",
     "AllocateMessageQueueAveragely",
     "AllocateMessageQueueAveragelyByCircle",
+    "AllocateMessageQueueByConfig",
+    "AllocateMessageQueueByMachineRoom",
+    "AllocateMessageQueueConsistentHash",
+    "AllocateMessageQueueStrategy",
     "BlockingClient",
     "BlockingConsumer",
     "BlockingEvents",
@@ -50,8 +66,13 @@ __all__ = [
     "ClientTables",
     "Consumer",
     "EventStream",
+    "FaultTable",
     "FindBrokerResult",
+    "LatencyFaultTolerance",
+    "LatencyFaultTolerance4",
     "MQClientInstance",
+    "MQFaultStrategy",
+    "MQFaultStrategy4",
     "MessageQueue",
     "NamesrvStatus",
     "Producer",
@@ -65,35 +86,51 @@ __all__ = [
     "TopicKnowledge",
     "TopicPublishInfo",
     "select_one_message_queue",
+    "static_endpoints",
+    "topic_publish_info",
+    "topic_subscribe_info",
 ]
 
 _MODULES = {
-    "AllocateMessageQueueAveragely": "allocation.averagely",
-    "AllocateMessageQueueAveragelyByCircle": "allocation.averagely",
+    "AllocateMachineRoomNearby": "queues.allocation",
+    "AllocateMessageQueueAveragely": "queues.allocation",
+    "AllocateMessageQueueAveragelyByCircle": "queues.allocation",
+    "AllocateMessageQueueByConfig": "queues.allocation",
+    "AllocateMessageQueueByMachineRoom": "queues.allocation",
+    "AllocateMessageQueueConsistentHash": "queues.allocation",
+    "AllocateMessageQueueStrategy": "queues.allocation",
     "BlockingClient": "blocking",
     "BlockingConsumer": "blocking",
     "BlockingEvents": "blocking",
     "BlockingProducer": "blocking",
     "ClientConfig": "client_config",
-    "ClientStatus": "knowledge",
-    "ClientTables": "client_tables",
-    "Consumer": "consumer",
-    "EventStream": "event_stream",
-    "FindBrokerResult": "client_tables",
+    "ClientStatus": "routes.freshness",
+    "ClientTables": "routes.tables",
+    "Consumer": "groups",
+    "EventStream": "routes.event_stream",
+    "FaultTable": "queues.fault_tolerance",
+    "FindBrokerResult": "routes.tables",
+    "LatencyFaultTolerance": "queues.fault_tolerance",
+    "LatencyFaultTolerance4": "queues.fault_tolerance_4",
     "MQClientInstance": "instance",
-    "MessageQueue": "message_queue",
+    "MQFaultStrategy": "queues.fault_tolerance",
+    "MQFaultStrategy4": "queues.fault_tolerance_4",
+    "MessageQueue": "queues.message_queue",
     "NamesrvStatus": "name_servers",
-    "Producer": "producer",
-    "PublishQueuesChanged": "route_events",
-    "RouteAppeared": "route_events",
-    "RouteChanged": "route_events",
-    "RouteVanished": "route_events",
-    "SubscribeQueuesChanged": "route_events",
-    "ThreadLocalIndex": "queue_selection",
-    "TopicEvent": "route_events",
-    "TopicKnowledge": "knowledge",
-    "TopicPublishInfo": "publish_info",
-    "select_one_message_queue": "queue_selection",
+    "Producer": "groups",
+    "PublishQueuesChanged": "routes.events",
+    "RouteAppeared": "routes.events",
+    "RouteChanged": "routes.events",
+    "RouteVanished": "routes.events",
+    "SubscribeQueuesChanged": "routes.events",
+    "ThreadLocalIndex": "queues.selection",
+    "TopicEvent": "routes.events",
+    "TopicKnowledge": "routes.freshness",
+    "TopicPublishInfo": "queues.route_queues",
+    "select_one_message_queue": "queues.selection",
+    "static_endpoints": "queues.route_queues",
+    "topic_publish_info": "queues.route_queues",
+    "topic_subscribe_info": "queues.route_queues",
 }
 
 

@@ -14,13 +14,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from namekeeper.client.client_config import ClientConfig
-from namekeeper.client.consumer import Consumer
-from namekeeper.client.event_stream import EventStream
+from namekeeper.client.groups import DEFAULT_TOPIC_QUEUE_NUMS, Consumer, Producer
 from namekeeper.client.instance import MQClientInstance
-from namekeeper.client.knowledge import ClientStatus, TopicKnowledge
-from namekeeper.client.message_queue import MessageQueue
-from namekeeper.client.producer import DEFAULT_TOPIC_QUEUE_NUMS, Producer
-from namekeeper.client.route_events import TopicEvent
+from namekeeper.client.queues.message_queue import MessageQueue
+from namekeeper.client.routes.event_stream import EventStream
+from namekeeper.client.routes.events import TopicEvent
+from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
 from namekeeper.errors import RemotingClosedError, RemotingTimeoutError
 from namekeeper.model.route import TopicRouteData
 from namekeeper.remoting.loop_thread import LoopThread, loop_thread

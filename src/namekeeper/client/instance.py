@@ -6,17 +6,15 @@ from types import TracebackType
 from typing import Self
 
 from namekeeper.client.client_config import ClientConfig, make_remoting_client, name_servers_of
-from namekeeper.client.client_tables import ClientTables
-from namekeeper.client.consumer import Consumer
-from namekeeper.client.event_stream import EventStream, EventStreams
-from namekeeper.client.knowledge import ClientStatus, TopicKnowledge
-from namekeeper.client.message_queue import MessageQueue
-from namekeeper.client.name_servers import NameServers
-from namekeeper.client.namesrv_choice import NamesrvChoice
+from namekeeper.client.groups import DEFAULT_TOPIC_QUEUE_NUMS, Consumer, Producer, publish_queues_of
+from namekeeper.client.name_servers import NameServers, NamesrvChoice
 from namekeeper.client.polling import Poller, Timing
-from namekeeper.client.producer import DEFAULT_TOPIC_QUEUE_NUMS, Producer, publish_queues_of
-from namekeeper.client.publish_info import topic_publish_info, topic_subscribe_info
-from namekeeper.client.route_updates import RouteUpdates
+from namekeeper.client.queues.message_queue import MessageQueue
+from namekeeper.client.queues.route_queues import topic_publish_info, topic_subscribe_info
+from namekeeper.client.routes.event_stream import EventStream, EventStreams
+from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
+from namekeeper.client.routes.tables import ClientTables
+from namekeeper.client.routes.updates import RouteUpdates
 from namekeeper.errors import ConfigError, NoNameServerError, NoRouteError, RemotingConnectError
 from namekeeper.model.route import TopicRouteData
 from namekeeper.nsaddr import AddressServer

@@ -1,23 +1,71 @@
-"""Asks name servers: the chosen one first, the others when it fails or takes its time (protocol.md 7.2).
+"""Asks name servers: the chosen one first, the others when it fails or is slow (protocol.md 7.2).
 
-One look-up has one deadline. A name server that fails is followed by the next at once; one that is silent
-gets its share of the time left, then the next is asked *beside* it, so that a slow one can still win. So a
-dead one of two, whatever way it is dead, costs time and no answer; Java's client fails instead.
+One look-up has one deadline. After a failure the next name server is asked at once. A name server that does
+not answer gets its share of the time left; then the next is asked too, and the first good answer counts.
+So one dead name server of two costs time and no answer; Java's client fails instead.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from random import Random
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from namekeeper.client.namesrv_choice import NamesrvChoice
 from namekeeper.clock import Clock
 from namekeeper.errors import NoNameServerError, RemotingError, RemotingTimeoutError
 from namekeeper.model.now import Now
 
-__all__ = ["Answered", "NameServers", "NamesrvStatus"]
+__all__ = ["Answered", "NameServers", "NamesrvChoice", "NamesrvStatus"]
+
+
+class NamesrvChoice:
+    """The list of name servers, and the chosen one; chance comes in as `rng`."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._counter = rng.randrange(999)
+        self.addrs: tuple[str, ...] = ()
+        """In an order of this client's own, so that clients spread over the name servers."""
+        self.chosen: str | None = None
+
+    def update(self, addrs: Iterable[str]) -> tuple[str, ...]:
+        """Take a new list; return the addresses that are no longer in it.
+
+        The same set in another order changes nothing, and an empty list is ignored, as in Java.
+        """
+        new = list(dict.fromkeys(addrs))
+        if not new or set(new) == set(self.addrs):
+            return ()
+        removed = tuple(addr for addr in self.addrs if addr not in new)
+        self._rng.shuffle(new)
+        self.addrs = tuple(new)
+        if self.chosen not in self.addrs:
+            self.chosen = None
+        return removed
+
+    def candidates(self) -> tuple[str, ...]:
+        """The chosen one, and after it the others in their turn; chooses if none is chosen."""
+        if not self.addrs:
+            return ()
+        if self.chosen is None:
+            self._counter += 1
+            self.chosen = self.addrs[self._counter % len(self.addrs)]
+        first = self.addrs.index(self.chosen)
+        return self.addrs[first:] + self.addrs[:first]
+
+    def answered(self, addr: str) -> None:
+        """Stay with a name server."""
+        if addr in self.addrs:
+            self.chosen = addr
+
+    def failed(self, addr: str) -> None:
+        """Move on from a name server; nothing happens if somebody did so before."""
+        if addr == self.chosen:
+            self._counter = self.addrs.index(addr) + 1
+            self.chosen = self.addrs[self._counter % len(self.addrs)]
+
 
 T = TypeVar("T")
 

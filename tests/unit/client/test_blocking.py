@@ -12,8 +12,8 @@ import pytest
 
 from namekeeper.client.blocking import BlockingClient
 from namekeeper.client.client_config import ClientConfig
-from namekeeper.client.message_queue import MessageQueue
-from namekeeper.client.route_events import RouteAppeared, RouteChanged
+from namekeeper.client.queues.message_queue import MessageQueue
+from namekeeper.client.routes.events import RouteAppeared, RouteChanged
 from namekeeper.errors import (
     ConfigError,
     NoNameServerError,
@@ -182,7 +182,6 @@ def test_a_thread_that_gives_no_result_is_an_error_in_time(client, monkeypatch):
 
 SCRIPT = """
 import multiprocessing, os, sys
-from tests.unit.client.test_blocking import Served, queues_of
 from namekeeper.client.blocking import BlockingClient
 from namekeeper.remoting.loop_thread import loop_thread
 

@@ -6,8 +6,8 @@ import pytest
 
 from namekeeper.client.client_config import ClientConfig
 from namekeeper.client.instance import MQClientInstance
-from namekeeper.client.message_queue import MessageQueue
-from namekeeper.client.route_events import (
+from namekeeper.client.queues.message_queue import MessageQueue
+from namekeeper.client.routes.events import (
     PublishQueuesChanged,
     RouteAppeared,
     RouteChanged,
@@ -255,7 +255,7 @@ class TestEvents:
             await world.time.advance(31)
             vanished = await anext(events)
             assert isinstance(vanished, RouteVanished)
-            assert (vanished.last, set(vanished.said_by)) == (changed.new, {A, B})
+            assert (vanished.last, set(vanished.reported_by)) == (changed.new, {A, B})
             await world.time.advance(61)
             assert events.waiting == 0
             world.register("T", version=3, perm=4)

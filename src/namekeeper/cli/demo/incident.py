@@ -13,9 +13,9 @@ from namekeeper.broker.settings import BrokerSettings
 from namekeeper.cli.demo.servers import DemoServer
 from namekeeper.cli.demo.show import Stage
 from namekeeper.client.client_config import ClientConfig
+from namekeeper.client.groups import Producer
 from namekeeper.client.instance import MQClientInstance
-from namekeeper.client.message_queue import MessageQueue
-from namekeeper.client.producer import Producer
+from namekeeper.client.queues.message_queue import MessageQueue
 from namekeeper.clock import SystemClock
 from namekeeper.errors import NamekeeperError, NoNameServerError, ResponseError
 from namekeeper.fleet.churn import ChurnKind
