@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks.client.namesrv import NameServerProcess
-from namekeeper.fleet.churn import Kind
+from namekeeper.fleet.churn import ChurnKind
 from namekeeper.fleet.fleet import Fleet
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import CreateTopic, FleetSettings
@@ -40,7 +40,7 @@ async def _rows(addr: str, brokers: int, topics: int) -> list[Row]:
             )
             rows.append((what, _cost(begun, cpu), ""))
         begun, cpu = time.perf_counter(), _cpu()
-        await fleet.perform(CreateTopic(0, Kind.TOPICS, "cluster-1", TopicConfig("new-topic", 4, 4)))
+        await fleet.perform(CreateTopic(0, ChurnKind.TOPICS, "cluster-1", TopicConfig("new-topic", 4, 4)))
         rows.append(("a new topic on every broker", _cost(begun, cpu), ""))
         summary = fleet.summary
         assert summary.topics == brokers * (topics + 1), summary

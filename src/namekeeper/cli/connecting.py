@@ -19,7 +19,7 @@ _NAMES = ("timeout", "tls", "tls_ca", "access_key", "secret_key")
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """How commands get an sender; a test puts its own into the context's `obj`."""
+    """How commands get a sender; a test puts its own into the context's `obj`."""
 
     open: Callable[[], AbstractAsyncContextManager[RequestSender]]
 

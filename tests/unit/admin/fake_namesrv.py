@@ -1,6 +1,6 @@
-"""Name servers without sockets: an sender that answers from values and writes down what it was asked."""
+"""Name servers without sockets: a sender that answers from values and writes down what it was asked."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Self
@@ -16,7 +16,7 @@ from namekeeper.wire.command import RemotingCommand
 
 A, B, DEAD = "127.0.0.1:9876", "127.0.0.2:9876", "127.0.0.3:9876"
 
-Fields = dict[str, str]
+Fields = Mapping[str, str]
 
 
 def answer(code: int = 0, body: bytes = b"", remark: str | None = None, **fields: str) -> RemotingCommand:
@@ -59,7 +59,7 @@ class FakeNamesrv:
 
 
 @dataclass
-class FakeInvoker:
+class FakeSender:
     """Several of them by address; any other address can't be reached."""
 
     servers: dict[str, FakeNamesrv]

@@ -7,7 +7,7 @@ from namekeeper.errors import RemotingConnectError, RemotingError, ResponseError
 from namekeeper.messages.registration import QueryDataVersionRequestHeader
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.command import RemotingCommand
-from tests.unit.admin.fake_namesrv import DEAD, A, FakeInvoker, FakeNamesrv, broker, queues, typical
+from tests.unit.admin.fake_namesrv import DEAD, A, FakeNamesrv, FakeSender, broker, queues, typical
 
 VERSION = DataVersion(counter=3, state_version=0, timestamp=1_700_000_000_000)
 
@@ -19,7 +19,7 @@ def server() -> FakeNamesrv:
 
 @pytest.fixture
 def namesrv(server: FakeNamesrv) -> Namesrv:
-    return Namesrv(A, FakeInvoker({A: server}), timeout_ms=1234)
+    return Namesrv(A, FakeSender({A: server}), timeout_ms=1234)
 
 
 async def test_a_route_comes_as_a_value(namesrv: Namesrv) -> None:

@@ -4,7 +4,7 @@ from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart, SnapshotScope, take_snapshot
 from namekeeper.errors import RemotingConnectError, RemotingTimeoutError, ResponseError
 from namekeeper.model.version import DataVersion
-from tests.unit.admin.fake_namesrv import DEAD, A, FakeInvoker, FakeNamesrv, typical
+from tests.unit.admin.fake_namesrv import DEAD, A, FakeNamesrv, FakeSender, typical
 
 USUAL = SnapshotScope()
 
@@ -17,7 +17,7 @@ def server() -> FakeNamesrv:
 async def snapshot_of(
     server: FakeNamesrv, scope: SnapshotScope = USUAL, progress=lambda *_: None
 ) -> NamesrvSnapshot:
-    return await take_snapshot(Namesrv(A, FakeInvoker({A: server})), scope, progress)
+    return await take_snapshot(Namesrv(A, FakeSender({A: server})), scope, progress)
 
 
 async def test_a_snapshot_holds_what_the_server_holds(server: FakeNamesrv) -> None:
@@ -48,7 +48,7 @@ async def test_more_is_asked_for_on_request(server: FakeNamesrv) -> None:
 
 
 async def test_brokers_are_not_kept_alive_unless_asked_for(server: FakeNamesrv) -> None:
-    sender = FakeInvoker({A: server})
+    sender = FakeSender({A: server})
     await take_snapshot(Namesrv(A, sender), SnapshotScope(), lambda *_: None)
 
     assert 322 not in {code for _, code, _ in sender.asked}

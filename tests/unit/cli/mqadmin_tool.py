@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from namekeeper.cli.connecting import Connector
 from namekeeper.cli.mqadmin import admin
-from tests.unit.admin.fake_namesrv import A, B, FakeInvoker, FakeNamesrv, typical
+from tests.unit.admin.fake_namesrv import A, B, FakeNamesrv, FakeSender, typical
 
 
 class Tool:
@@ -15,7 +15,7 @@ class Tool:
 
     def __init__(self) -> None:
         self.servers: dict[str, FakeNamesrv] = {A: typical(), B: typical()}
-        self.sender = FakeInvoker(self.servers)
+        self.sender = FakeSender(self.servers)
 
     def run(self, *args: str, namesrv: str | None = A, **env: str | None) -> Result:
         addrs = ("-n", namesrv) if namesrv else ()

@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 from namekeeper.cli import compare as module
 from namekeeper.cli.compare import compare
 from namekeeper.cli.connecting import Connector
-from tests.unit.admin.fake_namesrv import DEAD, A, B, FakeInvoker, FakeNamesrv, queues, typical
+from tests.unit.admin.fake_namesrv import DEAD, A, B, FakeNamesrv, FakeSender, queues, typical
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def servers() -> dict[str, FakeNamesrv]:
 
 def run(servers: dict[str, FakeNamesrv], *args: str) -> Result:
     return CliRunner().invoke(
-        compare, [*args], obj=Connector(FakeInvoker(servers).opened), prog_name="namekeeper compare"
+        compare, [*args], obj=Connector(FakeSender(servers).opened), prog_name="namekeeper compare"
     )
 
 
@@ -114,7 +114,7 @@ def test_confirmation_drops_what_was_different_only_once(servers: dict[str, Fake
 
 
 def test_confirmation_does_not_look_twice_without_a_difference(servers: dict[str, FakeNamesrv]) -> None:
-    sender = FakeInvoker(servers)
+    sender = FakeSender(servers)
     CliRunner().invoke(compare, [A, B, "--confirm", "99"], obj=Connector(sender.opened))
 
     assert [code for _, code, _ in sender.asked].count(206) == 2

@@ -1,4 +1,4 @@
-"""A client's world in memory: name servers of ours behind an sender that can be broken, and time by hand."""
+"""A client's world in memory: name servers of ours behind a sender that can be broken, and time by hand."""
 
 import asyncio
 from collections.abc import Callable, Mapping
