@@ -257,10 +257,11 @@ def _asked_for(one: Evidence, at: int) -> list[Fact]:
     if not recent:
         return []
     count = sum(each.count for each in recent)
-    who = ", ".join(sorted({each.language for each in recent if each.language})) or "unknown clients"
+    languages = ", ".join(sorted({each.language for each in recent if each.language}))
+    who = f"clients of {languages}" if languages else "clients that name no language"
     return [
         Fact(
-            f"asked for in vain {count} times within the hour before, by clients of {who}; first",
+            f"asked for in vain {count} times within the hour before, by {who}; first",
             min(each.minute for each in recent),
         )
     ]

@@ -4,7 +4,7 @@ from struct import Struct
 
 from namekeeper.errors import ProtocolError
 from namekeeper.wire.codes import SerializeType
-from namekeeper.wire.command import OUR_LANGUAGE, OUR_VERSION, RESPONSE_FLAG, RemotingCommand, Response
+from namekeeper.wire.command import ANSWER_LANGUAGE, OUR_VERSION, RESPONSE_FLAG, RemotingCommand, Response
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
 from namekeeper.wire.json_header import decode_json_header, encode_json_header
 from namekeeper.wire.rocketmq_header import decode_rocketmq_header, encode_rocketmq_header
@@ -24,7 +24,8 @@ MAX_HEADER_BYTES = 0xFF_FFFF
 _PREFIX = Struct(">II").pack
 _JSON = SerializeType.JSON
 
-BARE_SUCCESS_HEAD = b'{"code":0,"flag":%d,"language":"%b","opaque":' % (RESPONSE_FLAG, OUR_LANGUAGE.encode())
+_LANGUAGE = ANSWER_LANGUAGE.encode()
+BARE_SUCCESS_HEAD = b'{"code":0,"flag":%d,"language":"%b","opaque":' % (RESPONSE_FLAG, _LANGUAGE)
 BARE_SUCCESS_TAIL = b',"serializeTypeCurrentRPC":"JSON","version":%d}' % OUR_VERSION
 """Header, around the opaque, of an answer with neither remark nor ext fields: what look-ups get."""
 
@@ -55,7 +56,7 @@ def encode_response(
     return encode_command(
         RemotingCommand(
             response.code,
-            OUR_LANGUAGE,
+            ANSWER_LANGUAGE,
             OUR_VERSION,
             opaque,
             RESPONSE_FLAG,

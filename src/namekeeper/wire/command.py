@@ -7,9 +7,10 @@ from msgspec import Meta, Struct
 from namekeeper.wire.codes import LanguageName, ResponseCode
 
 __all__ = [
+    "ANSWER_LANGUAGE",
     "ONEWAY_FLAG",
-    "OUR_LANGUAGE",
     "OUR_VERSION",
+    "REQUEST_LANGUAGE",
     "RESPONSE_FLAG",
     "Int32",
     "RemotingCommand",
@@ -25,8 +26,12 @@ OUR_VERSION = 513
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
-OUR_LANGUAGE: LanguageName = "JAVA"
-"""The conservative value: every client accepts it (trap T49)."""
+ANSWER_LANGUAGE: LanguageName = "JAVA"
+"""What our name server says it is written in: every client accepts it (trap T49)."""
+
+REQUEST_LANGUAGE: LanguageName = "PYTHON"
+"""What our requests say: clients, registrars and tools, and the name server that notifies brokers (905).
+RocketMQ from 4.8 to 5.5 knows the name, and name servers never decide by it (protocol.md 1.5)."""
 
 
 _WIRE_NAMES = {"ext_fields": "extFields", "body": "body, from the frame", "header": "header, as it came"}
@@ -74,7 +79,7 @@ def request(
 ) -> RemotingCommand:
     """Make a request of our own: our language and version, and what is asked for."""
     flag = ONEWAY_FLAG if oneway else 0
-    return RemotingCommand(code, OUR_LANGUAGE, version, opaque, flag, None, ext_fields, body)
+    return RemotingCommand(code, REQUEST_LANGUAGE, version, opaque, flag, None, ext_fields, body)
 
 
 class Response(Struct, frozen=True, gc=False):

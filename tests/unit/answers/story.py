@@ -84,11 +84,11 @@ class Story:
         self.later(1_000)
         return self._ask(Request(216, {"topic": topic}), 99)
 
-    def asked_in_vain(self, topic: str = "T", count: int = 3) -> int:
+    def asked_in_vain(self, topic: str = "T", count: int = 3, language: str = "JAVA") -> int:
         self.later(1_000)
         minute = self.now // MINUTE * MINUTE
         self.journal.write(
-            UnknownTopicMinute(minute=minute, topic=topic, language="JAVA", client_version=1, count=count)
+            UnknownTopicMinute(minute=minute, topic=topic, language=language, client_version=1, count=count)
         )
         return self.now
 

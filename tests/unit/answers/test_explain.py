@@ -297,6 +297,12 @@ def test_how_often_it_was_asked_for(story):
     assert "in vain" not in texts(why(story))
 
 
+def test_who_asked_may_be_unknown(story):
+    story.deleted()
+    story.asked_in_vain(count=2, language="")
+    assert "2 times within the hour before, by clients that name no language" in texts(why(story))
+
+
 def _switch():
     from tests.support.java_model.values import Request
 

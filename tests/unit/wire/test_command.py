@@ -22,7 +22,7 @@ def test_a_command_says_nothing_of_its_own():
 
 def test_a_request_of_ours_says_who_we_are():
     made = request(105, {"topic": "T"}, b"x", opaque=7)
-    assert made == RemotingCommand(105, "JAVA", OUR_VERSION, 7, 0, None, {"topic": "T"}, b"x")
+    assert made == RemotingCommand(105, "PYTHON", OUR_VERSION, 7, 0, None, {"topic": "T"}, b"x")
 
 
 def test_a_request_may_be_oneway_and_claim_another_version():
