@@ -182,6 +182,7 @@ def test_a_thread_that_gives_no_result_is_an_error_in_time(client, monkeypatch):
 
 SCRIPT = """
 import multiprocessing, os, sys
+from tests.unit.client.test_blocking import Served, queues_of
 from namekeeper.client.blocking import BlockingClient
 from namekeeper.remoting.loop_thread import loop_thread
 
