@@ -67,8 +67,8 @@ def topics_that_lost_brokers(
     """
     # One reader for all tables: they are of the same instant, also while a run writes.
     tables = open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
-    lives = table(spark, tables, "name_server_session")
-    knows_up_to = lives.agg(fn.max("knows_up_to")).first()
+    boots = table(spark, tables, "name_server_session")
+    knows_up_to = boots.agg(fn.max("knows_up_to")).first()
     now = (knows_up_to and knows_up_to[0]) or 0
     return spark.sql(
         QUESTION,

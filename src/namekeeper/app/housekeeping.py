@@ -1,4 +1,4 @@
-"""What a name server does by the clock: expire silent brokers, print the KV table, watch its own pace."""
+"""What a name server does at intervals: expire silent brokers, log the KV table, measure the loop's lag."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ __all__ = ["Housekeeping"]
 log = logging.getLogger("namekeeper.namesrv")
 
 FIRST_KV_PRINT_S = 60.0
-PACE_MS = 100
+LAG_SAMPLE_MS = 100
 """How often the loop's delay is looked at."""
 SERVICE_LOOK_MS = 1_000
 """How often it is looked whether the wait for service is over: its length may be changed while it lasts."""
@@ -51,7 +51,7 @@ class Housekeeping:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._scan())
-            tasks.create_task(self._watch_pace())
+            tasks.create_task(self._watch_loop_lag())
             tasks.create_task(self._print_kv_config())
             tasks.create_task(self._wait_for_service())
 
@@ -91,11 +91,11 @@ class Housekeeping:
         if channel is not None:
             self._close_channel(channel)
 
-    async def _watch_pace(self) -> None:
+    async def _watch_loop_lag(self) -> None:
         """Note how late a timer comes: how long the loop was busy with something else."""
         while True:
-            due_ms = self._clock.now().mono_ms + PACE_MS
-            await asyncio.sleep(PACE_MS / 1000)
+            due_ms = self._clock.now().mono_ms + LAG_SAMPLE_MS
+            await asyncio.sleep(LAG_SAMPLE_MS / 1000)
             self._max_lag_ms = max(self._max_lag_ms, self._clock.now().mono_ms - due_ms)
 
     async def _print_kv_config(self) -> None:

@@ -52,21 +52,21 @@ class SavedFile:
 
     def _write(self) -> None:
         self._is_settled.clear()
-        told, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, []
 
         def attempt(step: Callable[[], object]) -> None:
             try:
                 step()
             except Exception as error:  # noqa: BLE001 - whatever it is, who waits for the answer is told
-                self._call_soon_threadsafe(self._written, told, error)
+                self._call_soon_threadsafe(self._written, waiting, error)
 
         def write(data: bytes) -> None:
             atomic_replace(self._path, data)
-            self._call_soon_threadsafe(self._written, told, None)
+            self._call_soon_threadsafe(self._written, waiting, None)
 
         attempt(lambda: self._executor.submit(attempt, partial(write, self._text())))
 
-    def _written(self, told: list[Saved], failure: Exception | None) -> None:
+    def _written(self, waiting: list[Saved], failure: Exception | None) -> None:
         answer = None
         self.has_failed = failure is not None
         if failure is not None:
@@ -74,7 +74,7 @@ class SavedFile:
             reason = (isinstance(failure, OSError) and failure.strerror) or failure
             why = f"the change is in effect but not on disk: {reason}"
             answer = Response(ResponseCode.SYSTEM_ERROR, why)
-        for saved in told:
+        for saved in waiting:
             saved(answer)
         if self._waiting:
             self._write()

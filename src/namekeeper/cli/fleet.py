@@ -109,9 +109,9 @@ async def _run(plan: FleetPlan, options: dict[str, Any], console: Console) -> in
     )
     show = FleetShow(console, plan)
     running = Fleet(plan, options["namesrv"], template=template, on_action=show.acted)
-    life = asyncio.create_task(_live(running, show, fast=options["speed"] == "fast"))
-    with _stopped_by_signals(life), contextlib.suppress(asyncio.CancelledError):
-        await life
+    playing = asyncio.create_task(_live(running, show, fast=options["speed"] == "fast"))
+    with _stopped_by_signals(playing), contextlib.suppress(asyncio.CancelledError):
+        await playing
     show.ended(running)
     print(json.dumps(running.summary.to_dict()))
     return 0 if running.summary.registrations else EXIT_FAILED
@@ -129,11 +129,11 @@ async def _live(running: Fleet, show: FleetShow, *, fast: bool) -> None:
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(life: asyncio.Task[None]) -> Iterator[None]:
+def _stopped_by_signals(playing: asyncio.Task[None]) -> Iterator[None]:
     """The first signal cancels, and brokers unregister; the second one cancels that too."""
     loop = asyncio.get_running_loop()
     for number in _STOP_SIGNALS:
-        loop.add_signal_handler(number, life.cancel)
+        loop.add_signal_handler(number, playing.cancel)
     try:
         yield
     finally:

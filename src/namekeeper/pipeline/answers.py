@@ -200,11 +200,11 @@ def why_rows(
         namesrv: Only this name server.
     """
     tables = _opened(warehouse)
-    lives = _collected(_of_server(table(spark, tables, "name_server_session"), namesrv))
-    newest = {row["namesrv"]: row for row in sorted(lives, key=lambda row: row["boot"])}
+    boots = _collected(_of_server(table(spark, tables, "name_server_session"), namesrv))
+    newest = {row["namesrv"]: row for row in sorted(boots, key=lambda row: row["boot"])}
     knows_up_to = {name: row["knows_up_to"] for name, row in newest.items()}
     looked_at = max(knows_up_to.values(), default=0) if at is None else at
-    since, until = _boots_around(lives, looked_at)
+    since, until = _boots_around(boots, looked_at)
     of_topic = fn.col("topic") == topic
     sessions = table(spark, tables, "broker_session").where(
         (fn.coalesce("valid_to", fn.lit(looked_at)) >= since) & (fn.col("valid_from") <= until)
@@ -243,10 +243,10 @@ def _rows_of(held: Mapping[str, Iterable[Row]], namesrv: str) -> dict[str, list[
     return {name: [row for row in rows if row["namesrv"] == namesrv] for name, rows in held.items()}
 
 
-def _boots_around(lives: Iterable[Row], at: int) -> tuple[int, int]:
+def _boots_around(boots: Iterable[Row], at: int) -> tuple[int, int]:
     """Begin of the boot before that of an instant, and end of that of the instant, over all name servers."""
     begins: dict[str, list[int]] = {}
-    for row in sorted(lives, key=lambda row: row["boot"]):
+    for row in sorted(boots, key=lambda row: row["boot"]):
         begins.setdefault(row["namesrv"], []).append(row["first_ts"])
     since, until = [at], [at]
     for some in begins.values():

@@ -78,13 +78,13 @@ def tail(folder: str, *, count: int, follow: bool) -> None:
     last = _last_records(folder, count)
     for _, line in last:
         _write(line)
-    place = _place(last[-1][0]) if last else _end(folder)
+    position = _position(last[-1][0]) if last else _end(folder)
     while follow:
         sys.stdout.flush()
         time.sleep(LOOK_SECONDS)
-        for envelope, line in _records_after(folder, place):
+        for envelope, line in _records_after(folder, position):
             _write(line)
-            place = _place(envelope)
+            position = _position(envelope)
 
 
 def _segments(folder: str) -> list[SegmentName]:
@@ -110,21 +110,21 @@ def _last_records(folder: str, count: int) -> list[tuple[Envelope, Line]]:
     return found[len(found) - count :] if len(found) > count else found
 
 
-def _records_after(folder: str, place: tuple[int, int]) -> Iterator[tuple[Envelope, Line]]:
+def _records_after(folder: str, position: tuple[int, int]) -> Iterator[tuple[Envelope, Line]]:
     for name in _segments(folder):
-        if name.last_seq is not None and (name.boot, name.last_seq) <= place:
+        if name.last_seq is not None and (name.boot, name.last_seq) <= position:
             continue
         for envelope, line in _records(folder, name):
-            if _place(envelope) > place:
+            if _position(envelope) > position:
                 yield envelope, line
 
 
 def _end(folder: str) -> tuple[int, int]:
     last = _last_records(folder, 1)
-    return _place(last[-1][0]) if last else (0, 0)
+    return _position(last[-1][0]) if last else (0, 0)
 
 
-def _place(envelope: Envelope) -> tuple[int, int]:
+def _position(envelope: Envelope) -> tuple[int, int]:
     return (envelope.boot, envelope.seq)
 
 

@@ -28,7 +28,7 @@ def _day(_context: click.Context, _param: click.Parameter, value: str | None) ->
         raise click.BadParameter(f"{value!r} is no day like 2026-03-01") from None
 
 
-def _place(_context: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
+def _take_output(_context: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
     """Take a file of a folder that is there; without one the work would be for nothing."""
     if value is not None and not value.absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder {value.parent}: make it, or choose another place")
@@ -43,7 +43,7 @@ def _place(_context: click.Context, _param: click.Parameter, value: Path | None)
     help="How it is written; HTML is one file that needs nothing else.",
 )  # fmt: skip
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=_place,
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=_take_output,
     help="File; else stdout.",
 )  # fmt: skip
 @click.option("--from", "first_day", metavar="DAY", callback=_day, help="First day, as 2026-03-01.")

@@ -27,7 +27,7 @@ def tell_history(stage: Stage, incident: Incident, home: Path, report: Path) -> 
         NamekeeperError: a command failed.
     """
     journals = [word for server in incident.servers for word in ("--journal", str(server.journal))]
-    wiped, cut = _instant(incident.moments.wiped_ms), _instant(incident.moments.cut_ms)
+    wiped, cut = _instant(incident.times.wiped_ms), _instant(incident.times.cut_ms)
     stage.step(f"Hours later somebody asks: why could nobody send to {TOPIC} at {wiped}?")
     _run(stage, ["why", TOPIC, "--at", wiped, *journals])
     stage.step(f"What was the route at {cut}, when the name servers disagreed?")

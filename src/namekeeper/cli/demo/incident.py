@@ -37,7 +37,7 @@ from namekeeper.fleet.plan import (
 from namekeeper.model.topic import TopicConfig
 from namekeeper.remoting.client import RemotingClient
 
-__all__ = ["Incident", "Moments"]
+__all__ = ["Incident", "IncidentTimes"]
 
 TOPIC = "orders"
 TOPICS = (TOPIC, "payments", "shipments")
@@ -68,7 +68,7 @@ LINGER_SECONDS = 1.2
 """Each state lasts a little, so that it can be seen in the report."""
 
 
-class Moments(Struct):
+class IncidentTimes(Struct):
     """When what happened, in wall ms: what the second half asks about."""
 
     calm_ms: int = 0
@@ -85,7 +85,7 @@ class Incident:
     """The story, a step at a time; afterwards the journals hold it."""
 
     def __init__(self, stage: Stage, home: Path) -> None:
-        self.moments = Moments()
+        self.times = IncidentTimes()
         self.servers = [DemoServer(home, namesrv) for namesrv in ("ns-1", "ns-2")]
         self._stage = stage
         self._clock = SystemClock()
@@ -112,7 +112,7 @@ class Incident:
             await self._hang()
             await self._ask_for_a_missing_topic()
             self._stage.step("Brokers unregister, name servers stop and seal their journals")
-            self.moments.gone_ms = self._now_ms()
+            self.times.gone_ms = self._now_ms()
 
     # The steps.
 
@@ -142,7 +142,7 @@ class Incident:
         await self._producer.publish_message_queues(TOPIC)
         self._say_queues()
         await self._linger()
-        self.moments.calm_ms = self._now_ms()
+        self.times.calm_ms = self._now_ms()
 
     async def _stop_slave(self) -> None:
         self._stage.step("The slave of broker-a stops cleanly: it unregisters")
@@ -172,7 +172,7 @@ class Incident:
         await self._show(0)
         self._say_queues()
         await self._linger()
-        self.moments.wiped_ms = self._now_ms()
+        self.times.wiped_ms = self._now_ms()
         self._stage.step("The permission is given back, and broker-b returns")
         await self._do(AddWritePerm(0, ChurnKind.WIPES, "broker-a"))
         await self._do(Start(0, ChurnKind.FLAPS, FLEET["broker-b", 0].broker_addr))
@@ -187,7 +187,7 @@ class Incident:
         await self._show(0)
         await self._show(1)
         await asyncio.sleep(5 * LINGER_SECONDS)  # under 5 s it would count as propagation, not as drift
-        self.moments.cut_ms = self._now_ms()
+        self.times.cut_ms = self._now_ms()
         await self._do(Heal(0, ChurnKind.PARTITIONS, master.broker_addr, 1), at_once=True)
         await self._until("ns-2 sees broker-b again", lambda: self._is_present(1, master))
 

@@ -1,7 +1,7 @@
 """Tables that say what a row was from when to when: the SQL that makes them.
 
-All of them are made by the same queries (`sql/history.sql`, `sql/merge.sql` and others), into which the names
-of their columns are put; values never are. Which tables there are is in `histories`.
+All of them are made by the same queries (`computed_history.sql`, `merged_history.sql` and others), into which
+the names of their columns are put; values never are. Which tables there are is in `histories`.
 """
 
 from typing import NamedTuple
