@@ -32,9 +32,17 @@ SERVING_MUTANTS = (
     Mutant(
         "cache-answers-requests-with-a-body",
         "lookup_cache/reader.py",
-        "if cache is None or frame[2] or frame[0]:",
-        "if cache is None or frame[0]:",
+        "if find is None or body or form:",
+        "if find is None or form:",
         "a request with a body is never looked for",
+        ("lookup_cache/test_reader.py",),
+    ),
+    Mutant(
+        "cache-looks-inside-a-body",
+        "lookup_cache/reader.py",
+        "find(data[_PREFIX_BYTES:]) if not self.frames.buffered else None",
+        "find(data[_PREFIX_BYTES:])",
+        "bytes in the middle of a frame are never taken for a frame",
         ("lookup_cache/test_reader.py",),
     ),
 )

@@ -53,45 +53,46 @@ class FrameDecoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next bytes of the stream; return the frames that they complete."""
-        if self.failure is not None:
-            return []
-        if self.buffered:
-            self._keep(data)
-            if self.buffered < self._wanted:
-                return []
-            data = b"".join(self._chunks)
-            self._chunks.clear()
-            self.buffered = self.announced = 0
+        if self.buffered or self.failure is not None:
+            data = self._with_buffered(data)
         frames: list[Frame] = []
+        size = len(data)
+        start = 0
         try:
-            rest = self._split(data, frames)
+            while start + _PREFIX_BYTES <= size:
+                length, word = _PREFIX(data, start)
+                end = start + 4 + length
+                if end > size or length < _MIN_LENGTH or length > self._max_length:
+                    break
+                header_start = start + 8
+                header_end = header_start + word
+                if word > MAX_HEADER_BYTES or header_end > end:
+                    frames.append(_other_frame(data[header_start:end], word))
+                else:
+                    frames.append((_JSON, data[header_start:header_end], data[header_end:end]))
+                start = end
+            if start < size:
+                self._keep_rest(data, start)
         except ProtocolError as failure:
             self.failure = failure
-            return frames
-        if rest < len(data):
-            self._keep(data[rest:] if rest else data)
         return frames
 
-    def _split(self, data: bytes, frames: list[Frame]) -> int:
-        """Append all complete frames; return where the incomplete one begins."""
-        size = len(data)
-        max_length = self._max_length
-        start = 0
-        while start + _PREFIX_BYTES <= size:
-            length, word = _PREFIX(data, start)
-            end = start + 4 + length
-            if end > size or length < _MIN_LENGTH or length > max_length:
-                break
-            header_start = start + 8
-            header_end = header_start + word
-            if word > MAX_HEADER_BYTES or header_end > end:
-                frames.append(_other_frame(data[header_start:end], word))
-            else:
-                frames.append((_JSON, data[header_start:header_end], data[header_end:end]))
-            start = end
-        if start < size:
-            self._expect(data, start)
-        return start
+    def _with_buffered(self, data: bytes) -> bytes:
+        """Return all bytes from the begin of the incomplete frame; nothing while it stays incomplete."""
+        if self.failure is not None:
+            return b""
+        self._keep(data)
+        if self.buffered < self._wanted:
+            return b""
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        self.buffered = self.announced = 0
+        return data
+
+    def _keep_rest(self, data: bytes, start: int) -> None:
+        """Keep the incomplete frame at the end of `data`; raise ProtocolError if it is broken already."""
+        self._expect(data, start)
+        self._keep(data[start:] if start else data)
 
     def _expect(self, data: bytes, start: int) -> None:
         """Note how much the frame that begins at `start` needs, unless it is broken already."""

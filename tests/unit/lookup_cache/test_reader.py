@@ -63,3 +63,14 @@ def test_the_first_broken_header_ends_the_stream_after_what_came_before_it(cache
     assert reader.feed(encode_command(look_up()) + broken + encode_command(look_up())) == [ANSWER]
     assert "bad header" in str(reader.frames.failure)
     assert reader.feed(encode_command(look_up())) == []
+
+
+def test_what_looks_like_a_look_up_inside_a_body_is_body(cache):
+    reader = RequestReader(cache=cache)
+    inner = encode_command(look_up())
+    outer = encode_command(request(103, body=inner))
+    head = outer[: -len(inner)]
+    assert reader.feed(head) == []
+    (found,) = reader.feed(inner)
+    assert isinstance(found, RemotingCommand)
+    assert (found.code, found.body) == (103, inner)
