@@ -3,6 +3,7 @@
 import random
 import zlib
 from collections.abc import Callable
+from typing import cast
 
 from tests.differential.bodies import Broker, registration
 from tests.differential.steps import World
@@ -145,6 +146,16 @@ def _useless_setting(chance: random.Random, broker: Broker, world: World) -> Req
     return Request(318, {}, chance.choice((b"", b"unknownKey=1\n", b"listenPort=abc\n", b"# nothing\n")))
 
 
+def _odd_values(chance: random.Random, broker: Broker, world: World) -> Request:
+    """A header with values of types that no peer writes, where nothing depends on them."""
+    unused = chance.choice(({"a": [1, {}]}, [1, "b"], {}, [], 1.5, True, None))
+    version = chance.choice((373.5, 513.9, "513", 513))
+    fields = {**broker.fields(), "unused": unused}
+    if chance.random() < 0.5:
+        return Request(105, cast("dict[str, str]", {"topic": "nobody-has-it", "unused": unused}))
+    return Request(904, cast("dict[str, str]", fields), version=cast("int", version))
+
+
 def _with(request: Request, name: str, value: str) -> Request:
     return Request(request.code, {**request.fields, name: value}, request.body, request.version)
 
@@ -162,4 +173,5 @@ _MAKERS: tuple[Maker, ...] = (
     _unknown_code, _missing_field, _missing_field, _missing_broker_id, _missing_cluster, _missing_ha_address, _bad_number,
     _bad_flag, _wrong_crc, _crc_without_body, _broken_text, _broken_stream, _long_stream, _odd_text, _other_form,
     _unflagged_compression, _broken_topic_route, _broken_version, _refused_setting, _useless_setting,
+    _odd_values,
 )  # fmt: skip

@@ -28,6 +28,7 @@ from namekeeper.app.stats import Operators
 from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import trusted_networks
+from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
@@ -36,6 +37,8 @@ from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.connection import WRITE_BUFFER_BYTES
+from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.route.channel import Channel
@@ -105,7 +108,12 @@ class NameServer:
             host=settings.bind_address,
             port=settings.listen_port,
             max_frame_bytes=settings.remoting_frame_max_length,
-            backlog=settings.server_socket_backlog,
+            socket_options=SocketOptions(
+                settings.server_socket_backlog,
+                settings.server_socket_snd_buf_size,
+                settings.server_socket_rcv_buf_size,
+            ),
+            write_buffer_bytes=_write_buffer_bytes(settings),
             max_connections=settings.max_connections,
             idle_seconds=settings.server_channel_max_idle_time_seconds,
             serialize_type=SerializeType[settings.serialize_type],
@@ -326,6 +334,12 @@ def _client_tls(startup: Startup) -> ssl.SSLContext | None:
     from namekeeper.remoting.tls_contexts import client_context
 
     return client_context(read_tls_settings(startup))
+
+
+def _write_buffer_bytes(settings: NamesrvSettings) -> tuple[int, int]:
+    """Low and high water mark; as in Java, they count only if both are set (protocol.md 5.3)."""
+    low, high = settings.write_buffer_low_water_mark, settings.write_buffer_high_water_mark
+    return (low, high) if low and high else WRITE_BUFFER_BYTES
 
 
 def _pid_file(log_root: str) -> PidFile | None:

@@ -135,23 +135,36 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     server_socket_snd_buf_size: Annotated[
         int,
         Property(
-            "Send buffer of a socket; 0 leaves it to the system", _NETTY, "bytes", low=0,
+            "Size of each socket's send buffer; 0 leaves it to the system", _NETTY, "bytes", low=0,
             aliases=("com.rocketmq.remoting.socket.sndbuf.size",),
         ),
     ] = 0  # fmt: skip
     server_socket_rcv_buf_size: Annotated[
         int,
         Property(
-            "Receive buffer of a socket; 0 leaves it to the system", _NETTY, "bytes", low=0,
+            "Size of each socket's receive buffer; 0 leaves it to the system", _NETTY, "bytes", low=0,
             aliases=("com.rocketmq.remoting.socket.rcvbuf.size",),
         ),
     ] = 0  # fmt: skip
     write_buffer_high_water_mark: Annotated[
         int,
-        Property("Unsent bytes at which reading from a connection pauses; 0: 64 KiB", _NETTY, "bytes", low=0),
+        Property(
+            "Unsent answers at which reading from a connection pauses, beyond the socket's buffer; counts"
+            " only if writeBufferLowWaterMark is set too, else 256 KiB",
+            _NETTY,
+            "bytes",
+            low=0,
+        ),
     ] = 0
     write_buffer_low_water_mark: Annotated[
-        int, Property("Unsent bytes at which reading goes on; 0: 32 KiB", _NETTY, "bytes", low=0)
+        int,
+        Property(
+            "Unsent answers at which reading goes on; counts only if writeBufferHighWaterMark is set too,"
+            " else 64 KiB",
+            _NETTY,
+            "bytes",
+            low=0,
+        ),
     ] = 0
     server_socket_backlog: Annotated[int, Property("Connections waiting to be accepted", _NETTY, low=0)] = (
         1024
@@ -192,7 +205,7 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     tls_test_mode_enable: Annotated[
         bool,
         Property(
-            "A self-signed certificate made at start; our own requests trust everything", _TLS,
+            "A self-signed certificate, made when TLS is first used; our own requests trust everything", _TLS,
             name="tls.test.mode.enable", remote=False,
         ),
     ] = True  # fmt: skip
@@ -279,12 +292,18 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     max_connections: Annotated[
-        int, Property("Connections at once; more are closed when they come", _OURS, low=1, remote=False)
+        int,
+        Property(
+            "Connections at once, and never more than file descriptors allow; more are closed when they come",
+            _OURS,
+            low=1,
+            remote=False,
+        ),
     ] = 65_536
     body_bytes_in_flight_limit: Annotated[
         int,
         Property(
-            "Bytes of requests received or handled at once, over all connections; above it reading pauses",
+            "Bytes of requests above 64 KiB that arrive or are handled, over all connections; more must wait",
             _OURS, "bytes", remote=False, low=1024, high=_LONG_MAX, long=True,
         ),
     ] = 256 * MIB  # fmt: skip

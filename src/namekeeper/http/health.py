@@ -13,10 +13,8 @@ UNAVAILABLE = 503
 
 
 class Phase(StrEnum):
-    """Where in its life a name server is."""
+    """What a name server that listens does."""
 
-    STARTING = "starting"
-    """Not listening yet."""
     WAITING = "waiting"
     """Listening, but `needWaitForService` holds route look-ups back."""
     SERVING = "serving"
@@ -25,7 +23,6 @@ class Phase(StrEnum):
 
 
 _NOT_READY = {
-    Phase.STARTING: "it does not listen yet",
     Phase.WAITING: "needWaitForService is on: brokers get time to register",
     Phase.DRAINING: "it is stopping",
 }

@@ -58,7 +58,7 @@ _COUNTERS = (
     _Plain("tls_failures", "tls_failures", "TLS handshakes that failed."),
     _Plain("handler_errors", "handler_errors", "Requests answered with code 1 because of a bug."),
     _Plain("registration_body_bytes", "registration_body_bytes", "Bytes of registration bodies."),
-    _Plain("heartbeats", "heartbeats", "Signs of life that changed nothing."),
+    _Plain("heartbeats", "heartbeats", "Heartbeats and registrations that changed nothing."),
     _Plain("unregistrations", "unregistrations", "Registrations that ended by request."),
     _Plain("channel_close_removals", "channel_close_removals", "Registrations ended by a closed connection."),
     _Plain("dropped_log_lines", "dropped_log_lines", "Log lines that were dropped."),
@@ -163,7 +163,6 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
     yield _labelled_counter(
         "channel_closes", "Connections that closed, by reason.", "reason", stats.closed_channels
     )
-    yield _security_events(stats.denials)
     yield _labelled_gauge(
         "kv_generation", "Changes of the KV configuration.", "state", {"current": stats.kv_generation}
     )
@@ -175,17 +174,6 @@ def _named_requests(requests: Mapping[tuple[int, int], int]) -> dict[tuple[str, 
         key = request_type_name(request), result_name(response)
         named[key] = named.get(key, 0) + count
     return named
-
-
-def _security_events(denials: Mapping[str, int]) -> Metric:
-    family = CounterMetricFamily(
-        f"{_PREFIX}security_events",
-        "Requests that access control turned away.",
-        labels=("operation", "result"),
-    )
-    for operation, count in sorted(denials.items()):
-        family.add_metric((operation, "denied"), count)
-    return family
 
 
 def _labelled_counter(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:

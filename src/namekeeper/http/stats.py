@@ -58,7 +58,7 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     accepted_connections: int = 0
     refused_connections: int = 0
     closed_channels: Mapping[str, int] = field(default_factory=dict)
-    """Reason (peer, idle, protocol_error, ...) -> closes."""
+    """Reason (idle, overdue, protocol_error) -> connections that this server closed."""
     received_bytes: int = 0
     sent_bytes: int = 0
     protocol_errors: int = 0
@@ -70,15 +70,13 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     requests: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """(request code, response code) -> requests; one-way ones count as SUCCESS, unknown codes as -1."""
     handler_errors: int = 0
-    denials: Mapping[str, int] = field(default_factory=dict)
-    """Class of request (read, broker, admin) -> requests that access control turned away."""
 
     # Registrations.
     registrations: Mapping[str, int] = field(default_factory=dict)
-    """Result (new, changed, unchanged, shortcut, rejected, failed) -> requests 103."""
+    """What came of it, see `RegisterResult.outcome`; or failed -> requests 103."""
     registration_body_bytes: int = 0
     heartbeats: int = 0
-    """Signs of life by 904, 322 and unchanged 103."""
+    """904, 322 and unchanged 103."""
     unregistrations: int = 0
     expiries: int = 0
     channel_close_removals: int = 0

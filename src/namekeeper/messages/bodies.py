@@ -23,7 +23,7 @@ from namekeeper.messages.body_types import (
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
-from namekeeper.model.topic import QueueData, QueueSpec
+from namekeeper.model.topic import QueueData
 from namekeeper.model.version import DataVersion
 
 __all__ = [
@@ -44,7 +44,6 @@ __all__ = [
     "encode_mapping",
     "encode_mappings_by_broker",
     "encode_queue_data",
-    "encode_queue_spec",
     "encode_topic_list",
     "encode_topic_route",
 ]
@@ -113,17 +112,6 @@ def encode_queue_data(queues: QueueData, *, standard: bool) -> bytes:
         b"read": queues.read_queue_nums,
         b"flag": queues.topic_sys_flag,
         b"write": queues.write_queue_nums,
-    }
-
-
-def encode_queue_spec(broker_name: str, spec: QueueSpec, *, standard: bool) -> bytes:
-    """Write the queue data of a broker name that offers `spec`; as `encode_queue_data`."""
-    return _QUEUE_DATA[standard] % {
-        b"name": _encode(broker_name),
-        b"perm": spec.perm,
-        b"read": spec.read_queue_nums,
-        b"flag": spec.topic_sys_flag,
-        b"write": spec.write_queue_nums,
     }
 
 

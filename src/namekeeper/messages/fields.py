@@ -29,7 +29,6 @@ __all__ = [
     "decode_header",
     "encode_header",
     "parse_decimal",
-    "to_field_name",
     "to_wire_name",
 ]
 
@@ -49,7 +48,6 @@ EmptyStr = Annotated[str, "may be empty"]
 
 _WIRE_NAMES = {"zone_mode": "__ZONE_MODE", "zone_name": "__ZONE_NAME"}
 """The only names that are not derived."""
-_FIELD_NAMES = {wire_name: name for name, wire_name in _WIRE_NAMES.items()}
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MAX_DIGITS = 64
@@ -64,13 +62,6 @@ def to_wire_name(field_name: str) -> str:
         return _WIRE_NAMES[field_name]
     head, *tail = field_name.split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in tail)
-
-
-def to_field_name(wire_name: str) -> str:
-    """Return the struct field that an ext field fills: `brokerName` -> `broker_name`."""
-    if wire_name in _FIELD_NAMES:
-        return _FIELD_NAMES[wire_name]
-    return re.sub(r"[A-Z]", lambda match: "_" + match[0].lower(), wire_name)
 
 
 def parse_decimal(text: str, low: int, high: int) -> int:

@@ -38,8 +38,9 @@ REQUESTS_PER_TURN = 256
 """Then other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """The same for large answers: a few of them must not be made for a peer that may not read them."""
-WRITE_BUFFER_BYTES = 256 * 1024
-"""Answers that wait for the peer to read, beyond the kernel's buffers, before we stop reading from it."""
+WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
+"""Answers that a peer has not read, beyond the kernel's buffers: above the second number we stop reading from
+it, at the first we go on."""
 MAX_DEFERRED = 64
 """Requests of one connection that wait to be answered later; a real broker has a handful."""
 FLUSH_SECONDS = 5.0
@@ -65,6 +66,8 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     counters: RemotingCounters = field(default_factory=RemotingCounters)
     serialize_type: SerializeType = SerializeType.JSON
     """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
+    write_buffer_bytes: tuple[int, int] = WRITE_BUFFER_BYTES
+    """Low and high water mark of the answers that wait for the peer to read."""
     large_frame_seconds: float = 30.0
     """How long an admitted large frame may take to arrive."""
     lookup_cache: LookupCache | None = None
@@ -190,7 +193,8 @@ class ServerConnection(asyncio.Protocol):
         """Begin; the channel is known to the application from here on."""
         self._loop = asyncio.get_running_loop()
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(WRITE_BUFFER_BYTES)
+        low, high = self._context.write_buffer_bytes
+        self._transport.set_write_buffer_limits(high, low)
         self._context.connections.add(self)
         self._context.counters.connections_total += 1
         self._context.on_connect(self.channel)

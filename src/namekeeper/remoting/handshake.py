@@ -119,7 +119,6 @@ class Handshakes:
             return Channel(next(self._channel_ids), str(claimed))
         channel = Channel(next(self._channel_ids), str(peer))
         if claimed is not None:
-            channel.claimed_addr = str(claimed)
             self._context.counters.proxy_claims += 1
             self._log_limit.log(logging.INFO, "%s claimed by a PROXY header to be %s", channel, claimed)
         return channel

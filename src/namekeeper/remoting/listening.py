@@ -6,12 +6,12 @@ import errno
 import os
 import socket
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import Address, bare_host, format_address
 
-__all__ = ["Acceptor", "bind"]
+__all__ = ["DEFAULT_SOCKET_OPTIONS", "Acceptor", "SocketOptions", "bind"]
 
 ACCEPTS_PER_TURN = 64
 """Then the connections that are there already have their turn."""
@@ -23,7 +23,21 @@ _ANY_IPV6 = "::"
 _MAPPED_IPV4 = "::ffff:"
 
 
-async def bind(host: str, port: int, *, backlog: int) -> list[socket.socket]:
+class SocketOptions(NamedTuple):
+    """What the kernel is asked for; accepted sockets inherit the sizes of their listener's buffers."""
+
+    backlog: int = 1024
+    """Connections that wait to be accepted."""
+    send_buffer_bytes: int = 0
+    """SO_SNDBUF; 0 leaves it to the system. Linux reports twice the size that was asked for."""
+    receive_buffer_bytes: int = 0
+    """SO_RCVBUF, likewise."""
+
+
+DEFAULT_SOCKET_OPTIONS = SocketOptions()
+
+
+async def bind(host: str, port: int, options: SocketOptions) -> list[socket.socket]:
     """Listen on every address that `host` stands for; with port 0 all of them get the same free port.
 
     Raises ConfigError in one line that says what to do.
@@ -33,7 +47,7 @@ async def bind(host: str, port: int, *, backlog: int) -> list[socket.socket]:
         found = await asyncio.get_running_loop().getaddrinfo(
             name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        return _listen_on_all([(family, where) for family, _, _, _, where in dict.fromkeys(found)], backlog)
+        return _listen_on_all([(family, where) for family, _, _, _, where in dict.fromkeys(found)], options)
     except OSError as error:
         raise ConfigError(_advice(format_address(name, port), error)) from None
 
@@ -134,15 +148,17 @@ class Acceptor:
             self._spare = -1
 
 
-def _listen_on_all(places: Iterable[tuple[int, tuple[Any, ...]]], backlog: int) -> list[socket.socket]:
-    """Listen on each place; one that this machine lacks is left out, as ::1 of a name often is."""
+def _listen_on_all(
+    addresses: Iterable[tuple[int, tuple[Any, ...]]], options: SocketOptions
+) -> list[socket.socket]:
+    """Listen on each address; one that this machine lacks is left out, as ::1 of a name often is."""
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:
-        for family, (host, port, *rest) in places:
+        for family, (host, port, *rest) in addresses:
             same_port = sockets[0].getsockname()[1] if sockets else port
             try:
-                sockets.append(_listen(family, (host, same_port, *rest), backlog))
+                sockets.append(_listen(family, (host, same_port, *rest), options))
             except OSError as error:
                 if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                     raise
@@ -156,17 +172,23 @@ def _listen_on_all(places: Iterable[tuple[int, tuple[Any, ...]]], backlog: int) 
     return sockets
 
 
-def _listen(family: int, where: tuple[Any, ...], backlog: int) -> socket.socket:
+def _listen(family: int, where: tuple[Any, ...], options: SocketOptions) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)  # noqa: FBT003 - its name says it
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
+        for name, size in (
+            (socket.SO_SNDBUF, options.send_buffer_bytes),
+            (socket.SO_RCVBUF, options.receive_buffer_bytes),
+        ):
+            if size:
+                sock.setsockopt(socket.SOL_SOCKET, name, size)
         if family == socket.AF_INET6:
             # The wildcard serves IPv4 too, as in Java.
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, where[0] != _ANY_IPV6)
         sock.bind(where)
-        sock.listen(backlog)
+        sock.listen(options.backlog)
     except BaseException:
         sock.close()
         raise

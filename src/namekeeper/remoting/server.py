@@ -13,10 +13,15 @@ from msgspec import structs
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.budget import BodyBudget
-from namekeeper.remoting.connection import ConnectionContext, Handler, ServerConnection
+from namekeeper.remoting.connection import (
+    WRITE_BUFFER_BYTES,
+    ConnectionContext,
+    Handler,
+    ServerConnection,
+)
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.handshake import Handshakes, parse_networks
-from namekeeper.remoting.listening import Acceptor, bind
+from namekeeper.remoting.listening import DEFAULT_SOCKET_OPTIONS, Acceptor, SocketOptions, bind
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codes import SerializeType
@@ -51,7 +56,8 @@ class RemotingServer:
         host: str = "0.0.0.0",  # noqa: S104 - Java's default: a name server is there to be reached
         port: int = 9876,
         max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
-        backlog: int = 1024,
+        socket_options: SocketOptions = DEFAULT_SOCKET_OPTIONS,
+        write_buffer_bytes: tuple[int, int] = WRITE_BUFFER_BYTES,
         max_connections: int | None = None,
         idle_seconds: float = 120.0,
         large_frame_seconds: float = 30.0,
@@ -70,9 +76,11 @@ class RemotingServer:
             host: an address or a name of this machine, IPv6 with or without brackets.
             port: 0 picks a free one.
             max_frame_bytes: bounds a frame with its length field.
-            backlog: connections that the kernel keeps until they are accepted.
+            socket_options: what the kernel is asked for.
+            write_buffer_bytes: answers that wait for their peer to read: above the second number reading from
+                that peer stops, at the first it goes on.
             max_connections: never more than the limit of descriptors leaves.
-            idle_seconds: a connection with neither read nor write for so long is closed.
+            idle_seconds: a connection with neither read nor write for so long is closed; 0 never.
             large_frame_seconds: an admitted large frame must have arrived after that.
             serialize_type: header form of answers.
             tls: None turns TLS connections away.
@@ -84,7 +92,7 @@ class RemotingServer:
         """
         self._host = host
         self._port = port
-        self._backlog = backlog
+        self._socket_options = socket_options
         allowed = _what_descriptors_allow()
         self._max_connections = allowed if max_connections is None else min(max_connections, allowed)
         self._idle_seconds = idle_seconds
@@ -94,6 +102,7 @@ class RemotingServer:
             max_frame_bytes=max_frame_bytes,
             budget=BodyBudget(body_budget_bytes),
             serialize_type=serialize_type,
+            write_buffer_bytes=write_buffer_bytes,
             large_frame_seconds=large_frame_seconds,
             lookup_cache=lookup_cache,
             on_connect=on_connect,
@@ -137,7 +146,7 @@ class RemotingServer:
 
     async def start(self) -> None:
         """Listen; connections are served from now on. Raises ConfigError if the address can't be had."""
-        sockets = await bind(self._host, self._port, backlog=self._backlog)
+        sockets = await bind(self._host, self._port, self._socket_options)
         self._acceptor = Acceptor(
             sockets, has_room=self._has_room, on_accept=self._handshakes.begin, on_refuse=self._refuse
         )
@@ -198,6 +207,8 @@ class RemotingServer:
     # peers' bytes are still in the kernel, and one late sweep must not take their silence for granted.
 
     def _sweep_later(self) -> None:
+        if not self._idle_seconds:
+            return
         seconds = self._idle_seconds / SWEEPS_PER_IDLE_TIME
         self._sweep_timer = asyncio.get_running_loop().call_later(seconds, self._sweep)
 

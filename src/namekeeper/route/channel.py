@@ -15,14 +15,12 @@ class Channel:
     for each registration that came over it.
     """
 
-    __slots__ = ("carried", "channel_id", "claimed_addr", "is_open", "is_paused", "is_spared", "remote_addr")
+    __slots__ = ("carried", "channel_id", "is_open", "is_paused", "is_spared", "remote_addr")
 
     def __init__(self, channel_id: int, remote_addr: str) -> None:
         self.channel_id = channel_id
         self.remote_addr = remote_addr
         """The peer's socket address, or what a trusted PROXY header says."""
-        self.claimed_addr: str | None = None
-        """What an untrusted PROXY header says: for logs only."""
         self.is_open = True
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""

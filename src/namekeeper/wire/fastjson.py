@@ -17,7 +17,6 @@ __all__ = [
     "MAX_LENIENT_BYTES",
     "DialectError",
     "decode",
-    "dumps_legacy",
     "loads",
     "quote_bare_keys",
     "resolve_refs",
@@ -44,7 +43,6 @@ _BARE_KEY = re.compile(rb"[{,]\s*+(-?[0-9]++)\s*+:")
 _PATH_STEP = re.compile(r"\.((?:[^.\\\[]|\\.)+)|\[([0-9]{1,9})\]", re.DOTALL)
 
 _decode_any = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
 _decoders: dict[object, msgspec.json.Decoder[Any]] = {}
 
 
@@ -62,7 +60,7 @@ def decode(data: bytes, as_type: type[T], /) -> T:
         value = _decode_coerced(data, as_type)  # standard JSON so far, with values of other types
     except _STRICT_ERRORS:
         try:
-            value = decoder.decode(_mend(data))
+            value = decoder.decode(_repair(data))
         except DialectError:
             raise
         except _STRICT_ERRORS:
@@ -79,9 +77,9 @@ def loads(data: bytes, *, lenient: bool = True) -> object:
     try:
         return _decode_any(data)
     except _STRICT_ERRORS:
-        mended = _mend(data)
+        repaired = _repair(data)
     try:
-        return _decode_any(mended)
+        return _decode_any(repaired)
     except _STRICT_ERRORS as error:
         if not lenient:
             raise DialectError(f"not JSON: {error}") from None
@@ -111,15 +109,6 @@ def quote_bare_keys(data: bytes) -> bytes:
     return b"".join((*pieces, data[copied:])) if pieces else data
 
 
-def dumps_legacy(value: object) -> bytes:
-    """Write compact JSON as fastjson does by default: bare numbers as keys of int-keyed maps, no nulls.
-
-    Structs keep the order of their fields. Only what a peer that can't read standard JSON asks for needs this
-    (protocol.md 2.1); `msgspec.json.encode` writes the standard form.
-    """
-    return _legacy(msgspec.to_builtins(value, str_keys=False))
-
-
 def resolve_refs(document: object) -> object:
     """Replace `{"$ref":"$.path"}` by the flat object it points to, else by `{}` (trap T16).
 
@@ -145,8 +134,8 @@ def _decode_coerced(data: bytes, as_type: type[T]) -> T:
         raise DialectError(str(error)) from None
 
 
-def _mend(data: bytes) -> bytes:
-    """Make standard JSON of the deviations that real peers' large bodies have."""
+def _repair(data: bytes) -> bytes:
+    """Make standard JSON of what peers write in large bodies: bare numeric keys, bytes that are not UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -160,19 +149,6 @@ def _count_quotes(data: bytes, start: int, end: int) -> int:
         return data.count(b'"', start, end)
     part = data[start:end].replace(b"\\\\", b"")
     return part.count(b'"') - part.count(b'\\"')
-
-
-def _legacy(value: object) -> bytes:
-    if isinstance(value, dict):
-        items = [(key, item) for key, item in value.items() if item is not None]
-        return b"{%b}" % b",".join(b"%b:%b" % (_legacy_key(key), _legacy(item)) for key, item in items)
-    if isinstance(value, (list, tuple)):
-        return b"[%b]" % b",".join(map(_legacy, value))
-    return _encode(value)
-
-
-def _legacy_key(key: str | int) -> bytes:
-    return b"%d" % key if isinstance(key, int) else _encode(key)
 
 
 def _resolve(value: object, root: object, depth: int) -> object:

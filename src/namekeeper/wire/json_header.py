@@ -1,5 +1,7 @@
 """The header of a frame as JSON, and what peers get wrong about it (protocol.md 1.3, 1.5, 1.11)."""
 
+import re
+
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
@@ -15,6 +17,8 @@ _STRICT_ERRORS = (ValueError, RecursionError)
 """What `decode_strictly` raises; msgspec's errors and UnicodeDecodeError are ValueErrors."""
 
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+_MAX_NUMBER_CHARS = 32
+_FRACTION = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 
 decode_strictly = msgspec.json.Decoder(RemotingCommand).decode
 """Decode a header as well-behaved peers write it; `body` is not set."""
@@ -66,8 +70,9 @@ def decode_json_header(header: bytes) -> RemotingCommand:
 def decode_leniently(header: bytes) -> RemotingCommand:
     """Read a header as patiently as the most patient Java server (protocol.md 1.11).
 
-    Values are bent as fastjson does: numbers and strings into each other, `null` to what a missing member
-    gives, `null` ext fields left out, languages by ordinal, unknown languages to None.
+    Values become what fastjson 2 makes of them: numbers and strings become each other, fractions are cut off,
+    objects and arrays become the text of their JSON, `null` is what a missing member gives, `null` ext fields
+    are left out, languages come by ordinal too, unknown languages are None.
     """
     try:
         members = loads(header)
@@ -81,7 +86,7 @@ def decode_leniently(header: bytes) -> RemotingCommand:
         version=_int32(members, "version"),
         opaque=_int32(members, "opaque"),
         flag=_int32(members, "flag"),
-        remark=_text(members.get("remark"), "remark"),
+        remark=_text(members.get("remark")),
         ext_fields=_ext_fields(members.get("extFields")),
     )
 
@@ -97,16 +102,17 @@ def _int32(members: dict[str, object], name: str) -> int:
 
 
 def _integer(value: object) -> int | None:
-    if isinstance(value, int):
+    """Read a number in any notation; a fraction is cut off."""
+    if isinstance(value, (int, float)):
         return int(value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str) and len(value) <= 11 and value.lstrip("+-").isdecimal():
+    if not isinstance(value, str) or len(value) > _MAX_NUMBER_CHARS:
+        return None
+    if value.lstrip("+-").isdecimal():
         try:
             return int(value)
         except ValueError:  # more than one sign
             return None
-    return None
+    return int(float(value)) if _FRACTION.fullmatch(value) else None
 
 
 def _language(value: object) -> LanguageName | None:
@@ -115,23 +121,29 @@ def _language(value: object) -> LanguageName | None:
     if isinstance(value, str):
         code = LanguageCode.__members__.get(value)
         return None if code is None else language_name(code)
-    name = language_name(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    name = None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        name = language_name(int(value))
     if name is None:
         raise ProtocolError("bad header: language is neither a name nor an ordinal")
     return name
 
 
-def _text(value: object, name: str) -> str | None:
+def _text(value: object) -> str | None:
+    """Turn a value into the text that the field holds then; an object or array becomes its JSON."""
     text = scalar_text(value)
     if text is None or isinstance(text, str):
         return text
-    raise ProtocolError(f"bad header: {name} is not a string")
+    try:
+        return _encode(text).decode()
+    except RecursionError as error:
+        raise ProtocolError(f"bad header: {error}") from None
 
 
 def _ext_fields(value: object) -> dict[str, str] | None:
-    if value is None:
+    if value is None or value == "":
         return None
     if not isinstance(value, dict):
         raise ProtocolError("bad header: extFields is not an object")
-    fields = {key: _text(item, "an ext field") for key, item in value.items()}
+    fields = {key: _text(item) for key, item in value.items()}
     return {key: text for key, text in fields.items() if text is not None}

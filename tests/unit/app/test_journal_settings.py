@@ -18,11 +18,12 @@ def test_what_is_set_is_what_is_done(tmp_path):
     settings = startup(
         tmp_path, journal_namesrv_id="ns-1", journal_fsync="always", journal_segment_seconds="7",
         journal_retention_bytes="5000000000", journal_retention_days="2", journal_checkpoint_hours="3",
-        journal_queue_bytes="70000000", scan_not_active_broker_interval="900",
+        journal_queue_bytes="70000000", journal_segment_bytes="60000000", journal_fsync_interval_ms="50", scan_not_active_broker_interval="900",
     ).settings  # fmt: skip
     writer = writer_settings(settings, 9876)
     assert (writer.namesrv, writer.is_configured) == ("ns-1", True)
     assert (writer.segments.fsync, writer.segments.segment_ms) == (Fsync.ALWAYS, 7_000)
+    assert (writer.segments.segment_bytes, writer.segments.fsync_interval_ms) == (60_000_000, 50)
     assert writer.limits == Limits(5_000_000_000, 172_800_000)
     journal = journal_settings(settings)
     assert (journal.checkpoint_ms, journal.queue_bytes, journal.scan_interval_ms) == (

@@ -15,7 +15,7 @@ from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
 from namekeeper.wire.codec import encode_command
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import eventually
+from tests.support.system.waiting import eventually, turns
 from tests.support.wire.peer import connect, trusting
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
 
@@ -347,3 +347,41 @@ async def test_the_level_of_the_log_follows_its_property(tmp_path):
         assert (await ask(318, b"orderMessageEnable=true\n")).code == 0
         assert levels == ["DEBUG"]
         assert "log" in server.operators.health().degraded
+
+
+@pytest.mark.parametrize(
+    ("properties", "limits"),
+    [
+        ({}, (65_536, 262_144)),
+        ({"write_buffer_low_water_mark": "10000", "write_buffer_high_water_mark": "20000"}, (10_000, 20_000)),
+        ({"write_buffer_high_water_mark": "20000"}, (65_536, 262_144)),
+        ({"write_buffer_low_water_mark": "10000"}, (65_536, 262_144)),
+    ],
+)
+async def test_water_marks_count_if_both_are_set(tmp_path, properties, limits):
+    async with name_server(tmp_path, **properties) as server, asking(server) as ask:
+        await ask(106)
+        (connection,) = server.server.connections
+        assert connection._transport.get_write_buffer_limits() == limits
+
+
+async def test_the_sizes_of_socket_buffers_are_as_configured(tmp_path):
+    sizes = {"server_socket_snd_buf_size": "50000", "server_socket_rcv_buf_size": "60000"}
+    async with name_server(tmp_path, **sizes) as server, asking(server) as ask:
+        await ask(106)
+        (connection,) = server.server.connections
+        sock = connection._transport.get_extra_info("socket")
+        found = [sock.getsockopt(socket.SOL_SOCKET, name) for name in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
+        assert found == [2 * 50_000, 2 * 60_000]  # Linux doubles what it is asked for
+
+
+async def test_an_idle_time_of_0_closes_nobody(tmp_path):
+    async with (
+        name_server(tmp_path, server_channel_max_idle_time_seconds="0") as server,
+        asking(server) as ask,
+    ):
+        await ask(106)
+        await turns(200)
+        await ask(106)
+        stats = server.operators.stats()
+        assert (stats.accepted_connections, stats.closed_channels["idle"]) == (1, 0)

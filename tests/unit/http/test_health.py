@@ -14,7 +14,6 @@ def test_a_serving_name_server_is_ready() -> None:
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
-        (HealthState(phase=Phase.STARTING), "it does not listen yet"),
         (HealthState(phase=Phase.DRAINING), "it is stopping"),
         (HealthState(phase=Phase.WAITING), "needWaitForService is on: brokers get time to register"),
         (

@@ -22,7 +22,6 @@ FULL = NameServerStats(
     registrations={"new": 1, "shortcut": 3},
     expiries=2,
     closed_channels={"peer": 4},
-    denials={"admin": 6},
     kv_generation=8,
     degraded=("journal",),
     loop_lag_max_seconds=0.25,
@@ -67,7 +66,7 @@ def test_numbers_without_labels_are_there_even_when_nothing_happened() -> None:
 def test_every_number_of_the_stats_is_shown_somewhere() -> None:
     plain = {metric.field for metric in (*metrics._GAUGES, *metrics._COUNTERS)}
     otherwise = {
-        "version", "event_loop", "is_ready", "degraded", "kv_generation", "closed_channels", "requests", "denials",
+        "version", "event_loop", "is_ready", "degraded", "kv_generation", "closed_channels", "requests",
         "registrations", "expiries", "journal",
     }  # fmt: skip
     journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}
@@ -101,7 +100,6 @@ def test_the_names_of_the_rust_dashboards_are_served() -> None:
     assert got['rocketmq_namesrv_expiry_events_total{result="expired"}'] == 2
     assert got['rocketmq_namesrv_kv_generation{state="current"}'] == 8
     assert got['rocketmq_namesrv_registration_events_total{result="shortcut"}'] == 3
-    assert got['rocketmq_namesrv_security_events_total{operation="admin",result="denied"}'] == 6
 
 
 def test_what_is_wrong_is_named() -> None:
@@ -145,7 +143,6 @@ def test_no_label_can_grow_with_the_cluster() -> None:
         "reason",
         "request_type",
         "result",
-        "operation",
         "state",
     }
 

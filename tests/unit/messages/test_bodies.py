@@ -27,7 +27,6 @@ from namekeeper.messages.bodies import (
     encode_mapping,
     encode_mappings_by_broker,
     encode_queue_data,
-    encode_queue_spec,
     encode_topic_list,
     encode_topic_route,
 )
@@ -44,7 +43,6 @@ from tests.unit.messages.samples import (
     queues,
     routes,
     sample,
-    specs,
     texts,
     topic_lists,
     versions,
@@ -138,12 +136,6 @@ def test_fragments_assemble_to_the_whole(route, standard):
 def test_a_route_of_fragments_needs_no_more_than_those():
     assert assemble_topic_route([], []) == encode_topic_route(TopicRouteData(), standard=True)
     assert encode_filter_server_table({}) == EMPTY_FILTER_SERVER_TABLE
-
-
-@given(texts, specs, forms)
-def test_a_queue_spec_is_written_as_the_queue_data_it_becomes(name, spec, standard):
-    data = QueueData(name, spec.perm, spec.read_queue_nums, spec.topic_sys_flag, spec.write_queue_nums)
-    assert encode_queue_spec(name, spec, standard=standard) == encode_queue_data(data, standard=standard)
 
 
 @given(brokers, queues)

@@ -8,6 +8,7 @@ import pytest
 from namekeeper.errors import ConfigError
 from namekeeper.remoting import server as module
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.channel import Channel
 from namekeeper.wire.command import RemotingCommand, Response
@@ -26,6 +27,31 @@ async def test_requests_are_answered():
         assert (answer.opaque, answer.flag, answer.body) == (-7, 1, b"hello")
 
 
+async def test_accepted_sockets_have_buffers_of_the_size_that_was_asked_for():
+    options = SocketOptions(send_buffer_bytes=50_000, receive_buffer_bytes=60_000)
+    async with (
+        RemotingServer(echo, host=LOCAL, port=0, socket_options=options) as server,
+        connect(server.addresses[0]) as peer,
+    ):
+        await peer.ask()
+        (connection,) = server.connections
+        sock = connection._transport.get_extra_info("socket")
+        sizes = [sock.getsockopt(socket.SOL_SOCKET, name) for name in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
+        assert sizes == [2 * 50_000, 2 * 60_000]  # Linux doubles what it is asked for
+
+
+@both_loops
+async def test_the_water_marks_of_a_connection_are_those_that_were_asked_for():
+    marks = (10_000, 20_000)
+    async with (
+        RemotingServer(echo, host=LOCAL, port=0, write_buffer_bytes=marks) as server,
+        connect(server.addresses[0]) as peer,
+    ):
+        await peer.ask()
+        (connection,) = server.connections
+        assert connection._transport.get_write_buffer_limits() == marks
+
+
 @both_loops
 async def test_the_channel_says_who_is_there():
     channels: list[Channel] = []
@@ -35,7 +61,6 @@ async def test_the_channel_says_who_is_there():
                 await peer.ask()
                 host, port = peer.writer.get_extra_info("sockname")
                 assert channels[-1].remote_addr == f"{host}:{port}"
-                assert channels[-1].claimed_addr is None
     assert [channel.channel_id for channel in channels] == [1, 2]
 
 
@@ -144,6 +169,17 @@ class TestIdle:
         ):
             await peer.send(frame(1)[:20])
             assert await peer.is_closed_by_server()
+
+    @both_loops
+    async def test_with_0_seconds_no_connection_is_ever_idle(self):
+        server = RemotingServer(echo, host=LOCAL, port=0, idle_seconds=0)
+        async with server, connect(server.addresses[0]) as peer, connect(server.addresses[0]) as silent:
+            await peer.ask()
+            await turns(10 * module.SWEEPS_PER_IDLE_TIME)
+            assert (await peer.ask()).code == 0
+            assert (await silent.ask()).code == 0
+            assert server.read_counters().idle_closes == 0
+            assert server._sweep_timer is None
 
     async def test_traffic_keeps_a_connection_alive(self):
         server = RemotingServer(echo, host=LOCAL, port=0)

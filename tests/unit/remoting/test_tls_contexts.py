@@ -2,6 +2,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.tls_contexts import (
@@ -71,6 +72,16 @@ def test_a_key_may_have_a_password(certificates):
     for wrong in ("", "wrong"):
         with pytest.raises(ConfigError, match="keyPath"):
             server_context(settings_of(certificates, **locked, server_key_password=wrong))
+
+
+def test_the_key_of_a_client_may_have_a_password(certificates):
+    cert, key = certificates.issue("locked", password="secret")
+    settings = TlsSettings(
+        enable=True, test_mode=False, client_cert_path=str(cert), client_key_path=str(key), client_key_password="secret"
+    )  # fmt: skip
+    assert client_context(settings) is not None
+    with pytest.raises(ConfigError, match="keyPath"):
+        client_context(structs.replace(settings, client_key_password="wrong"))
 
 
 @pytest.mark.parametrize(

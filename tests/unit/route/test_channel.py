@@ -10,12 +10,7 @@ BROKER = ("c", "10.0.0.1:10911")
 
 def test_a_new_connection_is_open_and_read_from():
     channel = Channel(7, "10.9.0.7:5000")
-    assert (channel.is_open, channel.is_paused, channel.carried, channel.claimed_addr) == (
-        True,
-        False,
-        {},
-        None,
-    )
+    assert (channel.is_open, channel.is_paused, channel.carried) == (True, False, {})
     assert repr(channel) == "Channel(7, 10.9.0.7:5000)"
 
 

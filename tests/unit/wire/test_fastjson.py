@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.wire import fastjson
-from namekeeper.wire.fastjson import DialectError, decode, dumps_legacy, loads, quote_bare_keys, resolve_refs
+from namekeeper.wire.fastjson import DialectError, decode, loads, quote_bare_keys, resolve_refs
+from tests.support.wire.legacy_json import dumps_legacy
 from tests.wire_samples import load
 
 MAPPING = (

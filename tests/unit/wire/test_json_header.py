@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 
 from namekeeper.errors import ProtocolError
+from namekeeper.wire import json_header
 from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.json_header import (
     decode_json_header,
@@ -72,6 +73,27 @@ def test_values_of_ext_fields_become_strings_and_nulls_vanish():
     }  # fmt: skip
 
 
+def test_objects_and_arrays_become_the_text_of_their_json():
+    fields = {"object": {"a": 1, "b": [None, "x"]}, "array": [], "nested": {"ä": {"b": {}}}}
+    assert header(remark=[1], extFields=fields) == RemotingCommand(
+        remark="[1]",
+        ext_fields={"object": '{"a":1,"b":[null,"x"]}', "array": "[]", "nested": '{"ä":{"b":{}}}'},
+    )
+
+
+@pytest.mark.parametrize("number", [7.5, "7.5", 7.99, "+7.0", 7e0, "0.7e1"])
+def test_fractions_are_cut_off(number):
+    assert header(opaque=number).opaque == 7
+
+
+def test_a_negative_fraction_is_cut_off_towards_zero():
+    assert header(opaque=-7.9, language=3.9) == RemotingCommand(opaque=-7, language="PYTHON")
+
+
+def test_ext_fields_that_are_empty_text_are_none():
+    assert header(extFields="").ext_fields is None
+
+
 def test_members_that_are_missing_or_null_have_java_s_defaults():
     nulls = dict.fromkeys(("code", "language", "version", "opaque", "flag", "remark", "extFields"))
     assert header() == header(**nulls) == RemotingCommand()
@@ -115,8 +137,6 @@ def test_what_is_not_unicode_is_replaced(text):
         JAVA + b"{}",
         b'{"extFields":["a"]}',
         b'{"extFields":"a"}',
-        b'{"extFields":{"a":{}}}',
-        b'{"remark":[]}',
         b'{"language":14}',
         b'{"language":-1}',
         b'{"language":true}',
@@ -125,10 +145,14 @@ def test_what_is_not_unicode_is_replaced(text):
         b'{"opaque":-2147483649}',
         b'{"flag":"99999999999"}',
         b'{"flag":"999999999999"}',
-        b'{"version":1.5}',
-        b'{"version":"1.5"}',
         b'{"version":"--5"}',
         b'{"code":[]}',
+        b'{"code":{}}',
+        b'{"version":"1.5.5"}',
+        b'{"version":"1.5 "}',
+        b'{"version":"1e99"}',
+        b'{"opaque":3e9}',
+        b'{"extFields":5}',
         b"[" * 100_000,
     ],
 )
@@ -140,3 +164,12 @@ def test_what_no_java_server_accepts_is_a_protocol_error(text):
 def test_a_protocol_error_says_what_is_wrong():
     with pytest.raises(ProtocolError, match="bad header: code is not an int32"):
         header(code=2**31)
+
+
+def test_an_ext_field_too_deep_to_write_is_a_protocol_error(monkeypatch):
+    def too_deep(_):
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(json_header, "_encode", too_deep)
+    with pytest.raises(ProtocolError, match="bad header: too deep"):
+        decode_json_header(b'{"extFields":{"a":[]}}')

@@ -1,0 +1,202 @@
+"""Every property that is not marked inert is read, and a test shows that it does what the reference says."""
+
+import ast
+import re
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from namekeeper.config.property import PropertyGroup, PropertyKind, Spec
+from namekeeper.config.settings import SPECS
+from namekeeper.remoting.tls_settings import TlsSettings
+from namekeeper.wire.codec import encode_command
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import connect
+from tests.unit.app.parts import frame, name_server, registration
+
+LOCAL = "127.0.0.1"
+TESTS = Path(__file__).parents[2]
+SOURCE = TESTS.parent / "src" / "namekeeper"
+
+IN_CONFIG = {"configBlackList", "enableControllerInNamesrv", "allowConfigUpdate"}
+"""What they do is done in `config/`: which changes are allowed, which settings are refused."""
+
+NAMESERVER = "unit/app/test_name_server.py::"
+HERE = "unit/app/test_properties.py::"
+JOURNAL = "unit/app/test_journal_settings.py::test_what_is_set_is_what_is_done"
+TLS = "unit/remoting/test_tls_contexts.py::"
+CLUSTER_TEST = "unit/app/test_cluster_test.py::"
+SHOWN_BY = {
+    "rocketmqHome": "unit/cli/test_mqnamesrv.py::test_the_server_runs_without_a_home_of_rocketmq_and_says_so",
+    "kvConfigPath": "unit/app/test_requests.py::test_a_kv_change_is_answered_when_it_is_on_disk",
+    "configStorePath": "process/test_config_attacks.py::test_an_allowed_change_is_written_where_the_operator_said_and_can_not_smuggle",
+    "productEnvName": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
+    "clusterTest": CLUSTER_TEST + "test_without_it_nothing_is_looked_up_elsewhere",
+    "orderMessageEnable": "unit/answers/test_route.py::test_the_order_configuration_shows_where_the_server_showed_it",
+    "configBlackList": "unit/processor/test_settings.py::test_318_never_sets_a_path",
+    "returnOrderTopicConfigToBroker": "unit/processor/test_registration.py::test_the_order_configuration_is_not_sent_if_the_operator_does_not_want_it",
+    "scanNotActiveBrokerInterval": "unit/app/test_housekeeping.py::test_the_interval_is_a_property_of_the_start",
+    "supportActingMaster": "unit/route/test_queries.py::test_the_smallest_slave_is_shown_as_master",
+    "enableAllTopicList": "unit/processor/test_topics.py::test_206_lists_topics_unless_it_is_disabled",
+    "enableTopicList": "unit/processor/test_topics.py::test_topic_lists_can_be_disabled",
+    "notifyMinBrokerIdChanged": "unit/route/test_removal.py::test_all_that_remain_are_told_of_the_new_smallest_id",
+    "enableControllerInNamesrv": "process/test_start.py::test_a_properties_file_that_can_not_be_used_is_refused_by_name",
+    "needWaitForService": "unit/app/test_housekeeping.py::test_look_ups_are_refused_while_brokers_may_not_be_back",
+    "waitSecondsForService": "unit/app/test_housekeeping.py::test_how_long_may_be_changed_while_it_lasts",
+    "deleteTopicWithBrokerRegistration": "unit/route/test_registration.py::test_topics_missing_in_a_registration_stay_unless_the_operator_wants_them_gone",
+    "listenPort": "process/test_start.py::test_a_port_in_use_says_what_to_do",
+    "bindAddress": "process/test_start.py::test_ipv6",
+    "serverChannelMaxIdleTimeSeconds": NAMESERVER + "test_an_idle_time_of_0_closes_nobody",
+    "serverSocketSndBufSize": NAMESERVER + "test_the_sizes_of_socket_buffers_are_as_configured",
+    "serverSocketRcvBufSize": NAMESERVER + "test_the_sizes_of_socket_buffers_are_as_configured",
+    "writeBufferHighWaterMark": NAMESERVER + "test_water_marks_count_if_both_are_set",
+    "writeBufferLowWaterMark": NAMESERVER + "test_water_marks_count_if_both_are_set",
+    "serverSocketBacklog": HERE + "test_the_kernel_keeps_as_many_connections_as_configured",
+    "enableShutdownGracefully": NAMESERVER + "test_graceful_shutdown_sends_away_and_waits_until_they_are_gone",
+    "shutdownWaitTimeSeconds": NAMESERVER + "test_graceful_shutdown_does_not_wait_for_ever",
+    "tls.server.mode": "unit/remoting/test_tls.py::test_each_mode_takes_its_kinds_of_connections",
+    "tls.enable": NAMESERVER + "test_bad_certificates_of_our_own_requests_are_refused",
+    "tls.config.file": NAMESERVER + "test_keys_of_the_tls_file_count",
+    "tls.test.mode.enable": TLS + "test_test_mode_needs_no_files",
+    "tls.server.certPath": NAMESERVER + "test_bad_certificates_keep_tls_clients_out_and_nobody_else",
+    "tls.server.keyPath": NAMESERVER + "test_bad_certificates_keep_tls_clients_out_and_nobody_else",
+    "tls.server.keyPassword": TLS + "test_a_key_may_have_a_password",
+    "tls.server.need.client.auth": TLS + "test_client_certificates_are_asked_for_as_configured",
+    "tls.server.authClient": TLS + "test_client_certificates_are_asked_for_as_configured",
+    "tls.server.trustCertPath": TLS + "test_a_required_client_certificate_needs_somebody_to_trust",
+    "tls.client.certPath": TLS + "test_what_can_not_be_used_is_named",
+    "tls.client.keyPath": TLS + "test_what_can_not_be_used_is_named",
+    "tls.client.keyPassword": TLS + "test_the_key_of_a_client_may_have_a_password",
+    "tls.client.authServer": TLS + "test_clients_verify_the_server_as_configured",
+    "tls.client.trustCertPath": TLS + "test_clients_verify_the_server_as_configured",
+    "tls.ciphers": TLS + "test_ciphers_have_the_jdks_names",
+    "tls.protocols": TLS + "test_protocols_are_a_range",
+    "allowConfigUpdate": "process/test_config_attacks.py::test_no_request_chooses_a_path",
+    "serializeType": "unit/remoting/test_connection.py::test_answers_have_the_servers_own_form",
+    "remotingFrameMaxLength": HERE + "test_a_frame_may_be_as_long_as_configured",
+    "proxyProtocolTrustedNetworks": HERE + "test_a_proxy_is_believed_if_it_is_configured",
+    "maxConnections": "unit/app/test_stats.py::test_newcomers_beyond_the_limit_are_counted",
+    "bodyBytesInFlightLimit": HERE + "test_large_requests_wait_for_each_other_as_configured",
+    "routeCacheBytes": "unit/processor/test_route_answers.py::test_what_is_kept_is_bounded_in_bytes",
+    "httpBindAddress": HERE + "test_the_http_pages_are_where_they_are_configured",
+    "httpPort": NAMESERVER + "test_an_http_port_in_use_keeps_nobody_from_routing",
+    "addressServerList": "unit/app/test_stats.py::test_the_address_list_is_what_clients_can_connect_to",
+    "rocketmq.namesrv.domain": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
+    "rocketmq.namesrv.domain.subgroup": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
+    "journalEnable": "unit/app/test_journaling.py::test_where_none_is_wanted_there_is_none",
+    "journalPath": "unit/app/test_journal_settings.py::test_the_folder_is_beside_the_kv_file_or_where_it_is_wanted",
+    "journalNamesrvId": JOURNAL,
+    "journalFsync": JOURNAL,
+    "journalFsyncIntervalMs": JOURNAL,
+    "journalSegmentBytes": JOURNAL,
+    "journalSegmentSeconds": JOURNAL,
+    "journalRetentionBytes": JOURNAL,
+    "journalRetentionDays": JOURNAL,
+    "journalCheckpointHours": JOURNAL,
+    "journalQueueBytes": JOURNAL,
+    "logRoot": "process/test_start.py::test_a_log_folder_that_can_not_be_written_sends_the_log_to_stderr",
+    "logLevel": NAMESERVER + "test_the_level_of_the_log_follows_its_property",
+}  # fmt: skip
+"""Property -> a test in which it makes a difference."""
+
+IN_EFFECT = [spec for spec in SPECS.values() if not spec.facts.inert]
+
+
+def sources() -> dict[Path, str]:
+    """The texts of all modules outside `config/`."""
+    paths = (path for path in SOURCE.rglob("*.py") if path.parent != SOURCE / "config")
+    return {path: path.read_text() for path in paths}
+
+
+@pytest.mark.parametrize("spec", IN_EFFECT, ids=lambda spec: spec.name)
+def test_every_property_in_effect_is_read_outside_config(spec: Spec):
+    if spec.facts.group is PropertyGroup.TLS and spec.name != "tls.config.file":
+        assert f'"{spec.name}"' in (SOURCE / "remoting" / "tls_settings.py").read_text()
+    elif spec.name not in IN_CONFIG:
+        read = re.compile(rf"settings\.{spec.field}\b")
+        assert any(read.search(text) for text in sources().values())
+
+
+def test_every_property_in_effect_has_a_test_that_shows_it_and_no_other_has():
+    assert set(SHOWN_BY) == {spec.name for spec in IN_EFFECT}
+    for name, test in SHOWN_BY.items():
+        path, _, function = test.partition("::")
+        tree = ast.parse((TESTS / path).read_text())
+        functions = {
+            node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        assert function in functions, name
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [spec for spec in IN_EFFECT if spec.facts.group is PropertyGroup.TLS and spec.name != "tls.config.file"],
+    ids=lambda spec: spec.name,
+)
+def test_every_tls_property_makes_a_difference_to_tls(spec: Spec):
+    if spec.kind is PropertyKind.BOOLEAN:
+        value = "false" if spec.default else "true"
+    else:
+        value = next((choice for choice in spec.facts.choices if choice != spec.default), "something")
+    assert TlsSettings.from_properties({spec.name: value}) != TlsSettings.from_properties({})
+
+
+async def test_the_kernel_keeps_as_many_connections_as_configured(tmp_path):
+    async with name_server(tmp_path, server_socket_backlog="7") as server:
+        assert server.server._acceptor is not None
+        (listener,) = server.server._acceptor._sockets
+        info = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        (backlog,) = struct.unpack_from("I", info, 28)  # Linux: tcpi_sacked of a socket that listens
+        assert backlog == 7
+
+
+@both_loops
+async def test_a_frame_may_be_as_long_as_configured(tmp_path):
+    async with name_server(tmp_path, remoting_frame_max_length="2048") as server:
+        async with connect(f"{LOCAL}:{server.port}") as peer:
+            fitting = frame(106)
+            await peer.send(frame(106, bytes(2048 - len(fitting))))
+            assert (await peer.answer()).code == 0
+        async with connect(f"{LOCAL}:{server.port}") as peer:
+            await peer.send(frame(106, bytes(2049 - len(fitting))))
+            assert await peer.is_closed_by_server()
+
+
+@both_loops
+@pytest.mark.parametrize("network", ["127.0.0.0/8", "10.0.0.0/8"])
+async def test_a_proxy_is_believed_if_it_is_configured(tmp_path, network):
+    async with (
+        name_server(tmp_path, proxy_protocol_trusted_networks=network) as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        await peer.send(b"PROXY TCP4 203.0.113.7 192.0.2.1 4321 9876\r\n" + encode_command(registration()))
+        assert (await peer.answer()).code == 0
+        (live,) = server.state.tables.broker_live_table
+        addr = live.channel.remote_addr
+        assert (addr == "203.0.113.7:4321") == (network == "127.0.0.0/8")
+
+
+@both_loops
+async def test_large_requests_wait_for_each_other_as_configured(tmp_path):
+    limits = {"remoting_frame_max_length": "200000", "body_bytes_in_flight_limit": "200000"}
+    async with (
+        name_server(tmp_path, **limits) as server,
+        connect(f"{LOCAL}:{server.port}") as first,
+        connect(f"{LOCAL}:{server.port}") as second,
+    ):
+        large = frame(106, bytes(150_000))
+        await first.send(large[:-1])
+        await eventually(lambda: server.server.read_counters().large_bytes_in_flight > 0)
+        await second.send(large)
+        await eventually(lambda: server.server.read_counters().large_frames_waiting == 1)
+        await first.send(large[-1:])
+        assert (await first.answer()).code == (await second.answer()).code == 0
+
+
+async def test_the_http_pages_are_where_they_are_configured(tmp_path, caplog):
+    caplog.set_level("INFO")
+    async with name_server(tmp_path, http_bind_address="127.0.0.2", http_port="0"):
+        await eventually(lambda: "operators' pages at http://127.0.0.2:" in caplog.text)
