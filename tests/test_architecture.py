@@ -239,9 +239,19 @@ def test_only_the_pipeline_imports_spark_and_nobody_tests():
         assert module.startswith("pipeline/") or not found & spark, module
 
 
-def test_the_pipeline_imports_nothing_of_ours():
+def test_the_common_package_imports_the_standard_library_only():
+    for module in MODULES:
+        if module.startswith("common/"):
+            others = {name for name in imported_modules(module) if not name.startswith("namekeeper.common")}
+            assert {name.split(".")[0] for name in others} <= sys.stdlib_module_names, module
+
+
+def test_the_pipeline_imports_nothing_of_ours_but_the_common_package():
     """So that it runs from one zip where only pyspark and pyarrow are (docs/decisions/0017)."""
     for module in MODULES:
         if module.startswith("pipeline/"):
             ours = {name for name in imported_modules(module) if name.split(".")[0] == "namekeeper"}
-            assert all(name.startswith("namekeeper.pipeline") for name in ours), (module, ours)
+            assert all(name.startswith(("namekeeper.pipeline", "namekeeper.common")) for name in ours), (
+                module,
+                ours,
+            )

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from namekeeper.common.printable import printable
 from namekeeper.model.version import DataVersion
 
 __all__ = ["DataVersionAnswer", "UnitTopics", "first_line"]
@@ -27,6 +28,6 @@ class DataVersionAnswer(Struct, frozen=True, rename="camel"):
 
 
 def first_line(remark: str | None) -> str:
-    """Return the first line of a remark, fit for a terminal: a peer chose its characters."""
+    """The first line of a remark, harmless for a terminal: a peer chose its characters."""
     line = next((line for line in (remark or "").splitlines() if line.strip()), "no remark")
-    return "".join(character if character.isprintable() else "?" for character in line.strip())
+    return printable(line.strip())

@@ -20,7 +20,7 @@ from namekeeper.answers.phrases import (
     session_behind,
 )
 from namekeeper.answers.restart import Return, return_of
-from namekeeper.answers.times import shown_duration
+from namekeeper.common.durations import shown_duration
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from namekeeper.model.perm import Perm
 

@@ -1,7 +1,7 @@
 """Rows of evidence in words."""
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
-from namekeeper.answers.times import shown_duration
+from namekeeper.common.durations import shown_duration
 from namekeeper.model.perm import format_perm
 
 __all__ = ["ENDS", "by", "dropped_by_broker", "how_it_ended", "made_so", "queues", "session_behind"]

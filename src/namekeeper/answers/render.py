@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from namekeeper.answers.explain import Explanation
 from namekeeper.answers.times import Zone, shown
+from namekeeper.common.printable import printable
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.model.route import TopicRouteData
@@ -19,7 +20,6 @@ __all__ = [
     "explanation_lines",
     "explanations_json",
     "knows_up_to_text",
-    "printable",
     "route_value",
     "routes_json",
 ]
@@ -34,13 +34,6 @@ class RouteAt(Struct, frozen=True):
     knowledge: Knowledge
     knows_up_to: int | None
     route: TopicRouteData | None
-
-
-def printable(text: str) -> str:
-    """A text that can do nothing to a terminal, whatever names are in it."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def explain_knowledge(knowledge: Knowledge) -> str:

@@ -4,25 +4,21 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+from namekeeper.common.durations import parse_duration_ms
 from namekeeper.errors import ConfigError
 
-__all__ = ["Zone", "duration_of", "instant_of", "shown", "shown_duration", "zone_of"]
+__all__ = ["Zone", "instant_of", "shown", "zone_of"]
 
 Zone = tzinfo | None
 """None is the reader's own, as the system has it."""
 
-_AGO = re.compile(r"(.+?)\s+ago", re.IGNORECASE)
-_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*(?:,|and\b)?", re.IGNORECASE)
+_AGO = re.compile(r"(.*[a-z].*?)\s+ago", re.IGNORECASE)
+"""A number alone is no distance here: `3 ago` says too little."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 _LIMIT_MS = 253_402_214_400_000
 """The last day of the year 9999: what `datetime` can show in any zone."""
 
-_UNIT_MS = {
-    "ms": 1, "millisecond": 1, "s": 1_000, "sec": 1_000, "second": 1_000, "m": 60_000, "min": 60_000,
-    "minute": 60_000, "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000, "w": 604_800_000,
-    "week": 604_800_000,
-}  # fmt: skip
 _HELP = "write it as 2026-01-31T03:12:00Z, '2026-01-31 03:12', 03:12, now or '2 hours ago'"
 
 
@@ -63,7 +59,10 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
     if text.lower() == "now":
         return now_ms
     if match := _AGO.fullmatch(text):
-        return max(0, now_ms - duration_of(match[1]))
+        try:
+            return max(0, now_ms - parse_duration_ms(match[1]))
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
     if match := _CLOCK.fullmatch(text):
         return _last_time_of_day(match, text, now_ms, zone)
     try:
@@ -76,26 +75,6 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
     return ms
 
 
-def duration_of(text: str) -> int:
-    """Read a duration such as `2 hours`, `90s` or `1 day and 2 hours`, as ms.
-
-    Raises:
-        ConfigError: it is none.
-    """
-    total, at = 0.0, 0
-    while at < len(text):
-        match = _PART.match(text, at)
-        unit = "" if match is None else match[2].lower()
-        unit_ms = _UNIT_MS.get(unit) or _UNIT_MS.get(unit.removesuffix("s"))
-        if match is None or unit_ms is None:
-            raise ConfigError(f"{text!r} is no duration: write it as '2 hours', 90s or 7d")
-        total += float(match[1]) * unit_ms
-        at = match.end()
-    if not text.strip() or total > _LIMIT_MS:
-        raise ConfigError(f"{text!r} is no duration: write it as '2 hours', 90s or 7d")
-    return round(total)
-
-
 def shown(ms: int, zone: Zone) -> str:
     """An instant in the reader's zone and in UTC: `2026-01-31 04:12:00.250 CET (03:12:00.250Z)`."""
     utc = datetime.fromtimestamp(ms / 1_000, UTC)
@@ -105,20 +84,6 @@ def shown(ms: int, zone: Zone) -> str:
         return f"{utc:%Y-%m-%d} {_clock(utc)} UTC"
     in_utc = _clock(utc) if same_day else f"{utc:%Y-%m-%d} {_clock(utc)}"
     return f"{local:%Y-%m-%d} {_clock(local)} {_zone_name(local)} ({in_utc}Z)"
-
-
-def shown_duration(ms: int) -> str:
-    """A duration in its two largest units: `2 h 5 min`, `3.4 s`."""
-    if ms < 1_000:
-        return f"{ms} ms"
-    if ms < 60_000:
-        return f"{ms / 1_000:g} s"
-    parts: list[str] = []
-    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
-        count, ms = divmod(ms, size)
-        if count or parts:
-            parts.append(f"{count} {unit}")
-    return " ".join(part for part in parts[:2] if not part.startswith("0 "))
 
 
 def _clock(time: datetime) -> str:

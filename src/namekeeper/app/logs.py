@@ -15,6 +15,7 @@ from typing import TextIO
 
 from namekeeper.app.log_files import ROTATE_BYTES, LogFile
 from namekeeper.app.log_lines import ChangeMessage, lines_of
+from namekeeper.common.printable import printable
 
 __all__ = ["QUEUE_LIMIT", "Logs", "format_line", "start_logs"]
 
@@ -198,10 +199,7 @@ def _thread(record: logging.LogRecord) -> str:
 
 def _one_line(text: str) -> str:
     """Make it impossible for a peer's topic or key to look like a line of its own."""
-    if not text.isprintable():
-        text = "".join(
-            part if part.isprintable() else part.encode("unicode_escape").decode() for part in text
-        )
+    text = printable(text)
     return text if len(text) <= _LINE_LIMIT else text[:_LINE_LIMIT] + "..."
 
 

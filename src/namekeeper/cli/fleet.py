@@ -15,9 +15,10 @@ from msgspec import structs, to_builtins
 from rich.console import Console
 
 from namekeeper.broker.namesrv_sessions import split_addresses
+from namekeeper.cli.durations import take_duration
 from namekeeper.cli.fleet_show import FleetShow
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn, parse_duration
+from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn
 from namekeeper.fleet.fleet import TEMPLATE, Fleet
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import FleetPlan, FleetSettings
@@ -60,7 +61,10 @@ EXIT_USAGE = 1
     show_default=True,
     help="fast: one action after the other, without waiting for its time.",
 )
-@click.option("--duration", default="60s", show_default=True, help="Of the plan: 90s, 10m, 1h, 2d.")
+@click.option(
+    "--duration", "duration_ms", callback=take_duration, default="60s", show_default=True,
+    help="Of the plan: 90s, 10m, 1h, 2d.",
+)  # fmt: skip
 @click.option("--acting-master", is_flag=True, help="Brokers send heartbeats each second, slaves take over.")
 @click.option("--compressed", is_flag=True, help="Registrations as zlib streams.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print the plan as JSON and do nothing.")
@@ -96,7 +100,7 @@ def _settings(options: dict[str, Any], namesrvs: int) -> FleetSettings:
         slaves=options["slaves"],
         churn=parse_churn(options["churn"]),
         seed=options["seed"],
-        duration_seconds=parse_duration(options["duration"]),
+        duration_seconds=options["duration_ms"] / 1_000,
         namesrvs=namesrvs,
     )
 

@@ -9,7 +9,7 @@ import click
 
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
-from namekeeper.answers.times import Zone, duration_of, instant_of, zone_of
+from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.asking import note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
@@ -20,7 +20,6 @@ __all__ = [
     "EXIT_NOT_KNOWN",
     "history_options",
     "shown_reading",
-    "take_duration",
     "take_instant",
     "take_source",
     "take_zone",
@@ -82,18 +81,6 @@ def take_instant(text: str, zone: Zone) -> int:
         return instant_of(text, now_ms=SystemClock().now().wall_ms, zone=zone)
     except ConfigError as error:
         raise click.BadParameter(str(error), param_hint="--at") from None
-
-
-def take_duration(text: str) -> int:
-    """Read a duration, as ms.
-
-    Raises:
-        click.BadParameter: it is none.
-    """
-    try:
-        return duration_of(text)
-    except ConfigError as error:
-        raise click.BadParameter(str(error), param_hint="--back") from None
 
 
 def take_source(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.failures import failures_of_spark
@@ -82,18 +83,12 @@ def _heap(_context: click.Context, _param: click.Parameter, value: str) -> str:
     return value
 
 
-def _seconds(_context: click.Context, _param: click.Parameter, value: str | None) -> float | None:
-    """Take 60s, 5m or 1h."""
-    from namekeeper.pipeline.job import parse_interval
-
-    try:
-        return None if value is None else parse_interval(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
 interval_option = click.option(
-    "--watch", metavar="60s", callback=_seconds, help="Do it again and again, with this time in between."
+    "--watch",
+    "watch_ms",
+    metavar="60s",
+    callback=take_duration,
+    help="Do it again and again, with this time in between.",
 )
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from namekeeper.errors import ConfigError
 
-__all__ = ["MIXTURES", "ChurnKind", "parse_churn", "parse_duration"]
+__all__ = ["MIXTURES", "ChurnKind", "parse_churn"]
 
 
 class ChurnKind(StrEnum):
@@ -65,22 +65,6 @@ def parse_churn(text: str) -> dict[ChurnKind, float]:
             )
         rates[ChurnKind(name)] = _an_hour(item.strip(), rate)
     return rates
-
-
-def parse_duration(text: str) -> float:
-    """Read a duration: `90s`, `10m`, `1h`, `2d`, or a number of seconds.
-
-    Returns:
-        Seconds.
-
-    Raises:
-        ConfigError: it is none, or not above 0.
-    """
-    number, unit = (text[:-1], text[-1:]) if text[-1:] in _SECONDS else (text, "s")
-    seconds = _number(number)
-    if seconds is None or seconds <= 0:
-        raise ConfigError(f"duration {text!r} can't be read: write 90s, 10m, 1h or 2d")
-    return seconds * _SECONDS[unit]
 
 
 def _an_hour(item: str, rate: str) -> float:

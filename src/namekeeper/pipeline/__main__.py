@@ -6,9 +6,10 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
+from namekeeper.common.durations import parse_duration_ms
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.failures import failures_of_spark
-from namekeeper.pipeline.job import parse_interval, run_job
+from namekeeper.pipeline.job import run_job
 from namekeeper.pipeline.run import Request
 from namekeeper.pipeline.session import get_session, hush_interrupts, stop_session
 
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     session = cache(lambda: get_session(remote=given.remote))
     try:
         with failures_of_spark():
-            return run_job(request, session, show, _say, watch=given.watch)
+            return run_job(request, session, show, _say, watch_ms=given.watch)
     except PipelineError as error:
         _say(f"namekeeper pipeline: {error}")
         return _EXIT_REFUSED
@@ -57,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         help="which journal of a name server is right",
     )  # fmt: skip
     parser.add_argument("--check", action="store_true", help="check the tables after it")
-    parser.add_argument("--watch", type=parse_interval, metavar="60s", help="run again and again")
+    parser.add_argument("--watch", type=_interval, metavar="60s", help="run again and again")
     parser.add_argument(
         "--remote", default=os.environ.get("SPARK_REMOTE"), help="Spark Connect, sc://host:port"
     )
@@ -68,6 +69,13 @@ def _choice(text: str) -> str:
     if "=" not in text:
         raise argparse.ArgumentTypeError(f"{text!r} is not like NAMESRV=UUID8")
     return text
+
+
+def _interval(text: str) -> int:
+    try:
+        return parse_duration_ms(text, above_zero=True)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _say(line: str) -> None:

@@ -4,7 +4,6 @@ A copy in code of `namekeeper/journal/contract/v1.json`, so that the pipeline ru
 pyarrow are; a test compares the two.
 """
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ __all__ = [
     "ENVELOPE",
     "HEARTBEAT_GAP_EDGES_MS",
     "KINDS",
-    "SEGMENT",
     "VERSION",
     "Member",
     "read_schema",
@@ -24,12 +22,6 @@ VERSION = 1
 
 HEARTBEAT_GAP_EDGES_MS = (1_000, 5_000, 10_000, 20_000, 35_000, 65_000, 125_000)
 """Bounds of `broker_minute.gaps`; a silence under a bound, and not under the one before, counts there."""
-
-SEGMENT = re.compile(
-    r"^(?P<namesrv>[A-Za-z0-9._]+(?:-[A-Za-z0-9._]+)*)-(?P<uuid8>[0-9a-f]{8})-(?P<boot>[0-9]{13})"
-    r"-(?P<first_seq>[0-9]{12})(?:-(?P<last_seq>[0-9]{12}))?\.jsonl(?P<form>\.open|\.gz|)$"
-)
-"""Name of a segment; one with a last seq is sealed."""
 
 
 class Member(NamedTuple):

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from namekeeper.common.printable import printable
 from namekeeper.pipeline.checks_rules import Level
-from namekeeper.pipeline.report.text import printable
 
 if TYPE_CHECKING:
     from namekeeper.pipeline.checks import CheckFinding

@@ -1,10 +1,10 @@
 """Runs as a person or cron starts them: once or again and again, with lines that say what happened."""
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.findings import exit_code_of, lines_of
 from namekeeper.pipeline.run import Request, RunResult, run_once
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from namekeeper.pipeline.ingest.batch import Progress
 
-__all__ = ["EXIT_CONFLICT", "EXIT_INTERRUPTED", "Say", "parse_interval", "report_of", "run_job"]
+__all__ = ["EXIT_CONFLICT", "EXIT_INTERRUPTED", "Say", "report_of", "run_job"]
 
 EXIT_CONFLICT = 2
 """Something was refused; as with an error."""
@@ -25,7 +25,6 @@ Say = Callable[[str], None]
 """Takes a line for the user."""
 
 _LOSSES_SHOWN = 10
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600}
 
 
 def run_job(
@@ -34,7 +33,7 @@ def run_job(
     progress: "Progress",
     say: Say,
     *,
-    watch: float | None = None,
+    watch_ms: int | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> int:
     """Run once, or at intervals until interrupted; returns the exit code.
@@ -44,21 +43,21 @@ def run_job(
         session: Gives the session when it is needed.
         progress: Told how far the work is.
         say: Takes the lines.
-        watch: Seconds from the end of a run to the next; None: one run.
+        watch_ms: Time from the end of a run to the next, ms; None: one run.
         wait: Waits so many seconds.
 
     Raises:
-        PipelineError: The only run could not be done; with `watch` it is said and tried again.
+        PipelineError: The only run could not be done; with `watch_ms` it is shown and tried again.
     """
     try:
-        if watch is None:
+        if watch_ms is None:
             return _once(request, session, progress, say)
         while True:
             try:
                 _once(request, session, progress, say)
             except PipelineError as error:
-                say(f"{error}; trying again in {watch:g} s")
-            wait(watch)
+                say(f"{error}; trying again in {shown_duration(watch_ms)}")
+            wait(watch_ms / 1_000)
     except KeyboardInterrupt:
         say("stopped; the warehouse is as the last commit left it")
         return EXIT_INTERRUPTED
@@ -78,19 +77,6 @@ def report_of(outcome: RunResult) -> Iterator[str]:
     yield from (conflict.message for conflict in outcome.conflicts)
     if outcome.findings is not None:
         yield from lines_of(outcome.findings)
-
-
-def parse_interval(text: str) -> float:
-    """Seconds of `60`, `60s`, `5m` or `1h`.
-
-    Raises:
-        ValueError: It is none of these, or zero.
-    """
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text.strip())
-    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
-    if seconds <= 0:
-        raise ValueError(f"{text!r} is no interval; they are like 60s, 5m or 1h")
-    return seconds
 
 
 def _once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress", say: Say) -> int:

@@ -1,4 +1,4 @@
-"""This package as one zip, for clusters: `spark-submit --py-files ZIP MAIN`."""
+"""The pipeline as one zip, for clusters: `spark-submit --py-files ZIP MAIN`."""
 
 import zipfile
 from importlib.resources import files
@@ -16,9 +16,11 @@ from namekeeper.pipeline.__main__ import main
 
 sys.exit(main())
 '''
-_KEPT = (".py", ".sql", ".html", ".json")
+_PACKAGES = ("common", "pipeline")
+"""The packages of `namekeeper` that the pipeline consists of."""
+_COMPILED = "__pycache__"
 _STAMP = (1980, 1, 1, 0, 0, 0)
-"""The same package is the same bytes."""
+"""The same time for every file, so that the same package gives the same bytes."""
 
 
 def write_package(folder: Path) -> tuple[Path, Path]:
@@ -28,16 +30,19 @@ def write_package(folder: Path) -> tuple[Path, Path]:
     with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
         root = files("namekeeper")
         _write(archive, "namekeeper/__init__.py", root / "__init__.py")
-        _write_tree(archive, "namekeeper/pipeline", root / "pipeline")
+        for name in _PACKAGES:
+            _write_tree(archive, f"namekeeper/{name}", root / name)
     main.write_text(_MAIN)
     return package, main
 
 
 def _write_tree(archive: zipfile.ZipFile, name: str, folder: Traversable) -> None:
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        if entry.name == _COMPILED:
+            continue
         if entry.is_dir():
             _write_tree(archive, f"{name}/{entry.name}", entry)
-        elif entry.name.endswith(_KEPT):
+        else:
             _write(archive, f"{name}/{entry.name}", entry)
 
 

@@ -9,7 +9,7 @@ from namekeeper.admin.views import first_line
         ("disable", "disable"),
         ("No route\nSee https://x", "No route"),
         ("\n  request type 9 not supported ", "request type 9 not supported"),
-        ("\x1b[31mred", "?[31mred"),
+        ("\x1b[31mred", "\\x1b[31mred"),
         ("  ", "no remark"),
         ("", "no remark"),
         (None, "no remark"),

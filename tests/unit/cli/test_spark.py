@@ -12,9 +12,9 @@ from namekeeper.pipeline.errors import BusyError
 @interval_option
 @session_options
 @click.option("--pair", "taken", multiple=True, callback=pairs)
-def attempt(watch, session, taken):
+def attempt(watch_ms, session, taken):
     """Show what was taken."""
-    click.echo(repr((watch, session(), taken)))
+    click.echo(repr((watch_ms, session(), taken)))
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +34,14 @@ def test_they_are_taken():
     words = ["--watch", "5m", "--memory", "1g", "--remote", "sc://h:1", "--conf", "a=b=c", "--pair", "x=y"]
     assert (
         CliRunner().invoke(attempt, words).output
-        == "(300.0, ('sc://h:1', 'local[*]', {'spark.driver.memory': '1g', 'a': 'b=c'}), {'x': 'y'})\n"
+        == "(300000, ('sc://h:1', 'local[*]', {'spark.driver.memory': '1g', 'a': 'b=c'}), {'x': 'y'})\n"
     )
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--watch", "soon"], "60s, 5m or 1h"),
+        (["--watch", "soon"], "write it as 90s"),
         (["--conf", "a"], "NAME=VALUE"),
         *((["--memory", size], "512m or 2g") for size in ("", "2", "2gb", "0g", "10q", "-1g")),
     ],

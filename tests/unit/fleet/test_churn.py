@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.errors import ConfigError
-from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn, parse_duration
+from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn
 
 
 def test_rates_are_an_hour():
@@ -27,16 +27,3 @@ def test_words_stand_for_mixtures(word):
 def test_what_can_not_be_read_is_quoted(wrong):
     with pytest.raises(ConfigError, match=wrong):
         parse_churn(f"deaths=1/h,{wrong}")
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5_400), ("2d", 172_800), ("7", 7)]
-)
-def test_durations(text, seconds):
-    assert parse_duration(text) == seconds
-
-
-@pytest.mark.parametrize("wrong", ["", "0", "-1s", "soon", "5w", "infs", "nan"])
-def test_what_is_no_duration(wrong):
-    with pytest.raises(ConfigError, match="90s"):
-        parse_duration(wrong)

@@ -3,11 +3,11 @@
 import json
 from importlib.resources import files
 
+from namekeeper.common.segment_names import SEGMENT_NAME
 from namekeeper.pipeline.contract import (
     ENVELOPE,
     HEARTBEAT_GAP_EDGES_MS,
     KINDS,
-    SEGMENT,
     VERSION,
     Member,
     read_schema,
@@ -36,7 +36,7 @@ def test_kinds_and_their_members_are_those_of_the_file():
 
 
 def test_the_pattern_of_names_is_that_of_the_file():
-    assert CONTRACT["segment"]["pattern"] == SEGMENT.pattern
+    assert CONTRACT["segment"]["pattern"] == f"^{SEGMENT_NAME.pattern}$"
 
 
 def test_a_member_of_one_name_has_one_type():

@@ -9,24 +9,11 @@ from namekeeper.pipeline.errors import BusyError
 from namekeeper.pipeline.findings import EXIT_CONCERNS
 from namekeeper.pipeline.ingest.conflicts import Conflict
 from namekeeper.pipeline.ingest.segments import Listing
-from namekeeper.pipeline.job import EXIT_CONFLICT, EXIT_INTERRUPTED, parse_interval, report_of, run_job
+from namekeeper.pipeline.job import EXIT_CONFLICT, EXIT_INTERRUPTED, report_of, run_job
 from namekeeper.pipeline.run import Request, RunResult
 
 REQUEST = Request(["j"], "w")
 NOTHING = RunResult(Listing([], [], 0))
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("60", 60), ("60s", 60), ("5m", 300), ("1h", 3600), (" 0.5s ", 0.5)]
-)
-def test_intervals(text, seconds):
-    assert parse_interval(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1", "5x", "m", "1h30m", "nan"])
-def test_no_intervals(text):
-    with pytest.raises(ValueError, match="they are like 60s, 5m or 1h"):
-        parse_interval(text)
 
 
 class Script:
@@ -75,9 +62,9 @@ def test_what_checks_found_is_told_and_is_the_code(monkeypatch):
 
 def test_watching_goes_on_through_errors_until_it_is_interrupted(monkeypatch):
     script = Script(NOTHING, BusyError("in use"), NOTHING, KeyboardInterrupt())
-    assert script.job(monkeypatch, watch=60.0) == EXIT_INTERRUPTED
+    assert script.job(monkeypatch, watch_ms=60_000) == EXIT_INTERRUPTED
     assert script.waited == [60.0] * 3
-    assert "in use; trying again in 60 s" in script.said
+    assert "in use; trying again in 1 min" in script.said
     assert script.said[-1] == "stopped; the warehouse is as the last commit left it"
 
 

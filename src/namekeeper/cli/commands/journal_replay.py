@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from namekeeper.answers.from_journal import JournalFolder
-from namekeeper.answers.render import explain_knowledge, knows_up_to_text, printable
+from namekeeper.answers.render import explain_knowledge, knows_up_to_text
 from namekeeper.answers.replayed import state_value
 from namekeeper.answers.times import Zone, shown
 from namekeeper.cli.asking import note
@@ -21,6 +21,7 @@ from namekeeper.cli.history import (
     zone_option,
 )
 from namekeeper.cli.render import render_json
+from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.replay import StateAt

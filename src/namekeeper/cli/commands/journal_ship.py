@@ -5,6 +5,7 @@ import time
 import click
 
 from namekeeper.cli.spark import interval_option, refusals, shown_steps
+from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.errors import PipelineError
 
 __all__ = ["ship"]
@@ -17,7 +18,7 @@ _EXIT_INTERRUPTED = 130
 @click.argument("target", metavar="URI")
 @interval_option
 @click.pass_context
-def ship(context: click.Context, /, journal: str, target: str, *, watch: float | None) -> None:
+def ship(context: click.Context, /, journal: str, target: str, *, watch_ms: int | None) -> None:
     """Copy the sealed segments of the journal in DIR to URI, a path or any file system that pyarrow knows.
 
     A segment appears whole or not at all. What is there already is not sent again, and nothing is deleted.
@@ -25,12 +26,12 @@ def ship(context: click.Context, /, journal: str, target: str, *, watch: float |
     try:
         with refusals():
             _ship_once(journal, target)
-            while watch is not None:
-                time.sleep(watch)
+            while watch_ms is not None:
+                time.sleep(watch_ms / 1_000)
                 try:
                     _ship_once(journal, target)
                 except PipelineError as error:
-                    click.echo(f"{error}; trying again in {watch:g} s", err=True)
+                    click.echo(f"{error}; trying again in {shown_duration(watch_ms)}", err=True)
     except KeyboardInterrupt:
         click.echo("stopped; what was copied is whole", err=True)
         context.exit(_EXIT_INTERRUPTED)

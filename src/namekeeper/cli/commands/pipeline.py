@@ -46,7 +46,7 @@ __all__ = ["doctor", "package", "run"]
 @click.pass_context
 def run(  # noqa: PLR0913 - one for each option
     context: click.Context, /, journals: tuple[str, ...], warehouse: str, *, tables: str | None,
-    report_time_zone: str | None, take: Mapping[str, str], check: bool, watch: float | None,
+    report_time_zone: str | None, take: Mapping[str, str], check: bool, watch_ms: int | None,
     session: MakeSession,
 ) -> None:  # fmt: skip
     """Bring the tables of a warehouse up to date with the journals of all name servers.
@@ -61,7 +61,7 @@ def run(  # noqa: PLR0913 - one for each option
     request = Request(journals, warehouse, report_time_zone, take, tables, check)
     with refusals(), shown_steps() as progress:
         context.exit(
-            run_job(request, session, progress, lambda line: click.echo(line, err=True), watch=watch)
+            run_job(request, session, progress, lambda line: click.echo(line, err=True), watch_ms=watch_ms)
         )
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from namekeeper.answers.render import RouteAt, explain_knowledge, knows_up_to_text, printable, routes_json
+from namekeeper.answers.render import RouteAt, explain_knowledge, knows_up_to_text, routes_json
 from namekeeper.answers.times import Zone, shown
 from namekeeper.cli.asking import note
 from namekeeper.cli.failure import failure_of
@@ -17,6 +17,7 @@ from namekeeper.cli.history import (
 )
 from namekeeper.cli.render import render_route_list
 from namekeeper.cli.spark import MakeSession
+from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
 from namekeeper.journal.reading.coverage import Knowledge
 

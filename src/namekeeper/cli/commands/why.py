@@ -5,13 +5,13 @@ import click
 from namekeeper.answers.explain import Verdict, explain
 from namekeeper.answers.render import explanation_lines, explanations_json
 from namekeeper.cli.asking import note
+from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
     EXIT_NOT_KNOWN,
     history_options,
     shown_reading,
-    take_duration,
     take_instant,
     take_source,
     take_zone,
@@ -28,13 +28,13 @@ _NOT_KNOWN = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.UNKNOWN}
 @click.argument("topic")
 @click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
 @click.option(
-    "--back", default="1 day", show_default=True, metavar="DURATION",
+    "--back", "back_ms", callback=take_duration, default="1 day", show_default=True, metavar="DURATION",
     help="How long before it reading begins; all is read if that does not tell.",
 )  # fmt: skip
 @history_options
 @click.pass_context
 def why(  # noqa: PLR0913 - one for each option
-    context: click.Context, /, topic: str, *, at_text: str | None, back: str, journals: tuple[str, ...],
+    context: click.Context, /, topic: str, *, at_text: str | None, back_ms: int, journals: tuple[str, ...],
     warehouse: str | None, zone_name: str | None, as_json: bool, session: MakeSession,
 ) -> None:  # fmt: skip
     """Say why TOPIC had no route: the cause at each name server, and the evidence for it.
@@ -45,7 +45,7 @@ def why(  # noqa: PLR0913 - one for each option
     at = None if at_text is None else take_instant(at_text, zone)
     try:
         with shown_reading() as progress:
-            source = take_source(journals, warehouse, progress, session, back_ms=take_duration(back))
+            source = take_source(journals, warehouse, progress, session, back_ms=back_ms)
             explanations = explain(source.evidence(topic, at), at)
     except NamekeeperError as error:
         raise failure_of(error) from error

@@ -4,14 +4,11 @@ import re
 
 from msgspec import Struct
 
-__all__ = ["ID_PATTERN", "SegmentName", "id_of_host", "is_valid_id"]
+from namekeeper.common.segment_names import NAMESRV_ID, SEGMENT_NAME
 
-ID_PATTERN = r"[A-Za-z0-9._]+(?:-[A-Za-z0-9._]+)*"
-_ID = re.compile(ID_PATTERN)
-_SEGMENT = re.compile(
-    rf"(?P<namesrv>{ID_PATTERN})-(?P<uuid8>[0-9a-f]{{8}})-(?P<boot>[0-9]{{13}})-(?P<first_seq>[0-9]{{12}})"
-    r"(?:-(?P<last_seq>[0-9]{12}))?\.jsonl(?P<form>\.open|\.gz|)"
-)
+__all__ = ["SegmentName", "id_of_host", "is_valid_id"]
+
+_ID = re.compile(NAMESRV_ID)
 _ID_LIMIT = 120
 """A file name may have 255 characters; the rest of a segment's has 63."""
 
@@ -47,7 +44,7 @@ class SegmentName(Struct, frozen=True, kw_only=True):
     @classmethod
     def parse(cls, text: str) -> "SegmentName | None":
         """Read a file's name; None if it isn't that of a segment."""
-        match = _SEGMENT.fullmatch(text)
+        match = SEGMENT_NAME.fullmatch(text)
         if match is None or (match["form"] == ".open") != (match["last_seq"] is None):
             return None
         return cls(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from namekeeper.pipeline.contract import SEGMENT
+from namekeeper.common.segment_names import SEGMENT_NAME
 from namekeeper.pipeline.errors import JournalFolderError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder
@@ -112,7 +112,7 @@ def parse_segment(file: File, journal: str) -> Segment | None:
 
 @cache
 def _is_namesrv(name: str) -> bool:
-    return SEGMENT.match(f"{name}-00000000-{0:013}-{0:012}-{0:012}.jsonl") is not None
+    return SEGMENT_NAME.fullmatch(f"{name}-00000000-{0:013}-{0:012}-{0:012}.jsonl") is not None
 
 
 def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
@@ -126,7 +126,7 @@ def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
             segments.append(segment)
             continue
         name = file.path.rpartition("/")[2]
-        if name in _OF_A_JOURNAL or SEGMENT.match(name):
+        if name in _OF_A_JOURNAL or SEGMENT_NAME.fullmatch(name):
             is_journal = True
         else:
             others += 1

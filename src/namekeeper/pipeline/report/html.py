@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from importlib.resources import files
 
+from namekeeper.common.printable import printable
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.report.text import printable
-from namekeeper.pipeline.report.times import shown_duration, shown_time
+from namekeeper.pipeline.report.times import shown_milliseconds, shown_time
 from namekeeper.pipeline.report.values import Report
 
 __all__ = ["render_html"]
@@ -33,6 +33,6 @@ def render_html(report: Report) -> str:
     )
     environment.filters["printable"] = printable
     environment.globals["shown_time"] = shown_time
-    environment.globals["shown_duration"] = shown_duration
+    environment.globals["shown_milliseconds"] = shown_milliseconds
     plots: Mapping[str, object] = {section.name: plot_of(section, report.zone) for section in report.sections}
     return environment.from_string(template).render(report=report, plots=plots)

@@ -15,8 +15,8 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from namekeeper.pipeline.report.text import printable
-from namekeeper.pipeline.report.times import shown_count, shown_duration
+from namekeeper.common.printable import printable
+from namekeeper.pipeline.report.times import shown_count, shown_milliseconds
 from namekeeper.pipeline.report.values import LANES, Section
 
 __all__ = ["Plot", "plot_of"]
@@ -114,7 +114,7 @@ def _timeline(rows: Sequence[Row], zone: ZoneInfo) -> Drawn:
     down = sum(_ms(some, "down") for some in lanes.values())
     more = f" The {LANES} least available of them are drawn." if len(worst) > LANES else ""
     brokers = shown_count(len(lanes), "broker")
-    text = f"Timeline of {brokers}: up, down or unknown; in all {shown_duration(down)} down."
+    text = f"Timeline of {brokers}: up, down or unknown; in all {shown_milliseconds(down)} down."
     return figure, text + more
 
 

@@ -5,7 +5,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from namekeeper.pipeline.report.times import shown_count, shown_duration, shown_share, shown_time
+from namekeeper.common.durations import shown_duration
+from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_share, shown_time
 from namekeeper.pipeline.report.values import AT_MOST, SHOWN, Report, ReportColumn, Row, Rows, Section
 
 __all__ = ["SECTIONS", "make_report"]
@@ -68,11 +69,13 @@ def _availability(rows: Rows) -> Section:
     columns = (
         *_BROKER_COLUMNS,
         ReportColumn("availability", "available", lambda value, _: shown_share(value), is_number=True),
-        ReportColumn("up_ms", "up", lambda value, _: shown_duration(value), is_number=True),
-        ReportColumn("down_ms", "down", lambda value, _: shown_duration(value), is_number=True),
-        ReportColumn("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
+        _duration_column("up_ms", "up"),
+        _duration_column("down_ms", "down"),
+        _duration_column("unknown_ms", "unknown"),
         ReportColumn("outages", "outages", is_number=True),
-        ReportColumn("longest_outage_ms", "longest", lambda value, _: shown_duration(value), is_number=True),
+        ReportColumn(
+            "longest_outage_ms", "longest", lambda value, _: shown_milliseconds(value), is_number=True
+        ),
     )
     title = "Availability of brokers"
     return Section("availability", title, summary, columns, brokers[:SHOWN], len(brokers), rows["states"])
@@ -83,10 +86,12 @@ def _topics(rows: Rows) -> Section:
     columns = (
         ReportColumn("cluster", "cluster"),
         ReportColumn("topic", "topic"),
-        ReportColumn("writable_ms", "writable", lambda value, _: shown_duration(value), is_number=True),
-        ReportColumn("unwritable_ms", "not writable", lambda value, _: shown_duration(value), is_number=True),
-        ReportColumn("no_route_ms", "no route", lambda value, _: shown_duration(value), is_number=True),
-        ReportColumn("unknown_ms", "unknown", lambda value, _: shown_duration(value), is_number=True),
+        _duration_column("writable_ms", "writable"),
+        ReportColumn(
+            "unwritable_ms", "not writable", lambda value, _: shown_milliseconds(value), is_number=True
+        ),
+        _duration_column("no_route_ms", "no route"),
+        _duration_column("unknown_ms", "unknown"),
     )
     summary = [f"{_count(topics, 'topic', SHOWN)} could not be written to for some time."]
     return Section("topics", "Topics without a writable queue", summary, columns, topics, len(topics))
@@ -131,7 +136,7 @@ def _drift(rows: Rows) -> Section:
     columns = (
         ReportColumn("valid_from", "from", shown_time),
         ReportColumn("valid_to", "to", shown_time),
-        ReportColumn("ms", "for", lambda value, _: shown_duration(value), is_number=True),
+        _duration_column("ms", "for"),
         ReportColumn("is_open", "open", lambda value, _: "yes" if value else ""),
         ReportColumn("cluster", "cluster"),
         ReportColumn("subject", "about"),
@@ -217,6 +222,10 @@ def _unknown_topics(rows: Rows) -> Section:
     summary = [f"Clients asked {shown_count(lookups, 'time')} for topics that had no route."]
     title = "Topics without a route that were asked for"
     return Section("unknown-topics", title, summary, columns, listed[:SHOWN], len(found), listed)
+
+
+def _duration_column(name: str, title: str) -> ReportColumn:
+    return ReportColumn(name, title, lambda value, _zone: shown_milliseconds(value), is_number=True)
 
 
 def _count(rows: Sequence[Row], noun: str, limit: int = AT_MOST) -> str:

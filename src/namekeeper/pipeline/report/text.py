@@ -4,10 +4,12 @@ import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from namekeeper.pipeline.report.times import shown_count, shown_duration, shown_time
+from namekeeper.common.durations import shown_duration
+from namekeeper.common.printable import printable
+from namekeeper.pipeline.report.times import shown_count, shown_time
 from namekeeper.pipeline.report.values import Report, ReportColumn, Section
 
-__all__ = ["printable", "render_json", "render_text"]
+__all__ = ["render_json", "render_text"]
 
 WIDEST = 60
 """Longer cells are cut."""
@@ -30,13 +32,6 @@ def render_json(report: Report) -> str:
         },
     }
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def printable(text: str) -> str:
-    """Text in one line, with control characters written out: a name may not move the cursor."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
-    )
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Times, durations, shares and counts as people read them."""
+"""Times, shares and counts as people read them."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-__all__ = ["shown_count", "shown_duration", "shown_share", "shown_time"]
+from namekeeper.common.durations import shown_duration
 
-_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
+__all__ = ["shown_count", "shown_milliseconds", "shown_share", "shown_time"]
 
 
 def shown_time(ms: int | None, zone: str) -> str:
@@ -16,18 +16,11 @@ def shown_time(ms: int | None, zone: str) -> str:
     return text.replace("+00:00", "Z")
 
 
-def shown_duration(ms: int | None) -> str:
-    """A duration in its two largest units; nothing for none."""
+def shown_milliseconds(ms: int | None) -> str:
+    """A duration in a cell of a table: nothing for None, and 0 without a unit."""
     if ms is None:
         return ""
-    parts: list[tuple[int, str]] = []
-    for unit, size in _UNITS:
-        count, ms = divmod(ms, size)
-        if count or parts:
-            parts.append((count, unit))
-        if len(parts) == 2:
-            break
-    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0"
+    return shown_duration(ms) if ms else "0"
 
 
 def shown_share(share: float | None) -> str:

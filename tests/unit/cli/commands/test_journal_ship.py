@@ -40,6 +40,6 @@ def test_watching_goes_on_through_errors_and_ends_with_ctrl_c(tmp_path, monkeypa
     done = CliRunner().invoke(ship, [str(tmp_path / "j"), str(tmp_path / "to"), "--watch", "60s"])
     assert done.exit_code == 130
     assert len(list((tmp_path / "to").iterdir())) == 2
-    assert "trying again in 60 s" in done.stderr
+    assert "trying again in 1 min" in done.stderr
     assert done.stderr.splitlines()[-1] == "stopped; what was copied is whole"
     assert waits == [60.0] * 3

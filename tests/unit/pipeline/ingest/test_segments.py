@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namekeeper.pipeline.contract import SEGMENT
+from namekeeper.common.segment_names import SEGMENT_NAME
 from namekeeper.pipeline.errors import JournalFolderError
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import open_folder
@@ -39,9 +39,9 @@ def test_other_names_are_no_sealed_segment(name):
     assert parse_segment(File(name), "j") is None
 
 
-@given(st.from_regex(SEGMENT, fullmatch=True) | st.text("abc-.0123456789jsonlgz_", max_size=90))
+@given(st.from_regex(SEGMENT_NAME, fullmatch=True) | st.text("abc-.0123456789jsonlgz_", max_size=90))
 def test_the_quick_way_to_read_a_name_agrees_with_the_pattern(name):
-    match = SEGMENT.match(name)
+    match = SEGMENT_NAME.fullmatch(name)
     wanted = None
     if (
         match
