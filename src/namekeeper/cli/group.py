@@ -1,38 +1,66 @@
-"""The table of sub-commands: name, what it does, where it is. A new command is a line here."""
+"""Groups of commands as tables: name, module and object, one line of help. A new command is a new line."""
 
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
 import click
 
 from namekeeper import __version__
 
-__all__ = ["COMMANDS", "LazyGroup", "namekeeper"]
+__all__ = [
+    "COMMANDS",
+    "JOURNAL_COMMANDS",
+    "PIPELINE_COMMANDS",
+    "LazyGroup",
+    "journal",
+    "namekeeper",
+    "pipeline",
+]
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "serve": ("namekeeper.cli.group:serve", "Run a name server."),
-    "admin": ("namekeeper.cli.mqadmin:admin", "Ask and change name servers, as mqadmin does."),
-    "compare": ("namekeeper.cli.compare:compare", "Show where name servers disagree."),
-    "fleet": ("namekeeper.cli.fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
-    "pipeline": ("namekeeper.cli.pipeline:pipeline", "Turn journals into tables with Spark."),
-    "journal": ("namekeeper.cli.journal:journal", "Look into a journal: ls, cat, tail, verify, seal ..."),
-    "route-at": ("namekeeper.cli.commands.route_at:route_at", "Show the route of a topic as it was."),
-    "report": ("namekeeper.cli.commands.report:report", "Availability, flaps, drift, capacity, changes."),
-    "why": ("namekeeper.cli.commands.why:why", "Say why a topic had no route."),
+Commands = Mapping[str, tuple[str, str]]
+"""Command -> (`module:object` below `namekeeper.cli`, one line of help)."""
+
+COMMANDS: Commands = {
+    "serve": ("group:serve", "Run a name server."),
+    "admin": ("mqadmin:admin", "Ask and change name servers, as mqadmin does."),
+    "compare": ("compare:compare", "Show where name servers disagree."),
+    "fleet": ("fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
+    "pipeline": ("group:pipeline", "Turn journals into tables with Spark."),
+    "journal": ("group:journal", "Look into a journal: ls, cat, tail, verify, seal ..."),
+    "route-at": ("commands.route_at:route_at", "Show the route of a topic as it was."),
+    "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
+    "why": ("commands.why:why", "Say why a topic had no route."),
     "demo": (
-        "namekeeper.cli.demo.command:demo",
+        "demo.command:demo",
         "An incident in fast motion, and what the journals tell of it.",
     ),
 }
-"""Sub-command -> (`module:object`, one line of help)."""
+
+JOURNAL_COMMANDS: Commands = {
+    "ls": ("commands.journal_show:ls", "List the segments of a journal."),
+    "cat": ("commands.journal_show:cat", "Print its records in order."),
+    "tail": ("commands.journal_show:tail", "Print its last records, and follow it."),
+    "verify": ("commands.journal_keep:verify", "Check that it is whole; say what is lost."),
+    "replay": ("commands.journal_replay:replay", "Show the state at an instant."),
+    "ship": ("commands.journal_ship:ship", "Copy sealed segments to where Spark reads them."),
+    "seal": ("commands.journal_keep:seal", "Seal what is written, so that it can be shipped."),
+}
+
+PIPELINE_COMMANDS: Commands = {
+    "run": ("commands.pipeline:run", "Bring the tables of a warehouse up to date."),
+    "check": ("commands.pipeline_check:check", "Say what is wrong with a warehouse."),
+    "doctor": ("commands.pipeline:doctor", "Say what is found here, and what to do."),
+    "package": ("commands.pipeline:package", "Write it as one zip for spark-submit."),
+}
 
 
 class LazyGroup(click.Group):
     """A group that imports a command when it is run or asked for help, not before."""
 
-    def __init__(self, commands: Mapping[str, tuple[str, str]], *, help: str) -> None:  # noqa: A002 -- click's name
-        super().__init__(help=help, context_settings={"help_option_names": ["-h", "--help"]})
+    def __init__(self, commands: Commands, **settings: Any) -> None:  # noqa: ANN401 -- click's
+        super().__init__(context_settings={"help_option_names": ["-h", "--help"]}, **settings)
         self._lazy = commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -44,7 +72,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self._lazy:
             return None
         module, _, name = self._lazy[cmd_name][0].partition(":")
-        command = getattr(import_module(module), name)
+        command = getattr(import_module(f"namekeeper.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 
@@ -55,6 +83,8 @@ class LazyGroup(click.Group):
 
 
 namekeeper = LazyGroup(COMMANDS, help="A RocketMQ name server that remembers.")
+journal = LazyGroup(JOURNAL_COMMANDS, help="Look into the journal of a name server: DIR is its folder.")
+pipeline = LazyGroup(PIPELINE_COMMANDS, help="Turn the journals of name servers into tables with Spark.")
 click.version_option(__version__, message="namekeeper %(version)s")(namekeeper)
 
 

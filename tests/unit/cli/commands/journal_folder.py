@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from namekeeper.cli.journal import journal
+from namekeeper.cli.group import journal
 from namekeeper.journal.contract.record import ServerStopped
 from namekeeper.journal.disk.writer import Writer
 from tests.unit.journal.disk_parts import WALL_MS, Feeder, writer_on
