@@ -233,14 +233,14 @@ async def update_namesrv_config(namesrv: Namesrv, properties: dict[str, str]) ->
 async def query_data_version(
     namesrv: Namesrv,
     broker: QueryDataVersionRequestHeader,
-    known: DataVersion = DataVersion(),  # noqa: B008 - a frozen value
+    data_version: DataVersion = DataVersion(),  # noqa: B008 - a frozen value
 ) -> DataVersionAnswer:
     """Compare a data version with the stored one of a broker.
 
     A name server takes the question as a sign of life of this broker: one that is dead stays listed for
     another expiry time (protocol.md 2.8).
     """
-    answer = await _send(namesrv, RequestCode.QUERY_DATA_VERSION, broker, encode_data_version(known))
+    answer = await _send(namesrv, RequestCode.QUERY_DATA_VERSION, broker, encode_data_version(data_version))
     changed = _read(
         namesrv, partial(decode_header, QueryDataVersionResponseHeader), answer.ext_fields
     ).changed

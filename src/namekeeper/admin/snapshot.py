@@ -160,12 +160,12 @@ class _SnapshotQuestions:
         answers: dict[T, R] = {}
         left = iter(keys)
 
-        async def work() -> None:
+        async def ask_keys() -> None:
             for key in left:
                 answers[key] = await ask(key)
                 self.progress(part, len(answers), len(keys))
 
-        workers = [asyncio.create_task(work()) for _ in range(min(self.scope.at_once, len(keys)))]
+        workers = [asyncio.create_task(ask_keys()) for _ in range(min(self.scope.at_once, len(keys)))]
         try:
             await asyncio.gather(*workers)
         finally:

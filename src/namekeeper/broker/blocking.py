@@ -21,8 +21,8 @@ T = TypeVar("T")
 class BlockingBrokerRegistrar:
     """`BrokerRegistrar` in blocking form, a context manager; may be used by several threads at once.
 
-    A thread of this process registers again and again while the program does something else. A forked child
-    has no part in it: there every call is a ConfigError, and leaving the context does nothing.
+    A thread of this process registers again each period while the program does something else. A forked
+    child does not register: there every call raises ConfigError, and leaving the context does nothing.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class BlockingBrokerRegistrar:
 
         Args:
             settings: the broker, and where its name servers are.
-            topics: what it has at least.
+            topics: topics that the broker must have.
             topics_file: a `topics.json` that keeps the topics over a restart.
             client: see `BrokerRegistrar`.
             on_result: gets each result as it comes, in the thread of the loop; must not block.
@@ -120,6 +120,6 @@ class BlockingBrokerRegistrar:
         )
         return await registrar.__aenter__()
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         # Everything a registrar does has a deadline of its own.
-        return loop_thread().run(work, timeout_seconds=None)
+        return loop_thread().run(coroutine, timeout_seconds=None)

@@ -1,4 +1,4 @@
-"""Something that is to happen again and again, counted from start to start as Java's timers do."""
+"""Waits at a fixed rate, from start to start, as Java's `scheduleAtFixedRate` does."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,14 +8,14 @@ from namekeeper.clock import Clock
 __all__ = ["FixedRate", "Sleep"]
 
 Sleep = Callable[[float], Awaitable[object]]
-"""Waits so many seconds; tests bring one that needs none."""
+"""Waits this many seconds; tests bring one that does not wait."""
 
 
 class FixedRate:
-    """A fixed rate. What is late by more than a period is left out, not made up for."""
+    """A fixed rate. Periods that were missed are skipped, not repeated."""
 
     def __init__(self, period_ms: int, *, first_ms: int, clock: Clock, sleep: Sleep = asyncio.sleep) -> None:
-        """Begin to count now.
+        """Count from now on.
 
         Args:
             period_ms: between one time and the next.

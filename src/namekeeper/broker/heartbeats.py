@@ -1,4 +1,4 @@
-"""The signs of life of a broker in acting-master mode: one each second (protocol.md 6.7)."""
+"""Heartbeats of a broker in acting-master mode: one each second (protocol.md 6.7)."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ __all__ = ["Heartbeats"]
 
 
 class Heartbeats:
-    """Sends heartbeats; a name server that doesn't take one gets the next, and delays nobody."""
+    """Sends heartbeats. A name server that fails to take one does not delay the others, and gets the next."""
 
     def __init__(
         self,
@@ -24,12 +24,12 @@ class Heartbeats:
         namesrv_addrs: Callable[[], Sequence[str]],
         state: Callable[[], BrokerState],
     ) -> None:
-        """Take what to ask each time.
+        """Take what is asked before each heartbeat.
 
         Args:
-            client: carries them.
-            namesrv_addrs: the name servers of this second.
-            state: the broker of this second.
+            client: sends them.
+            namesrv_addrs: returns the name servers of now.
+            state: returns the broker's state of now.
         """
         self._client = client
         self._namesrv_addrs = namesrv_addrs
@@ -37,7 +37,7 @@ class Heartbeats:
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
     async def run(self, rate: FixedRate) -> None:
-        """Send at the given rate until cancelled."""
+        """Send at this rate until cancelled."""
         try:
             while True:
                 await rate.next()
@@ -48,7 +48,7 @@ class Heartbeats:
             await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
     def beat(self) -> None:
-        """Send one heartbeat to each name server but to those that still have one to take."""
+        """Send a heartbeat to each name server, except to those whose last one is still being sent."""
         request = _heartbeat(self._state())
         for addr in self._namesrv_addrs():
             if addr not in self._under_way:
@@ -63,7 +63,7 @@ class Heartbeats:
         try:
             await send_oneway(self._client, addr, request, self._state().settings.send_heartbeat_timeout_ms)
         except RemotingError:
-            return  # the next registration says so
+            return  # the next registration reports the failure
 
 
 def _heartbeat(state: BrokerState) -> RemotingCommand:

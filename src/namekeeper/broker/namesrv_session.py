@@ -58,10 +58,10 @@ class NamesrvSession:
         """Whether the last registration was accepted; the name server may have forgotten it since."""
 
     async def register(self, registration: Registration, timeout_ms: int) -> RegisterBrokerResult:
-        """Bring a registration there, after those before it; never raises but when cancelled.
+        """Send a registration after the earlier ones; a failure is in the result, never raised.
 
-        What was lost before, or forgotten by the name server, goes there too: an incremental registration
-        is replaced by a full one unless the name server holds all that came before.
+        An incremental registration is replaced by a full one unless the name server holds all topics that
+        came before: so a lost registration, or a restarted name server, loses nothing.
         """
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
         try:
@@ -82,7 +82,7 @@ class NamesrvSession:
     async def needs(self, state: BrokerState, data_version: DataVersion, timeout_ms: int) -> bool:
         """Ask whether the name server lacks a version of the broker (protocol.md 6.3).
 
-        The question is a sign of life. An answer with a code other than SUCCESS says no, as in Java.
+        A name server takes the question as a heartbeat. An answer other than SUCCESS means no, as in Java.
 
         Raises:
             RemotingError: there is no answer, or none that can be read.
@@ -113,17 +113,17 @@ class NamesrvSession:
         return await self._register_all(registration, deadline)
 
     async def _register_changed(self, registration: Registration, deadline: float) -> RegisterBrokerResult:
-        """Send the changed topics to a name server that has all others; everything to any other one.
+        """Send only the changed topics if the name server has all others, else all topics.
 
-        Java sends them in any case. A name server that came back empty refuses them then, or, if it is of
-        4.x, takes them for all there is until the next change (trap T11).
+        Java always sends the changed topics only. A restarted name server of 5.x refuses them then; one of
+        4.x takes them for all topics of the broker until the next change (trap T11).
         """
         before = registration.before
         if self._has_all and before is not None and not await self._lacks(registration, deadline, before):
             try:
                 return await self._send(registration.incremental(), registration, deadline, "changed")
             except ResponseError:
-                pass  # forgotten since it was asked
+                pass  # it has lost the broker since it was asked
         return await self._register_all(registration, deadline)
 
     async def _register_all(self, registration: Registration, deadline: float) -> RegisterBrokerResult:
@@ -144,7 +144,7 @@ class NamesrvSession:
         deadline: float,
         what: Literal["all", "changed"],
     ) -> RegisterBrokerResult:
-        """Send one after the other; the first failure ends it."""
+        """Send the requests one after the other; stop at the first failure."""
         self._has_all = False
         answer: RemotingCommand | None = None
         for request in requests:
@@ -162,7 +162,7 @@ class NamesrvSession:
     async def _lacks(
         self, registration: Registration, deadline: float, data_version: DataVersion | None = None
     ) -> bool:
-        """Say whether the name server lacks a version; one that doesn't say, lacks it."""
+        """Whether the name server lacks a version; also true if it gives no answer."""
         try:
             state = registration.state
             return await self.needs(state, data_version or state.data_version, self._left_ms(deadline))
@@ -178,7 +178,7 @@ class NamesrvSession:
         return max(1, int((deadline - asyncio.get_running_loop().time()) * 1000))
 
     def _note(self, result: RegisterBrokerResult) -> RegisterBrokerResult:
-        """Remember a result; a line in the log where it differs from the one before."""
+        """Remember a result; log it when success and failure change."""
         last, self.last_result = self.last_result, result
         if result.error is not None and (last is None or last.error is None):
             _log.warning("no registration at name server %s", result.error)

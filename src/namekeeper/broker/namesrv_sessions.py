@@ -1,4 +1,4 @@
-"""The name servers of one broker, each with its session, and what goes into all sessions at once."""
+"""The name servers of one broker: a session with each, and requests to all of them at once."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ __all__ = ["NamesrvSessions", "split_addresses"]
 _log = logging.getLogger("namekeeper.broker")
 
 Started = Mapping["asyncio.Task[RegisterBrokerResult]", str]
-"""The sessions' work on one registration, and the address of each."""
+"""Task of each session that sends a registration -> address of its name server."""
 
 
 class NamesrvSessions:
-    """NamesrvSessions by the address of their name server, as the list of name servers is now."""
+    """The sessions with the name servers that are on the list now, by address."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class NamesrvSessions:
     async def finish(
         self, started: Started, use: Callable[[RegisterBrokerResult], Awaitable[None]]
     ) -> list[RegisterBrokerResult]:
-        """Wait for the results; the first with an answer is used, as in Java."""
+        """Wait for all results; call `use` with the first that has an answer, as in Java."""
         is_used = False
         pending = set(started)
         while pending:

@@ -50,8 +50,8 @@ class BrokerRegistrar:
 
         Args:
             settings: the broker, and where its name servers are.
-            topics: what it has; a manager from `TopicConfigManager.open` keeps them on disk.
-            client: as `make_broker_client` makes it; this broker's alone, and closed with it.
+            topics: of the broker; a manager from `TopicConfigManager.open` keeps them on disk.
+            client: from `make_broker_client`, for this broker alone; closed with the registrar.
             on_result: gets each result as it comes; must not block.
             clock: counts the periods, and stamps data versions unless `topics` is a manager.
             sleep: waits between registrations.
@@ -83,11 +83,13 @@ class BrokerRegistrar:
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
-        """Register and go on registering; returns when every name server had its time.
+        """Register, and keep registering; return when each name server has answered or timed out.
 
         Raises:
-            ConfigError: there is only an address server, and it gives no list.
+            ConfigError: there is only an address server, and it gives no list; or the registrar was closed.
         """
+        if self._is_closed:
+            raise ConfigError("this registrar was closed: make a new one")
         try:
             if self._settings.address_server:
                 await self._ask_address_server(self._settings.address_server)
@@ -214,7 +216,7 @@ class BrokerRegistrar:
         for session in gone:
             self._client.release(session.namesrv_addr)
 
-    # The end.
+    # Ending.
 
     async def close(self) -> dict[str, RemotingError | None]:
         """Unregister from one name server after the other, as Java does; may be called twice.
@@ -227,7 +229,7 @@ class BrokerRegistrar:
         self._is_closed = True
         try:
             await self._keeping.cancel()
-            # What is on its way arrives before the unregistration, or not at all.
+            # Registrations under way end before the unregistration is sent.
             await self._registrations.wait(timeout_ms=self._settings.unregister_broker_timeout_ms)
             await self._registrations.cancel()
             return await self._sessions.unregister(self._state())
@@ -235,17 +237,17 @@ class BrokerRegistrar:
             await self._client.close()
 
     async def hang(self) -> None:
-        """Send nothing any more over connections that stay open, as a process that hangs."""
+        """Stop sending but keep the connections open, as a process that hangs does."""
         await self._keeping.cancel()
         await self._registrations.cancel()
 
     async def abort(self) -> None:
-        """End as a crash does: connections close, nobody is told."""
+        """Close the connections without unregistering, as a crash does."""
         self._is_closed = True
         await self.hang()
         await self._client.close()
 
-    # A registration under way.
+    # Parts of a registration.
 
     def _state(self) -> BrokerState:
         return BrokerState(self._settings, self.topics.table, self.topics.data_version)
@@ -261,13 +263,11 @@ class BrokerRegistrar:
         return await self._sessions.finish(started, use)
 
     async def _mark_ordered(self, order_topic_config: Mapping[str, str]) -> None:
-        """Only brokers read the mark, so name servers learn the new version with the next registration."""
+        """Only brokers read the mark, so name servers get the new version with the next registration."""
         try:
             await self.topics.update_order_topic_config(order_topic_config, is_five=self._settings.is_five)
         except ConfigError as error:
             _log.warning("the marks of ordered topics could not be stored: %s", error)
-
-    # What runs until the end.
 
     async def _register_again_and_again(self) -> None:
         rate = self._rate(self._settings.period_ms, first_ms=MIN_PERIOD_MS)

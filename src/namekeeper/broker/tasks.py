@@ -1,4 +1,4 @@
-"""The tasks of one owner: none is forgotten, none fails unseen, all end with their owner."""
+"""The tasks of one owner: failures are logged, and all tasks can be cancelled together."""
 
 import asyncio
 import logging
@@ -18,24 +18,24 @@ class Tasks:
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 
-    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start something, and return what to wait for."""
-        task = asyncio.create_task(work)
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start a coroutine as a task."""
+        task = asyncio.create_task(coroutine)
         self._running.add(task)
         task.add_done_callback(self._ended)
         return task
 
-    def start(self, work: Coroutine[Any, Any, object]) -> None:
-        """Start something that nobody waits for."""
-        self.spawn(work).set_name("broker")
+    def start(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        """Start a coroutine that nobody waits for."""
+        self.spawn(coroutine).set_name("broker")
 
     async def wait(self, *, timeout_ms: int) -> None:
-        """Wait until all have ended, at most so long."""
+        """Wait until all have ended, or the time is up."""
         if self._running:
             await asyncio.wait(self._running, timeout=timeout_ms / 1000)
 
     async def cancel(self) -> None:
-        """End all that still run."""
+        """Cancel all that still run, and wait for them."""
         tasks = list(self._running)
         for task in tasks:
             task.cancel()
@@ -44,4 +44,4 @@ class Tasks:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("what runs for a broker has failed", exc_info=error)
+            _log.error("a task of the broker registrar has failed", exc_info=error)

@@ -1,6 +1,6 @@
 """`topics.json`: the topics of a broker and their data version on disk, in the broker's own format.
 
-A Java broker reads what this writes, and the other way round. Members that this doesn't know survive.
+A Java broker reads what this writes, and the other way round. Members that we don't know are kept.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ class StoredTopics(Struct, frozen=True):
     data_version: DataVersion = DataVersion()
     configs: tuple[TopicConfig, ...] = ()
     unknown: dict[str, Any] = {}
-    """Members beside the two of the document."""
+    """Members of the document that we don't know."""
     unknown_of_topics: dict[str, dict[str, Any]] = {}
     """Topic -> members of its configuration that we don't know."""
 
@@ -70,9 +70,9 @@ def write_topics(stored: StoredTopics) -> bytes:
     """Return the content of the file, indented as a broker's is."""
     table = encode_topic_config_table(stored.configs)
     if stored.unknown_of_topics:
-        known = json.decode(table)
+        encoded = json.decode(table)
         table = json.encode(
-            {name: {**known[name], **stored.unknown_of_topics.get(name, {})} for name in known}
+            {name: {**encoded[name], **stored.unknown_of_topics.get(name, {})} for name in encoded}
         )
     members = [
         b'"%b":%b' % (_VERSION.encode(), encode_data_version(stored.data_version)),
@@ -132,7 +132,7 @@ class TopicConfigFile:
         return stored or StoredTopics()
 
     def _read(self, path: str) -> StoredTopics | None:
-        """Content of one file, None if there is none; ValueError if it can't be understood."""
+        """Read one file; None if there is none or it is empty, ValueError if it is no topics.json."""
         try:
             data = read_if_exists(path)
         except OSError as error:
@@ -142,17 +142,17 @@ class TopicConfigFile:
     def _unusable(self, why: str) -> ConfigError:
         return ConfigError(
             f"{self.path}: {self.was_broken or 'missing'}; {why}; "
-            "mend the file, or move both away to start without topics"
+            "repair the file, or move both away to start without topics"
         )
 
 
 def _read_config(key: str, value: object) -> tuple[TopicConfig, dict[str, Any]]:
     what = f"the configuration of topic {key[:64]!r}"
     members = _object(value, what)
-    known = {name: member for name, member in members.items() if name in _MEMBERS and member is not None}
-    known.setdefault("topicName", key)
+    fields = {name: member for name, member in members.items() if name in _MEMBERS and member is not None}
+    fields.setdefault("topicName", key)
     try:
-        config = convert(known, TopicConfig, strict=False)
+        config = convert(fields, TopicConfig, strict=False)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
     return config, {name: member for name, member in members.items() if name not in _MEMBERS}

@@ -72,8 +72,8 @@ class TopicConfigTable:
 
     def with_configs(self, *configs: TopicConfig) -> "TopicConfigTable":
         """Return a table that has these too, or instead; brokers that share this one share the next one."""
-        if self._next is not None and self._next[0] == configs and (known := self._next[1]()) is not None:
-            return known
+        if self._next is not None and self._next[0] == configs and (table := self._next[1]()) is not None:
+            return table
         changed = {config.topic_name for config in configs}
         kept = (config for name, config in self._configs.items() if name not in changed)
         table = TopicConfigTable([*kept, *configs])
@@ -110,9 +110,9 @@ class TopicConfigTable:
         must be in it.
         """
         configs = list(self._configs.values())[::-1]
-        whole = len(configs) // size * size
-        return [TopicConfigTable(configs[at : at + size]) for at in range(0, whole, size)] + [
-            TopicConfigTable(configs[whole:])
+        end = len(configs) // size * size
+        return [TopicConfigTable(configs[at : at + size]) for at in range(0, end, size)] + [
+            TopicConfigTable(configs[end:])
         ]
 
     def encode(self, form: BodyForm) -> EncodedBody:

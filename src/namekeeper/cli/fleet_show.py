@@ -107,8 +107,8 @@ class FleetShow:
 def describe(action: Action, names: Mapping[str, str]) -> str:
     """Return what an action is in words; `names` says who is at a broker's address."""
     fields = structs.asdict(action).items()
-    known = {name: names.get(value, value) if isinstance(value, str) else value for name, value in fields}
-    return _TEXTS[type(action)].format(**known)
+    values = {name: names.get(value, value) if isinstance(value, str) else value for name, value in fields}
+    return _TEXTS[type(action)].format(**values)
 
 
 _TEXTS: dict[type[Action], str] = {

@@ -29,8 +29,8 @@ def main() -> None:
 
 def _main(arguments: Sequence[str]) -> int:
     options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
-    known = len(arguments) % 2 == 1 and set(options) <= {"-c", "--log-root"}
-    if not known or arguments[0] != "namesrv":
+    is_valid = len(arguments) % 2 == 1 and set(options) <= {"-c", "--log-root"}
+    if not is_valid or arguments[0] != "namesrv":
         say(_USAGE)
         return FAILED
     settings = load_startup(options.get("-c"), {"log_root": options.get("--log-root")}).settings

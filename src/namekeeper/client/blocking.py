@@ -1,8 +1,8 @@
 """The client for plain synchronous Python: scripts, threads, Spark's executors. No event loop in the caller.
 
-The work is done by the event loop of one background thread, the same for all clients of a process.
-A `BlockingClient` may be used by many threads. It is pickled as its configuration, and opens itself anew
-where it arrives; after a fork, parent and child each have their own connections.
+The event loop of one background thread serves all clients of a process. A `BlockingClient` may be used by
+many threads. It is pickled as its configuration and connects again where it is unpickled. After a fork,
+parent and child each have their own connections.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ __all__ = ["BlockingClient", "BlockingConsumer", "BlockingEvents", "BlockingProd
 T = TypeVar("T")
 
 GRACE_SECONDS = 5.0
-"""Beyond the limits of the look-ups that a call makes, for a machine that is busy."""
+"""Added to the limits of a call's look-ups, for a busy machine."""
 LOOK_UPS = 2
-"""A call makes so many at most: of a topic, and of the template if it doesn't exist."""
+"""A call makes two at most: of the topic, and of the template if the topic doesn't exist."""
 
 
 class BlockingClient:
-    """`MQClientInstance` in blocking form; a context manager. Opened by its first use.
+    """`MQClientInstance` in blocking form; a context manager. It connects when it is first used.
 
     Every call ends in time: see `mq_client_api_timeout_ms`. Beside the errors of `MQClientInstance`, calls
     raise RemotingTimeoutError if the background thread gets no turn, and RemotingClosedError after `close`.
@@ -44,7 +44,7 @@ class BlockingClient:
     def __init__(self, config: ClientConfig | None = None) -> None:
         self.config = config or ClientConfig()
         self._is_closed = False
-        self._patience_seconds = LOOK_UPS * self.config.mq_client_api_timeout_ms / 1000 + GRACE_SECONDS
+        self._timeout_seconds = LOOK_UPS * self.config.mq_client_api_timeout_ms / 1000 + GRACE_SECONDS
         self._lock = threading.Lock()
         self._thread: LoopThread | None = None
         self._instance: MQClientInstance | None = None
@@ -127,7 +127,7 @@ class BlockingClient:
 
         return self.call(look)
 
-    # For the classes below.
+    # For the other classes of this module.
 
     def instance(self) -> MQClientInstance:
         """The client of this process, opened if it is not."""
@@ -138,31 +138,34 @@ class BlockingClient:
             if self._is_closed:
                 raise RemotingClosedError("client", "it is closed")
             if self._instance is None:
-                # Made here: certificates are read from files, which must not hold up the loop of all clients.
+                # Not in the loop: reading certificate files would block all clients.
                 instance = MQClientInstance(self.config)
                 self._thread = loop_thread()
                 self._instance = self._run(instance.__aenter__())
             return self._instance
 
-    def call(self, work: Callable[[MQClientInstance], Coroutine[Any, Any, T]]) -> T:
-        """Run something on the client of this process, with the deadline of all calls."""
-        return self._run(work(self.instance()))
+    def call(self, operation: Callable[[MQClientInstance], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine of the client of this process, with the time limit of calls."""
+        return self._run(operation(self.instance()))
 
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something that has a deadline of its own, or none."""
-        assert self._thread is not None
-        return self._thread.run(work, timeout_seconds=None)
+    def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine that has a time limit of its own, or none."""
+        if self._thread is None:
+            raise RemotingClosedError(
+                "client", "its events belong to the process before the fork: open them again"
+            )
+        return self._thread.run(coroutine, timeout_seconds=None)
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         assert self._thread is not None
         try:
-            return self._thread.run(work, timeout_seconds=self._patience_seconds)
+            return self._thread.run(coroutine, timeout_seconds=self._timeout_seconds)
         except TimeoutError:
             raise RemotingTimeoutError(
-                "client", f"the background thread gave no result within {self._patience_seconds:g} s"
+                "client", f"the background thread gave no result within {self._timeout_seconds:g} s"
             ) from None
 
-    def _start_anew(self) -> None:
+    def _reset_after_fork(self) -> None:
         """Forget what belongs to the parent of a forked process."""
         self._lock = threading.Lock()
         self._thread = self._instance = None
@@ -179,7 +182,7 @@ class BlockingProducer:
         self._producer()
 
     def publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
-        """See `Producer.publish_message_queues`; what is known is returned without waiting for anybody."""
+        """See `Producer.publish_message_queues`; returns at once if the queues are known."""
         producer = self._producer()
         info = producer.topic_publish_info_table.get(topic)
         if info is not None and info.ok:
@@ -189,19 +192,22 @@ class BlockingProducer:
     def unregister(self) -> None:
         """Remove the group; its topics are no longer kept fresh for it."""
         group = self.producer_group
-        self._client.call(lambda client: _soon(lambda: client.unregister_producer(group)))
+        self._client.call(lambda client: _in_loop(lambda: client.unregister_producer(group)))
 
     def _producer(self) -> Producer:
         instance = self._client.instance()
-        if self._registered is None or self._registered[0] is not instance:
-            producer = self._client.call(
-                lambda client: _soon(
-                    lambda: client.register_producer(
-                        self.producer_group, default_topic_queue_nums=self._default_topic_queue_nums
-                    )
-                )
+        registered = self._registered
+        if registered is None or registered[0] is not instance:
+            return self._client.call(lambda client: _in_loop(lambda: self._register(client)))
+        return registered[1]
+
+    def _register(self, client: MQClientInstance) -> Producer:
+        """Add the group, unless another thread just did; only the thread of the loop calls this."""
+        if self._registered is None or self._registered[0] is not client:
+            producer = client.register_producer(
+                self.producer_group, default_topic_queue_nums=self._default_topic_queue_nums
             )
-            self._registered = (instance, producer)
+            self._registered = (client, producer)
         return self._registered[1]
 
 
@@ -226,24 +232,30 @@ class BlockingConsumer:
         """See `Consumer.unsubscribe`."""
         consumer = self._consumer()
         self._topics.pop(topic, None)
-        self._client.call(lambda _: _soon(lambda: consumer.unsubscribe(topic)))
+        self._client.call(lambda _: _in_loop(lambda: consumer.unsubscribe(topic)))
 
     def subscribe_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
-        """Return the queues of a subscribed topic as they are known now, sorted; none: not known yet."""
+        """Return the last known queues of a subscribed topic, sorted; empty if none are known yet."""
         return tuple(sorted(self._consumer().topic_subscribe_info_table.get(topic, ())))
 
     def unregister(self) -> None:
         """Remove the group; its topics are no longer kept fresh for it."""
         group = self.consumer_group
-        self._client.call(lambda client: _soon(lambda: client.unregister_consumer(group)))
+        self._client.call(lambda client: _in_loop(lambda: client.unregister_consumer(group)))
 
     def _consumer(self) -> Consumer:
         instance = self._client.instance()
-        if self._registered is None or self._registered[0] is not instance:
-            consumer = self._client.call(lambda client: _soon(lambda: self._register(client)))
-            for topic in self._topics:
-                consumer.subscription[topic] = None
-            self._registered = (instance, consumer)
+        registered = self._registered
+        if registered is None or registered[0] is not instance:
+            return self._client.call(lambda client: _in_loop(lambda: self._register_once(client)))
+        return registered[1]
+
+    def _register_once(self, client: MQClientInstance) -> Consumer:
+        """Add the group, unless another thread just did; only the thread of the loop calls this."""
+        if self._registered is None or self._registered[0] is not client:
+            consumer = self._register(client)
+            consumer.subscription.update(self._topics)
+            self._registered = (client, consumer)
         return self._registered[1]
 
 
@@ -253,12 +265,18 @@ class BlockingEvents:
     def __init__(self, client: BlockingClient, stream: EventStream) -> None:
         self._client = client
         self._stream = stream
+        self._pid = os.getpid()
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> TopicEvent:
-        """Wait for the next event, for as long as it takes; the end when stream or client is closed."""
+        """Wait for the next event without a time limit; the iteration ends when stream or client is closed.
+
+        Raises:
+            RemotingClosedError: this is a forked child; open a stream of its own.
+        """
+        self._check_process()
         event = self._client.wait(_next(self._stream, None))
         if event is None:
             raise StopIteration
@@ -273,12 +291,22 @@ class BlockingEvents:
         self.close()
 
     def next(self, *, timeout_seconds: float) -> TopicEvent | None:
-        """Wait so long for the next event; None if there is none, also because the stream is at its end."""
+        """Wait for the next event; None if none comes in time or the stream has ended.
+
+        Raises:
+            RemotingClosedError: this is a forked child; open a stream of its own.
+        """
+        self._check_process()
         return self._client.wait(_next(self._stream, timeout_seconds))
 
     def close(self) -> None:
-        """Nobody reads any more; may be called twice."""
-        self._client.wait(_soon(self._stream.close))
+        """End the stream; may be called twice, and does nothing in a forked child."""
+        if self._pid == os.getpid():
+            self._client.wait(_in_loop(self._stream.close))
+
+    def _check_process(self) -> None:
+        if self._pid != os.getpid():
+            raise RemotingClosedError("client", "this stream belongs to the parent process: open one here")
 
 
 _clients: "weakref.WeakSet[BlockingClient]" = weakref.WeakSet()
@@ -286,7 +314,7 @@ _clients: "weakref.WeakSet[BlockingClient]" = weakref.WeakSet()
 
 def _forked() -> None:
     for client in list(_clients):
-        client._start_anew()  # noqa: SLF001 - the class's own, in this module
+        client._reset_after_fork()  # noqa: SLF001 - the class's own, in this module
 
 
 if hasattr(os, "register_at_fork"):
@@ -294,7 +322,7 @@ if hasattr(os, "register_at_fork"):
 
 
 async def _next(stream: EventStream, timeout_seconds: float | None) -> TopicEvent | None:
-    """The deadline is kept here, where an event is either taken or still waits."""
+    """Wait in the loop, where an event is either taken or stays in the stream."""
     try:
         async with asyncio.timeout(timeout_seconds):
             return await anext(stream)
@@ -302,6 +330,6 @@ async def _next(stream: EventStream, timeout_seconds: float | None) -> TopicEven
         return None
 
 
-async def _soon(work: Callable[[], T]) -> T:
-    """Do something in the loop's thread."""
-    return work()
+async def _in_loop(function: Callable[[], T]) -> T:
+    """Call a function in the thread of the loop."""
+    return function()

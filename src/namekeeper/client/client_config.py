@@ -20,7 +20,7 @@ NAMESRV_ADDR = "NAMESRV_ADDR"
 
 
 class ClientConfig(Struct, frozen=True, kw_only=True):
-    """What a client needs to know; the defaults are Java's (protocol.md 7.1)."""
+    """Settings of a client; the defaults are Java's (protocol.md 7.1)."""
 
     namesrv_addr: str = ""
     """`host:port;host:port`; without it NAMESRV_ADDR counts, then the address server."""
@@ -41,7 +41,7 @@ class ClientConfig(Struct, frozen=True, kw_only=True):
     tls: TlsSettings = field(default_factory=TlsSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what can't work; ConfigError names the setting."""
+        """Raise ConfigError, with the name of the setting, for a value that can't work."""
         for name in _TIMES:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name} must be more than 0, not {getattr(self, name)}")
@@ -91,7 +91,7 @@ def name_servers_of(
 
 
 def make_remoting_client(config: ClientConfig) -> RemotingClient:
-    """Make the connections' owner: TLS and signature as configured; reads the files of certificates.
+    """Make the client that sends requests, with TLS and signature as configured; reads certificate files.
 
     Raises:
         ConfigError: the certificates can't be used.

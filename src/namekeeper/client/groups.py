@@ -51,7 +51,7 @@ class Producer:
         self.producer_group = producer_group
         self.default_topic_queue_nums = default_topic_queue_nums
         self.topic_publish_info_table: dict[str, TopicPublishInfo] = {}
-        """The topics that it sends to, and those that this process knows the route of; all are kept fresh."""
+        """Topics that it sends to, and all others that this process has a route of; all are kept fresh."""
         self._update_route = update_route
 
     def is_publish_topic_need_update(self, topic: str) -> bool:

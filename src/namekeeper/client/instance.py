@@ -15,7 +15,13 @@ from namekeeper.client.routes.event_stream import EventStream, EventStreams
 from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
 from namekeeper.client.routes.tables import ClientTables
 from namekeeper.client.routes.updates import RouteUpdates
-from namekeeper.errors import ConfigError, NoNameServerError, NoRouteError, RemotingConnectError
+from namekeeper.errors import (
+    ConfigError,
+    NoNameServerError,
+    NoRouteError,
+    RemotingClosedError,
+    RemotingConnectError,
+)
 from namekeeper.model.route import TopicRouteData
 from namekeeper.nsaddr import AddressServer
 from namekeeper.remoting.address import parse_addresses
@@ -29,7 +35,8 @@ class MQClientInstance:
     """Asks name servers for routes; an async context manager.
 
     While it is entered, every topic that a producer, a consumer or an event stream of this client names is
-    asked for every 30 s. Routes stay valid when no name server answers.
+    asked for every 30 s. Routes stay valid when no name server answers. After `shutdown`, entering it and all
+    calls that ask a name server raise RemotingClosedError.
 
     Args:
         config: the settings; without it everything comes from the environment.
@@ -52,7 +59,7 @@ class MQClientInstance:
     ) -> None:
         self.config = config or ClientConfig()
         self.tables = ClientTables()
-        """What it knows; read them as you like, and let nobody else change them."""
+        """What it knows; to read, not to change."""
         addrs, url = name_servers_of(self.config, environ)
         self._timing = timing or Timing()
         self._clock = self._timing.clock
@@ -83,11 +90,13 @@ class MQClientInstance:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        """Start; a name server or address server that is away is no error."""
+        """Start; a name server or address server that can't be reached is no error."""
+        if self._updates.is_closed:
+            raise RemotingClosedError("client", "it was shut down: make a new one")
         if self._address_server is not None:
             await self._ask_address_server(self._address_server)
-        for name, work in (("poll", self._poller.run()), ("clean-up", self._clean_up())):
-            self._tasks.append(asyncio.create_task(work, name=f"{name} of the client"))
+        for name, coroutine in (("poll", self._poller.run()), ("clean-up", self._clean_up())):
+            self._tasks.append(asyncio.create_task(coroutine, name=f"{name} of the client"))
         return self
 
     async def __aexit__(
@@ -104,8 +113,6 @@ class MQClientInstance:
         await self._updates.close()
         self._streams.finish()
         await self._client.close()
-
-    # Who uses it.
 
     def register_producer(
         self, producer_group: str, *, default_topic_queue_nums: int = DEFAULT_TOPIC_QUEUE_NUMS
@@ -148,8 +155,6 @@ class MQClientInstance:
         """Remove a consumer group; one that isn't there is ignored."""
         self.tables.consumer_table.pop(consumer_group, None)
 
-    # Asking.
-
     async def update_topic_route_info_from_name_server(
         self, topic: str, *, is_default: bool = False, producer: Producer | None = None
     ) -> bool:
@@ -157,8 +162,9 @@ class MQClientInstance:
 
         Args:
             topic: its name.
-            is_default: take the route of TBW102 for it; needs `producer`, whose number of queues bounds it.
-            producer: who wants to send to it.
+            is_default: take the route of TBW102 for it, with at most as many queues as `producer` wants; as
+                in Java it has no effect without `producer`.
+            producer: the producer that wants to send to it.
 
         Raises:
             NoNameServerError: no name server gave a good answer in time; what is known stays.
@@ -168,12 +174,13 @@ class MQClientInstance:
         return await self._updates.update(topic, default_topic_queue_nums=nums)
 
     async def topic_route(self, topic: str) -> TopicRouteData:
-        """Return the route of a topic: as a name server has it now, else as it is known.
+        """Return the route of a topic: as a name server has it now, else the last one that is known.
 
         Raises:
             TopicNameError: no topic can have this name.
             NoRouteError: the name servers don't know the topic.
             NoNameServerError: none answered in time, and nothing is known.
+            RouteDataError: the answer can't be turned into queues.
         """
         check_topic(topic)
         try:
@@ -207,23 +214,21 @@ class MQClientInstance:
         Raises:
             NoRouteError: the broker has no master that is alive. Otherwise like `topic_route`.
         """
-        addr = self._known_address(queue)
+        addr = self._master_address(queue)
         if addr is None:
             await self.topic_route(queue.topic)
-            addr = self._known_address(queue)
+            addr = self._master_address(queue)
         if addr is None:
             raise NoRouteError(
                 queue.topic, f"broker {queue.broker_name} has no master; see `mqadmin clusterList`"
             )
         return addr
 
-    # What happens.
-
     def events(self, *topics: str) -> EventStream:
         """Open a stream of events: of these topics, which are kept fresh while it is open, or of all.
 
-        It tells of what happens from now on; it is an async iterator and an async context manager.
-        Topics that nobody asked for yet are asked for at once.
+        It gives the events from now on; it is an async iterator and an async context manager. Topics that
+        were never asked for are asked for at once, if the client is entered.
 
         Raises:
             TopicNameError: no topic can have such a name.
@@ -238,17 +243,15 @@ class MQClientInstance:
         return stream
 
     def knowledge(self, topic: str) -> TopicKnowledge:
-        """Say how old the knowledge of a topic is, and what failed since."""
+        """Return when a topic was last confirmed, and what failed since."""
         has_route = topic in self.tables.topic_route_table
         return self._updates.freshness.of(topic, self._clock.now(), has_route=has_route)
 
     def status(self) -> ClientStatus:
-        """Say which name servers answered when, and how old the oldest route is."""
+        """Return when each name server last answered, and how old the oldest route is."""
         return self._updates.freshness.over_all(
             self._clock.now(), self._namesrvs.status(), topics=len(self.tables.topic_route_table)
         )
-
-    # Name servers.
 
     @property
     def name_server_address_list(self) -> tuple[str, ...]:
@@ -270,8 +273,8 @@ class MQClientInstance:
         await address_server.ask()
         if address_server.failure is not None:
             self._namesrvs.why_none = RemotingConnectError(address_server.url, str(address_server.failure))
-        work = address_server.keep_asking()
-        self._tasks.append(asyncio.create_task(work, name="address server of the client"))
+        coroutine = address_server.keep_asking()
+        self._tasks.append(asyncio.create_task(coroutine, name="address server of the client"))
 
     async def _clean_up(self) -> None:
         while True:
@@ -292,5 +295,5 @@ class MQClientInstance:
         if group in table:
             raise ConfigError(f"{kind} group {group!r} is registered already: take another name")
 
-    def _known_address(self, queue: MessageQueue) -> str | None:
+    def _master_address(self, queue: MessageQueue) -> str | None:
         return self.tables.find_broker_address_in_publish(self.tables.broker_name_of(queue))

@@ -21,13 +21,13 @@ __all__ = ["Answered", "NameServers", "NamesrvChoice", "NamesrvStatus"]
 
 
 class NamesrvChoice:
-    """The list of name servers, and the chosen one; chance comes in as `rng`."""
+    """The list of name servers, and the one that is asked first; `rng` chooses the first one."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._counter = rng.randrange(999)
         self.addrs: tuple[str, ...] = ()
-        """In an order of this client's own, so that clients spread over the name servers."""
+        """In a random order, so that clients spread over the name servers."""
         self.chosen: str | None = None
 
     def update(self, addrs: Iterable[str]) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class NamesrvChoice:
         return removed
 
     def candidates(self) -> tuple[str, ...]:
-        """The chosen one, and after it the others in their turn; chooses if none is chosen."""
+        """Return the chosen one, then the others in order; choose one if none is chosen."""
         if not self.addrs:
             return ()
         if self.chosen is None:
@@ -61,7 +61,7 @@ class NamesrvChoice:
             self.chosen = addr
 
     def failed(self, addr: str) -> None:
-        """Move on from a name server; nothing happens if somebody did so before."""
+        """Choose the next name server, unless another one is chosen already."""
         if addr == self.chosen:
             self._counter = self.addrs.index(addr) + 1
             self.chosen = self.addrs[self._counter % len(self.addrs)]
@@ -90,7 +90,7 @@ class NamesrvStatus(Struct, frozen=True):
     """When it last gave a good answer; None: never."""
     failed_at: Now | None
     error: RemotingError | None
-    """What came last instead of an answer."""
+    """Why it last gave no answer."""
 
 
 class _Record(Struct):
@@ -108,9 +108,9 @@ class NameServers:
         """Take the settings.
 
         Args:
-            choice: whom to ask.
+            choice: the order in which name servers are asked.
             clock: the time.
-            release: told each address that left the list; closes its connection.
+            release: called with each address that left the list; closes its connection.
         """
         self._choice = choice
         self._clock = clock
@@ -174,7 +174,7 @@ class NameServers:
     async def ask_each(
         self, addrs: Iterable[str], question: Question[T], *, timeout_ms: int
     ) -> tuple[list[Answered[T]], dict[str, RemotingError]]:
-        """Ask several at once, whoever is chosen; return the good answers, and why others gave none."""
+        """Ask several at once; return the good answers, and the errors of the others by address."""
         tasks = {_start(question, addr, timeout_ms / 1000): addr for addr in addrs}
         failures: dict[str, RemotingError] = {}
         try:
@@ -192,7 +192,7 @@ class NameServers:
     def _take(
         self, addr: str, task: asyncio.Task[T], failures: dict[str, RemotingError]
     ) -> Answered[T] | None:
-        """Note how an attempt ended; return the answer if it is one."""
+        """Record how an attempt ended; return the answer if there is one."""
         error = task.exception()
         if error is None:
             self._record(addr).answered_at = self._clock.now()
@@ -204,7 +204,7 @@ class NameServers:
         return None
 
     def _note_slow(self, attempts: dict[asyncio.Task[T], str]) -> None:
-        """Note who was asked and had said nothing when another answered."""
+        """Record a timeout for those that had not answered when another did."""
         for task, addr in attempts.items():
             if not task.done():
                 self._failed(
@@ -228,7 +228,7 @@ def _start(question: Question[T], addr: str, left_seconds: float) -> asyncio.Tas
 
 
 async def _end(tasks: Iterable[asyncio.Task[T]]) -> None:
-    """Cancel what still runs and look at every end, so that no error is reported as unseen."""
+    """Cancel the tasks and retrieve their results, so that asyncio reports no error as never retrieved."""
     tasks = tuple(tasks)
     for task in tasks:
         task.cancel()

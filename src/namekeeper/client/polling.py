@@ -1,4 +1,4 @@
-"""The poll of all topics: every 30 s, spread over the time, never many requests at once (protocol.md 7.3)."""
+"""Polls all topics: every 30 s, spread over the interval, with few requests at once (protocol.md 7.3)."""
 
 import asyncio
 import logging
@@ -18,22 +18,22 @@ FIRST_DELAY_SECONDS = 0.01
 CONCURRENCY = 16
 """Look-ups under way at once."""
 SLICE = 16
-"""Topics that are asked for without a pause; few programs have more."""
+"""Topics that are asked for without a pause; most programs have no more."""
 SLICES = 200
-"""In so many parts at most a round is spread."""
+"""Most parts that a round is divided into."""
 SPREAD = 0.8
-"""Over this part of the interval a round is spread."""
+"""The part of the interval over which a round is spread."""
 JITTER = 0.02
-"""The interval is up to so much longer, so that clients that began together don't stay together."""
+"""The interval is longer by a random part of up to this, so that clients don't poll at the same time."""
 
 _log = logging.getLogger("namekeeper.client")
 
 Sleep = Callable[[float], Awaitable[object]]
-"""Waits so many seconds."""
+"""Waits this many seconds."""
 
 
 class Timing(Struct):
-    """Time and chance, as a client gets them from outside."""
+    """Clock, waiting and randomness of a client; tests bring their own."""
 
     clock: Clock = field(default_factory=SystemClock)
     sleep: Sleep = asyncio.sleep
@@ -43,8 +43,8 @@ class Timing(Struct):
 class Poller:
     """Updates all topics of a client again and again.
 
-    Topics that were never asked for come first and without pauses: somebody waits for them. The others keep
-    their order, so that each is as fresh as the others. A round ends when no name server answers.
+    Topics that were never asked for come first and without pauses, because a caller waits for them. The
+    others keep their order, so that all are equally fresh. A round ends when no name server answers.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Poller:
             update: brings one up to date.
             was_asked: whether it was asked for before.
             interval_seconds: from the begin of a round to that of the next.
-            timing: the time, and chance.
+            timing: clock, waiting and randomness.
         """
         self._topics = topics
         self._update = update
@@ -73,7 +73,7 @@ class Poller:
         self._sleep = timing.sleep
         self._rng = timing.rng
         self._is_cut_off = False
-        self._has_said_so = False
+        self._is_outage_logged = False
 
     async def run(self) -> None:
         """Poll until cancelled."""
@@ -90,20 +90,20 @@ class Poller:
         self._is_cut_off = False
         topics = list(dict.fromkeys(self._topics()))
         new = [topic for topic in topics if not self._was_asked(topic)]
-        known = [topic for topic in topics if self._was_asked(topic)]
+        asked_before = [topic for topic in topics if self._was_asked(topic)]
         await self._update_all(new)
-        size = max(SLICE, math.ceil(len(known) / SLICES))
-        for start in range(0, len(known), size):
+        size = max(SLICE, math.ceil(len(asked_before) / SLICES))
+        for start in range(0, len(asked_before), size):
             if self._is_cut_off:
                 return
             if start:
                 await self._sleep(self._interval_seconds * SPREAD / SLICES)
-            await self._update_all(known[start : start + size])
+            await self._update_all(asked_before[start : start + size])
 
     async def _update_all(self, topics: Sequence[str]) -> None:
         waiting = iter(topics)
 
-        async def work() -> None:
+        async def update_next() -> None:
             for topic in waiting:
                 if self._is_cut_off:
                     return
@@ -111,20 +111,20 @@ class Poller:
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(CONCURRENCY, len(topics))):
-                group.create_task(work())
+                group.create_task(update_next())
 
     async def _update_one(self, topic: str) -> None:
         try:
             await self._update(topic)
-            if self._has_said_so:
-                self._has_said_so = False
+            if self._is_outage_logged:
+                self._is_outage_logged = False
                 _log.warning("name servers answer again")
         except NoNameServerError as error:
             self._is_cut_off = True
-            if not self._has_said_so:
-                self._has_said_so = True
+            if not self._is_outage_logged:
+                self._is_outage_logged = True
                 _log.warning("%s; routes stay in use, and each poll tries again", error)
         except NamekeeperError:
-            pass  # noted, and logged once, by who updates
+            pass  # the update has recorded and logged it
         except Exception as error:  # noqa: BLE001 - a bug must not end the poll of all the others
             _log.error("topic %s is not up to date", topic, exc_info=error)

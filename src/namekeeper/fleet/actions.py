@@ -1,4 +1,4 @@
-"""How each action of a plan is done."""
+"""Performs the actions of a plan."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ __all__ = ["FleetActions"]
 
 
 class FleetActions:
-    """Does what actions say with the brokers of a fleet."""
+    """Performs actions with the brokers of a fleet."""
 
     def __init__(
         self, brokers: Mapping[str, SimulatedBroker], namesrv_addrs: Sequence[str], control: RemotingClient
@@ -38,7 +38,7 @@ class FleetActions:
         Args:
             brokers: broker address -> broker.
             namesrv_addrs: in the order of the plan.
-            control: carries what administrators ask.
+            control: sends the requests of administrators.
         """
         self._brokers = brokers
         self._namesrv_addrs = namesrv_addrs
@@ -50,14 +50,14 @@ class FleetActions:
             Die: lambda action, _: self._with(action.broker_addr, SimulatedBroker.die),
             Hang: lambda action, _: self._with(action.broker_addr, SimulatedBroker.hang),
             SwitchRole: self._switch_role,
-            WipeWritePerm: lambda action, _: self._tell_all(operations.wipe_write_perm, action.broker_name),
-            AddWritePerm: lambda action, _: self._tell_all(operations.add_write_perm, action.broker_name),
+            WipeWritePerm: lambda action, _: self._ask_all(operations.wipe_write_perm, action.broker_name),
+            AddWritePerm: lambda action, _: self._ask_all(operations.add_write_perm, action.broker_name),
             Partition: self._partition,
             Heal: self._heal,
         }
 
     async def do(self, action: Action, *, at_once: bool) -> None:
-        """Do one; a NamekeeperError if a name server or the plan did not allow it."""
+        """Perform an action; NamekeeperError if a name server refuses it or the plan has no such broker."""
         await self._do[type(action)](action, at_once)
 
     async def _with(self, broker_addr: str, do: Callable[[SimulatedBroker], Awaitable[Any]]) -> None:
@@ -94,8 +94,8 @@ class FleetActions:
         addr = self._namesrv_addrs[action.namesrv]
         await self._with(action.broker_addr, lambda broker: broker.heal(addr, at_once=at_once))
 
-    async def _tell_all(self, ask: Callable[[Namesrv, str], Awaitable[int]], broker_name: str) -> None:
-        """Tell every name server; the first failure is raised when all were told."""
+    async def _ask_all(self, ask: Callable[[Namesrv, str], Awaitable[int]], broker_name: str) -> None:
+        """Ask every name server; the first failure is raised when all have answered."""
         answers = await asyncio.gather(
             *(ask(namesrv, broker_name) for namesrv in self._namesrvs), return_exceptions=True
         )

@@ -1,4 +1,4 @@
-"""How often what happens to a fleet: `topics=6/h,deaths=1/h`, or a word for a mixture."""
+"""Rates of the events in a fleet: `topics=6/h,deaths=1/h`, or the name of a mixture."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ __all__ = ["MIXTURES", "ChurnKind", "parse_churn"]
 
 
 class ChurnKind(StrEnum):
-    """What can happen."""
+    """Kinds of events."""
 
     TOPICS = "topics"
     """A topic is created on every broker of a cluster."""
@@ -39,7 +39,7 @@ MIXTURES = {
     "wild": "topics=20/m,restarts=6/m,stops=2/m,deaths=4/m,hangs=1/m,flaps=2/m,switches=2/m,wipes=3/m,"
     "partitions=2/m",
 }
-"""Word -> what it stands for."""
+"""Name of a mixture -> its rates."""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 

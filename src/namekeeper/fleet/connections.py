@@ -13,14 +13,14 @@ from namekeeper.wire.command import RemotingCommand
 __all__ = ["BrokerConnections", "RegistrationLimits"]
 
 REGISTRATIONS_AT_ONCE = 8
-"""At one name server, of the whole fleet: each may be megabytes, here and there."""
+"""Registrations under way at one name server, of the whole fleet: each may have megabytes."""
 
 RegistrationLimits = Mapping[str, asyncio.Semaphore]
 """Name server -> how many registrations may be on their way to it."""
 
 
 class BrokerConnections:
-    """What carries the requests of one broker: a client for each name server."""
+    """Sends the requests of one broker; has a client for each name server. A `BrokerClient`."""
 
     def __init__(
         self, settings: BrokerSettings, namesrv_addrs: Sequence[str], limits: RegistrationLimits
@@ -39,7 +39,7 @@ class BrokerConnections:
         *,
         timeout_ms: int = 3_000,
     ) -> RemotingCommand:
-        """As RemotingClient; a registration waits for its turn at the limit."""
+        """As RemotingClient; a registration waits while too many of the fleet are under way."""
         client = self._client(addr)
         if code != RequestCode.REGISTER_BROKER:
             return await client.invoke(addr, code, ext_fields, body, timeout_ms=timeout_ms)
@@ -69,12 +69,12 @@ class BrokerConnections:
         self._clients[addr].release(addr)
 
     async def cut(self, addr: str) -> None:
-        """Lose a name server, until `heal`."""
+        """Close the connection to a name server and refuse new ones, until `heal`."""
         self._cut.add(addr)
         await self._clients[addr].close()
 
     def heal(self, addr: str) -> None:
-        """Find it again."""
+        """Allow connections to it again."""
         if addr in self._cut:
             self._cut.discard(addr)
             self._clients[addr] = make_broker_client(self._settings)

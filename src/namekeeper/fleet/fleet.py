@@ -1,4 +1,4 @@
-"""Plays a plan on real registrars, against any name servers: ours, or Java's."""
+"""Runs a plan with real registrars, against any name servers: ours, or Java's."""
 
 import asyncio
 import contextlib
@@ -38,8 +38,8 @@ TEMPLATE = BrokerSettings(
 class Fleet:
     """A fleet that runs while it is entered; an async context manager.
 
-    Entering it registers every broker, leaving it unregisters those that run. In between `play` does what the
-    plan says, or `perform` something else. Name servers that fail raise nothing: `summary` counts.
+    Entering it registers every broker, leaving it unregisters those that run. In between, `play` performs the
+    plan, and `perform` any other action. Failures of name servers are not raised but counted in `summary`.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class Fleet:
         """Take the settings.
 
         Args:
-            plan: who there is, and what happens.
+            plan: the brokers and the actions.
             namesrv_addr: `host:port;host:port`, as many as the plan has.
-            template: how brokers register; who they are is the plan's.
-            on_action: gets each thing that was done, and what went wrong.
+            template: how brokers register; names and addresses come from the plan.
+            on_action: called after each action, with its failure or None.
             clock: the time.
             sleep: waits between actions.
 
@@ -107,7 +107,7 @@ class Fleet:
         }
 
     async def play(self, *, fast: bool = False) -> None:
-        """Do everything that the plan says, and return at its end.
+        """Perform the plan, and return at its end.
 
         Args:
             fast: one action after the other, without waiting for its time; each is complete before the next.
@@ -118,17 +118,17 @@ class Fleet:
                 await self.perform(action, at_once=True)
             else:
                 await self._wait_until(start_ms + action.at_ms)
-                # Brokers don't wait for each other; what concerns one broker keeps its order.
+                # Brokers don't wait for each other; the actions of one broker keep their order.
                 self._tasks.start(self.perform(action))
         if not fast:
             await self._wait_until(start_ms + int(self.plan.settings.duration_seconds * 1000))
 
     async def perform(self, action: Action, *, at_once: bool = False) -> NamekeeperError | None:
-        """Do one thing; return what went wrong.
+        """Perform one action; return its failure, if any.
 
         Args:
             action: of the plan, or of your own.
-            at_once: don't leave to the next registration what can be done now.
+            at_once: register at once what would otherwise wait for the next period.
         """
         self._version_clock.stamp()
         failure: NamekeeperError | None = None
@@ -145,7 +145,7 @@ class Fleet:
         return failure
 
     async def abort(self) -> None:
-        """End as a crash of all brokers does."""
+        """Close all connections without unregistering, as a crash of all brokers does."""
         await self._tasks.cancel()
         await self._all(SimulatedBroker.die)
         await self._control.close()
@@ -155,7 +155,7 @@ class Fleet:
             await self._sleep(wait_ms / 1000)
 
     async def _all(self, do: Callable[[SimulatedBroker], Awaitable[None]]) -> None:
-        """Do something with every broker, some at a time; one that fails keeps nobody from it."""
+        """Call `do` with every broker, some at a time; a failure does not stop the others."""
         limit = asyncio.Semaphore(BROKERS_AT_ONCE)
 
         async def one(broker: SimulatedBroker) -> None:

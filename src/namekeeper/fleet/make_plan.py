@@ -1,7 +1,6 @@
 """From settings to a plan: a pure function, the same for the same seed on every machine.
 
-Each kind of event has a stream of rng of its own: another rate of one leaves the times of the others as
-they are.
+Each kind of churn has its own random stream: a change of one rate does not move the events of other kinds.
 """
 
 import heapq
@@ -46,7 +45,7 @@ _AWAY_SECONDS = {
     ChurnKind.WIPES: (30, 600),
     ChurnKind.PARTITIONS: (30, 300),
 }
-"""How long it lasts, in a plan that lasts long enough; never longer than a quarter of it."""
+"""Shortest and longest duration in seconds; at most a quarter of the plan's duration."""
 _FLAPS = (3, 6)
 """How many times in a row."""
 
@@ -79,14 +78,14 @@ def _topics(cluster: str, settings: FleetSettings) -> Iterator[TopicConfig]:
 
 
 class _Schedule:
-    """Draws events in the order of time, for brokers that are free for them."""
+    """Draws events in the order of time, for brokers that have no other event at that time."""
 
     def __init__(self, settings: FleetSettings, brokers: tuple[PlannedBroker, ...]) -> None:
         self._settings = settings
         self._brokers = brokers
         self._end_ms = int(settings.duration_seconds * 1000)
         self._free_at: dict[str, int] = dict.fromkeys((broker.broker_addr for broker in brokers), 0)
-        """Broker address, or broker name for what concerns all behind it -> when it is free again."""
+        """Broker address, or broker name for events of all its brokers -> end of the last event."""
         self._master: dict[str, PlannedBroker] = {
             b.broker_name: b for b in brokers if b.broker_id == MASTER_ID
         }
@@ -118,7 +117,7 @@ class _Schedule:
         while (at_ms := at_ms + rng.expovariate(an_hour / _HOUR_MS)) < self._end_ms:
             yield int(at_ms), kind, rng
 
-    # What happens; an empty list if there is nobody it could happen to.
+    # Events; an empty list if no broker is free.
 
     def _topic(self, rng: Random, at_ms: int) -> list[Action]:
         self._new_topics += 1

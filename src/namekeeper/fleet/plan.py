@@ -1,4 +1,4 @@
-"""What a fleet is and what is to happen to it, as values."""
+"""A fleet and the actions that happen to it, as values."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,7 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     seed: int = 0
     duration_seconds: float = 60.0
     namesrvs: int = 1
-    """How many name servers there are to be cut off from."""
+    """Number of name servers."""
     first_port: int = 20_911
     """Brokers are at 127.0.0.1, from this port on, ten ports each; nothing listens there."""
 
@@ -47,11 +47,11 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
                 raise ConfigError(f"{name} is {getattr(self, name)}: it must be at least {least}")
         if self.clusters > self.brokers:
             raise ConfigError(f"{self.clusters} clusters need as many brokers, not {self.brokers}")
-        room = (_LAST_PORT - self.first_port) // _PORTS_EACH
-        if self.brokers * (1 + self.slaves) > room:
+        capacity = (_LAST_PORT - self.first_port) // _PORTS_EACH
+        if self.brokers * (1 + self.slaves) > capacity:
             raise ConfigError(
                 f"{self.brokers * (1 + self.slaves)} brokers with their slaves don't fit between ports "
-                f"{self.first_port} and {_LAST_PORT}: at most {room} do"
+                f"{self.first_port} and {_LAST_PORT}: at most {capacity} do"
             )
 
 
@@ -61,9 +61,9 @@ class PlannedBroker(Struct, frozen=True):
     cluster_name: str
     broker_name: str
     broker_id: int
-    """At the beginning."""
+    """At the start."""
     broker_addr: str
-    """What it is known by in actions."""
+    """Names the broker in actions."""
     ha_server_addr: str
 
 
@@ -71,9 +71,9 @@ class Action(Struct, frozen=True, tag=True):
     """Something that happens once."""
 
     at_ms: int
-    """After the beginning."""
+    """Milliseconds after the start."""
     because: ChurnKind
-    """Of what it is a part."""
+    """The kind of churn that it belongs to."""
 
 
 class CreateTopic(Action, frozen=True):
@@ -96,13 +96,13 @@ class Stop(Action, frozen=True):
 
 
 class Die(Action, frozen=True):
-    """A broker is gone: its connections are cut, nobody is told."""
+    """A broker dies: its connections close, it does not unregister."""
 
     broker_addr: str
 
 
 class Hang(Action, frozen=True):
-    """A broker stays connected and says nothing: it expires."""
+    """A broker stays connected and sends nothing until it expires."""
 
     broker_addr: str
 
@@ -113,11 +113,11 @@ class SwitchRole(Action, frozen=True):
     master_addr: str
     slave_addr: str
     state_version: int
-    """Of both from now on, so that name servers of 5.x believe the new master."""
+    """State version of both from now on, so that name servers of 5.x accept the new master."""
 
 
 class WipeWritePerm(Action, frozen=True):
-    """An administrator takes a broker name out of writing, at every name server."""
+    """An administrator wipes the write permission of a broker name at every name server."""
 
     broker_name: str
 
@@ -129,7 +129,7 @@ class AddWritePerm(Action, frozen=True):
 
 
 class Partition(Action, frozen=True):
-    """A broker and a name server lose each other."""
+    """A broker can no longer reach a name server."""
 
     broker_addr: str
     namesrv: int
@@ -137,14 +137,14 @@ class Partition(Action, frozen=True):
 
 
 class Heal(Action, frozen=True):
-    """They find each other again."""
+    """The broker can reach the name server again."""
 
     broker_addr: str
     namesrv: int
 
 
 class FleetPlan(Struct, frozen=True):
-    """A fleet and its fate."""
+    """A fleet and all its actions."""
 
     settings: FleetSettings
     brokers: tuple[PlannedBroker, ...]

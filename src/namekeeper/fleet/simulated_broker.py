@@ -1,4 +1,4 @@
-"""One broker of a fleet: what of it outlives a restart, and what it does while it runs."""
+"""One broker of a fleet: settings and topics, which survive a restart, and a registrar while it runs."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ __all__ = ["SimulatedBroker"]
 
 
 class SimulatedBroker:
-    """A broker that can be started and stopped; one thing at a time, in order."""
+    """A broker that can be started and stopped. Callers hold `turn` so that actions run one at a time."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class SimulatedBroker:
         """While it runs."""
         self.is_hanging = False
         self.turn = asyncio.Lock()
-        """Held by whoever does something with this broker."""
+        """Held while an action runs on this broker."""
         self._namesrv_addrs = namesrv_addrs
         self._limits = limits
         self._on_result = on_result
@@ -58,27 +58,27 @@ class SimulatedBroker:
             await registrar.close()
 
     async def die(self) -> None:
-        """Be gone, without a word."""
+        """Close the connections without unregistering."""
         registrar, self.registrar = self.registrar, None
         self.is_hanging = False
         if registrar is not None:
             await registrar.abort()
 
     async def hang(self) -> None:
-        """Be connected and silent, until it starts again."""
+        """Stay connected and send nothing until `start`."""
         if self.registrar is not None:
             self.is_hanging = True
             await self.registrar.hang()
 
     async def create_topic(self, topic: TopicConfig) -> None:
-        """Have a topic from now on; one that doesn't run gets it all the same, as from a shared store."""
+        """Add a topic; a broker that does not run registers it at its next start."""
         if self.registrar is None:
             await self.topics.update_topic_config(topic)
         else:
             await self.registrar.update_topic_config(topic)
 
     async def change_role(self, broker_id: int, state_version: int) -> None:
-        """Be the master, or a slave, from now on."""
+        """Become master (0) or a slave."""
         self.settings = structs.replace(self.settings, broker_id=broker_id)
         if self.registrar is None:
             await self.topics.next_version(state_version=state_version)
@@ -86,12 +86,12 @@ class SimulatedBroker:
             await self.registrar.change_role(broker_id, state_version=state_version)
 
     async def cut_from(self, namesrv_addr: str) -> None:
-        """Lose a name server."""
+        """Close the connection to a name server and refuse new ones, until `heal`."""
         if self._connections is not None and self.registrar is not None:
             await self._connections.cut(namesrv_addr)
 
     async def heal(self, namesrv_addr: str, *, at_once: bool) -> None:
-        """Find it again; it hears of the broker at once or with the next registration."""
+        """Allow connections again; register at once, or with the next period."""
         if self._connections is not None and self.registrar is not None:
             self._connections.heal(namesrv_addr)
             if at_once:

@@ -1,4 +1,4 @@
-"""What a fleet has done, counted."""
+"""Counts of what a fleet has done."""
 
 from collections import Counter
 from typing import Any
@@ -14,15 +14,15 @@ class FleetSummary(Struct):
     """Counts since the fleet started; changes while it runs."""
 
     brokers: int = 0
-    """That the plan has."""
+    """Brokers of the plan."""
     running: int = 0
-    """That run now."""
+    """Brokers that run now."""
     topics: int = 0
-    """Configurations of topics that the running brokers have registered, all together."""
+    """Topic configurations of all running brokers."""
     actions: Counter[str] = field(default_factory=Counter)
-    """What was done, by its name."""
+    """Name of an action -> how often it was performed."""
     failed_actions: int = 0
-    """Of those, how many a name server refused or did not answer."""
+    """How many of them failed."""
     registrations: dict[str, int] = field(default_factory=dict)
     """Name server -> registrations it accepted."""
     failures: dict[str, int] = field(default_factory=dict)

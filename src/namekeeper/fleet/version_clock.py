@@ -1,6 +1,6 @@
-"""The clock of a fleet's data versions: it stands still while one thing happens.
+"""The clock of a fleet's data versions: it stands still while one action is performed.
 
-So brokers that get the same topic have the same version, and send the same bytes.
+So brokers that get the same topic in one action have the same version, and send the same bytes.
 """
 
 from namekeeper.clock import Clock
@@ -10,16 +10,16 @@ __all__ = ["VersionClock"]
 
 
 class VersionClock:
-    """Says what time it was when `stamp` was called last."""
+    """Gives the time of the last `stamp`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._now = clock.now()
 
     def now(self) -> Now:
-        """That instant."""
+        """Return the time of the last `stamp`."""
         return self._now
 
     def stamp(self) -> None:
-        """Take the time of now."""
+        """Take the current time."""
         self._now = self._clock.now()

@@ -101,6 +101,16 @@ async def test_one_that_never_answers_delays_no_later_registration_of_the_others
         assert broker.last_results["a:1"].error is None
 
 
+async def test_a_registrar_that_was_closed_can_t_be_entered_again():
+    client = FakeClient()
+    async with registrar(client) as broker:
+        pass
+    asked = len(client["a:1"].requests)
+    with pytest.raises(ConfigError, match="make a new one"):
+        await broker.__aenter__()
+    assert len(client["a:1"].requests) == asked
+
+
 async def test_a_name_server_that_stays_silent_is_a_time_out():
     client = FakeClient()
     client["a:1"].silent = asyncio.Event()

@@ -121,6 +121,44 @@ def test_events_can_be_waited_for_and_end_with_the_client(client):
         assert rest == []
 
 
+def test_a_stream_of_the_parent_is_refused_in_a_forked_child(client, monkeypatch):
+    events = client.events("T")
+    with monkeypatch.context() as child:
+        child.setattr("os.getpid", lambda: -1)
+        with pytest.raises(RemotingClosedError, match="open one here"):
+            next(events)
+        with pytest.raises(RemotingClosedError, match="open one here"):
+            events.next(timeout_seconds=0)
+        events.close()
+    assert isinstance(next(events), RouteAppeared)  # the child has not ended the stream of the parent
+
+
+def overtake(monkeypatch, client, other_thread) -> None:
+    """Let another thread act just before the next call of this one."""
+    call = client.call
+
+    def overtaken(operation):
+        monkeypatch.setattr(client, "call", call)
+        other_thread()
+        return call(operation)
+
+    monkeypatch.setattr(client, "call", overtaken)
+
+
+def test_threads_register_a_group_once_after_a_fork(client, monkeypatch):
+    producer, consumer = client.producer("P"), client.pull_consumer("G")
+    consumer.subscribe("T")
+    client.instance().unregister_producer("P")
+    client.instance().unregister_consumer("G")
+    producer._registered = consumer._registered = None  # in the child they belong to another instance
+
+    overtake(monkeypatch, client, lambda: producer.publish_message_queues("T"))
+    assert producer.publish_message_queues("T") == queues_of("T")
+    overtake(monkeypatch, client, lambda: consumer.subscribe_message_queues("T"))
+    assert consumer.subscribe("T") == queues_of("T")
+    assert list(client.instance().tables.consumer_table["G"].subscription) == ["T"]
+
+
 def test_many_threads_share_a_client(client, served):
     results: list[object] = []
     threads = [
@@ -170,7 +208,7 @@ def test_errors_can_be_sent_to_another_process(served):
 
 
 def test_a_thread_that_gives_no_result_is_an_error_in_time(client, monkeypatch):
-    monkeypatch.setattr(client, "_patience_seconds", 0.01)
+    monkeypatch.setattr(client, "_timeout_seconds", 0.01)
 
     async def hang() -> None:
         await asyncio.Event().wait()

@@ -361,6 +361,13 @@ class TestClosing:
         with pytest.raises(RemotingClosedError, match="shut down"):
             await client.topic_route("T")
 
+    async def test_a_client_that_was_shut_down_can_t_be_entered_again(self):
+        world = World()
+        async with world.client() as client:
+            pass
+        with pytest.raises(RemotingClosedError, match="make a new one"):
+            await client.__aenter__()
+
     async def test_who_waits_is_told(self):
         world = World()
         world.held = asyncio.Event()

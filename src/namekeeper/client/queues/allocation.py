@@ -217,8 +217,8 @@ class AllocateMessageQueueConsistentHash:
     Shares are uneven, the more so the fewer the virtual nodes.
 
     Args:
-        virtual_node_cnt: How many places each consumer has on the ring.
-        hash_function: From a text to a place; the first four bytes of its MD5 unless given.
+        virtual_node_cnt: How many positions each consumer has on the ring.
+        hash_function: From a text to a position; the first four bytes of its MD5 unless given.
     """
 
     name = "CONSISTENT_HASH"
@@ -236,17 +236,17 @@ class AllocateMessageQueueConsistentHash:
         if not check_allocation(current_cid, mq_all, cid_all):
             return []
         ring = self._ring(cid_all)
-        places = sorted(ring)
-        if not places:
+        positions = sorted(ring)
+        if not positions:
             return []
         return [
             queue
             for queue in mq_all
-            if ring[places[bisect_left(places, self._hash(str(queue))) % len(places)]] == current_cid
+            if ring[positions[bisect_left(positions, self._hash(str(queue))) % len(positions)]] == current_cid
         ]
 
     def _ring(self, cid_all: Sequence[str]) -> dict[int, str]:
-        """Return who has which place; a consumer that is listed twice has twice as many, as in Java."""
+        """Return position -> consumer; a consumer that is listed twice has twice as many, as in Java."""
         ring: dict[int, str] = {}
         placed: set[str] = set()
         for cid in cid_all:

@@ -55,7 +55,7 @@ FAULT_TABLE_4 = FaultTable(
 
 
 class FaultItem(Struct):
-    """What is held against one broker."""
+    """The record of one broker that was slow or failed."""
 
     current_latency_ms: int
     """Of the last send."""
@@ -65,9 +65,9 @@ class FaultItem(Struct):
 
 
 class LatencyFaultTolerance:
-    """The brokers that were slow or failed, by name; those that it doesn't know are in order.
+    """The brokers that were slow or failed, by name; brokers that it does not know are available.
 
-    Several threads may use one: whatever looks at all items takes them in one step.
+    Several threads may use one.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class LatencyFaultTolerance:
     def update_fault_item(
         self, name: str, current_latency_ms: int, not_available_ms: int, *, reachable: bool, now_ms: int
     ) -> None:
-        """Note the outcome of a send; a time of not being available is extended by it, never shortened."""
+        """Record the result of a send; it can extend the time of not being available, never shorten it."""
         item = self._items.setdefault(name, FaultItem(current_latency_ms))
         item.current_latency_ms = current_latency_ms
         item.reachable = reachable
@@ -88,7 +88,7 @@ class LatencyFaultTolerance:
         return item is None or now_ms >= item.available_at_ms
 
     def is_reachable(self, name: str) -> bool:
-        """Say whether the last thing known of a broker is that it answers."""
+        """Whether the broker answered when it was last tried."""
         item = self._items.get(name)
         return item is None or item.reachable
 
@@ -97,17 +97,17 @@ class LatencyFaultTolerance:
         return [name for name, item in list(self._items.items()) if not item.reachable]
 
     def mark_reachable(self, name: str) -> None:
-        """Note that a detector reached a broker; it may be used again."""
+        """Record that a detector reached a broker; its time of not being available is not changed."""
         item = self._items.get(name)
         if item is not None:
             item.reachable = True
 
     def remove(self, name: str) -> None:
-        """Forget what is held against a broker, as when no route names it any longer."""
+        """Remove the record of a broker, for instance when no route names it any longer."""
         self._items.pop(name, None)
 
     def pick_one_at_least(self, random: Random) -> str | None:
-        """Return any of the noted brokers that is reachable, or None."""
+        """Return a random one of the recorded brokers that are reachable, or None."""
         reachable = [name for name, item in list(self._items.items()) if item.reachable]
         return random.choice(reachable) if reachable else None
 
@@ -150,7 +150,7 @@ class MQFaultStrategy:
             info: The topic's queues.
             index: Whose turn it is, an index for each topic.
             last_broker_name: The broker at which the last attempt failed; None at the first attempt.
-            reset_index: Whether to go to a random place first; Java does on a retry, if latencies count.
+            reset_index: Whether to set the index to a random number first; Java does so on a retry.
             now_ms: The time.
         """
         queues = info.message_queues

@@ -1,4 +1,4 @@
-"""Latency fault tolerance as producers of 4.x have it (protocol.md 7.7), for who must choose as they do."""
+"""Latency fault tolerance of 4.x producers (protocol.md 7.7), for programs that must choose as they do."""
 
 from msgspec.structs import replace
 
@@ -49,8 +49,8 @@ class MQFaultStrategy4(MQFaultStrategy):
     """How a producer of 4.x chooses queues.
 
     With latencies: the next queue that is available; else some queue of one of the less bad brokers; else the
-    next. The last broker is not avoided. (Java writes that broker's name into the queue that is next in its
-    own list, and so spoils the list; here the list stays as it is.)
+    next. The last broker is not avoided. (Java writes that broker's name into the next queue of its own
+    list, which spoils the list; here the list stays as it is.)
 
     Args:
         which_item_worst: Whose turn it is among the less bad brokers.

@@ -175,7 +175,7 @@ def _order_item(topic: str, item: str) -> tuple[str, int]:
         raise RouteDataError(
             topic,
             f"orderTopicConf has an item {item[:_SHOWN]!r} where broker:queues is needed; "
-            "mend it with `mqadmin updateOrderConf`",
+            "repair it with `mqadmin updateOrderConf`",
         ) from None
 
 

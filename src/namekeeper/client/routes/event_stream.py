@@ -1,4 +1,4 @@
-"""Streams of events: each reader has its own, and a slow one loses nothing that still matters."""
+"""Streams of events, one for each reader; for a slow reader, events of one topic are merged."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -13,13 +13,13 @@ __all__ = ["EventStream", "EventStreams"]
 class EventStream:
     """An async iterator of events; an async context manager that closes it.
 
-    At most one event of each kind waits for each topic: what comes while it waits is merged into it, so that
-    a slow reader gets from what it knows to what is true in one step. That bounds what waits.
+    At most one event of each kind waits for each topic; a later one is merged into it. So a slow reader gets
+    one event from the state that it has seen to the current state, and what waits is bounded.
     """
 
     def __init__(self, topics: Iterable[str], on_close: Callable[["EventStream"], object]) -> None:
         self.topics = frozenset(topics)
-        """The topics it tells of; empty: all."""
+        """Topics whose events it gives; empty: all."""
         self._on_close = on_close
         self._waiting: dict[tuple[str, str], TopicEvent] = {}
         self._something = asyncio.Event()
@@ -64,12 +64,12 @@ class EventStream:
             self._something.set()
 
     def finish(self) -> None:
-        """Nothing more comes; what waits can still be read."""
+        """Accept no more events; those that wait can still be read."""
         self._is_finished = True
         self._something.set()
 
     def close(self) -> None:
-        """Nobody reads any more: forget what waits; may be called twice."""
+        """Drop the events that wait and end the iteration; may be called twice."""
         self._waiting.clear()
         self.finish()
         self._on_close(self)
@@ -84,11 +84,11 @@ class EventStreams:
 
     @property
     def topics(self) -> Iterable[str]:
-        """Topics that some stream asks for by name."""
+        """Topics that streams name."""
         return [topic for stream in self._streams for topic in stream.topics]
 
     def open(self, topics: Iterable[str]) -> EventStream:
-        """Open one more; on a closed client it is at its end."""
+        """Open a stream; after `finish` it ends at once."""
         stream = EventStream(topics, self._forget)
         if self._is_closed:
             stream.finish()
@@ -97,13 +97,13 @@ class EventStreams:
         return stream
 
     def put(self, events: Iterable[TopicEvent]) -> None:
-        """Tell all of them."""
+        """Put events into all streams."""
         for event in events:
             for stream in self._streams:
                 stream.put(event)
 
     def finish(self) -> None:
-        """The client is closed: each stream ends after what waits in it."""
+        """End all streams, each after the events that wait in it."""
         self._is_closed = True
         for stream in self._streams:
             stream.finish()

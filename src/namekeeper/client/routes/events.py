@@ -49,10 +49,10 @@ class RouteVanished(Struct, frozen=True):
 
     topic: str
     old: TopicRouteData | None
-    """The route that was told of before; None if none was: it came and went while nobody read."""
+    """The route of the last event before; None if there was none, because it appeared and vanished unread."""
     last: TopicRouteData
     reported_by: tuple[str, ...]
-    """The name servers that say so. One that was restarted does, until brokers have registered again."""
+    """The name servers that say so. A restarted one does, until brokers have registered again."""
     unreachable: tuple[str, ...] = ()
     """Those that gave no answer."""
 
@@ -109,13 +109,13 @@ def route_events(
     was_absent: bool = False,
     is_template: bool = False,
 ) -> Iterator[TopicEvent]:
-    """Tell what a new route means; nothing if it means nothing new.
+    """Yield the events of a new route; none if nothing has changed.
 
     Args:
         topic: whose routes they are.
-        old: what was in use; None: nothing.
-        new: what is from now on; queues must follow from it (RouteDataError).
-        was_absent: `RouteVanished` was told of `old`.
+        old: the route that was in use; None if there was none.
+        new: the route from now on; RouteDataError if it can't be turned into queues.
+        was_absent: `RouteVanished` was sent for `old`.
         is_template: `new` is that of TBW102.
     """
     if old is None or was_absent:
@@ -135,7 +135,7 @@ def route_events(
 
 
 def kind_of(event: TopicEvent) -> str:
-    """Return which of the three things about a topic an event tells of."""
+    """Return what an event is about: `route`, `publish` or `subscribe`."""
     if isinstance(event, PublishQueuesChanged):
         return "publish"
     return "subscribe" if isinstance(event, SubscribeQueuesChanged) else "route"

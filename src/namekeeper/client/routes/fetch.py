@@ -17,11 +17,11 @@ __all__ = ["FetchedRoute", "RouteInterner", "fetch_route"]
 
 
 MAX_KINDS = 10_000
-"""Kinds of queue data that are remembered; then it begins anew, which costs memory and nothing else."""
+"""Entries of a table that are kept; then it is cleared, which costs only memory."""
 
 
 class RouteInterner:
-    """Remembers the parts of the routes that came before."""
+    """Replaces parts of a route by equal parts of earlier ones: many topics share brokers and queues."""
 
     def __init__(self) -> None:
         self._brokers: dict[str, BrokerData] = {}
@@ -41,9 +41,9 @@ class RouteInterner:
         )
 
     def _broker(self, broker: BrokerData) -> BrokerData:
-        known = self._brokers.get(broker.broker_name)
-        if known == broker:
-            return known
+        earlier = self._brokers.get(broker.broker_name)
+        if earlier == broker:
+            return earlier
         self._brokers[broker.broker_name] = broker
         return broker
 
@@ -52,13 +52,13 @@ class FetchedRoute(Struct, frozen=True):
     """A route as a name server gave it."""
 
     digest: bytes
-    """Of its bytes: equal ones need not be read again."""
+    """Digest of the answer's body: an equal body need not be decoded again."""
     route: TopicRouteData | None
-    """None: the bytes have the digest that was known."""
+    """None: the answer has the digest `last_digest`, so the route is the last one."""
 
 
 async def fetch_route(
-    sender: RequestSender, addr: str, topic: str, *, timeout_ms: int, known_digest: bytes = b""
+    sender: RequestSender, addr: str, topic: str, *, timeout_ms: int, last_digest: bytes = b""
 ) -> FetchedRoute | None:
     """Ask one name server for a topic's route.
 
@@ -76,7 +76,7 @@ async def fetch_route(
     if answer.code != ResponseCode.SUCCESS:
         raise ResponseError(addr, answer.code, answer.remark)
     digest = xxhash.xxh3_128_digest(answer.body)
-    if digest == known_digest:
+    if digest == last_digest:
         return FetchedRoute(digest, None)
     try:
         route = decode_topic_route(answer.body)

@@ -1,4 +1,4 @@
-"""How old a client's knowledge is: when a name server last confirmed each route, and what failed since."""
+"""When a name server last confirmed each route, and what failed since."""
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ __all__ = ["ClientStatus", "RouteFreshness", "TopicKnowledge"]
 
 
 class TopicKnowledge(Struct, frozen=True):
-    """What a client can say about the route that it has of a topic."""
+    """How fresh a client's route of a topic is."""
 
     topic: str
     has_route: bool
@@ -20,7 +20,7 @@ class TopicKnowledge(Struct, frozen=True):
     """Since a name server last confirmed the route; None: never."""
     confirmed_at: Now | None
     namesrv_addr: str | None
-    """Who confirmed it."""
+    """The name server that confirmed it."""
     absent_since: Now | None
     """Since when name servers say that there is no such topic; None while they say there is."""
     error: NamekeeperError | None
@@ -29,7 +29,7 @@ class TopicKnowledge(Struct, frozen=True):
 
 
 class ClientStatus(Struct, frozen=True):
-    """What a client knows, over all."""
+    """How fresh a client's routes are, and which name servers answer."""
 
     namesrvs: tuple[NamesrvStatus, ...]
     topics: int
@@ -42,7 +42,7 @@ class ClientStatus(Struct, frozen=True):
     """Since when no name server answers; None while one does."""
 
 
-class _Known(Struct):
+class _TopicState(Struct):
     confirmed_at: Now | None = None
     namesrv_addr: str | None = None
     digest: bytes = b""
@@ -52,14 +52,14 @@ class _Known(Struct):
     error_at: Now | None = None
 
 
-_UNKNOWN = _Known()
+_UNKNOWN = _TopicState()
 
 
 class RouteFreshness:
-    """When which topic was confirmed, by whom, and what failed; the instants come in as arguments."""
+    """When each topic was confirmed, by which name server, and what failed; times are arguments."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, _Known] = {}
+        self._topics: dict[str, _TopicState] = {}
         self._cut_off: NamekeeperError | None = None
         self._cut_off_at: Now | None = None
         self._cut_off_since: Now | None = None
@@ -69,7 +69,7 @@ class RouteFreshness:
         return topic in self._topics
 
     def digest(self, topic: str) -> bytes:
-        """Of the answer that brought the topic's route; empty: none did, or it was that of the template."""
+        """Digest of the answer with the topic's route; empty without one, or if it is the template's."""
         return self._topics.get(topic, _UNKNOWN).digest
 
     def is_template(self, topic: str) -> bool:
@@ -81,73 +81,73 @@ class RouteFreshness:
         return self._topics.get(topic, _UNKNOWN).absent_since is not None
 
     def is_new_failure(self, topic: str, error: NamekeeperError) -> bool:
-        """Whether the last thing that happened to this topic was anything else."""
+        """Whether the last result of this topic was not the same error."""
         return str(self._topics.get(topic, _UNKNOWN).error) != str(error)
 
     def confirm(
         self, topic: str, now: Now, namesrv_addr: str, *, digest: bytes = b"", is_template: bool = False
     ) -> None:
-        """A name server gave the route that is in use."""
-        known = self._known(topic)
-        known.confirmed_at, known.namesrv_addr = now, namesrv_addr
-        known.digest, known.is_template = digest, is_template
-        known.absent_since = known.error = known.error_at = None
+        """Record that a name server gave the route that is in use."""
+        state = self._state_of(topic)
+        state.confirmed_at, state.namesrv_addr = now, namesrv_addr
+        state.digest, state.is_template = digest, is_template
+        state.absent_since = state.error = state.error_at = None
         self._answered()
 
     def absent(self, topic: str, now: Now) -> None:
-        """All name servers that answered say that there is no such topic."""
-        known = self._known(topic)
-        if known.absent_since is None:
-            known.absent_since = now
-        known.error = known.error_at = None
+        """Record that all name servers that answered say there is no such topic."""
+        state = self._state_of(topic)
+        if state.absent_since is None:
+            state.absent_since = now
+        state.error = state.error_at = None
         self._answered()
 
     def failed(self, topic: str, now: Now, error: NamekeeperError) -> None:
-        """There was no answer, or none that can be used."""
-        known = self._known(topic)
-        known.error, known.error_at = error, now
+        """Record that there was no usable answer."""
+        state = self._state_of(topic)
+        state.error, state.error_at = error, now
 
     def cut_off(self, now: Now, error: NamekeeperError) -> None:
-        """No name server answered."""
+        """Record that no name server answered."""
         self._cut_off, self._cut_off_at = error, now
         if self._cut_off_since is None:
             self._cut_off_since = now
 
     def of(self, topic: str, now: Now, *, has_route: bool) -> TopicKnowledge:
-        """Say what is known of a topic."""
-        known = self._topics.get(topic, _UNKNOWN)
-        confirmed_at = known.confirmed_at
-        error, error_at = known.error, known.error_at
+        """Return the freshness of a topic's route."""
+        state = self._topics.get(topic, _UNKNOWN)
+        confirmed_at = state.confirmed_at
+        error, error_at = state.error, state.error_at
         if error is None and self._cut_off_at is not None and _is_later(self._cut_off_at, confirmed_at):
             error, error_at = self._cut_off, self._cut_off_at
         return TopicKnowledge(
             topic=topic,
             has_route=has_route,
-            is_template=known.is_template,
+            is_template=state.is_template,
             age_ms=None if confirmed_at is None else now.mono_ms - confirmed_at.mono_ms,
             confirmed_at=confirmed_at,
-            namesrv_addr=known.namesrv_addr,
-            absent_since=known.absent_since,
+            namesrv_addr=state.namesrv_addr,
+            absent_since=state.absent_since,
             error=error,
             error_at=error_at,
         )
 
     def over_all(self, now: Now, namesrvs: tuple[NamesrvStatus, ...], *, topics: int) -> ClientStatus:
-        """Say what is known altogether."""
+        """Return the freshness of all routes together."""
         oldest = min(
-            (known.confirmed_at.mono_ms for known in self._topics.values() if known.confirmed_at is not None),
+            (state.confirmed_at.mono_ms for state in self._topics.values() if state.confirmed_at is not None),
             default=None,
         )
         return ClientStatus(
             namesrvs=namesrvs,
             topics=topics,
             oldest_age_ms=None if oldest is None else now.mono_ms - oldest,
-            absent_topics=sum(known.absent_since is not None for known in self._topics.values()),
+            absent_topics=sum(state.absent_since is not None for state in self._topics.values()),
             cut_off_since=self._cut_off_since,
         )
 
-    def _known(self, topic: str) -> _Known:
-        return self._topics.setdefault(topic, _Known())
+    def _state_of(self, topic: str) -> _TopicState:
+        return self._topics.setdefault(topic, _TopicState())
 
     def _answered(self) -> None:
         self._cut_off_since = None

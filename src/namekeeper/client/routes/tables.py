@@ -1,4 +1,4 @@
-"""The tables of a client, and what a new route does to them (protocol.md 7.4); no I/O, no clock."""
+"""The tables of a client, and how a new route changes them (protocol.md 7.4); no I/O, no clock."""
 
 from collections.abc import Iterable
 
@@ -20,11 +20,11 @@ class FindBrokerResult(Struct, frozen=True):
     broker_addr: str
     slave: bool
     broker_version: int = 0
-    """What the broker said it is (protocol.md 1.9); 0 if nobody asked it."""
+    """Version of the broker (protocol.md 1.9); 0 if it is not known."""
 
 
 class ClientTables:
-    """What a client knows; RocketMQ's own names, as in `MQClientInstance`."""
+    """The tables of a client, with RocketMQ's names, as in Java's `MQClientInstance`."""
 
     def __init__(self) -> None:
         self.producer_table: dict[str, Producer] = {}
@@ -37,7 +37,7 @@ class ClientTables:
         self.broker_cluster_table: dict[str, str] = {}
         """Broker name -> its cluster."""
         self.broker_version_table: dict[str, dict[str, int]] = {}
-        """Broker name -> address -> version; filled by whoever talks to brokers."""
+        """Broker name -> address -> version; filled by code that talks to brokers. This client does not."""
 
     def topics(self) -> Iterable[str]:
         """Topics to keep fresh: what consumers subscribe to, and what producers have in their tables."""
@@ -106,7 +106,7 @@ class ClientTables:
         Args:
             broker_name: its name.
             broker_id: 0 is the master.
-            only_this_broker: don't take just any other.
+            only_this_broker: return None rather than any other broker.
         """
         addrs = self.broker_addr_table.get(broker_name)
         if not addrs:
@@ -124,5 +124,5 @@ class ClientTables:
         return FindBrokerResult(addr, found != MASTER_ID, version)
 
     def broker_name_of(self, queue: MessageQueue) -> str:
-        """Return the name of the broker that has a queue: of a static topic's, the one behind it now."""
+        """Return the name of the broker that has a queue; for a static topic, the one that hosts it now."""
         return self.topic_end_points_table.get(queue.topic, {}).get(queue, queue.broker_name)

@@ -1,4 +1,4 @@
-"""One topic's route, brought up to date: asked for, compared, kept, told of (protocol.md 7.4)."""
+"""Updates of routes: ask name servers, compare, change the tables, send events (protocol.md 7.4)."""
 
 import asyncio
 import logging
@@ -28,9 +28,9 @@ _Found = Answered[FetchedRoute | None]
 class RouteUpdates:
     """Updates of one client; those of one topic that are asked for at the same time are one request.
 
-    A route that is in use stays in use when the topic is said not to exist (as in Java). Before
-    `RouteVanished` is told, the other name servers are asked too, once: one of them may still have it, and
-    then its answer counts.
+    A route stays in use when name servers say that the topic doesn't exist, as in Java. Before
+    `RouteVanished` is sent, the other name servers are asked once too: if one of them still has the route,
+    its answer counts.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class RouteUpdates:
         self._timeout_ms = timeout_ms
         self._interner = RouteInterner()
         self._under_way: dict[tuple[str, int | None], asyncio.Task[bool]] = {}
-        self._is_closed = False
+        self.is_closed = False
 
     @property
     def under_way(self) -> int:
@@ -74,20 +74,20 @@ class RouteUpdates:
         """
         task = self.begin(topic, default_topic_queue_nums=default_topic_queue_nums)
         try:
-            # The update belongs to the client: one caller that gives up doesn't end it for the others.
+            # Other callers may wait for the same update: cancelling one caller must not end it.
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled() and self._is_closed:
+            if task.cancelled() and self.is_closed:
                 raise RemotingClosedError("client", "it was shut down meanwhile") from None
             raise
 
     def begin(self, topic: str, *, default_topic_queue_nums: int | None = None) -> asyncio.Task[bool]:
-        """Begin an update that nobody needs to wait for, or join the one under way.
+        """Start an update without waiting for it, or return the one under way.
 
         Raises:
             RemotingClosedError: the client is shut down.
         """
-        if self._is_closed:
+        if self.is_closed:
             raise RemotingClosedError("client", "it is shut down")
         key = (topic, default_topic_queue_nums)
         task = self._under_way.get(key)
@@ -99,7 +99,7 @@ class RouteUpdates:
 
     async def close(self) -> None:
         """Cancel what is under way; may be called twice."""
-        self._is_closed = True
+        self.is_closed = True
         tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()
@@ -108,7 +108,7 @@ class RouteUpdates:
     def _ended(self, key: tuple[str, int | None], task: asyncio.Task[bool]) -> None:
         self._under_way.pop(key, None)
         if not task.cancelled():
-            task.exception()  # all callers may have gone: nobody else looks at it
+            task.exception()  # retrieved here, because all callers may have been cancelled
 
     async def _update(self, topic: str, default_topic_queue_nums: int | None) -> bool:
         try:
@@ -148,18 +148,22 @@ class RouteUpdates:
         )
 
     async def _ask(self, topic: str) -> tuple[_Found, tuple[str, ...], tuple[str, ...]]:
-        """Ask for a topic's own route; return the answer that counts, who said no, and who said nothing."""
-        known_digest = self.freshness.digest(topic)
+        """Ask for a topic's own route.
+
+        Returns:
+            The answer that counts, the name servers without the topic, and those that did not answer.
+        """
+        last_digest = self.freshness.digest(topic)
 
         async def question(addr: str, timeout_ms: int) -> FetchedRoute | None:
             return await fetch_route(
-                self._sender, addr, topic, timeout_ms=timeout_ms, known_digest=known_digest
+                self._sender, addr, topic, timeout_ms=timeout_ms, last_digest=last_digest
             )
 
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timeout_ms / 1000
         found = await self._namesrvs.ask(question, timeout_ms=self._timeout_ms)
-        if found.value is not None or not self._is_news_that_it_is_absent(topic):
+        if found.value is not None or not self._is_newly_absent(topic):
             return found, (found.namesrv_addr,), ()
         others = [addr for addr in self._namesrvs.addrs if addr != found.namesrv_addr]
         left_ms = max(int((deadline - loop.time()) * 1000), 1)
@@ -171,8 +175,8 @@ class RouteUpdates:
         reported_by = (found.namesrv_addr, *(answer.namesrv_addr for answer in answers))
         return found, reported_by, tuple(failures)
 
-    def _is_news_that_it_is_absent(self, topic: str) -> bool:
-        """Whether a route of the topic's own is in use that nobody called gone before."""
+    def _is_newly_absent(self, topic: str) -> bool:
+        """Whether the topic's own route is in use and was not reported absent before."""
         knowledge = self.freshness
         return (
             topic in self._tables.topic_route_table
@@ -187,20 +191,20 @@ class RouteUpdates:
         reported_by: tuple[str, ...],
         unreachable: tuple[str, ...],
     ) -> None:
-        is_news = self._is_news_that_it_is_absent(topic)
+        is_new = self._is_newly_absent(topic)
         if not self.freshness.is_absent(topic) and not topic.startswith(RETRY_GROUP_TOPIC_PREFIX):
             level, kept = logging.INFO, ""
             if in_use is not None:
                 level, kept = logging.WARNING, "; the route from before stays in use"
             _log.log(level, "No route info of topic %s at %s%s", topic, ";".join(reported_by), kept)
         self.freshness.absent(topic, self._clock.now())
-        if is_news and in_use is not None:
+        if is_new and in_use is not None:
             self._streams.put([RouteVanished(topic, in_use, in_use, reported_by, unreachable)])
 
     def _apply(
         self, topic: str, fetched: TopicRouteData, found: _Found, *, is_template: bool = False
     ) -> bool:
-        """Put a route in the tables and tell of it."""
+        """Put a route in the tables and send its events."""
         old = self._tables.topic_route_table.get(topic)
         route = fetched if fetched is old else self._interner.intern(fetched)
         events = list(

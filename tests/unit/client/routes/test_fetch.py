@@ -73,10 +73,10 @@ async def test_it_asks_for_the_topic_in_standard_json():
 
 async def test_bytes_that_are_known_are_not_read_again():
     first = await fetched(RemotingCommand(body=route_body()))
-    again = await fetched(RemotingCommand(body=route_body()), known_digest=first.digest)
+    again = await fetched(RemotingCommand(body=route_body()), last_digest=first.digest)
     assert again is not None
     assert (again.digest, again.route) == (first.digest, None)
-    other = await fetched(RemotingCommand(body=route_body(count=8)), known_digest=first.digest)
+    other = await fetched(RemotingCommand(body=route_body(count=8)), last_digest=first.digest)
     assert other is not None
     assert other.route == route(count=8)
 
