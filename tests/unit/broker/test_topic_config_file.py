@@ -132,7 +132,7 @@ def test_without_any_that_can_be_read_it_says_what_to_do(file, path, backup):
     path.write_bytes(b"{broken")
     if backup is not None:
         beside(path, ".bak").write_bytes(backup)
-    with pytest.raises(ConfigError, match="mend the file, or move both away"):
+    with pytest.raises(ConfigError, match="repair the file, or move both away"):
         file.load()
     assert path.read_bytes() == b"{broken"
 
