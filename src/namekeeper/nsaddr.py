@@ -1,6 +1,6 @@
 """The address server: a page whose first line lists the name servers (protocol.md 6.8).
 
-Clients and brokers ask it when they are given no list, and go on asking, so that name servers can move.
+Clients and brokers without a list of name servers ask it again and again, so that name servers can move.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ async def fetch_name_server_addresses(url: str, *, timeout_seconds: float = FETC
 
 
 class AddressServer:
-    """Keeps asking one address server, and tells of each list that it gives."""
+    """Asks one address server again and again; `on_list` gets each list that it gives."""
 
     def __init__(
         self,
@@ -89,9 +89,9 @@ class AddressServer:
 
         Args:
             url: see `address_server_url`.
-            on_list: gets every list, also one that it got before.
+            on_list: called with every list, also an unchanged one.
             fetch: tests bring their own.
-            sleep: waits so many seconds.
+            sleep: waits this many seconds.
         """
         self.url = url
         self._on_list = on_list

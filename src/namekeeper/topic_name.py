@@ -1,4 +1,4 @@
-"""Which topic names RocketMQ takes, and to which of them nobody may send (Java's Validators, 5.5.0)."""
+"""Which topic names RocketMQ accepts, and to which clients may not send (Validators of Java 5.5.0)."""
 
 import re
 

@@ -2,8 +2,8 @@
 
 A snapshot is flattened to facts, `(part, name, detail) -> value`; the difference is that of two dictionaries.
 Values become text only where they differ.
-A fact with an empty detail says that the thing exists: where one side lacks it, nothing more is said of it.
-Facts that follow from others are left out where those already differ.
+A fact with an empty detail says that the thing exists: if one side lacks it, no more is compared of it.
+A difference that only follows from another difference is left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ _ADDRESSES = "addresses of "
 
 
 class Difference(Struct, frozen=True):
-    """One fact that two name servers don't agree on."""
+    """One fact that differs between two name servers."""
 
     part: SnapshotPart
     name: str
@@ -54,11 +54,11 @@ class Comparison(Struct, frozen=True):
     compared: dict[SnapshotPart, int]
     """How many facts of each part were compared."""
     not_compared: dict[SnapshotPart, str]
-    """Parts that one of them would not tell, and why."""
+    """Parts that one of them refused -> its reason."""
 
 
 def compare_snapshots(a: NamesrvSnapshot, b: NamesrvSnapshot) -> Comparison:
-    """Return every difference, sorted; what either side would not tell is not compared."""
+    """Return every difference, sorted; a part that either side refused is not compared."""
     not_compared = {**_reasons(b), **_reasons(a)}
     facts_a, facts_b = (dict(_compared(_facts(snapshot), not_compared)) for snapshot in (a, b))
     names = sorted(facts_a.keys() | facts_b.keys())

@@ -1,4 +1,4 @@
-"""One coroutine for each thing that can be asked of a name server from outside.
+"""One coroutine for each administrative request to a name server.
 
 Each takes the name server to ask first and returns a typed value.
 An answer other than SUCCESS is raised as `ResponseError` with the server's address and remark, one that can't
@@ -237,8 +237,8 @@ async def query_data_version(
 ) -> DataVersionAnswer:
     """Compare a data version with the stored one of a broker.
 
-    A name server takes the question as a sign of life of this broker: one that is dead stays listed for
-    another expiry time (protocol.md 2.8).
+    A name server takes the question as a heartbeat of this broker: a dead broker stays listed for another
+    expiry time (protocol.md 2.8).
     """
     answer = await _send(namesrv, RequestCode.QUERY_DATA_VERSION, broker, encode_data_version(data_version))
     changed = _read(
@@ -266,7 +266,7 @@ async def _send(
 
 
 def _read(namesrv: Namesrv, decode: Callable[[D], T], data: D) -> T:
-    """Decode a part of an answer; what can't be read is the server's fault, not that of a request."""
+    """Decode a part of an answer; RemotingError with the server's address if it can't be read."""
     try:
         return decode(data)
     except RequestError as error:

@@ -1,4 +1,4 @@
-"""Everything of a name server that the wire shows, taken by asking: what `compare` puts side by side."""
+"""The state of a name server, as far as requests show it; `compare` compares two of them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being asked for, how much of it is there, and how much there is."""
+"""Called with a name of what is requested, the number of answers so far, and the number expected."""
 
 
 class SnapshotPart(StrEnum):
@@ -47,7 +47,7 @@ class SnapshotScope(Struct, frozen=True):
     """KV namespaces; a name server can't list them."""
     with_config: bool = False
     with_data_versions: bool = False
-    """Off because a name server takes the question for a sign of life of the broker (protocol.md 2.8)."""
+    """Off, because a name server takes the question as a heartbeat of the broker (protocol.md 2.8)."""
     at_once: int = 32
     """Requests under way: enough to hide the round trip, few enough not to crowd out clients."""
 
@@ -68,7 +68,7 @@ class NamesrvSnapshot(Struct, frozen=True):
     """(cluster, broker address) -> version."""
     config: dict[str, str] = field(default_factory=dict)
     missing: dict[SnapshotPart, str] = field(default_factory=dict)
-    """Parts that it would not tell, and why."""
+    """Parts that it refused -> its reason."""
 
 
 async def take_snapshot(namesrv: Namesrv, scope: SnapshotScope, progress: Progress) -> NamesrvSnapshot:
@@ -91,7 +91,7 @@ async def take_snapshot(namesrv: Namesrv, scope: SnapshotScope, progress: Progre
 
 
 class _SnapshotQuestions:
-    """The questions to one name server, and the parts it refused."""
+    """The requests to one name server, and the parts that it refused."""
 
     def __init__(self, namesrv: Namesrv, scope: SnapshotScope, progress: Progress) -> None:
         self.namesrv = namesrv

@@ -1,4 +1,4 @@
-"""Registers one broker at one name server: one registration at a time, in order, whatever goes wrong.
+"""Registers one broker at one name server: one registration at a time, in order, also after failures.
 
 Each name server has a session of its own, so a dead or slow name server does not delay the others.
 """

@@ -1,9 +1,9 @@
-"""The requests that a broker sends to name servers, as values: for registrars of any kind of I/O.
+"""The requests that a broker sends to name servers, as values, without I/O.
 
 Build one, give it an `opaque`, encode it with `wire` and send it; the answers are in protocol.md 2.8 to 2.11.
-Two rules of real name servers are the caller's to keep: a 5.x one refuses the first registration of a broker
-id that carries exactly one topic (trap T10), and it takes the connection that carried the latest registration
-for the broker's life (trap T23).
+The caller must keep two rules of real name servers: one of 5.x refuses the first registration of a broker id
+if it has exactly one topic (trap T10), and it removes a broker when the connection of its latest registration
+closes (trap T23).
 """
 
 from msgspec import structs
@@ -41,9 +41,9 @@ def register_broker_request(
 ) -> RemotingCommand:
     """Build REGISTER_BROKER (103) as a broker of this version sends it (protocol.md 2.10, 3).
 
-    The header's `compressed` and `body_crc32` are set from the body. A real 5.x broker says
-    `compressed=false` even where its body is compressed, and Java name servers then fail; this one
-    doesn't (trap T9). A header without `enable_acting_master` makes this a 4.x broker (trap T36).
+    The header's `compressed` and `body_crc32` are set from the body. A real 5.x broker sends
+    `compressed=false` even with a compressed body, and Java name servers then fail; this function does
+    not (trap T9). A header without `enable_acting_master` makes this a 4.x broker (trap T36).
     """
     encoded = encode_registration_body(body, compressed=compressed, version=version)
     complete = structs.replace(header, compressed=compressed, body_crc32=masked_crc32(encoded))
@@ -53,7 +53,7 @@ def register_broker_request(
 def encoded_register_broker_request(
     header: RegisterBrokerHeader, encoded: bytes, *, version: int = OUR_VERSION
 ) -> RemotingCommand:
-    """Build REGISTER_BROKER (103) around an encoded body, whose form and checksum the header says."""
+    """Build REGISTER_BROKER (103) with an encoded body; the header must have its form and checksum."""
     return request(
         RequestCode.REGISTER_BROKER, encode_register_broker_header(header), encoded, version=version
     )

@@ -158,7 +158,7 @@ class BrokerRegistrar:
         return await self._finish(started, check_order_config=True)
 
     async def delete_topic_config(self, topic: str) -> bool:
-        """Forget a topic; name servers are not told, as in Java: they keep it until asked to delete it.
+        """Remove a topic here only, as in Java: name servers keep it until they are asked to delete it.
 
         Returns:
             Whether there was one.
@@ -222,7 +222,7 @@ class BrokerRegistrar:
         """Unregister from one name server after the other, as Java does; may be called twice.
 
         Returns:
-            Name server -> why it could not be told, or None. Each has `unregister_broker_timeout_ms`.
+            Name server -> the error, or None. Each has `unregister_broker_timeout_ms`.
         """
         if self._is_closed:
             return {}

@@ -1,4 +1,4 @@
-"""One registration, as every name server is to get it: built once, sent by all sessions (protocol.md 6.4)."""
+"""One registration: its requests are built once and sent to every name server (protocol.md 6.4)."""
 
 import asyncio
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ __all__ = ["BrokerState", "Registration"]
 
 
 class BrokerState(Struct, frozen=True):
-    """What there is to register, at one time."""
+    """The settings, topics and version of a broker at one time."""
 
     settings: BrokerSettings
     table: TopicConfigTable
@@ -34,7 +34,7 @@ class BrokerState(Struct, frozen=True):
 
     @property
     def header(self) -> RegisterBrokerHeader:
-        """Who registers."""
+        """The header of its registrations."""
         return self.settings.header()
 
     def query(self, data_version: DataVersion, *, oneway: bool = False) -> RemotingCommand:
@@ -46,7 +46,7 @@ class BrokerState(Struct, frozen=True):
         return query_data_version_request(header, data_version, oneway=oneway)
 
     def unregister(self) -> RemotingCommand:
-        """Build the farewell (104)."""
+        """Build UNREGISTER_BROKER (104)."""
         settings = self.settings
         return unregister_broker_request(
             UnRegisterBrokerRequestHeader(
@@ -67,14 +67,14 @@ class Registration:
         force: bool = True,
         oneway: bool = False,
     ) -> None:
-        """Take what to send.
+        """Take the content.
 
         Args:
-            state: all that is registered.
+            state: what is registered.
             changed: the only topics that a name server with the version `before` lacks; none to send all.
-            before: the version without those.
-            force: send without asking first.
-            oneway: want no answers.
+            before: the version before this change.
+            force: send without asking for the data version first.
+            oneway: request no answers.
         """
         self.state = state
         self.before = before
@@ -86,7 +86,7 @@ class Registration:
 
     @property
     def is_incremental(self) -> bool:
-        """Whether name servers that are up to date need only some topics."""
+        """Whether it has only changed topics."""
         return bool(len(self._changed))
 
     @property
@@ -99,7 +99,7 @@ class Registration:
         return [self._request(self._limited(self._changed))]
 
     def first(self) -> list[RemotingCommand]:
-        """Build what makes the broker known without topics; under another version than those that follow."""
+        """Build a registration without topics, under another version than the next one, to add the broker."""
         return [
             self._request(
                 TopicConfigTable(), DataVersion(state_version=self.state.data_version.state_version)
@@ -110,7 +110,7 @@ class Registration:
         """Build the requests with all topics, once; ConfigError if they are too large for a frame."""
         async with self._building:
             if self._full is None:
-                # Compression takes its time, and lets the loop run meanwhile.
+                # Compression is slow; in a thread it does not block the loop.
                 compressed = self.state.settings.compressed_register
                 self._full = await asyncio.to_thread(self._build) if compressed else self._build()
             return self._full

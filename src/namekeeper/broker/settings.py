@@ -1,4 +1,4 @@
-"""What a broker is to name servers, and how it keeps in touch with them: the settings of `BrokerConfig`."""
+"""Settings of a broker and of its registrations, with the names of Java's `BrokerConfig`."""
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ FIVE = 413
 """5.0.0: from here on brokers follow the rules of the 5.x line (protocol.md 1.9)."""
 
 MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
-"""Java's bounds of the registration period (protocol.md 6.2); name servers drop who is silent for 120 s."""
+"""Java's bounds of the registration period (protocol.md 6.2); name servers remove a broker after 120 s."""
 
 
 class BrokerSettings(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
     split_registration_size: int = 800
     """Topics in one of them."""
     broker_permission: int = Perm.READ | Perm.WRITE
-    """What the whole broker allows: without one of these bits every topic is registered without it."""
+    """Permission of the whole broker: a bit that is not set here is not set for any topic."""
     filter_servers: tuple[str, ...] = ()
     mappings: tuple[TopicQueueMappingInfo, ...] = ()
     """Static topics (5.x)."""
@@ -65,7 +65,7 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
     broker_heartbeat_interval_ms: int = 1_000
     send_heartbeat_timeout_ms: int = 1_000
     broker_not_active_timeout_ms: int = 10_000
-    """With acting masters: after so long without a sign of life name servers take the broker out."""
+    """With acting masters: name servers remove the broker after this time without a heartbeat."""
     compatible_with_old_name_srv: bool = True
     """Heartbeats that name servers before 5.0 understand too: 322 instead of 904."""
     version: int = OUR_VERSION

@@ -1,7 +1,7 @@
-"""The topics of a broker as a value: never changed, so that brokers with the same topics share one.
+"""The topics of a broker as an immutable value, which brokers with the same topics share.
 
-A table keeps the body that it was last encoded to. Brokers that share a table and a data version send the
-same bytes, and a broker whose topics don't change encodes once.
+A table keeps its last encoded body: brokers that share a table and a data version send the same bytes, and a
+broker whose topics don't change encodes once.
 """
 
 import re
@@ -71,7 +71,7 @@ class TopicConfigTable:
         return self._configs.get(topic)
 
     def with_configs(self, *configs: TopicConfig) -> "TopicConfigTable":
-        """Return a table that has these too, or instead; brokers that share this one share the next one."""
+        """Return a table with these added or replaced; brokers that share this table share the new one."""
         if self._next is not None and self._next[0] == configs and (table := self._next[1]()) is not None:
             return table
         changed = {config.topic_name for config in configs}

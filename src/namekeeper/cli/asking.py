@@ -32,7 +32,7 @@ Action = Callable[[Namesrv], Awaitable[T]]
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[T]):
-    """What one of several name servers said: a result, or an error."""
+    """The result of one of several name servers, or its error."""
 
     addr: str
     result: T | None = None
@@ -64,7 +64,7 @@ class Session:
     connector: Connector
 
     def ask_one(self, action: Action[T]) -> T:
-        """Ask the first name server that can be reached; say which ones can't."""
+        """Ask the first name server that can be reached; note on stderr which ones can't."""
         return asyncio.run(self._first(action))
 
     def ask_each(self, action: Action[T]) -> list[Reply[T]]:
@@ -81,7 +81,7 @@ class Session:
     def emit_each(
         self, replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]
     ) -> None:
-        """Print what each name server said and end with the exit code of the worst.
+        """Print the reply of each name server, and end with the highest exit code of all.
 
         A plain `text` is printed once, if all went well; a function gives the line of each reply.
         """
@@ -142,7 +142,7 @@ def refuse_usage(message: str) -> NoReturn:
 
 
 def note(message: str) -> None:
-    """Tell people something that is not part of the output."""
+    """Print a line on stderr, which is not part of the output."""
     click.echo(message, err=True)
 
 

@@ -29,7 +29,7 @@ _WIDTH_WITHOUT_TERMINAL = 200
 
 
 def _checked(_context: click.Context, _param: click.Parameter, value: str) -> str:
-    """Take only an address that can be used."""
+    """Return the address, or refuse one that can't be used."""
     try:
         return str(parse_address(value))
     except ConfigError as error:
@@ -122,7 +122,7 @@ class _Comparing:
 
 
 def _lasting(first: Comparison, again: Comparison) -> Comparison:
-    """Return the second look without what was not different at the first."""
+    """Return the second comparison with only the differences that the first one had too."""
     before = {(difference.part, difference.name, difference.detail) for difference in first.differences}
     lasting = [each for each in again.differences if (each.part, each.name, each.detail) in before]
     return Comparison(again.a, again.b, lasting, again.compared, again.not_compared)
@@ -133,7 +133,7 @@ def _of(addr: str, progress: Progress) -> Progress:
 
 
 def _progress() -> AbstractContextManager[Progress]:
-    """Show what is being asked for, if there is somebody to look at it."""
+    """Show progress on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         return nullcontext(lambda _what, _done, _total: None)
     from namekeeper.cli.progress import shown_progress

@@ -59,8 +59,7 @@ def take_connection(context: click.Context, options: dict[str, Any]) -> tuple[Co
     """Take the values of `connection_options` out of `options`; return how to connect and the limit in ms.
 
     Raises:
-        ConfigError: the secret key or a file is missing.
-
+        ConfigError: there is no secret key, or the file with the credentials can't be read.
     """
     taken = {name: options.pop(name) for name in _NAMES}
     timeout_ms = int(taken["timeout"] * 1000)

@@ -1,4 +1,4 @@
-"""What went wrong while asking a name server, in one line that says what to do, and as an exit code."""
+"""How a command ends after an error: one line that says what to do, and an exit code."""
 
 from typing import IO, Any
 
@@ -30,7 +30,7 @@ __all__ = [
 EXIT_USAGE = 1
 """A bad option, as in Java."""
 EXIT_REFUSED = 2
-"""A name server answered, and the answer was no."""
+"""The command was refused: by a name server, by the pipeline or by the disk."""
 EXIT_UNREACHABLE = 3
 """A name server could not be reached, or did not answer."""
 
@@ -53,7 +53,7 @@ class BadUsage(click.UsageError):
 
 
 class CommandRefused(click.ClickException):
-    """A name server said no: one line on stderr."""
+    """Ends a command with exit code 2 and one line on stderr."""
 
     exit_code = EXIT_REFUSED
 
@@ -68,7 +68,7 @@ class CommandRefused(click.ClickException):
 
 
 class Unreachable(CommandRefused):
-    """There was no answer: one line on stderr."""
+    """Ends a command with exit code 3 and one line on stderr: a name server did not answer."""
 
     exit_code = EXIT_UNREACHABLE
 

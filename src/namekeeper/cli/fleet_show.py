@@ -1,4 +1,4 @@
-"""What `namekeeper fleet` says while it runs: a line for each thing that happens, a bar on a terminal."""
+"""What `namekeeper fleet` prints while it runs: a line for each action, and a bar on a terminal."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -52,7 +52,7 @@ class FleetShow:
             self._bar = None
 
     def begins(self) -> None:
-        """Say what is about to start."""
+        """Print the size of the plan."""
         settings = self._plan.settings
         brokers = f"{len(self._plan.brokers)} brokers in {settings.clusters} clusters"
         self._line(f"{brokers}, {settings.topics} topics each")
@@ -60,7 +60,7 @@ class FleetShow:
         self._line(f"{len(self._plan.actions)} actions in {seconds}, seed {settings.seed}")
 
     def started(self, fleet: Fleet) -> None:
-        """Say how the first registrations went."""
+        """Print the counts of the first registrations."""
         summary = fleet.summary
         for addr in fleet.namesrv_addrs:
             accepted, failed = summary.registrations.get(addr, 0), summary.failures.get(addr, 0)
@@ -72,7 +72,7 @@ class FleetShow:
         self._describe("playing")
 
     def acted(self, action: Action, failure: NamekeeperError | None) -> None:
-        """Say what was done."""
+        """Print an action."""
         minutes, seconds = divmod(action.at_ms / 1000, 60)
         text = f"{minutes:4.0f}:{seconds:04.1f}  {describe(action, self._names)}"
         self._line(f"{text}  failed: {failure}" if failure else text)
@@ -80,12 +80,12 @@ class FleetShow:
             self._bar[0].advance(self._bar[1])
 
     def stops(self, fleet: Fleet) -> None:
-        """Say that brokers leave."""
+        """Print that the brokers unregister."""
         self._describe("unregistering")
         self._line(f"unregistering {fleet.summary.running} brokers")
 
     def ended(self, fleet: Fleet) -> None:
-        """Say what it came to."""
+        """Print the counts."""
         summary = fleet.summary
         done = (
             ", ".join(f"{count} {name}" for name, count in sorted(summary.actions.items()))

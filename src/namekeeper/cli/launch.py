@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 FAILED = 255
-"""Java's -1: whatever keeps the server from starting."""
+"""Java's -1: the server did not start, for any reason."""
 
 
 BAD_OPTION = 1
@@ -68,7 +68,7 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
 
 
 def launch(startup: Startup) -> int:
-    """Run the server until it is told to stop; its exit status."""
+    """Run the server until it is stopped; return its exit status."""
     if startup.config_file:
         say(f"load config properties file OK, {startup.config_file}")
     from namekeeper.app.name_server import run
@@ -77,7 +77,7 @@ def launch(startup: Startup) -> int:
 
 
 def print_config(startup: Startup) -> int:
-    """Print what would be in effect, and on stderr what may not be meant so; the exit status."""
+    """Print the properties in effect, and warnings on stderr; return the exit status."""
     for warning in startup.warnings:
         print(f"WARN {warning}", file=sys.stderr)
     say(startup.runtime_config.text().rstrip("\n"))
@@ -85,13 +85,13 @@ def print_config(startup: Startup) -> int:
 
 
 def guarded(start: Callable[[], int]) -> int:
-    """Run a command; what it refuses becomes one line on stderr and status 255."""
+    """Run a command; a ConfigError becomes one line on stderr and status 255."""
     try:
         return start()
     except ConfigError as error:
         print(f"namekeeper: {error}", file=sys.stderr)
     except BrokenPipeError:
-        pass  # whoever read our output has seen enough
+        pass  # the reader of our output has closed the pipe
     except Exception:  # noqa: BLE001 -- a bug: everything about it is of use, and Java's status too
         import traceback
 

@@ -127,9 +127,9 @@ async def test_a_connection_that_breaks_midway_ends_it(server: FakeNamesrv) -> N
 
 
 async def test_progress_tells_how_far_it_is(server: FakeNamesrv) -> None:
-    told = []
-    await snapshot_of(server, SnapshotScope(at_once=1), progress=lambda *args: told.append(args))
+    steps = []
+    await snapshot_of(server, SnapshotScope(at_once=1), progress=lambda *args: steps.append(args))
 
-    assert [step for step in told if step[0] is SnapshotPart.TOPIC] == [
+    assert [step for step in steps if step[0] is SnapshotPart.TOPIC] == [
         (SnapshotPart.TOPIC, done, 4) for done in (1, 2, 3, 4)
     ]

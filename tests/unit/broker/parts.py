@@ -1,4 +1,4 @@
-"""A broker with everything around it under the test's control: name servers that are values, time that is told."""
+"""A broker with everything around it under the test's control: name servers that are values, time that is set by hand."""
 
 import asyncio
 from collections import deque

@@ -6,11 +6,11 @@ from tests.unit.app.parts import name_server
 from tests.unit.broker.parts import settings
 
 
-async def test_requests_carry_the_broker_s_version_and_the_signature(tmp_path):
+async def test_requests_carry_our_language_the_broker_s_version_and_the_signature(tmp_path):
     seen = []
 
     def sign(addr, request):
-        seen.append((addr, request.version))
+        seen.append((addr, request.language, request.version))
         request.ext_fields = {"topic": "T", "AccessKey": "me"}
 
     async with name_server(tmp_path) as server:
@@ -18,5 +18,5 @@ async def test_requests_carry_the_broker_s_version_and_the_signature(tmp_path):
         client = make_broker_client(settings(version=373), rpc_hook=sign)
         async with client:
             assert (await client.invoke(addr, 105, {"topic": "T"})).code == 17
-        assert seen == [(addr, 373)]
+        assert seen == [(addr, "PYTHON", 373)]
         await eventually(lambda: not server.server.connections)

@@ -1,4 +1,4 @@
-"""Signs of life: to everybody, each time, whoever is slow."""
+"""Heartbeats go to every name server each second, also if one is slow."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A broker's life with its name servers, without a network and without waiting."""
+"""A broker and its name servers from start to close, without a network and without waiting."""
 
 import asyncio
 import logging

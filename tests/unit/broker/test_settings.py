@@ -1,4 +1,4 @@
-"""Settings of a broker: bounds, and what name servers are told."""
+"""Settings of a broker: bounds, and what registrations contain."""
 
 import pickle
 
@@ -28,13 +28,13 @@ def test_what_can_not_work_is_refused_and_named(wrong):
 
 
 @pytest.mark.parametrize(
-    ("version", "acting", "said"),
+    ("version", "acting", "in_header"),
     [(513, False, False), (513, True, True), (373, False, None), (373, True, None)],
 )
-def test_acting_masters_have_three_states(version, acting, said):
+def test_acting_masters_have_three_states(version, acting, in_header):
     header = settings(version=version, enable_slave_acting_master=acting).header()
-    assert header.enable_acting_master is said
-    assert header.heartbeat_timeout_ms == (10_000 if said else 120_000)
+    assert header.enable_acting_master is in_header
+    assert header.heartbeat_timeout_ms == (10_000 if in_header else 120_000)
 
 
 def test_they_travel_to_other_processes():

@@ -1,4 +1,4 @@
-"""The client over its whole life: name servers that come, go and change, without a network and without waiting."""
+"""The client from start to shutdown, with name servers that come, go and change; no network, no waiting."""
 
 import asyncio
 
@@ -193,8 +193,8 @@ class TestOutages:
             assert client.knowledge("T").age_ms <= 31_000
             assert client.status().cut_off_since is None
             await client.shutdown()
-            told = [event async for event in events if event.topic == "T"]
-            assert RouteVanished not in map(type, told)  # what was read at the end is what remained true
+            read = [event async for event in events if event.topic == "T"]
+            assert RouteVanished not in map(type, read)  # what was read at the end is what remained true
 
     async def test_what_was_never_known_says_which_name_servers_failed(self):
         world = World(A, B)

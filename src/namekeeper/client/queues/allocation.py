@@ -96,7 +96,7 @@ class AllocateMessageQueueAveragelyByCircle:
 
 
 class AllocateMessageQueueByConfig:
-    """The consumer gets the configured queues, whether or not they exist and whoever else is there.
+    """The consumer gets the configured queues, whether or not they exist, and whatever other consumers get.
 
     Args:
         message_queues: The queues of this consumer.
@@ -121,7 +121,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class AllocateMessageQueueByMachineRoom:
-    """Equal shares of the queues of some machine rooms; other queues are given to nobody.
+    """Equal shares of the queues of some machine rooms; no consumer gets other queues.
 
     A broker's room is what stands before the `@` of its name, as in `room-1@broker-a`.
 

@@ -21,7 +21,7 @@ __all__ = ["LatencyFaultTolerance4", "MQFaultStrategy4"]
 
 
 class LatencyFaultTolerance4(LatencyFaultTolerance):
-    """The table of 4.x: a later send replaces what an earlier one said."""
+    """The table of 4.x: a later send replaces the record of an earlier one."""
 
     def update_fault_item(
         self, name: str, current_latency_ms: int, not_available_ms: int, *, reachable: bool, now_ms: int

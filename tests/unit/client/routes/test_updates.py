@@ -1,4 +1,4 @@
-"""One topic brought up to date: what is asked, what counts, what is told."""
+"""Updates of one topic: the requests, the answer that counts, the events."""
 
 import asyncio
 import logging
