@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.pipeline.journals import Life, Written, kept_days, write_days
+from benchmarks.pipeline.journals import ClusterSize, Written, kept_days, write_days
 from namekeeper.pipeline.contract import read_schema
 from namekeeper.pipeline.gold import build as gold
 from namekeeper.pipeline.ingest import batch as ingest
@@ -30,7 +30,7 @@ from namekeeper.pipeline.session import local_session
 
 GOLD_DAYS = 7
 BASES = (7, 30, 90)
-SMALL = Life(brokers=10, topics=200)
+SMALL = ClusterSize(brokers=10, topics=200)
 """Whose journal grows by a day."""
 IDLE_SEGMENTS = 30_000
 MANY_RUNS = 5
@@ -159,8 +159,8 @@ class Turn(NamedTuple):
 def measure_size(bench: Bench, millions: float, rounds: int) -> Iterator[Row]:
     """Ingest and gold of so many records, over some days, beside the yardsticks; medians of rounds."""
     brokers = max(1, round(millions * 1_000_000 / GOLD_DAYS / (24 * 60) - 25))
-    life = Life(brokers, topics=1_000)
-    written = written_days(bench, life, (GOLD_DAYS,))
+    size = ClusterSize(brokers, topics=1_000)
+    written = written_days(bench, size, (GOLD_DAYS,))
     turns = [_turn(bench, written.folders[0]) for _ in range(rounds)]
     middle = Turn(*map(median, zip(*turns, strict=True)))
     name = f"{written.records:,} records, {written.segments:,} segments, {brokers} brokers, {GOLD_DAYS} days"
@@ -217,11 +217,11 @@ def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
     warehouse = bench.fresh()
     bench.load(base, warehouse=warehouse)
     kept, *others = sorted(base.iterdir())
-    life = kept.name.rsplit("-", 2)[0]
+    stem = kept.name.rsplit("-", 2)[0]
     for number in range(segments - 1 - len(others)):
         # Copies of what is in, cut elsewhere: they have nothing new.
         seq = f"{number + 1:012}"
-        os.link(kept, base / f"{life}-{seq}-{seq}.jsonl.gz")
+        os.link(kept, base / f"{stem}-{seq}-{seq}.jsonl.gz")
     command = [sys.executable, "-m", "namekeeper", "pipeline", "run", "--journal", str(base)]
     times = []
     for _ in range(MANY_RUNS):
@@ -237,12 +237,12 @@ def measure_nothing_new(bench: Bench, segments: int) -> Iterator[Row]:
     clear(bench)
 
 
-def written_days(bench: Bench, life: Life, parts: tuple[int, ...]) -> Written:
+def written_days(bench: Bench, size: ClusterSize, parts: tuple[int, ...]) -> Written:
     """A journal, in a folder of its own unless journals are kept."""
-    bench.console.print(f"a journal of {sum(parts)} days of {life.brokers} brokers", style="dim")
+    bench.console.print(f"a journal of {sum(parts)} days of {size.brokers} brokers", style="dim")
     if bench.journals:
-        return kept_days(bench.journals, life, parts)
-    return write_days(bench.fresh(), life, parts)
+        return kept_days(bench.journals, size, parts)
+    return write_days(bench.fresh(), size, parts)
 
 
 def clear(bench: Bench) -> None:

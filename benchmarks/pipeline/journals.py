@@ -9,7 +9,7 @@ from typing import NamedTuple
 from benchmarks.journal_volume import Cluster
 from namekeeper.journal.settings import DAY_MS, Limits, WriterSettings
 
-__all__ = ["Life", "Written", "kept_days", "write_days"]
+__all__ = ["ClusterSize", "Written", "kept_days", "write_days"]
 
 FOR_EVER = Limits(1 << 60, 1_000_000 * DAY_MS)
 MINUTES_A_DAY = 24 * 60
@@ -17,7 +17,7 @@ MINUTES_BETWEEN_CHECKPOINTS = 6 * 60
 MINUTES_BETWEEN_TOPICS = 24 * 60
 
 
-class Life(NamedTuple):
+class ClusterSize(NamedTuple):
     """The cluster whose journal it is."""
 
     brokers: int
@@ -43,34 +43,34 @@ class Written(NamedTuple):
     packed_bytes: int
 
 
-def kept_days(folder: Path, life: Life, parts: Sequence[int]) -> Written:
+def kept_days(folder: Path, size: ClusterSize, parts: Sequence[int]) -> Written:
     """Days that were written on an earlier run, else written now and kept.
 
     Args:
         folder: For all journals that are kept.
-        life: What it tells of.
+        size: What it is of.
         parts: Days of each part.
     """
-    place = folder / "-".join(map(str, (*life, *parts)))
-    note = place / "written.json"
+    kept = folder / "-".join(map(str, (*size, *parts)))
+    note = kept / "written.json"
     if not note.exists():
-        shutil.rmtree(place, ignore_errors=True)  # of a run that was cut off
-        written = write_days(place, life, parts)
+        shutil.rmtree(kept, ignore_errors=True)  # of a run that was cut off
+        written = write_days(kept, size, parts)
         note.write_text(json.dumps(written[1:]))
-    folders = tuple(place / f"part-{number}" for number in range(len(parts)))
+    folders = tuple(kept / f"part-{number}" for number in range(len(parts)))
     return Written(folders, *json.loads(note.read_text()))
 
 
-def write_days(folder: Path, life: Life, parts: Sequence[int]) -> Written:
+def write_days(folder: Path, size: ClusterSize, parts: Sequence[int]) -> Written:
     """Write a journal of some days, in parts that follow each other.
 
     Args:
         folder: For the parts; made.
-        life: What it tells of.
+        size: What it is of.
         parts: Days of each part.
     """
     settings = WriterSettings(folder=str(folder / "open"), namesrv="namesrv-1_9876", limits=FOR_EVER)
-    cluster = Cluster(settings, life.brokers, life.topics, heartbeats=False)
+    cluster = Cluster(settings, size.brokers, size.topics, heartbeats=False)
     cluster.start()
     folders = tuple(folder / f"part-{number}" for number in range(len(parts)))
     for part, days in zip(folders, parts, strict=True):
@@ -78,7 +78,7 @@ def write_days(folder: Path, life: Life, parts: Sequence[int]) -> Written:
             if minute % MINUTES_BETWEEN_CHECKPOINTS == 0:
                 cluster.checkpoint()
             is_time_for_a_topic = minute % MINUTES_BETWEEN_TOPICS == 0
-            cluster.minute(new_topics=int(is_time_for_a_topic), unknown=life.unknown)
+            cluster.minute(new_topics=int(is_time_for_a_topic), unknown=size.unknown)
         cluster.bytes_since()  # everything gets sealed
         part.mkdir(parents=True)
         for file in (folder / "open").glob("*.gz"):

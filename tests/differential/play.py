@@ -143,8 +143,8 @@ def _same(one: JavaTables, two: JavaTables) -> bool:
     tables = ("topics", "groups", "clusters", "filters", "mappings")
     if any(getattr(one, table) != getattr(two, table) for table in tables):
         return False
-    lives = [
+    live_entries = [
         {key: (e.name, e.broker_id, e.version, e.ha, e.timeout_ms, e.conn) for key, e in tables.live.items()}
         for tables in (one, two)
     ]
-    return lives[0] == lives[1]
+    return live_entries[0] == live_entries[1]

@@ -97,7 +97,7 @@ def _checks(law: Law, duck: Duck, text: Callable[[str], str]) -> Iterator[Callab
         law.assert_states(duck.gold, random.Random(SEED), instants=40)
 
     def periods() -> None:
-        law.assert_stretches(duck.gold)
+        law.assert_periods(duck.gold)
 
     def joined() -> None:
         law.assert_joined(duck.gold)

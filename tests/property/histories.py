@@ -1,4 +1,4 @@
-"""Random lives of a name server, from any source of chance: hypothesis's, or `random.Random(seed)`."""
+"""Random runs of a name server, from any source of chance: hypothesis's, or `random.Random(seed)`."""
 
 from collections.abc import Sequence
 from random import Random
@@ -23,16 +23,16 @@ def random_history(
     clusters: Sequence[str] = CLUSTERS,
 ) -> JournalledServer:
     """Live through that many happenings, each at an instant of its own unless the wall clock jumps."""
-    life = _Life(JournalledServer(namesrv), chance, clusters)
+    run = _RandomRun(JournalledServer(namesrv), chance, clusters)
     for _ in range(length):
-        life.server.passed(chance.choice((1, 7, 1_000, 60_000)))
+        run.server.passed(chance.choice((1, 7, 1_000, 60_000)))
         if clock_jumps and chance.random() < 0.1:
-            life.server.ts += chance.choice((-200_000, -5_000, -1_000, 100_000))
-        chance.choice(_HAPPENINGS)(life)
-    return life.server
+            run.server.ts += chance.choice((-200_000, -5_000, -1_000, 100_000))
+        chance.choice(_HAPPENINGS)(run)
+    return run.server
 
 
-class _Life:
+class _RandomRun:
     def __init__(self, server: JournalledServer, chance: Random, clusters: Sequence[str]) -> None:
         self.server = server
         self.clusters = clusters
@@ -180,8 +180,8 @@ class _Life:
 
 
 _HAPPENINGS = (
-    *[_Life.register] * 6, *[_Life.turn] * 2, *[_Life.run_all] * 2, _Life.unregister, _Life.hear,
-    _Life.change_perms, _Life.delete_topic, _Life.register_topic, _Life.change_kv, _Life.reconfigure,
-    _Life.close, _Life.expire, _Life.begin_checkpoint, *[_Life.go_on_with_checkpoint] * 3, _Life.drop, _Life.heal,
-    _Life.alive, _Life.restart, _Life.lose,
+    *[_RandomRun.register] * 6, *[_RandomRun.turn] * 2, *[_RandomRun.run_all] * 2, _RandomRun.unregister, _RandomRun.hear,
+    _RandomRun.change_perms, _RandomRun.delete_topic, _RandomRun.register_topic, _RandomRun.change_kv, _RandomRun.reconfigure,
+    _RandomRun.close, _RandomRun.expire, _RandomRun.begin_checkpoint, *[_RandomRun.go_on_with_checkpoint] * 3, _RandomRun.drop, _RandomRun.heal,
+    _RandomRun.alive, _RandomRun.restart, _RandomRun.lose,
 )  # fmt: skip

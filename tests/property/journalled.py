@@ -1,7 +1,7 @@
 """A name server whose every change is written to a journal in memory, with everything that may go wrong.
 
 What is true is written down beside it by the plainest means: the live tables after each change, and where a
-loss was made. `tests/property/histories.py` makes random lives of it.
+loss was made. `tests/property/histories.py` makes random runs of it.
 """
 
 from collections import deque

@@ -39,13 +39,13 @@ class LiveLaw:
                 for number in range(servers)
             ]
 
-    def lives(self) -> list[list[Record]]:
+    def of_each_server(self) -> list[list[Record]]:
         """The records of each server."""
         return [[json.loads(line) for line in known.server.lines()] for known in self._known]
 
     def records(self) -> list[Record]:
         """All of them, one server after the other."""
-        return [record for records in self.lives() for record in records]
+        return [record for records in self.of_each_server() for record in records]
 
     def assert_states(self, rows_of: Callable[[str], Iterable[Mapping[str, Any]]], *, instants: int) -> int:
         """Tables, replay and live tables are the same; returns how many states were compared."""

@@ -21,12 +21,12 @@ def instants(lawful: Lawful, count: int) -> list[tuple[str, Story, str, int]]:
     rng = random.Random(SEED)
     found = []
     for _, namesrv, story in rng.sample(lawful.law.servers(), len(lawful.law.servers())):
-        ends = [moment.ts for moment in story.moments[1:]]
-        for moment, end in zip(story.moments, ends, strict=False):
-            topics = sorted(key[1] for key in moment.state["topic"])
-            if moment.status == "up" and topics and moment.ts + 1 < end <= story.knows_up_to:
+        ends = [step.ts for step in story.steps[1:]]
+        for step, end in zip(story.steps, ends, strict=False):
+            topics = sorted(key[1] for key in step.state["topic"])
+            if step.status == "up" and topics and step.ts + 1 < end <= story.knows_up_to:
                 topic = NASTY if NASTY in topics else rng.choice(topics)
-                found.append((namesrv, story, topic, rng.randrange(moment.ts, end)))
+                found.append((namesrv, story, topic, rng.randrange(step.ts, end)))
                 break
         if len(found) == count:
             break
@@ -51,13 +51,13 @@ def test_every_name_server_answers_and_says_what_it_knows(lawful: Lawful):
     found = {row["namesrv"]: (row["knowledge"], row["knows_up_to"], row["broker_name"]) for row in rows}
     wanted = {}
     for _, namesrv, story in lawful.law.servers():
-        moment = story.at(at)
+        step = story.at(at)
         knowledge = (
             "not known yet"
             if at > story.knows_up_to
             else "before the journal"
-            if moment is None
-            else moment.status
+            if step is None
+            else step.status
         )
         knowledge = "known" if knowledge == "up" else knowledge
         wanted[namesrv] = (knowledge, story.knows_up_to, None)

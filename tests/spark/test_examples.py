@@ -25,7 +25,7 @@ NASTY = "it's; DROP TABLE --"
 
 
 class Journal:
-    """Records of one life of a name server, a change at a time."""
+    """Records of one boot of a name server, a change at a time."""
 
     def __init__(self, namesrv: str) -> None:
         self.records: list[dict[str, Any]] = []

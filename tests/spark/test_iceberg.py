@@ -55,7 +55,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
 def write_journals(folder: Path) -> None:
     """Journals for two runs; some of the second are of the time of the first."""
     rng = random.Random(7)
-    (world,) = histories(7, 1, deeds=60)
+    (world,) = histories(7, 1, actions=60)
     for records in world.records.values():
         cut = pieces(records, rng)
         late = {len(cut) // 3, *range(len(cut) * 2 // 3, len(cut))}

@@ -44,7 +44,7 @@ def test_the_tables_are_what_the_oracle_says(lawful: Lawful):
 
 
 def test_unknown_time_is_that_of_losses(lawful: Lawful):
-    lawful.law.assert_stretches(lawful.rows)
+    lawful.law.assert_periods(lawful.rows)
     lawful.law.assert_known_up_to(lawful.rows)
     lawful.law.assert_joined(lawful.rows)
 

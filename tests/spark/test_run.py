@@ -21,7 +21,7 @@ from tests.support.journal.segments import UUID8, write_segment
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 
 BOOT = 1_772_323_200_000
-LIFE = few_kinds("ns", BOOT, 40)
+RECORDS = few_kinds("ns", BOOT, 40)
 OTHER = "ffffffff"
 TABLE = Table("t", "", "", ("k",), columns("day string: Day.", "k bigint: Key."))
 
@@ -55,10 +55,10 @@ def dying(method: Callable[..., Any], *, at: int, after: bool) -> Callable[..., 
 def test_a_run_that_dies_anywhere_is_finished_by_the_next(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_segment(tmp_path / "j", LIFE[:10])
+    write_segment(tmp_path / "j", RECORDS[:10])
     run(spark, tmp_path / "w", tmp_path / "j")
     before = written(tmp_path / "w")
-    write_segment(tmp_path / "j", LIFE[10:])
+    write_segment(tmp_path / "j", RECORDS[10:])
     for name, at, after in (
         ("append", 1, True),
         ("append", 2, True),
@@ -73,7 +73,7 @@ def test_a_run_that_dies_anywhere_is_finished_by_the_next(
         if (name, after) != ("commit", True):
             assert written(tmp_path / "w") == before, "a reader sees nothing of it"
     assert run(spark, tmp_path / "w", tmp_path / "j").loads == [], "the last had committed"
-    assert written(tmp_path / "w") == expected_facts(LIFE, UUID8)
+    assert written(tmp_path / "w") == expected_facts(RECORDS, UUID8)
     assert {row["load_id"] for row in rows(spark, tmp_path / "w", "kv")} == {1, 5}
     write_segment(tmp_path / "j", few_kinds("ns", BOOT + 9_000, 4))
     run(spark, tmp_path / "w", tmp_path / "j")
@@ -83,19 +83,19 @@ def test_a_run_that_dies_anywhere_is_finished_by_the_next(
 
 
 def test_a_lost_ledger_is_made_from_the_facts(spark: SparkSession, tmp_path: Path) -> None:
-    write_segment(tmp_path / "j", LIFE[:11])  # the 11th waits for the 12th
-    write_segment(tmp_path / "j", LIFE[20:])
+    write_segment(tmp_path / "j", RECORDS[:11])  # the 11th waits for the 12th
+    write_segment(tmp_path / "j", RECORDS[20:])
     run(spark, tmp_path / "w", tmp_path / "j")
     shutil.rmtree(tmp_path / "w" / "ledger")
-    write_segment(tmp_path / "j", LIFE[11:20])
+    write_segment(tmp_path / "j", RECORDS[11:20])
     run(spark, tmp_path / "w", tmp_path / "j")
-    assert written(tmp_path / "w") == expected_facts(LIFE, UUID8)
+    assert written(tmp_path / "w") == expected_facts(RECORDS, UUID8)
     assert len(rows(spark, tmp_path / "w", "incomplete")) == 1
     assert run(spark, tmp_path / "w", tmp_path / "j").loads == []
 
 
 def test_two_at_once_and_two_of_one_name(spark: SparkSession, tmp_path: Path) -> None:
-    write_segment(tmp_path / "j", LIFE)
+    write_segment(tmp_path / "j", RECORDS)
     with (
         lock_warehouse(open_folder(str(tmp_path / "w"))),
         pytest.raises(BusyError, match="is in use by process"),

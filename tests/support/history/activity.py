@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.history.histories import Record
 from tests.support.history.oracle import whole_changes
-from tests.support.history.sums import DAY, Stretch, day_of
+from tests.support.history.sums import DAY, UpPeriod, day_of
 
 __all__ = ["capacity_of", "heartbeats_of", "vain_lookups_of"]
 
@@ -50,11 +50,11 @@ def vain_lookups_of(records: Iterable[Record]) -> Rows:
     return found
 
 
-def capacity_of(stretches: Iterable[Stretch], heartbeats: Rows, namesrv: str) -> Rows:
+def capacity_of(periods: Iterable[UpPeriod], heartbeats: Rows, namesrv: str) -> Rows:
     """(day, name server, broker name) -> what capacity_daily says of a name server.
 
     Args:
-        stretches: When it was up and known, with what it held; in order.
+        periods: When it was up and known, with what it held; in order.
         heartbeats: See above; of this name server and perhaps others.
         namesrv: The name server.
     """
@@ -62,9 +62,7 @@ def capacity_of(stretches: Iterable[Stretch], heartbeats: Rows, namesrv: str) ->
     for (day, name, *_), row in heartbeats.items():
         if name == namesrv:
             bodies[day][row["broker_name"]] = max(row["body_bytes"], bodies[day].get(row["broker_name"], 0))
-    last = {
-        day: (at, state) for start, end, moment in stretches for day, at, state in _days(start, end, moment)
-    }
+    last = {day: (at, state) for start, end, step in periods for day, at, state in _days(start, end, step)}
     return {
         (day, namesrv, name): {"cluster": group[0], "at_ts": at, **_sums(state, name), "body_bytes": bodies[day].get(name)}
         for day, (at, state) in last.items()
@@ -72,11 +70,11 @@ def capacity_of(stretches: Iterable[Stretch], heartbeats: Rows, namesrv: str) ->
     }  # fmt: skip
 
 
-def _days(start: int, end: int, moment: Any) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """The last instant of each day of a stretch."""
+def _days(start: int, end: int, step: Any) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """The last instant of each day of a period."""
     while start < end:
         until = min(end, (start // DAY + 1) * DAY)
-        yield day_of(start), until - 1, moment.state
+        yield day_of(start), until - 1, step.state
         start = until
 
 

@@ -17,7 +17,7 @@ __all__ = ["Belief", "History", "Record", "State", "histories", "history"]
 
 Record = dict[str, Any]
 State = dict[str, dict[tuple[Any, ...], Any]]
-"""Table -> key -> value: what the wire could show at one moment."""
+"""Table -> key -> value: what the wire could show at one position."""
 
 TABLES = ("live", "group", "cluster", "topic", "mapping", "filter", "kv", "config")
 
@@ -131,7 +131,7 @@ class NameServer:
         if rows := list(differences(before, self.state, self.rng, cause=cause, idle=idle)):
             self.write(now, rows, cause=cause, peer=peer)
 
-    # Life of the process.
+    # Start and stop of the process.
 
     def start(self, now: int) -> None:
         """Begin a boot: its first record and a full checkpoint."""
@@ -471,7 +471,7 @@ NAMES = (
 
 
 class World:
-    """A cluster and its name servers; every method of `DEEDS` is something that may happen."""
+    """A cluster and its name servers; every method of `ACTIONS` is something that may happen."""
 
     def __init__(self, name: str, rng: random.Random) -> None:
         self.rng = rng
@@ -694,25 +694,25 @@ class World:
             if server.is_up:
                 server.activity(self.now)
 
-    DEEDS: Mapping[str, int] = {
+    ACTIONS: Mapping[str, int] = {
         "start_broker": 12, "end_broker": 4, "flap": 3, "move": 1, "new_topic": 5, "several_topics": 1, "perm": 3,
         "topic_by_hand": 3, "kv": 3, "cut_off": 3, "restart": 3, "shut_down": 1, "drop": 2, "checkpoint": 5, "miscount": 1,
         "clock": 2, "activity": 6,
     }  # fmt: skip
 
 
-def history(name: str, seed: int, *, deeds: int = 40) -> History:
+def history(name: str, seed: int, *, actions: int = 40) -> History:
     """One history.
 
     Args:
         name: prefix of its name servers and name of its cluster, so that histories do not meet.
         seed: the same seed makes the same history.
-        deeds: how many things happen.
+        actions: how many things happen.
     """
     rng = random.Random(seed)
     world = World(name, rng)
-    names, weights = list(World.DEEDS), list(World.DEEDS.values())
-    for _ in range(deeds):
+    names, weights = list(World.ACTIONS), list(World.ACTIONS.values())
+    for _ in range(actions):
         world.now += rng.choice(
             (
                 1_000,
@@ -741,6 +741,6 @@ def history(name: str, seed: int, *, deeds: int = 40) -> History:
     return world.history
 
 
-def histories(seed: int, count: int, *, deeds: int = 40) -> list[History]:
+def histories(seed: int, count: int, *, actions: int = 40) -> list[History]:
     """Several histories that do not meet."""
-    return [history(f"w{number}", seed * 1_000 + number, deeds=deeds) for number in range(count)]
+    return [history(f"w{number}", seed * 1_000 + number, actions=actions) for number in range(count)]

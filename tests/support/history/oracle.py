@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["Moment", "Story", "tell", "whole_changes"]
+__all__ = ["Story", "StoryStep", "tell", "whole_changes"]
 
 Record = dict[str, Any]
 State = dict[str, dict[tuple[Any, ...], Any]]
@@ -20,12 +20,12 @@ UP, UNKNOWN, STOPPED = "up", "unknown", "stopped"
 
 
 @dataclass(frozen=True)
-class Moment:
-    """What is known from `ts` on, until the next moment."""
+class StoryStep:
+    """What is known from `ts` on, until the next step."""
 
     ts: int
     boot: int
-    place: int
+    position: int
     status: str
     state: State
     """Empty unless up."""
@@ -35,26 +35,26 @@ class Moment:
 class Story:
     """One name server from its first record to its last."""
 
-    moments: list[Moment]
+    steps: list[StoryStep]
     knows_up_to: int
     began: dict[int, int]
     """Boot -> time of its first record."""
 
-    def at(self, ts: int) -> Moment | None:
+    def at(self, ts: int) -> StoryStep | None:
         """What held at an instant; None before the first record."""
-        index = bisect_right([moment.ts for moment in self.moments], ts)
-        return self.moments[index - 1] if index else None
+        index = bisect_right([step.ts for step in self.steps], ts)
+        return self.steps[index - 1] if index else None
 
-    def stretches(self) -> list[tuple[str, int, int | None]]:
+    def periods(self) -> list[tuple[str, int, int | None]]:
         """(status, from, to), without empty ones; the last is open."""
         found: list[tuple[str, int, int | None]] = []
-        for moment, end in zip(self.moments, [*(m.ts for m in self.moments[1:]), None], strict=True):
-            if end == moment.ts:
+        for step, end in zip(self.steps, [*(m.ts for m in self.steps[1:]), None], strict=True):
+            if end == step.ts:
                 continue
-            if found and found[-1][0] == moment.status:
-                found[-1] = (moment.status, found[-1][1], end)
+            if found and found[-1][0] == step.status:
+                found[-1] = (step.status, found[-1][1], end)
             else:
-                found.append((moment.status, moment.ts, end))
+                found.append((step.status, step.ts, end))
         return found
 
 
@@ -65,24 +65,24 @@ def tell(records: Iterable[Record]) -> Story:
     complete = _complete_checkpoints(whole, losses)
     ordered = sorted([*whole, *losses], key=_order)
     times = _effective_times(ordered)
-    moments: list[Moment] = []
+    steps: list[StoryStep] = []
     state, status = _empty(), None
     for record in ordered:
-        place = _order(record)[:2]
+        position = _order(record)[:2]
         kind = record["kind"]
         if kind == "loss":
             status, state = status and UNKNOWN, _empty()
-        elif kind == "checkpoint_begin" and place in complete:
+        elif kind == "checkpoint_begin" and position in complete:
             status, state = UP, _empty()
         elif kind == "server_stopped" and status == UP:
             status, state = STOPPED, _empty()
-        elif status == UP and ("checkpoint" not in record or place in complete):
+        elif status == UP and ("checkpoint" not in record or position in complete):
             state = {table: dict(rows) for table, rows in state.items()}
             _apply(state, record)
-        if status is not None and place in times:  # of a checkpoint whose begin is lost nothing counts
-            moments.append(Moment(times[place], *place, status, state))
+        if status is not None and position in times:  # of a checkpoint whose begin is lost nothing counts
+            steps.append(StoryStep(times[position], *position, status, state))
     began = {boot: ts for (boot, _), ts in sorted(times.items(), reverse=True)}
-    return Story(moments, max(times.items())[1], began)
+    return Story(steps, max(times.items())[1], began)
 
 
 def _order(record: Record) -> tuple[int, int, int]:

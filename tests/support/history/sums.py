@@ -9,9 +9,9 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from tests.support.history.oracle import Moment, Story
+from tests.support.history.oracle import Story, StoryStep
 
-__all__ = ["DAY", "Stretch", "Sums", "day_of"]
+__all__ = ["DAY", "Sums", "UpPeriod", "day_of"]
 
 DAY = 86_400_000
 MEMORY = 7 * DAY
@@ -19,7 +19,7 @@ LATE = 120_000
 
 Span = tuple[int, int]
 Held = dict[Any, list[Span]]
-Stretch = tuple[int, int, Moment]
+UpPeriod = tuple[int, int, StoryStep]
 """From, to, and what held."""
 
 
@@ -34,38 +34,38 @@ class Sums:
             horizon: The last instant of which any name server of the warehouse tells.
         """
         self.horizon = horizon
-        self.stretches = {name: list(_stretches(story)) for name, story in stories.items()}
+        self.periods = {name: list(_periods(story)) for name, story in stories.items()}
         self.began = {name: story.began for name, story in stories.items()}
         self.brokers = {
             name: _held(each, lambda m: [(*row[:2], key[1]) for key, row in m.state["live"].items()])
-            for name, each in self.stretches.items()
+            for name, each in self.periods.items()
         }
         self.topics = {
             name: _held(each, lambda m: [(*key, row) for key, row in m.state["topic"].items()])
-            for name, each in self.stretches.items()
+            for name, each in self.periods.items()
         }
         self.names = {
             name: _held(each, lambda m: [key[0] for key in m.state["group"]])
-            for name, each in self.stretches.items()
+            for name, each in self.periods.items()
         }
 
     # Who can tell.
 
-    def sees(self, name: str, at: int) -> Moment | None:
-        """The moment of a name server that is up and known, and has seen the cluster lately."""
-        stretch = next((m for start, end, m in self.stretches[name] if start <= at < end), None)
+    def sees(self, name: str, at: int) -> StoryStep | None:
+        """The step of a name server that is up and known, and has seen the cluster lately."""
+        period = next((m for start, end, m in self.periods[name] if start <= at < end), None)
         spans = [span for each in self.brokers[name].values() for span in each]
-        return stretch if any(start <= at < end + MEMORY for start, end in spans) else None
+        return period if any(start <= at < end + MEMORY for start, end in spans) else None
 
-    def is_witness(self, name: str, at: int, first_of_boot: Callable[[Moment], bool]) -> bool:
-        """Whether it would know of the thing that `first_of_boot` looks for in a moment."""
+    def is_witness(self, name: str, at: int, first_of_boot: Callable[[StoryStep], bool]) -> bool:
+        """Whether it would know of the thing that `first_of_boot` looks for in a step."""
         now = self.sees(name, at)
         if now is None:
             return False
         if at >= self.began[name][now.boot] + LATE:
             return True
         return any(
-            m.boot == now.boot and start <= at and first_of_boot(m) for start, _, m in self.stretches[name]
+            m.boot == now.boot and start <= at and first_of_boot(m) for start, _, m in self.periods[name]
         )
 
     # Brokers.
@@ -89,8 +89,8 @@ class Sums:
             for span in some
         ]
 
-        def is_there(moment: Moment) -> bool:
-            return any(row[:2] == broker for row in moment.state["live"].values())
+        def is_there(step: StoryStep) -> bool:
+            return any(row[:2] == broker for row in step.state["live"].values())
 
         for start, end in pairwise(self._instants([*spans, *((a, b + MEMORY) for a, b in spans)])):
             if not any(a <= start < min(b + MEMORY, self.horizon) for a, b in spans):
@@ -98,7 +98,7 @@ class Sums:
             if any(a <= start < b for a, b in spans):
                 yield start, end, "up"
             else:
-                seen = any(self.is_witness(name, start, is_there) for name in self.stretches)
+                seen = any(self.is_witness(name, start, is_there) for name in self.periods)
                 yield start, end, "down" if seen else "unknown"
 
     # Topics.
@@ -130,27 +130,27 @@ class Sums:
                         (a, b if (key[0], topic, b) in deleted[name] else min(b + MEMORY, self.horizon))
                     )
 
-        def is_there(moment: Moment) -> bool:
-            return any(key[1] == topic for key in moment.state["topic"])
+        def is_there(step: StoryStep) -> bool:
+            return any(key[1] == topic for key in step.state["topic"])
 
         masters = [span for held in self.brokers.values() for some in held.values() for span in some]
         for start, end in pairwise(self._instants([*spans, *expected, *masters])):
             if not any(a <= start < b for a, b in expected):
                 continue
-            if any(self._is_writable(name, topic, start) for name in self.stretches):
+            if any(self._is_writable(name, topic, start) for name in self.periods):
                 yield start, end, "writable"
             elif any(a <= start < b for a, b in spans):
                 yield start, end, "unwritable"
             else:
-                seen = any(self.is_witness(name, start, is_there) for name in self.stretches)
+                seen = any(self.is_witness(name, start, is_there) for name in self.periods)
                 yield start, end, "no_route" if seen else "unknown"
 
     def _is_writable(self, name: str, topic: str, at: int) -> bool:
-        moment = next((m for start, end, m in self.stretches[name] if start <= at < end), None)
-        if moment is None:
+        step = next((m for start, end, m in self.periods[name] if start <= at < end), None)
+        if step is None:
             return False
-        masters = {row[0] for row in moment.state["live"].values() if row[1] == 0}
-        rows = moment.state["topic"].items()
+        masters = {row[0] for row in step.state["live"].values() if row[1] == 0}
+        rows = step.state["topic"].items()
         return any(key[1] == topic and key[0] in masters and row[2] & 2 and row[1] > 0 for key, row in rows)
 
     # Differences.
@@ -222,16 +222,16 @@ class Sums:
         return sorted(found)
 
     def _witness_spans(self, name: str, broker: tuple[str, int]) -> list[Span]:
-        def is_there(moment: Moment) -> bool:
-            return any(row[:2] == broker for row in moment.state["live"].values())
+        def is_there(step: StoryStep) -> bool:
+            return any(row[:2] == broker for row in step.state["live"].values())
 
         spans: list[Span] = []
         bounds = self._instants([(a, b + MEMORY) for some in self.brokers[name].values() for a, b in some])
         for start, end in pairwise(bounds):
             if self.is_witness(name, start, is_there):
-                moment = self.sees(name, start)
-                assert moment is not None
-                boot = moment.boot
+                step = self.sees(name, start)
+                assert step is not None
+                boot = step.boot
                 if spans and spans[-1][1] == start and not self._begins_at(name, start):
                     spans[-1] = (spans[-1][0], end)
                 else:
@@ -240,34 +240,34 @@ class Sums:
         return spans
 
     def _begins_at(self, name: str, at: int) -> bool:
-        """Whether a known stretch begins then: behind it is another one."""
-        before = next((m for start, end, m in self.stretches[name] if end == at), None)
-        after = next((m for start, end, m in self.stretches[name] if start == at), None)
+        """Whether a known period begins then: behind it is another one."""
+        before = next((m for start, end, m in self.periods[name] if end == at), None)
+        after = next((m for start, end, m in self.periods[name] if start == at), None)
         return before is not None and after is not None and before.boot != after.boot
 
     def _instants(self, spans: Iterable[Span]) -> list[int]:
         """Every instant at which something may change."""
         instants = {at for span in spans for at in span}
-        for name, each in self.stretches.items():
-            for start, end, moment in each:
-                instants |= {start, end, self.began[name][moment.boot] + LATE}
+        for name, each in self.periods.items():
+            for start, end, step in each:
+                instants |= {start, end, self.began[name][step.boot] + LATE}
         memories = {at + MEMORY for held in self.brokers.values() for some in held.values() for _, at in some}
         return sorted(instants | memories | {self.horizon})
 
 
-def _stretches(story: Story) -> Iterator[Stretch]:
-    """(from, to, moment) while it was up and as far as is known."""
-    ends = [*(moment.ts for moment in story.moments[1:]), story.knows_up_to]
-    for moment, end in zip(story.moments, ends, strict=True):
-        if moment.status == "up" and moment.ts < min(end, story.knows_up_to):
-            yield moment.ts, min(end, story.knows_up_to), moment
+def _periods(story: Story) -> Iterator[UpPeriod]:
+    """(from, to, step) while it was up and as far as is known."""
+    ends = [*(step.ts for step in story.steps[1:]), story.knows_up_to]
+    for step, end in zip(story.steps, ends, strict=True):
+        if step.status == "up" and step.ts < min(end, story.knows_up_to):
+            yield step.ts, min(end, story.knows_up_to), step
 
 
-def _held(stretches: Iterable[tuple[int, int, Moment]], keys: Callable[[Moment], Iterable[Any]]) -> Held:
+def _held(periods: Iterable[tuple[int, int, StoryStep]], keys: Callable[[StoryStep], Iterable[Any]]) -> Held:
     """Key -> spans, joined where they touch."""
     held: Held = {}
-    for start, end, moment in stretches:
-        for key in set(keys(moment)):
+    for start, end, step in periods:
+        for key in set(keys(step)):
             spans = held.setdefault(key, [])
             if spans and spans[-1][1] == start:
                 spans[-1] = (spans[-1][0], end)
@@ -294,8 +294,8 @@ def _views(
     for name in sorted(holders):
         if _covers(holders[name], start, end):
             rows = [row for span, row in seen[name] if _covers([span], start, end)]
-            told = "read {}, write {}, perm {}, flag {}".format(*rows[0]) if rows else "absent"
-            views.append((name, told))
+            view = "read {}, write {}, perm {}, flag {}".format(*rows[0]) if rows else "absent"
+            views.append((name, view))
     return tuple(views)
 
 

@@ -38,7 +38,7 @@ def write_segment(
 
 
 def records_of_a_boot(namesrv: str, boot: int, seed: int, changes: int = 20) -> list[Record]:
-    """Records of one life of a name server, of every kind there is, in changes of one to four records."""
+    """Records of one boot of a name server, of every kind there is, in changes of one to four records."""
     rng = random.Random(seed)
     records: list[Record] = []
     ts = boot

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.history.oracle import State, Story
 
-__all__ = ["HISTORY_TABLES", "GoldState", "frozen", "instants_of", "stretches_of"]
+__all__ = ["HISTORY_TABLES", "GoldState", "frozen", "instants_of", "periods_of"]
 
 Row = Mapping[str, Any]
 FOREVER = 2**60
@@ -80,8 +80,8 @@ class GoldState:
         return state
 
 
-def stretches_of(rows: Iterable[Row], namesrv: str) -> list[tuple[str, int, int | None]]:
-    """`Story.stretches` out of name_server_timeline; equal neighbours of several boots are one."""
+def periods_of(rows: Iterable[Row], namesrv: str) -> list[tuple[str, int, int | None]]:
+    """`Story.periods` out of name_server_timeline; equal neighbours of several boots are one."""
     found: list[tuple[str, int, int | None]] = []
     for row in sorted((row for row in rows if row["namesrv"] == namesrv), key=lambda row: row["valid_from"]):
         if found and found[-1][0] == row["state"] and found[-1][2] == row["valid_from"]:
@@ -93,5 +93,5 @@ def stretches_of(rows: Iterable[Row], namesrv: str) -> list[tuple[str, int, int 
 
 def instants_of(story: Story) -> list[int]:
     """Every instant at which something changed, and the ms before and after it."""
-    times = {moment.ts for moment in story.moments}
+    times = {step.ts for step in story.steps}
     return sorted({ts + shift for ts in times for shift in (-1, 0, 1)})

@@ -19,7 +19,7 @@ from tests.support.history.activity import capacity_of, heartbeats_of, vain_look
 from tests.support.history.histories import History, Record
 from tests.support.history.oracle import State, Story, tell
 from tests.support.history.sums import Sums
-from tests.support.pipeline.gold_state import GoldState, frozen, instants_of, stretches_of
+from tests.support.pipeline.gold_state import GoldState, frozen, instants_of, periods_of
 
 __all__ = ["Law", "records_of"]
 
@@ -63,14 +63,14 @@ class Law:
         return Sums(self.stories[history.name], self.horizon)
 
     def assert_beliefs(self) -> int:
-        """The oracle says what the name servers held, at every place that is known; returns at how many."""
+        """The oracle says what the name servers held, at every position that is known; returns at how many."""
         compared = 0
         for history, namesrv, story in self.servers():
-            moments = {(moment.boot, moment.place): moment for moment in story.moments}
+            steps = {(step.boot, step.position): step for step in story.steps}
             for belief in history.beliefs[namesrv]:
-                moment = moments.get((belief.boot, belief.seq))
-                if moment is not None and moment.status == "up":
-                    assert moment.state == belief.state, (namesrv, belief.boot, belief.seq)
+                step = steps.get((belief.boot, belief.seq))
+                if step is not None and step.status == "up":
+                    assert step.state == belief.state, (namesrv, belief.boot, belief.seq)
                     compared += 1
         return compared
 
@@ -80,8 +80,8 @@ class Law:
         for _, namesrv, story in self.servers():
             every = instants_of(story)
             for ts in rng.sample(every, min(instants, len(every))):
-                moment, found = story.at(ts), gold.at(namesrv, ts)
-                assert found == (moment.state if moment else {name: {} for name in found}), (namesrv, ts)
+                step, found = story.at(ts), gold.at(namesrv, ts)
+                assert found == (step.state if step else {name: {} for name in found}), (namesrv, ts)
 
     def assert_replays(self, rng: random.Random, *, instants: int) -> int:
         """The replay of the journal is what the oracle says where that knows; returns at how many instants."""
@@ -90,21 +90,21 @@ class Law:
             records = list(_read(history.records[namesrv]))
             every = instants_of(story)
             for ts in rng.sample(every, min(instants, len(every))):
-                moment, found = story.at(ts), state_at(records, ts)
-                status = moment.status if moment and ts <= story.knows_up_to else None
-                if moment and status == "up":
+                step, found = story.at(ts), state_at(records, ts)
+                status = step.status if step and ts <= story.knows_up_to else None
+                if step and status == "up":
                     assert found.knowledge is Knowledge.KNOWN, (namesrv, ts)
-                    assert _of_replay(found.state) == moment.state, (namesrv, ts)
+                    assert _of_replay(found.state) == step.state, (namesrv, ts)
                     compared += 1
                 elif status == "unknown":
                     assert found.knowledge is Knowledge.UNKNOWN, (namesrv, ts)
         return compared
 
-    def assert_stretches(self, rows_of: RowsOf) -> None:
+    def assert_periods(self, rows_of: RowsOf) -> None:
         """What is unknown begins at a loss and ends at a complete checkpoint, and nothing else is unknown."""
         timeline = rows_of("name_server_timeline")
         for _, namesrv, story in self.servers():
-            assert stretches_of(timeline, namesrv) == story.stretches(), namesrv
+            assert periods_of(timeline, namesrv) == story.periods(), namesrv
 
     def assert_joined(self, rows_of: RowsOf) -> None:
         """No row of a history goes on as the next one."""
@@ -119,8 +119,8 @@ class Law:
 
     def assert_known_up_to(self, rows_of: RowsOf) -> None:
         """Each name server is known up to its last record."""
-        lives = sorted(rows_of("name_server_session"), key=lambda row: row["boot"])
-        known = {row["namesrv"]: row["knows_up_to"] for row in lives}
+        boots = sorted(rows_of("name_server_session"), key=lambda row: row["boot"])
+        known = {row["namesrv"]: row["knows_up_to"] for row in boots}
         assert known == {namesrv: story.knows_up_to for _, namesrv, story in self.servers()}
 
     def assert_brokers(self, rows_of: RowsOf) -> None:
@@ -150,12 +150,12 @@ class Law:
         """Heartbeats, vain look-ups and what brokers had add up as in plain loops."""
         wanted: dict[str, dict[Any, dict[str, Any]]] = {name: {} for name in ACTIVITY}
         for each in self.histories:
-            stretches = self.sums(each).stretches
+            periods = self.sums(each).periods
             for namesrv, records in each.records.items():
                 beats = heartbeats_of(records)
                 wanted["heartbeat_gap_daily"] |= beats
                 wanted["unknown_topic_daily"] |= vain_lookups_of(records)
-                wanted["capacity_daily"] |= capacity_of(stretches[namesrv], beats, namesrv)
+                wanted["capacity_daily"] |= capacity_of(periods[namesrv], beats, namesrv)
         for table, key in ACTIVITY.items():
             rows = {tuple(row[name] for name in key): row for row in rows_of(table)}
             plain = wanted[table]

@@ -40,7 +40,7 @@ def test_the_tables_are_what_the_oracle_says_at_many_instants(world: World):
 
 
 def test_what_is_unknown_begins_at_a_loss_and_ends_at_a_checkpoint_and_nothing_else_is(world: World):
-    world.law.assert_stretches(world.duck.gold)
+    world.law.assert_periods(world.duck.gold)
     assert {row["state"] for row in world.duck.gold("name_server_timeline")} == {"up", "unknown", "stopped"}
 
 
@@ -117,7 +117,7 @@ def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:
 
 @pytest.mark.parametrize("seed", [5, 6, 7])
 def test_a_run_writes_only_the_days_that_are_concerned(seed: int):
-    (each,) = histories(seed, 1, deeds=200)
+    (each,) = histories(seed, 1, actions=200)
     early, late = cut_late(each, 0.1)
     duck, at_once = Duck(), Duck()
     make_gold(duck, duck.load(early))
@@ -136,7 +136,7 @@ def test_a_run_writes_only_the_days_that_are_concerned(seed: int):
 @pytest.mark.parametrize("seed", [8, 9])
 def test_a_segment_that_comes_late_changes_what_lies_around_it(seed: int):
     """A hole in the middle is filled: the days long before and long after it are not written again."""
-    (each,) = histories(seed, 1, deeds=250)
+    (each,) = histories(seed, 1, actions=250)
     early, late = [], []
     for records in each.records.values():
         cut = pieces(records, random.Random(seed))
