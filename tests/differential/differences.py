@@ -4,6 +4,7 @@ docs/compatibility.md is made from this list; a difference that is not here fail
 those of the switches in tests/support/java_model/tables.py.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -119,6 +120,22 @@ def _with_text_keys(value: Any) -> Any:
     )
 
 
+def _null_table(world: World) -> list[Step]:
+    request = registration(_broker(world), crc=False)
+    return [
+        Ask(
+            1, replace(request, body=b'{"topicConfigSerializeWrapper":{"topicConfigTable":null}}'), "register"
+        )
+    ]
+
+
+def _nameless(world: World) -> list[Step]:
+    request = registration(_broker(world), crc=False)
+    table = {topic: {"topicName": topic} for topic in ("", world.topics[0])}
+    body = json.dumps({"topicConfigSerializeWrapper": {"topicConfigTable": table}}).encode()
+    return [Ask(1, replace(request, body=body), "register")]
+
+
 DIFFERENCES: Mapping[str, Difference] = {
     "fencing": Difference(
         "An unregistration (104) over any connection ends the registration of its address.",
@@ -171,7 +188,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "bad_fields_refused": Difference(
         "A header field that is missing, empty or malformed is null or has its default; what follows depends on "
-        "the request: an exception's text, success without effect, or a broker that can't be removed.",
+        "the request: an exception's text, success without effect, or a broker that can't be removed. A broker "
+        "without haServerAddr is registered, and its slaves get a master without one.",
         "A required field that is missing or empty, or a number that can't be read, is answered with code 1 and "
         "a remark that names the field. Not so for 105's topic and for bodyCrc32.",
         "Who sends it learns what is wrong (traps T7, T47).",
@@ -203,6 +221,21 @@ DIFFERENCES: Mapping[str, Difference] = {
         "Nobody reads them.",
         _refused,
         _is_bare_error,
+    ),
+    "null_table_is_empty": Difference(
+        "A registration whose `topicConfigTable` is `null`: if the broker id is new in its group, an exception "
+        "ends it half-way. It is answered with 0, the group lacks the address, and nothing is live; otherwise "
+        "it changes no topic.",
+        "`null` is an empty table: the broker is registered without topics.",
+        "Success is answered for what was done.",
+        _null_table,
+    ),
+    "nameless_topics_refused": Difference(
+        "A topic whose name is empty is registered as the topic with the empty name. Without a name, or with "
+        "`null`, an exception ends the registration half-way, and it is answered with 0.",
+        "Answered with code 1 and a remark that names the key of the topic; nothing is registered.",
+        "No client can use such a topic, and whoever made the table learns what is wrong.",
+        _nameless,
     ),
 }
 

@@ -26,7 +26,7 @@ class Generator(Registering):
         """Return how often each operation is chosen."""
         return {
             self.register_new: 14, self.register_again: 28, self.take_over: 2, self.move: 1, self.split: 2,
-            self.unregister: 6, self.unregister_wrongly: 2, self.old_process: 1, self.heartbeat: 4, self.query_version: 5, self.perms: 6,
+            self.unregister: 6, self.unregister_wrongly: 2, self.old_process: 1, self.lose_master: 3, self.heartbeat: 4, self.query_version: 5, self.perms: 6,
             self.register_topic: 4, self.delete_topic: 4, self.look_up: 10, self.lists: 4, self.put_kv: 3,
             self.other_kv: 3, self.close: 4, self.expire: 1, self.switch: 2, self.malformed: 4,
         }  # fmt: skip
@@ -66,6 +66,25 @@ class Generator(Registering):
             )
             self.register(new, "register again: new process")
             self.add(Ask(broker.conn, Request(104, broker.fields()), "unregister: old process"), new)
+
+    def lose_master(self) -> None:
+        """The master goes from a group that has an id below 0: its permissions stay."""
+        names = [name for name in self.world.names if name not in self.java.tables.groups]
+        taken = {addr for _, addr in self.java.tables.live}
+        free = [addr for addr in self.world.addrs if addr not in taken]
+        if not names or len(free) < 3:
+            return
+        brokers = [
+            dataclasses.replace(
+                self.new_broker(), cluster=self.world.clusters[0], name=names[0], form="json5", addr=addr,
+                broker_id=broker_id, acting=acting,
+            )
+            for addr, (broker_id, acting) in zip(free, ((0, True), (-1, False), (2, True)), strict=False)
+        ]  # fmt: skip
+        for broker in brokers:
+            broker.mappings = {}
+            self.register(broker, "register: negative id")
+        self.add(Ask(brokers[0].conn, Request(104, brokers[0].fields()), "unregister"), brokers[0])
 
     def close(self) -> None:
         """A connection breaks; those of its brokers that Java forgets to remove are unregistered after."""

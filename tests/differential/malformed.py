@@ -1,9 +1,10 @@
 """Requests that no peer of good faith sends; each leaves a Java name server able to go on."""
 
+import json
 import random
 import zlib
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from tests.differential.bodies import Broker, registration
 from tests.differential.steps import World
@@ -113,6 +114,27 @@ def _odd_text(chance: random.Random, broker: Broker, world: World) -> Request:
     return _with_body(registration(broker, crc=False), chance.choice(bodies))
 
 
+def _nameless_topic(chance: random.Random, broker: Broker, world: World) -> Request:
+    broker.form = "json5"
+    return _with_table(broker, {"": _config(""), world.topics[0]: _config(world.topics[0])})
+
+
+def _null_table(chance: random.Random, broker: Broker, world: World) -> Request:
+    broker.form = "json5"
+    broker.broker_id = chance.choice((broker.broker_id, chance.randrange(3, 6)))
+    return _with_table(broker, None)
+
+
+def _with_table(broker: Broker, table: dict[str, Any] | None) -> Request:
+    wrapper = {"dataVersion": broker.version(), "topicConfigTable": table}
+    body = {"filterServerList": broker.filters, "topicConfigSerializeWrapper": wrapper}
+    return _with_body(registration(broker, crc=False), json.dumps(body).encode())
+
+
+def _config(name: str) -> dict[str, Any]:
+    return {"topicName": name, "readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
+
+
 def _other_form(chance: random.Random, broker: Broker, world: World) -> Request:
     """A body in a form that the version or the flag does not announce."""
     broker.mappings = {}  # fastjson 2 refuses bare keys in a member that it skips
@@ -129,12 +151,14 @@ def _unflagged_compression(chance: random.Random, broker: Broker, world: World) 
 
 def _broken_topic_route(chance: random.Random, broker: Broker, world: World) -> Request:
     return Request(
-        217, {"topic": world.topics[0]}, chance.choice((b"{", b"nonsense", b"", b"{}", b'{"queueDatas":[]}'))
+        217,
+        {"topic": world.topics[0]},
+        chance.choice((b"{", b"nonsense", b"", b"{}", b"null", b'{"queueDatas":[]}')),
     )
 
 
 def _broken_version(chance: random.Random, broker: Broker, world: World) -> Request:
-    return Request(322, broker.fields(), chance.choice((b"{", b"nonsense", b"{}")))
+    return Request(322, broker.fields(), chance.choice((b"{", b"nonsense", b"{}", b"null")))
 
 
 def _refused_setting(chance: random.Random, broker: Broker, world: World) -> Request:
@@ -143,7 +167,8 @@ def _refused_setting(chance: random.Random, broker: Broker, world: World) -> Req
 
 
 def _useless_setting(chance: random.Random, broker: Broker, world: World) -> Request:
-    return Request(318, {}, chance.choice((b"", b"unknownKey=1\n", b"listenPort=abc\n", b"# nothing\n")))
+    bodies = (b"", b"unknownKey=1\n", b"listenPort=abc\n", b"# nothing\n", "productEnvName=größe\n".encode())
+    return Request(318, {}, chance.choice(bodies))
 
 
 def _odd_values(chance: random.Random, broker: Broker, world: World) -> Request:
@@ -172,6 +197,7 @@ def _with_body(request: Request, body: bytes) -> Request:
 _MAKERS: tuple[Maker, ...] = (
     _unknown_code, _missing_field, _missing_field, _missing_broker_id, _missing_cluster, _missing_ha_address, _bad_number,
     _bad_flag, _wrong_crc, _crc_without_body, _broken_text, _broken_stream, _long_stream, _odd_text, _other_form,
+    _nameless_topic, _null_table, _null_table,
     _unflagged_compression, _broken_topic_route, _broken_version, _refused_setting, _useless_setting,
     _odd_values,
 )  # fmt: skip

@@ -155,7 +155,7 @@ class Peer:
                 "clusterAddrTable": {c: names for c, names in body["clusterAddrTable"].items() if owns(c)},
             }
         elif isinstance(body, dict) and "topicList" in body:
-            body["topicList"] = [topic for topic in body["topicList"] if owns(topic)]
+            body["topicList"] = [topic for topic in body["topicList"] if owns(topic) or not topic]
         return Answer(answer.code, answer.remark, answer.fields, body)
 
     # waiting

@@ -37,7 +37,7 @@ class Registering(Maker):
         broker = Broker(
             cluster=self.pick(self.world.clusters[:2]),
             name=self.pick(self.world.names),
-            broker_id=self.chance.choices((0, 1, 2), (5, 3, 2))[0],
+            broker_id=self.chance.choices((0, 1, 2, -1), (50, 30, 20, 3))[0],
             addr=self.pick(self.world.addrs),
             conn=self.pick(self.conns),
             form=form,

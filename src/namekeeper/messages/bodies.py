@@ -46,6 +46,7 @@ __all__ = [
     "encode_queue_data",
     "encode_topic_list",
     "encode_topic_route",
+    "is_absent",
 ]
 
 EMPTY_FILTER_SERVER_TABLE = b"{}"
@@ -189,6 +190,11 @@ def encode_kv_table(table: Mapping[str, str]) -> bytes:
 def encode_data_version(version: DataVersion) -> bytes:
     """Write the body of 322, request and answer alike (protocol.md 2.8)."""
     return _encode(version)
+
+
+def is_absent(body: bytes) -> bool:
+    """Whether a body holds no value: it is empty, or the JSON value null, which Java takes for no body."""
+    return not body or body.strip(b" \t\r\n") == b"null"
 
 
 def decode_topic_route(body: bytes) -> TopicRouteData:

@@ -3,7 +3,12 @@
 from collections.abc import Generator
 
 from namekeeper.errors import RequestError
-from namekeeper.messages.bodies import decode_data_version, encode_data_version, encode_kv_table
+from namekeeper.messages.bodies import (
+    decode_data_version,
+    encode_data_version,
+    encode_kv_table,
+    is_absent,
+)
 from namekeeper.messages.fields import decode_header, encode_header
 from namekeeper.messages.registration import (
     BrokerHeartbeatRequestHeader,
@@ -60,7 +65,7 @@ def query_data_version(
     """QUERY_DATA_VERSION (322): it refreshes the live registration, too."""
     header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
     key = (header.cluster_name, header.broker_addr)
-    theirs = decode_data_version(request.body) if request.body else None
+    theirs = None if is_absent(request.body) else decode_data_version(request.body)
     change = _hear(state, key, channel, now)
     live = state.tables.broker_live_table.get(key)
     ours = live.data_version if live is not None else None

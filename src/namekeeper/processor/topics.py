@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from namekeeper.errors import RequestError
-from namekeeper.messages.bodies import decode_topic_route, encode_topic_list
+from namekeeper.messages.bodies import decode_topic_route, encode_topic_list, is_absent
 from namekeeper.messages.fields import decode_header, encode_header
 from namekeeper.messages.topics import (
     AddWritePermOfBrokerRequestHeader,
@@ -76,7 +76,7 @@ def register_topic_in_namesrv(
 ) -> Deferred:
     """REGISTER_TOPIC_IN_NAMESRV (217): of the body only the queue data counts."""
     header = decode_header(RegisterTopicRequestHeader, request.ext_fields)
-    queue_datas = decode_topic_route(request.body).queue_datas if request.body else []
+    queue_datas = [] if is_absent(request.body) else decode_topic_route(request.body).queue_datas
     queues = tuple((data.broker_name, _spec(data)) for data in queue_datas)
     return Deferred(RegisterTopic(header.topic, queues, channel.remote_addr), lambda _: Response())
 

@@ -118,6 +118,9 @@ class JavaModel:
         body = self._read_body(request)
         if fields.get("clusterName") is None:
             return self._registered({})
+        if self.rules.nameless_topics_refused and not all(topic.name for topic in body.topics.values()):
+            self.tables.differed["nameless_topics_refused"] += 1
+            return Answer(1, Text("topicName"))
         acting = fields.get("enableActingMaster")
         said = Registration(
             name=fields["brokerName"],
@@ -321,7 +324,8 @@ class JavaModel:
         return Answer()
 
     def _register_topic(self, request: Request, conn: int, now_ms: int) -> Answer:
-        queues = _json(request.body).get("queueDatas") or [] if request.body else []
+        route = (_json(request.body) if request.body else None) or {}
+        queues = route.get("queueDatas") or []
         rows = [(queue["brokerName"], _row_of(queue)) for queue in queues]
         if "topic" in request.fields:
             self.tables.register_topic(request.fields["topic"], rows)

@@ -38,6 +38,8 @@ class Rules:
     quoted_keys: bool = False
     lenient_bodies: bool = False
     bare_errors: bool = False
+    null_table_is_empty: bool = False
+    nameless_topics_refused: bool = False
 
     @classmethod
     def ours(cls) -> "Rules":
@@ -116,6 +118,8 @@ class JavaTables:
     def register(self, said: Registration, body: Body, conn: int, now_ms: int) -> dict[str, str] | None:
         """Return the response's fields, or None when the single-topic guard refuses."""
         key = (said.cluster, said.addr)
+        if self.rules.null_table_is_empty and body.is_table_null:
+            self._differs("null_table_is_empty")
         changed = key not in self.live or self.live[key].version != body.version
         if self.rules.one_name_per_address:
             self._leave_other_name(said, key)
@@ -137,6 +141,10 @@ class JavaTables:
             self.count["4.4.7 stale"] += 1
             self._end_stale(said, key, group)
             return {}
+        if old is None and body.is_table_null:
+            self.count["4.4.8 null instead of topics"] += 1
+            if not self.rules.null_table_is_empty:
+                return {}  # an exception that Java only logs
         if old is None and len(body.topics) == 1:
             self.count["4.4.8 single topic refused"] += 1
             self._end_without_id(said, group)
@@ -168,6 +176,8 @@ class JavaTables:
             self.count["4.4.10 contributes nothing"] += 1
             return
         self.count[f"4.4.10 {'prime slave' if is_prime_slave else 'master'}"] += 1
+        if body.is_table_null and not self.rules.null_table_is_empty:
+            return
         deleted = []
         if self.settings["deleteTopicWithBrokerRegistration"] and not body.mappings:
             absent = [t for t, rows in self.topics.items() if said.name in rows and t not in body.topics]
@@ -277,7 +287,7 @@ class JavaTables:
         if not self.rules.unregister_is_whole or not group.addrs or addr in group.addrs.values():
             return False
         writable = any(name in rows and rows[name].perm & WRITE for rows in self.topics.values())
-        if group.acting and MASTER not in group.addrs and writable:
+        if group.acting and min(group.addrs) > MASTER and writable:
             self._differs("unregister_is_whole")
         return True
 
@@ -354,7 +364,8 @@ class JavaTables:
             del self.mappings[topic]
 
     def _reduce(self, name: str, group: Group) -> None:
-        if not group.acting or MASTER in group.addrs:
+        self.count["4.5 id below 0 left"] += group.acting and min(group.addrs) < MASTER
+        if not group.acting or min(group.addrs) <= MASTER:
             self.count["4.5 reduced"] += 1
             return
         self.count["4.5 reduced, write bit cleared"] += 1

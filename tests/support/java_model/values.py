@@ -156,6 +156,8 @@ class Body:
     version: Version
     topics: dict[str, Topic] = field(default_factory=dict)
     filters: list[str] | None = field(default_factory=list)
+    is_table_null: bool = False
+    """Whether the body has a table of topics that is `null`."""
     mappings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -215,6 +217,7 @@ def read_body(request: Request, *, lenient: bool = False) -> Body:
         )
     wrapper = whole.get("topicConfigSerializeWrapper") or {}
     body = Body(read_version(wrapper.get("dataVersion")), _topics(wrapper))
+    body.is_table_null = wrapper.get("topicConfigTable", {}) is None
     body.filters = whole.get("filterServerList", [])
     body.mappings = _mappings(wrapper.get("topicQueueMappingInfoMap") or {})
     return body

@@ -29,6 +29,7 @@ from namekeeper.messages.bodies import (
     encode_queue_data,
     encode_topic_list,
     encode_topic_route,
+    is_absent,
 )
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
@@ -319,3 +320,11 @@ def test_a_body_that_is_no_object_is_refused_by_name(name, body):
 def test_values_that_no_peer_can_hold_are_refused(body):
     with pytest.raises(RequestError, match="Failed to decode TopicRouteData, "):
         decode_topic_route(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [(b"", True), (b"null", True), (b" null\r\n", True), (b"{}", False), (b'"null"', False), (b"  ", False)],
+)
+def test_a_body_without_a_value_is_absent(body, expected):
+    assert is_absent(body) is expected

@@ -174,8 +174,11 @@ def test_322_of_an_unknown_broker_has_no_body(registered):
         assert (unknown.code, unknown.ext_fields, unknown.body) == (0, {"changed": "true"}, b"")
 
 
-def test_322_without_body_counts_as_different(registered):
-    assert registered.ask(322, NAMES).ext_fields == {"changed": "true"}
+@pytest.mark.parametrize("body", [b"", b"null", b" null\n"])
+def test_322_without_version_counts_as_different(registered, body):
+    """The JSON value null is no version, as in Java."""
+    answer = registered.ask(322, NAMES, body)
+    assert (answer.code, answer.ext_fields) == (0, {"changed": "true"})
 
 
 def test_322_is_a_sign_of_life_whether_or_not_the_version_changed(registered):

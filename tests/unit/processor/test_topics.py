@@ -120,6 +120,15 @@ def test_217_stops_at_an_unknown_broker(registered):
     assert b'"readQueueNums":1' in registered.ask(105, {"topic": "TopicTest"}).body
 
 
+@pytest.mark.parametrize("body", [b"", b"null", b" null\n"])
+def test_217_without_queues_changes_nothing(registered, body):
+    """The JSON value null is no route, as in Java."""
+    for topic in ("New", "TopicTest"):
+        before = registered.ask(105, {"topic": topic}).body
+        assert registered.ask(217, {"topic": topic}, body).code == 0
+        assert registered.ask(105, {"topic": topic}).body == before
+
+
 def test_217_takes_all_numbers_from_the_queue_data(registered):
     registered.ask(217, {"topic": "New"}, queues("broker-a", perm=7))
     assert (
