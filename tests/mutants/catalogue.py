@@ -233,7 +233,7 @@ MUTANTS = (
         "processor/route_answers.py",
         "if self._tables.revision != self._revision:",
         "if self._revision < 0:",
-        "an answer is kept while nothing changes that it shows, and not a moment longer",
+        "an answer is kept while nothing changes that it shows, and no longer",
         ("processor/test_route_answers.py",),
     ),
     # The short cut.

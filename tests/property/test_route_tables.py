@@ -45,7 +45,7 @@ changes = st.one_of(
 
 @st.composite
 def brokers(draw: st.DrawFn) -> Broker:
-    """What a broker says of itself; the connection is chosen when it says it."""
+    """The content of a registration; the connection is chosen when it is sent."""
     broker = Broker(
         cluster=draw(clusters), name=draw(names), broker_id=draw(ids), addr=draw(addrs), conn=0,
         form=draw(st.sampled_from(FORMS)), counter=draw(st.sampled_from((1, 2))), topics=draw(tables_of_topics),
@@ -110,7 +110,7 @@ class RouteMachine(RuleBasedStateMachine):
 
     @rule(index=st.integers(0, 2), change=changes)
     def register_again(self, index: int, change: dict[str, Any]) -> None:
-        """Something said before: byte for byte, or with one thing changed and all else as it was."""
+        """A registration sent before: byte for byte, or with one thing changed and all else as it was."""
         if self.sent:
             broker = self.sent[-1 - index % len(self.sent)]
             if change:
@@ -143,7 +143,7 @@ class RouteMachine(RuleBasedStateMachine):
 
     @rule(code=st.sampled_from((322, 904)), cluster=clusters, addr=addrs, slot=slots)
     def hear(self, code: int, cluster: str, addr: str, slot: int) -> None:
-        """A sign of life."""
+        """904."""
         fields = {"clusterName": cluster, "brokerName": "b0", "brokerAddr": addr, "brokerId": "0"}
         self.ask(Request(code, fields, b'{"counter":1,"stateVersion":0,"timestamp":1700000000001}'), slot)
 
@@ -176,7 +176,7 @@ class RouteMachine(RuleBasedStateMachine):
         self.server.begin(request, conn, self.now_ms, lambda answer: self.done(request, conn, answer))
 
     def arrive(self, request: Request, conn: int) -> None:
-        """A registration is a sign of life when it arrives, however long it waits (docs/decisions/0015)."""
+        """A registration refreshes when it arrives, however long it waits (docs/decisions/0015)."""
         key = (request.fields["clusterName"], request.fields["brokerAddr"])
         self.model.tables.carry(conn, key)
         if key in self.model.tables.live:
@@ -235,7 +235,7 @@ class RouteMachine(RuleBasedStateMachine):
 
     @invariant()
     def indexes_agree(self) -> None:
-        """Every index says what the table says that it belongs to."""
+        """Every index agrees with its table."""
         tables = self.server.state.tables
         laws.check_index(tables, is_idle=not self.server.queue.is_busy)
         laws.check_live_indexes(tables)

@@ -12,7 +12,7 @@ from namekeeper.wire.codes import ResponseCode
 __all__ = ["KV_CHARACTERS_LIMIT", "KvConfigFile", "KvConfigStore"]
 
 KV_CHARACTERS_LIMIT = 16 * 1024 * 1024
-"""How many characters all entries may have: each change writes the whole file, and any peer may send one."""
+"""Limit of the characters of all entries: each change writes the whole file, and any peer may send one."""
 
 
 class KvConfigFile(msgspec.Struct):
@@ -22,7 +22,7 @@ class KvConfigFile(msgspec.Struct):
 
 
 class KvConfigStore:
-    """The KV table; each change of an entry gives an event, what changes nothing gives none."""
+    """The KV table. A change of an entry returns an event; a request that changes nothing returns none."""
 
     def __init__(self, table: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> None:
         self._table = {namespace: dict(entries) for namespace, entries in table.items()}
@@ -107,7 +107,7 @@ class KvConfigStore:
                 JSON: `namekeeper.wire.fastjson.decode`.
 
         Raises:
-            ConfigError: It is neither; the message names the place.
+            ConfigError: It is neither; the message names the position of the error.
         """
         if not data.strip():
             return cls()
@@ -144,5 +144,5 @@ def _read_leniently(
             data.decode()  # a reader of bodies puts U+FFFD for other bytes; a file must not lose them
             return lenient(data, KvConfigFile)
         except ValueError:
-            pass  # what strict JSON has against the text names the place
+            pass  # the error of the strict reader is raised: it names the position
     raise ConfigError(f"the KV configuration can't be read: {error}") from None

@@ -8,14 +8,14 @@ MASTER_ID = 0
 """The broker id of a master; slaves have larger ones."""
 
 DEFAULT_HEARTBEAT_TIMEOUT_MS = 120_000
-"""How long a registration lives without being refreshed, unless the broker asks otherwise."""
+"""A registration expires after this time without a refresh, unless the broker asks for another."""
 
 BrokerKey = tuple[str, str]
-"""(cluster name, broker address): what identifies one live broker process (protocol.md 4.1)."""
+"""(cluster name, broker address): identifies a live registration (protocol.md 4.1)."""
 
 
 class BrokerData(Struct, frozen=True, rename="camel"):
-    """One broker name with its members (protocol.md 2.1); never changed in place, always replaced."""
+    """One broker name with its members (protocol.md 2.1); a change makes a new value."""
 
     cluster: str
     broker_name: str

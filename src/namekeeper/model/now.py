@@ -1,4 +1,4 @@
-"""An instant, as two numbers: what people call it, and what durations are measured with."""
+"""The current time in two clocks: wall time for people, monotonic time for durations."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ __all__ = ["Now"]
 
 
 class Now(Struct, frozen=True, gc=False):
-    """An instant: liveness and durations use `mono_ms`; `wall_ms` is for people and the wire."""
+    """The time of a request or a timer: durations use `mono_ms`; `wall_ms` is for people and the wire."""
 
     wall_ms: int
     mono_ms: int

@@ -1,4 +1,4 @@
-"""What a queue may be used for: RocketMQ's permission bits (protocol.md 4.12)."""
+"""Permissions of a queue: RocketMQ's bits (protocol.md 4.12)."""
 
 from enum import IntFlag
 

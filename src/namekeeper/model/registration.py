@@ -1,4 +1,4 @@
-"""What a broker says when it registers: the header's facts and the decoded body (protocol.md 2.10, 3)."""
+"""A registration: its header and its decoded body (protocol.md 2.10, 3)."""
 
 from msgspec import Struct, field
 
@@ -34,7 +34,7 @@ class RegistrationBody(Struct, frozen=True):
     topic_keys: frozenset[str] | None = None
     """Keys of the map where they differ from the names; None when they are the same."""
     topic_count: int = 0
-    """Entries of the map: what the single-topic guard counts (protocol.md 4.4 step 8)."""
+    """Entries of the map: the single-topic guard counts them (protocol.md 4.4 step 8)."""
     filter_servers: tuple[str, ...] | None = ()
     """None in an old-version body, which leaves the stored ones untouched."""
     mappings: dict[str, TopicQueueMappingInfo] = field(default_factory=dict)

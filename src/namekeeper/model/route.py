@@ -1,4 +1,4 @@
-"""What name servers answer: routes, cluster information, member groups, lists."""
+"""Bodies of answers: routes, cluster information, member groups, lists."""
 
 from msgspec import Struct, field
 

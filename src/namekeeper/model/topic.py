@@ -18,7 +18,7 @@ class TopicSysFlag(IntFlag):
 
 
 class QueueSpec(Struct, frozen=True, gc=False):
-    """What a broker name offers for a topic."""
+    """The queues of a topic on a broker name."""
 
     read_queue_nums: int = 16
     write_queue_nums: int = 16

@@ -6,7 +6,7 @@ __all__ = ["DataVersion"]
 
 
 class DataVersion(Struct, frozen=True, gc=False, rename="camel"):
-    """Compared as a whole; only `state_version` is ever ordered (protocol.md 4.4 step 7).
+    """Versions are equal or not; only `state_version` has an order (protocol.md 4.4 step 7).
 
     A missing member is 0, never the time of decoding (trap T17).
     """

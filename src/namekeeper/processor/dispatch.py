@@ -1,4 +1,4 @@
-"""Request code -> handler: the one table that says what a name server can do."""
+"""Request code -> handler: every request that the name server handles."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,10 +14,10 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["CHANGERS", "READERS", "Changer", "Reader", "go_away", "not_supported"]
 
 Reader = Callable[[NameServerState, RemotingCommand], Response]
-"""Answers at once from what is there; raises RequestError for an answer with another code."""
+"""Answers from the current state, and changes nothing; raises RequestError for an error code."""
 
 Changer = Callable[[NameServerState, RemotingCommand, Channel, Now], "Outcome | Deferred"]
-"""Changes something, at once or in turns; raises RequestError for an answer with another code."""
+"""Changes the state, at once or slice by slice; raises RequestError for an error code."""
 
 READERS: Mapping[int, Reader] = {
     Code.GET_KV_CONFIG: kv.get_kv_config,
@@ -53,7 +53,7 @@ GO_AWAY_SINCE = 475
 
 
 def go_away(state: NameServerState, request: RemotingCommand) -> Response | None:
-    """The answer of a server that is about to stop, to those who understand it."""
+    """The answer of a server that is about to stop, for requesters that understand it."""
     if state.settings.enable_shutdown_gracefully and request.version > GO_AWAY_SINCE:
         return Response(ResponseCode.GO_AWAY, "please go away")
     return None

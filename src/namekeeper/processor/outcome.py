@@ -1,4 +1,4 @@
-"""What a handler gives back: an answer, with consequences or without, or a change that takes its turn."""
+"""The result of a handler: an answer with its consequences, or a change for the change queue."""
 
 from collections.abc import Callable
 from enum import Enum

@@ -18,11 +18,11 @@ __all__ = ["get_broker_cluster_info", "get_broker_member_group", "get_route_info
 
 ROUTE_HELP = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 MEMBER_GROUP_REMARK = "not set any response code"
-"""What Java leaves in the answer to 901, success or not (trap T20)."""
+"""The remark of Java's answer to 901, even with success (trap T20)."""
 
 
 def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) -> Response:
-    """GET_ROUTEINFO_BY_TOPIC (105): the hot path; what is rare is looked at when that gives nothing."""
+    """GET_ROUTEINFO_BY_TOPIC (105): first the usual case, which must be fast, then the rare ones."""
     fields = request.ext_fields
     if fields is not None and "__ZONE_MODE" not in fields and not state.is_waiting_for_service:
         standard = request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)

@@ -23,12 +23,12 @@ class NameServerState:
         """Whether 105 is refused because brokers may not be back yet (needWaitForService)."""
         self._has_waited_for_service = False
         self.is_draining = False
-        """Whether the server is about to stop: requests are told to go away, if the operator wants that."""
+        """Whether the server is about to stop: with `enableShutdownGracefully` it answers GO_AWAY."""
         self.config = config
         self.lookup_cache = LookupCache(
             MAX_LOOKUP_CACHE_BYTES, counts_by_topic=config.settings.journal_enable
         )
-        """Asked before a request is decoded, so it forgets in the moment in which an answer changes."""
+        """Asked before a request is decoded, so it forgets as soon as an answer changes."""
         self.tables.on_revision = self.lookup_cache.forget
         self.route_answers = RouteAnswers(self.tables, kv_config, config.settings, self.lookup_cache)
 
@@ -43,14 +43,14 @@ class NameServerState:
         settings = config.settings
         self.tables.rules = rules_of(settings)
         self.route_answers.reconfigure(settings)
-        self._look_whether_to_wait()
+        self._update_waiting()
 
     def end_wait_for_service(self) -> None:
-        """The first seconds are over, in which brokers may not be back yet (waitSecondsForService)."""
+        """End the first seconds, in which brokers may not be back yet (waitSecondsForService)."""
         self._has_waited_for_service = True
-        self._look_whether_to_wait()
+        self._update_waiting()
 
-    def _look_whether_to_wait(self) -> None:
+    def _update_waiting(self) -> None:
         self.is_waiting_for_service = self.settings.need_wait_for_service and not self._has_waited_for_service
 
 

@@ -20,7 +20,7 @@ class Channel:
     def __init__(self, channel_id: int, remote_addr: str) -> None:
         self.channel_id = channel_id
         self.remote_addr = remote_addr
-        """The peer's socket address, or what a trusted PROXY header says."""
+        """The peer's socket address, or the one in a trusted PROXY header."""
         self.is_open = True
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""

@@ -106,7 +106,7 @@ def test_nulls_in_the_file_are_no_entries():
 
 
 @pytest.mark.parametrize(
-    ("data", "place"),
+    ("data", "position"),
     [
         (b"{", "truncated"),
         (b"{}", "configTable"),
@@ -118,10 +118,10 @@ def test_nulls_in_the_file_are_no_entries():
     ],
 )
 @pytest.mark.parametrize("lenient", [None, fastjson.decode])
-def test_a_file_that_can_not_be_read_is_an_error_that_names_the_place(data, place, lenient):
+def test_a_file_that_can_not_be_read_is_an_error_that_names_the_position(data, position, lenient):
     if lenient is not None and data == b'{"configtable":{}}':
         return  # Java 5.3 and older read these; see wire/fastjson.py
-    with pytest.raises(ConfigError, match=place):
+    with pytest.raises(ConfigError, match=position):
         KvConfigStore.from_text(data, lenient=lenient)
 
 

@@ -1,4 +1,4 @@
-"""An instant is two numbers (docs/decisions/0015)."""
+"""The current time is two numbers (docs/decisions/0015)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a broker says when it registers (protocol.md 2.10, 3)."""
+"""The header and the body of a registration (protocol.md 2.10, 3)."""
 
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.version import DataVersion

@@ -1,4 +1,4 @@
-"""Encoded routes are kept while nothing changes that they show, and not a moment longer."""
+"""Encoded routes are kept while nothing changes that they show, and no longer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What events are: values that say what a row is now; names and reasons are read by others."""
+"""Events are values that describe what a row is now; the journal and the log use their names and causes."""
 
 from typing import get_args
 

@@ -40,9 +40,9 @@ def test_the_closing_of_an_old_connection_does_not_end_the_new_registration(worl
 def test_an_end_meant_for_an_older_generation_does_nothing(world):
     over = channel()
     world.register(over=over)
-    meant = world.live()
+    entry = world.live()
     world.register(over=channel(2))
-    world.do(EndOfRegistration(KEY, meant.gen, Cause.CHANNEL_CLOSED))
+    world.do(EndOfRegistration(KEY, entry.gen, Cause.CHANNEL_CLOSED))
     assert live_entries(world) == [(KEY[1], 2)]
 
 
@@ -83,7 +83,7 @@ def test_the_living_broker_may_unregister(world):
 
 
 def test_a_104_over_a_fresh_connection_is_honoured(world):
-    """It can't be told from an administrator's; the living broker is back with its next 103."""
+    """It may be an administrator's; a broker that runs is back with its next 103."""
     world.register(over=channel(1))
     world.register(over=channel(2))
     world.do(unregister(channel(3)))

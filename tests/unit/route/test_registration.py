@@ -475,7 +475,7 @@ def test_a_permission_wiped_before_a_changed_registration_is_overwritten_by_it(n
     assert world.perm() == 4
 
 
-# life
+# refreshes
 
 
 def test_a_registration_counts_as_life_when_its_frame_is_complete():

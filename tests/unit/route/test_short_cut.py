@@ -26,7 +26,7 @@ BODY = body()
 
 
 class Fleet(World):
-    """A world with one broker registered, whose next registrations are told apart by their outcome."""
+    """A world with one broker registered, whose next registrations have outcomes that can be distinguished."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The one place where rows change: each event makes a row what it says (docs/decisions/0004)."""
+"""The only code that changes rows: an event describes what a row is now (docs/decisions/0004)."""
 
 import pytest
 
