@@ -125,8 +125,13 @@ class RouteTables:
                 the caller does it in slices, or if the set of topics stays the same: then the change of
                 100,000 topics is the swap of one pointer.
         """
-        if isinstance(event, BrokerHeard | BrokerLiveChanged):
-            self._hear(event, channel, now)
+        if isinstance(event, BrokerHeard):
+            if now is not None:
+                self.broker_live_table.hear(event, now)
+            return
+        if isinstance(event, BrokerLiveChanged):
+            self.broker_live_table.put(event, channel, now)
+            self.gen = max(self.gen, event.gen)
             return
         if isinstance(event, TopicQueuesChanged):
             self._put_topics(event, updates_index=updates_index)
@@ -162,13 +167,6 @@ class RouteTables:
         """Have the next registration of each broker of this name decoded."""
         for live in self.broker_live_table.of_name(broker_name):
             live.applied_bodies.clear()
-
-    def _hear(self, event: BrokerHeard | BrokerLiveChanged, channel: Channel | None, now: Now | None) -> None:
-        if isinstance(event, BrokerLiveChanged):
-            self.broker_live_table.put(event, channel, now)
-            self.gen = max(self.gen, event.gen)
-        elif now is not None:
-            self.broker_live_table.hear(event, now)
 
     def _put_topics(self, event: TopicQueuesChanged, *, updates_index: bool) -> None:
         name, after = event.broker_name, event.after
