@@ -25,8 +25,8 @@ from benchmarks.pipeline.journals import ClusterSize, Written, kept_days, write_
 from namekeeper.pipeline.contract import read_schema
 from namekeeper.pipeline.gold import build as gold
 from namekeeper.pipeline.ingest import batch as ingest
+from namekeeper.pipeline.local_session import local_session
 from namekeeper.pipeline.run import Request, run_once
-from namekeeper.pipeline.session import local_session
 
 GOLD_DAYS = 7
 BASES = (7, 30, 90)

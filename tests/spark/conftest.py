@@ -9,7 +9,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import SparkSession
 
-from namekeeper.pipeline.session import local_session
+from namekeeper.pipeline.local_session import local_session
 from tests.spark.lawful import Lawful
 
 FAST = {

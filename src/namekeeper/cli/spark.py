@@ -12,7 +12,7 @@ import click
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.failures import failures_of_spark
+from namekeeper.pipeline.failures import failures_of_spark, hush_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +45,7 @@ def session_options(command: Callable[..., None]) -> Callable[..., None]:
         **more: object,
     ) -> None:
         def make() -> "SparkSession":
-            from namekeeper.pipeline.session import get_session, hush_interrupts
+            from namekeeper.pipeline.session import get_session
 
             hush_interrupts()
             return get_session(remote=remote, master=master, conf={"spark.driver.memory": memory, **settings})

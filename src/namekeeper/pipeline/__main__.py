@@ -8,10 +8,10 @@ from functools import cache
 
 from namekeeper.common.durations import parse_duration_ms
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.failures import failures_of_spark
+from namekeeper.pipeline.failures import failures_of_spark, hush_interrupts
 from namekeeper.pipeline.job import run_job
 from namekeeper.pipeline.run import Request
-from namekeeper.pipeline.session import get_session, hush_interrupts, stop_session
+from namekeeper.pipeline.session import get_session, stop_session
 
 __all__ = ["main"]
 

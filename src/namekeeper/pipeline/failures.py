@@ -1,5 +1,6 @@
-"""What Spark fails at, as an error of ours with what to do."""
+"""Failures of Spark as errors of ours, each with what to do."""
 
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -7,15 +8,15 @@ from contextlib import contextmanager
 
 from namekeeper.pipeline.errors import PipelineError
 
-__all__ = ["failures_of_spark"]
+__all__ = ["errors_of_dead_java", "failures_of_spark", "hush_interrupts"]
 
 _THROWN = re.compile(r": [\w$]+(\.[\w$]+)+")
-"""What Java threw, by its class; lines of a query's plan begin with a colon too."""
+"""The class of what Java threw; lines of a query's plan begin with a colon too."""
 
 
 @contextmanager
 def failures_of_spark() -> Iterator[None]:
-    """Make what Spark raises an error of ours, with its first line.
+    """Turn what Spark raises into a PipelineError with the line that says most.
 
     Raises:
         PipelineError: Spark failed.
@@ -29,6 +30,19 @@ def failures_of_spark() -> Iterator[None]:
             f"Spark failed: {_cause_in(str(error))}; nothing half done is kept. `namekeeper pipeline doctor`"
             " looks for what is missing; if it is memory, give Spark more"
         ) from error
+
+
+def errors_of_dead_java() -> tuple[type[Exception], ...]:
+    """Exceptions that a call raises when the Java behind it has ended."""
+    from py4j.protocol import Py4JError
+
+    return Py4JError, OSError
+
+
+def hush_interrupts() -> None:
+    """Suppress the traceback that py4j logs for a call that Ctrl-C ended; only for programs of ours."""
+    # py4j logs it with the root logger, which prints to stderr if it has no handler.
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _is_of_spark(error: Exception) -> bool:

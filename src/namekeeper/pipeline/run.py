@@ -158,7 +158,7 @@ class _Run:
     def _load(self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]) -> "Ingested":
         from namekeeper.pipeline.gold.build import build_gold
         from namekeeper.pipeline.ingest.batch import IngestBatch, ingest
-        from namekeeper.pipeline.session import suited_to_little_data
+        from namekeeper.pipeline.session_settings import suited_to_little_data
 
         spark = self._session()
         transaction = self._store.begin()

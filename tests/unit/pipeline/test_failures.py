@@ -54,3 +54,18 @@ try:
 except ConnectionRefusedError:
     print("refused", "pyspark" in sys.modules)
 """
+
+
+def test_what_py4j_tells_of_a_call_that_was_interrupted_is_not_printed():
+    said = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert said.stderr == ""
+
+
+INTERRUPTED = """
+import logging
+from namekeeper.pipeline.failures import hush_interrupts
+hush_interrupts()
+logging.exception("KeyboardInterrupt while sending command.")
+"""

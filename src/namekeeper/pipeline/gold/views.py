@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from namekeeper.pipeline.gold.sql_text import Views
-from namekeeper.pipeline.session import suited_to_views
+from namekeeper.pipeline.session_settings import suited_to_views
 from namekeeper.pipeline.store.table_store import TableReader
 from namekeeper.pipeline.table import Table
 

@@ -1,0 +1,77 @@
+"""Settings of Spark that the pipeline needs: for every session, and for the time of some work."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from namekeeper.pipeline.failures import errors_of_dead_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["RUNTIME", "prepare", "suited_to_little_data", "suited_to_views"]
+
+RUNTIME: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    # A partitioned write keeps a file open for each partition instead of sorting the rows first.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Java never compiles a longer method; the code for a row of many columns would be interpreted.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.sql.sources.partitionOverwriteMode": "static",
+    # Segments are many and small. By default Spark starts a task to look at each, and one to read 32 of them.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
+    "spark.sql.files.openCostInBytes": "524288",
+    # Rows of a checkpoint compress very well. Spark would take their small files for little data, and
+    # broadcast them.
+    "spark.sql.sources.fileCompressionFactor": "50",
+    # A record of a checkpoint has some hundred rows, and a batch of records has all of them in memory.
+    "spark.sql.parquet.columnarReaderBatchSize": "1024",
+}
+"""Settings of every session, also of one that others have made."""
+
+_LITTLE_DATA: Mapping[str, str] = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""With some thousand records most of the time would go into compiling queries; these run without."""
+
+_VIEWS: Mapping[str, str] = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
+"""For views that build on views. Spark replaces a WITH by its query at once; by default it does so each time
+that it looks at a view above. Only a WITH inside another WITH would mean something else."""
+
+
+def prepare(session: "SparkSession") -> "SparkSession":
+    """Set what every session needs; returns the session."""
+    _set(session, RUNTIME)
+    return session
+
+
+def suited_to_little_data(session: "SparkSession") -> AbstractContextManager[None]:
+    """Make a session plan and run queries over some thousand records fast, until the block ends."""
+    return _changed(session, _LITTLE_DATA)
+
+
+def suited_to_views(session: "SparkSession") -> AbstractContextManager[None]:
+    """Make a session plan views that build on views fast, until the block ends."""
+    return _changed(session, _VIEWS)
+
+
+@contextmanager
+def _changed(session: "SparkSession", settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: session.conf.get(name) or "" for name in settings}
+    try:
+        _set(session, settings)
+        yield
+    except BaseException:
+        with suppress(*errors_of_dead_java()):  # the first error says more than the failure to set back
+            _set(session, before)
+        raise
+    _set(session, before)
+
+
+def _set(session: "SparkSession", settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        session.conf.set(name, value)

@@ -1,0 +1,82 @@
+"""Settings that hold while some work is done."""
+
+from unittest import mock
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+
+from namekeeper.pipeline.session_settings import prepare, suited_to_little_data, suited_to_views
+
+DEATHS = (ConnectionRefusedError("gone"), Py4JNetworkError("gone"))
+
+
+class Conf:
+    """Settings of a session."""
+
+    def __init__(self) -> None:
+        self.values = {"spark.sql.shuffle.partitions": "200", "spark.sql.codegen.wholeStage": "true"}
+
+    def get(self, name: str) -> str:
+        return self.values.get(name, "its default")
+
+    def set(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+
+class Session:
+    def __init__(self) -> None:
+        self.conf = Conf()
+
+
+def test_a_session_that_was_suited_to_little_data_is_as_before_also_after_a_failure():
+    session = Session()
+
+    def fail() -> None:
+        with suited_to_little_data(session):
+            assert session.conf.values["spark.sql.shuffle.partitions"] == "1"
+            assert session.conf.values["spark.sql.codegen.wholeStage"] == "false"
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert session.conf.values["spark.sql.shuffle.partitions"] == "200"
+    assert session.conf.values["spark.sql.codegen.wholeStage"] == "true"
+    assert set(session.conf.values.values()) <= {"200", "true", "its default"}
+
+
+def test_a_with_is_resolved_at_once_for_views_only():
+    session = Session()
+    with suited_to_views(session):
+        assert session.conf.values["spark.sql.legacy.ctePrecedencePolicy"] == "LEGACY"
+    assert session.conf.values["spark.sql.legacy.ctePrecedencePolicy"] == "its default"
+
+
+def test_every_session_is_set_to_utc():
+    session = Session()
+    assert prepare(session) is session
+    assert session.conf.values["spark.sql.session.timeZone"] == "UTC"
+
+
+@pytest.mark.parametrize("error", DEATHS)
+def test_a_java_that_died_at_work_is_what_is_told(error: Exception):
+    session = Session()
+
+    def die() -> None:
+        with suited_to_little_data(session):
+            session.conf.set = mock.Mock(side_effect=error)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        die()
+    session.conf.set.assert_called_once()
+
+
+def test_settings_that_cannot_be_set_right_after_good_work_are_told():
+    session = Session()
+
+    def work() -> None:
+        with suited_to_little_data(session):
+            session.conf.set = mock.Mock(side_effect=ConnectionRefusedError("gone"))
+
+    with pytest.raises(ConnectionRefusedError, match="gone"):
+        work()
