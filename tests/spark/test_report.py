@@ -12,9 +12,9 @@ pytest.importorskip("matplotlib")
 
 from pyspark.sql import DataFrame, SparkSession
 
+from namekeeper.pipeline.report.contents import SECTIONS
 from namekeeper.pipeline.report.html import render_html
 from namekeeper.pipeline.report.query import ReportQuery, collect_report
-from namekeeper.pipeline.report.sections import SECTIONS
 from namekeeper.pipeline.report.text import render_json, render_text
 from namekeeper.pipeline.report.values import Report
 from namekeeper.pipeline.table import Table, names_in
@@ -27,7 +27,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 @pytest.fixture(scope="module")
 def report(lawful: Lawful) -> Report:
-    return collect_report(lawful.spark, lawful.tables, ReportQuery(SECTIONS))
+    return collect_report(lawful.spark, lawful.tables, ReportQuery(tuple(SECTIONS)))
 
 
 @pytest.fixture(scope="module")

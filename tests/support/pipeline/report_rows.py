@@ -1,8 +1,13 @@
 """Rows as `report.query` finds them, of a small warehouse with names that try to break out."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["HOUR", "NASTY", "START", "report_rows"]
+from namekeeper.pipeline.report.contents import make_report
+from namekeeper.pipeline.report.plots import Plot, plot_of
+from namekeeper.pipeline.report.values import Section
+
+__all__ = ["HOUR", "NASTY", "START", "drawn_plot", "made_section", "report_rows"]
 
 START = 1_772_323_200_000
 HOUR = 3_600_000
@@ -14,7 +19,7 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
     broker = {"cluster": "c", "broker_name": "b0", "broker_id": 0}
     nasty = {"cluster": "c", "broker_name": NASTY, "broker_id": 1}
     state = {"day": "2026-03-01", "began_at": START, "witnesses": 2}
-    life = {"ended_by": "running", "losses": 1, "unknown_ms": HOUR, "boot": START, "first_ts": START}
+    boot = {"ended_by": "running", "losses": 1, "unknown_ms": HOUR, "boot": START, "first_ts": START}
     capacity = {"cluster": "c", "topics": 3, "read_queues": 8, "write_queues": 12, "writable_topics": 3}
     change = {
         "at_ts": START + HOUR, "ts": START + HOUR, "namesrv": "ns-1", "boot": START, "seq": 9, "kind": "topic_queues",
@@ -22,9 +27,9 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
         "broker_addr": None, "topic": NASTY, "items": 2, "detail": "read 4, write 4, perm 4",
     }  # fmt: skip
     return {
-        "lives": [
-            {**life, "namesrv": "ns-1", "knows_up_to": START + 30 * HOUR},
-            {**life, "namesrv": "ns-2", "knows_up_to": START + 29 * HOUR, "losses": 0, "unknown_ms": 0},
+        "boots": [
+            {**boot, "namesrv": "ns-1", "knows_up_to": START + 30 * HOUR},
+            {**boot, "namesrv": "ns-2", "knows_up_to": START + 29 * HOUR, "losses": 0, "unknown_ms": 0},
         ],
         "availability": [
             {**nasty, "up_ms": 9 * HOUR, "down_ms": HOUR, "unknown_ms": 0, "outages": 1, "longest_outage_ms": HOUR,
@@ -71,3 +76,15 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
              "first_minute": START, "last_minute": START},
         ],
     }  # fmt: skip
+
+
+def made_section(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Section:
+    """One section of the report that these rows make."""
+    (section,) = make_report("UTC", [name], rows).sections
+    assert section.name == name
+    return section
+
+
+def drawn_plot(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Plot | None:
+    """The plot of one section."""
+    return plot_of(made_section(name, rows), "UTC")

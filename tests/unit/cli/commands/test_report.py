@@ -13,8 +13,8 @@ from namekeeper.cli.commands import report as module
 from namekeeper.cli.commands.report import report
 from namekeeper.pipeline import answers
 from namekeeper.pipeline.report import query as report_query
+from namekeeper.pipeline.report.contents import SECTIONS, make_report
 from namekeeper.pipeline.report.query import ReportQuery
-from namekeeper.pipeline.report.sections import SECTIONS, make_report
 from tests.support.pipeline.report_rows import report_rows
 
 
@@ -35,7 +35,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReportQuery]:
 def test_all_sections_as_text_by_default(asked: list[ReportQuery]):
     done = CliRunner().invoke(report, ["--warehouse", "w"])
     assert done.exit_code == 0
-    assert asked == [ReportQuery(SECTIONS)]
+    assert asked == [ReportQuery(tuple(SECTIONS))]
     assert "Availability of brokers" in done.stdout
     assert done.stdout.endswith("\n")
 
@@ -76,4 +76,4 @@ def test_a_place_without_a_warehouse_is_refused(tmp_path: Path):
 
 
 def test_the_names_are_those_of_the_sections():
-    assert module._NAMES == SECTIONS
+    assert tuple(SECTIONS) == module._NAMES

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.report.contents import SECTIONS, make_report
 from namekeeper.pipeline.report.html import render_html
-from namekeeper.pipeline.report.sections import SECTIONS, make_report
 from tests.support.pipeline.report_rows import report_rows
 
 PAGE = render_html(make_report("UTC", SECTIONS, report_rows()))

@@ -2,7 +2,7 @@
 
 import json
 
-from namekeeper.pipeline.report.sections import SECTIONS, make_report
+from namekeeper.pipeline.report.contents import SECTIONS, make_report
 from namekeeper.pipeline.report.text import render_json, render_text
 from tests.support.pipeline.report_rows import NASTY, report_rows
 

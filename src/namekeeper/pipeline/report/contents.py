@@ -1,0 +1,63 @@
+"""The sections of the report in their order, and the report that their answers make."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from namekeeper.pipeline.report.sections.availability import AVAILABILITY
+from namekeeper.pipeline.report.sections.capacity import CAPACITY
+from namekeeper.pipeline.report.sections.changes import CHANGES
+from namekeeper.pipeline.report.sections.drift import DRIFT
+from namekeeper.pipeline.report.sections.flaps import FLAPS
+from namekeeper.pipeline.report.sections.topics import TOPICS
+from namekeeper.pipeline.report.sections.unknown_topics import UNKNOWN_TOPICS
+from namekeeper.pipeline.report.specification import SectionSpec
+from namekeeper.pipeline.report.times import shown_time
+from namekeeper.pipeline.report.values import Report, Row, Rows
+
+__all__ = ["BOOTS", "SECTIONS", "make_report"]
+
+SECTIONS: Mapping[str, SectionSpec] = {
+    spec.name: spec for spec in (AVAILABILITY, TOPICS, FLAPS, DRIFT, CAPACITY, CHANGES, UNKNOWN_TOPICS)
+}
+
+BOOTS = "boots"
+"""Name of the rows of `name_server_session` among the answers."""
+
+
+def make_report(
+    zone: str,
+    sections: Iterable[str],
+    rows: Rows,
+    wanted: tuple[str | None, str | None] = (None, None),
+) -> Report:
+    """The report that answers make.
+
+    Args:
+        zone: Time zone of the days.
+        sections: Names of the sections that it has.
+        rows: Answers by their names: `BOOTS`, and those of the sections.
+        wanted: The first and the last day that were asked for, None: all there are.
+    """
+    boots = rows.get(BOOTS, ())
+    times = [time for boot in boots for time in (boot["first_ts"], boot["knows_up_to"])]
+    days = None
+    if times:
+        first, last = wanted
+        days = (first or shown_time(min(times), zone)[:10], last or shown_time(max(times), zone)[:10])
+    return Report(zone, days, _name_servers(boots), [SECTIONS[name].make(rows) for name in sections])
+
+
+def _name_servers(boots: Sequence[Row]) -> list[Row]:
+    found: list[Row] = []
+    for name in sorted({boot["namesrv"] for boot in boots}):
+        own = sorted((boot for boot in boots if boot["namesrv"] == name), key=lambda boot: boot["boot"])
+        found.append(
+            {
+                "namesrv": name,
+                "boots": len(own),
+                "knows_up_to": own[-1]["knows_up_to"],
+                "ended_by": own[-1]["ended_by"],
+                "losses": sum(boot["losses"] for boot in own),
+                "unknown_ms": sum(boot["unknown_ms"] for boot in own),
+            }
+        )
+    return found

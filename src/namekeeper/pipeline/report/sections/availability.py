@@ -1,0 +1,96 @@
+"""Availability of brokers: the least available first, and a timeline of their states."""
+
+from collections.abc import Iterable, Sequence
+from zoneinfo import ZoneInfo
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
+
+from namekeeper.common.durations import shown_duration
+from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.report.columns import BROKER_COLUMNS, count_of_rows, duration_column
+from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
+from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_share
+from namekeeper.pipeline.report.values import LANES, SHOWN, ReportColumn, Row, Rows, Section
+
+__all__ = ["AVAILABILITY"]
+
+_COLUMNS = (
+    *BROKER_COLUMNS,
+    ReportColumn("availability", "available", lambda value, _zone: shown_share(value), is_number=True),
+    duration_column("up_ms", "up"),
+    duration_column("down_ms", "down"),
+    duration_column("unknown_ms", "unknown"),
+    ReportColumn("outages", "outages", is_number=True),
+    duration_column("longest_outage_ms", "longest"),
+)
+
+
+def _brokers(about: ReportTables, _rows: Rows) -> DataFrame:
+    return answers_daily.availability(about.spark, about.reader, *about.days)
+
+
+def _states(about: ReportTables, rows: Rows) -> DataFrame:
+    """States of the least available brokers only: the plot can't show more."""
+    names = [row["broker_name"] for row in rows["availability"][:LANES]]
+    states = about.of_days("broker_state_daily").where(fn.col("broker_name").isin(names))
+    return states.orderBy("valid_from")
+
+
+def _make(rows: Rows) -> Section:
+    brokers = rows["availability"]
+    outages = sum(row["outages"] for row in brokers)
+    worst = [row for row in brokers if row["availability"] is not None and row["down_ms"]]
+    summary = [f"{count_of_rows(brokers, 'broker')}, {shown_count(outages, 'outage')}."]
+    if worst:
+        summary.append(
+            f"The least available was {_broker(worst[0])}: {shown_share(worst[0]['availability'])},"
+            f" {shown_duration(worst[0]['down_ms'])} down."
+        )
+    summary.append("Time in which no name server could tell is unknown: neither up nor down.")
+    title = "Availability of brokers"
+    return Section("availability", title, summary, _COLUMNS, brokers[:SHOWN], len(brokers), rows["states"])
+
+
+def _broker(row: Row) -> str:
+    return f"{row['broker_name']} ({row['broker_id']}) of {row['cluster']}"
+
+
+def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
+    """States of brokers, one lane each, the least available on top."""
+    from namekeeper.pipeline.report.canvas import (
+        DOWN,
+        UNKNOWN,
+        UP,
+        draw_bars,
+        draw_legend,
+        label_of,
+        lanes_figure,
+        set_time_axis,
+    )
+
+    lanes: dict[str, list[Row]] = {}
+    for row in rows:
+        lanes.setdefault(label_of(f"{row['broker_name']} ({row['broker_id']})"), []).append(row)
+    worst = sorted(lanes, key=lambda lane: (-_ms(lanes[lane], "down"), -_ms(lanes[lane], "unknown"), lane))
+    figure, axes = lanes_figure(worst[:LANES])
+    colours = {"up": UP, "unknown": UNKNOWN, "down": DOWN}
+    for number, lane in enumerate(worst[:LANES]):
+        for state, colour in colours.items():
+            draw_bars(axes, number, (row for row in lanes[lane] if row["state"] == state), colour, zone)
+    set_time_axis(axes, zone)
+    draw_legend(axes, colours.items())
+    down = sum(_ms(some, "down") for some in lanes.values())
+    more = f" The {LANES} least available of them are drawn." if len(worst) > LANES else ""
+    brokers = shown_count(len(lanes), "broker")
+    text = f"Timeline of {brokers}: up, down or unknown; in all {shown_milliseconds(down)} down."
+    return Drawing(figure, text + more)
+
+
+def _ms(rows: Iterable[Row], state: str) -> int:
+    return sum(row["valid_to"] - row["valid_from"] for row in rows if row["state"] == state)
+
+
+AVAILABILITY = SectionSpec(
+    "availability", {"availability": Question(_brokers), "states": Question(_states)}, _make, _draw
+)

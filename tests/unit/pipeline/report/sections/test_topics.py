@@ -1,0 +1,16 @@
+"""What the section on topics says."""
+
+import pytest
+
+from tests.support.pipeline.report_rows import drawn_plot, made_section, report_rows
+
+ROWS = report_rows()
+
+
+@pytest.mark.parametrize("words", ["1 topic could not be written to for some time."])
+def test_it_says_what_matters(words):
+    assert words in " ".join(made_section("topics", ROWS).summary)
+
+
+def test_there_is_no_plot():
+    assert drawn_plot("topics", ROWS) is None
