@@ -1,4 +1,4 @@
-"""The history of name servers out of the pipeline's tables, for the commands about the past."""
+"""The history of name servers from the pipeline's tables, for the commands about the past."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -25,7 +25,7 @@ class WarehouseSource:
         uri: where it is.
         session: makes the session of Spark, when there is something to ask.
         namesrv: only this name server is wanted.
-        progress: told that Spark starts.
+        progress: called when Spark starts.
 
     Raises:
         CommandRefused: there is no warehouse, or no Spark to read it with.

@@ -1,7 +1,7 @@
-"""Answers out of a warehouse, as functions that take a SparkSession: DataFrames, and rows of evidence.
+"""Answers from a warehouse: functions that take a SparkSession and return DataFrames, or rows of evidence.
 
-A warehouse is given by its URI, or as a `TableReader` where several answers are to be of the same instant.
-Instants are wall ms since 1970. What people type is data: no text of a query has it in it.
+A warehouse is given by its URI. Several answers about the same version of it take a `TableReader` instead.
+Times are wall ms since 1970. What people type is passed as data and never becomes text of a query.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,16 +40,16 @@ KNOWN, UNKNOWN, NOT_YET, BEFORE, STOPPED = (
     "before the journal",
     "stopped",
 )
-"""What a name server's journal knows of an instant."""
+"""What a journal knows about a time."""
 
 HOUR_MS = 60 * 60 * 1_000
 
 
 class TopicEvidenceRows(NamedTuple):
-    """What tables say of a topic, for the answer to why."""
+    """Rows about a topic, for the question why it had no route."""
 
     tables: Mapping[str, Sequence[Row]]
-    """Name of a table -> its rows that matter."""
+    """Name of a table -> rows about the topic."""
     knows_up_to: Mapping[str, int]
     """Name server -> wall ms of its last record."""
 
@@ -61,7 +61,7 @@ class RouteRows(NamedTuple):
     knowledge: str
     knows_up_to: int
     tables: Mapping[str, Sequence[Row]]
-    """Name of a table -> rows that held; empty unless it is known."""
+    """Name of a table -> rows that were valid then; empty unless `knowledge` is known."""
 
 
 def open_warehouse(uri: str) -> TableReader:
@@ -98,8 +98,8 @@ def knowledge(spark: SparkSession, warehouse: Warehouse, at: int, namesrv: str |
         .groupBy("namesrv")
         .agg(fn.max_by("knows_up_to", "boot").alias("knows_up_to"))
     )
-    stretch = table(spark, tables, "name_server_timeline").where(_holds(at)).select("namesrv", "state")
-    return up_to.join(stretch, "namesrv", how="left").select(
+    state = table(spark, tables, "name_server_timeline").where(_holds(at)).select("namesrv", "state")
+    return up_to.join(state, "namesrv", how="left").select(
         "namesrv",
         fn.when(fn.lit(at) > fn.col("knows_up_to"), NOT_YET)
         .when(fn.col("state").isNull(), BEFORE)
@@ -190,7 +190,7 @@ def route_rows(
 def why_rows(
     spark: SparkSession, warehouse: Warehouse, topic: str, at: int | None = None, namesrv: str | None = None
 ) -> TopicEvidenceRows:
-    """The rows that tell why a topic had no route.
+    """The rows that show why a topic had no route.
 
     Args:
         spark: The session.
@@ -244,7 +244,7 @@ def _rows_of(held: Mapping[str, Iterable[Row]], namesrv: str) -> dict[str, list[
 
 
 def _boots_around(boots: Iterable[Row], at: int) -> tuple[int, int]:
-    """Begin of the boot before that of an instant, and end of that of the instant, over all name servers."""
+    """From when to when rows matter: the boot at a time and the boot before it, over all name servers."""
     begins: dict[str, list[int]] = {}
     for row in sorted(boots, key=lambda row: row["boot"]):
         begins.setdefault(row["namesrv"], []).append(row["first_ts"])

@@ -1,4 +1,4 @@
-"""What must hold in every warehouse, and what an operator should know about the journals behind it.
+"""Checks of a warehouse: what must hold in each, and what an operator should know about the journals.
 
 A broken rule is a bug or a damaged warehouse. A concern is a fact about the journals: records that are lost,
 lines that could not be read, clocks that disagree.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckFinding", "check_warehouse", "checks", "run_checks"]
 
 LARGE_OFFSET_MS = 1_000
-"""Clocks that are further apart are worth a word."""
+"""Clocks that differ by more are reported."""
 SHOWN = 5
 """Examples of each finding."""
 
@@ -47,12 +47,12 @@ def check_warehouse(
     tables: "TableReader",
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> list[CheckFinding]:
-    """Everything that is to be said about a warehouse, the worst first.
+    """The findings of every check about a warehouse, the worst first.
 
     Args:
         spark: The session.
         tables: The warehouse as it is now.
-        progress: Told how many checks are done, and how many there are.
+        progress: Called with how many checks are done, and how many there are.
     """
     from namekeeper.pipeline.gold.views import SparkViews
 

@@ -20,7 +20,7 @@ class JavaError(PipelineError):
 
 
 class JournalFolderError(PipelineError):
-    """A place that was given as a journal is none, or can't be read."""
+    """A folder that was given as a journal is none, or can't be read."""
 
 
 class ConflictError(PipelineError):

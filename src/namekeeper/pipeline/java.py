@@ -109,13 +109,13 @@ def find_javas(environment: Mapping[str, str]) -> Iterator[FoundJava]:
 
 def look_at(home: str, source: str) -> FoundJava:
     """What the Java in a folder is, by asking it."""
-    modules = _said_by(f"{home}/bin/java", "--list-modules")
+    modules = _output_of(f"{home}/bin/java", "--list-modules")
     if base := re.search(r"^java\.base@([0-9]+)", modules, re.MULTILINE):
         return FoundJava(
             home, source, int(base[1]), re.search(rf"^{VECTOR_MODULE}@", modules, re.MULTILINE) is not None
         )
     # Before Java 9 there were no modules; the version was 1.8.
-    old = re.search(r'version "(?:1\.)?([0-9]+)', _said_by(f"{home}/bin/java", "-version"))
+    old = re.search(r'version "(?:1\.)?([0-9]+)', _output_of(f"{home}/bin/java", "-version"))
     return FoundJava(home, source, int(old[1]) if old else 0, complete=False)
 
 
@@ -128,8 +128,8 @@ def make_shim(folder: Path, java: str) -> str:
     return str(folder)
 
 
-def _said_by(java: str, option: str) -> str:
-    """Everything that a run says; nothing if there is no such program."""
+def _output_of(java: str, option: str) -> str:
+    """What a run of the program prints; empty if there is no such program."""
     try:
         done = subprocess.run(  # noqa: S603 -- the user's own Java
             [java, option], capture_output=True, text=True, timeout=_LOOK_SECONDS, check=False,

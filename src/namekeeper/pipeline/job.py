@@ -1,4 +1,4 @@
-"""Runs as a person or cron starts them: once or again and again, with lines that say what happened."""
+"""Runs as a person or cron starts them: once or repeatedly, with lines that say what happened."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def run_job(
     Args:
         request: What to do.
         session: Gives the session when it is needed.
-        progress: Told how far the work is.
+        progress: Called with what is done and how far it is.
         say: Takes the lines.
         watch_ms: Time from the end of a run to the next, ms; None: one run.
         wait: Waits so many seconds.

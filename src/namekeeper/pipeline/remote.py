@@ -1,4 +1,4 @@
-"""Whether a Spark Connect server listens where it is said to be; Spark itself would try for ten minutes."""
+"""Checks that a Spark Connect server listens at an address; Spark itself would try for ten minutes."""
 
 import socket
 from urllib.parse import urlsplit

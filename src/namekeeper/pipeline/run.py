@@ -1,4 +1,4 @@
-"""One run: list, subtract what is in, ingest, make gold, commit; or find at once that nothing is new."""
+"""One run: list the segments, take new ones, compute gold, commit. Without new segments it ends at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -30,7 +30,7 @@ MAX_BATCH_BYTES = 256 << 20
 """... more bytes than this, are taken in several loads, each of them committed."""
 LITTLE_RECORDS = 20_000
 LITTLE_BYTES = 8 << 20
-"""Up to so many records in a warehouse, and so many bytes that are new, Spark is told that it is little."""
+"""Up to this many records in a warehouse, and this many new bytes, Spark gets settings for little data."""
 
 
 class Request(NamedTuple):
@@ -68,7 +68,7 @@ def run_once(request: Request, session: Callable[[], "SparkSession"], progress: 
     Args:
         request: What to do.
         session: Gives the session; called only if something is new.
-        progress: Told how far the work is.
+        progress: Called with what is done and how far it is.
 
     Raises:
         PipelineError: It can't be done; what was committed before stays as it is.
@@ -134,7 +134,7 @@ class _Run:
     def load_all(
         self, segments: Sequence[Segment], ledger: Ledger, confirm: Callable[[], None]
     ) -> list["Ingested"]:
-        """Take what is new, in loads of bounded size, until nothing is left that was not tried."""
+        """Load what is new, in batches of bounded size, until every new segment was tried."""
         loads: list[Ingested] = []
         seen: set[Segment] = set()
         while batch := _bounded(
@@ -149,7 +149,7 @@ class _Run:
         return loads
 
     def findings(self) -> Sequence["CheckFinding"]:
-        """What is to be said of the tables as they are now."""
+        """What the checks find in the tables as they are now."""
         from namekeeper.pipeline.checks import check_warehouse
 
         with failures_of_spark():
@@ -182,13 +182,13 @@ def _check_zone(name: str | None) -> None:
 
 
 def is_little(segments: Sequence[Segment], ledger: Ledger) -> bool:
-    """Whether what is new, and what is there, is so little that Spark need not compile its queries."""
+    """Whether old and new data are so little that compiling queries would not pay."""
     records = sum(segment.records for segment in segments)
     return bytes_of(segments) <= LITTLE_BYTES and ledger.records + records <= LITTLE_RECORDS
 
 
 def _bounded(segments: Sequence[Segment]) -> list[Segment]:
-    """As many of them as one load takes, at least one if there are any."""
+    """The first segments, as many as one load takes; at least one if there are any."""
     batch: list[Segment] = []
     size = 0
     for segment in segments[:MAX_BATCH_SEGMENTS]:

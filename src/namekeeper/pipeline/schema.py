@@ -26,7 +26,7 @@ ENVELOPE: tuple[Column, ...] = columns(
     "namesrv string: Identity of the name server that wrote the record.",
     "boot bigint: The run of its process: wall clock in ms at its start, or the boot before + 1.",
     "seq bigint: 1, 2, 3 ... within a boot. (namesrv, boot, seq) names a record.",
-    "place bigint: Place in the order: for a row of a checkpoint the seq of its begin, else its own seq.",
+    "place bigint: Position in the order: for a row of a checkpoint the seq of its begin, else its own seq.",
     "checkpoint bigint: The seq of the checkpoint_begin that it belongs to; null: of no checkpoint.",
     "change bigint: The seq of the first record of its change.",
     "ts bigint: Wall clock of the name server, ms since 1970, the same for all records of a change.",
@@ -57,7 +57,7 @@ EVENTS = _of_records(
 
 _SERVER = _of_records(
     "server",
-    "What the server's process said about itself: kinds server_started, server_alive, server_stopped,"
+    "What the server's process recorded about itself: kinds server_started, server_alive, server_stopped,"
     " clock_changed and segments_deleted.",
     "a record",
     _RECORD,

@@ -1,4 +1,4 @@
-"""Copying sealed segments to another place, whole or not at all; deletes nothing."""
+"""Copies sealed segments to another folder, each completely or not at all; deletes nothing."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Shipped(NamedTuple):
 
 
 def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
-    """Copy what the target does not have.
+    """Copy the segments that the target lacks.
 
     A segment is there if one with the same name server, UUID, boot and range is; of the same name also the
     size must agree, so that what was cut off on its way is sent again.
@@ -30,7 +30,7 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
     Args:
         journal: Folder of a journal.
         target: Where to; it is made if it is not there.
-        progress: Told how far it is.
+        progress: Called with what is done and how far it is.
 
     Raises:
         JournalFolderError: The journal can't be read, or the target not written.

@@ -58,7 +58,7 @@ class ArrowFolder:
     def put_new(self, path: str, data: bytes) -> bool:
         """Create a file, or return False because there is one of this name.
 
-        Two that do so at the same moment may both succeed: the lease of the warehouse stands before it.
+        Two callers at the same time may both succeed; the lease of the warehouse prevents that.
         """
         if self.filesystem.get_file_info(self._absolute(path)).type != FileType.NotFound:
             return False

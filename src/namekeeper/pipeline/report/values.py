@@ -12,11 +12,11 @@ Rows = Mapping[str, Sequence[Row]]
 """What was asked for -> rows; see `report_query`."""
 
 SHOWN = 200
-"""Rows of a section that are shown at most; the tables have all."""
+"""Rows of a section that are shown at most; the tables have all of them."""
 AT_MOST = 20_000
 """Rows that are asked for at most."""
 LANES = 40
-"""Brokers, or things that name servers disagree about, that a plot has room for."""
+"""Brokers, or subjects of disagreement, that a plot shows at most."""
 
 
 class ReportColumn(NamedTuple):
