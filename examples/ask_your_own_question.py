@@ -11,7 +11,7 @@ import argparse
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.answers import Warehouse, open_warehouse, table
+from namekeeper.pipeline.answers.warehouse import Warehouse, open_warehouse, table
 from namekeeper.pipeline.session import get_session
 
 DAY_MS = 24 * 60 * 60 * 1_000

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from namekeeper.pipeline.answers import open_warehouse
+from namekeeper.pipeline.answers.warehouse import open_warehouse
 from tests.spark.catalog_runs import CatalogRuns, Tables
 from tests.spark.catalog_trials import in_folder, timed
 

@@ -17,7 +17,7 @@ import click.testing
 from pyspark.sql import SparkSession
 
 from namekeeper.cli.group import namekeeper
-from namekeeper.pipeline.answers import open_warehouse
+from namekeeper.pipeline.answers.warehouse import open_warehouse
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.run import Request, RunResult, run_once
 from namekeeper.pipeline.schema import FACTS

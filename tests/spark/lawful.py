@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from namekeeper.pipeline.answers import open_warehouse, table
+from namekeeper.pipeline.answers.warehouse import open_warehouse, table
 from namekeeper.pipeline.run import Request, run_once
 from tests.support.history.histories import histories
 from tests.support.history.pieces import pieces

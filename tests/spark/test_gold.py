@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from namekeeper.pipeline.answers import open_warehouse, table
-from namekeeper.pipeline.checks import check_warehouse
-from namekeeper.pipeline.checks_rules import Level
+from namekeeper.pipeline.answers.warehouse import open_warehouse, table
+from namekeeper.pipeline.checks.checking import check_warehouse
+from namekeeper.pipeline.checks.rules import Level
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD

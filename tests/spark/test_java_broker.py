@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_rows import evidence_from_rows
 from namekeeper.journal.reading.verify import verify
-from namekeeper.pipeline import answers
+from namekeeper.pipeline.answers import topics
+from namekeeper.pipeline.answers.warehouse import table
 from namekeeper.pipeline.run import Request, run_once
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
@@ -79,7 +80,7 @@ def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: 
     assert outcome.findings == []
 
     def rows(name: str) -> list[dict[str, Any]]:
-        found = answers.table(spark, warehouse, name).orderBy("valid_from")
+        found = table(spark, warehouse, name).orderBy("valid_from")
         return [row.asDict(recursive=True) for row in found.collect()]
 
     sessions = [row for row in rows("broker_session") if row["broker_name"] == "broker-a"]
@@ -98,7 +99,7 @@ def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: 
     assert held[-1]["valid_to"] == sessions[-1]["valid_to"]
 
     def judged(at: int) -> tuple[str, str]:
-        found = answers.why_rows(spark, warehouse, TOPIC, at)
+        found = topics.why_rows(spark, warehouse, TOPIC, at)
         (told,) = explain(evidence_from_rows(TOPIC, found.tables, found.knows_up_to), at)
         return told.verdict, told.summary
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from namekeeper.pipeline.answers import open_warehouse, table
+from namekeeper.pipeline.answers.warehouse import open_warehouse, table
 from namekeeper.pipeline.run import Request, run_once
 from tests.property.live_law import LiveLaw
 from tests.support.journal.segments import write_segment

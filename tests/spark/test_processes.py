@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
+from namekeeper.pipeline.checks.findings import EXIT_CONCERNS
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.findings import EXIT_CONCERNS
 from namekeeper.pipeline.java import java_home_for_spark
 from namekeeper.pipeline.package import write_package
 from namekeeper.pipeline.store.manifest import newest_manifest

@@ -45,7 +45,7 @@ class WarehouseSource:
         self._namesrv = namesrv
         self._progress = progress
         with refusals():
-            from namekeeper.pipeline.answers import open_warehouse
+            from namekeeper.pipeline.answers.warehouse import open_warehouse
 
             self._tables = open_warehouse(uri)
 
@@ -56,7 +56,7 @@ class WarehouseSource:
             ConfigError: nobody of the name that is wanted is there.
         """
         with refusals():
-            from namekeeper.pipeline.answers import knowledge, route_rows
+            from namekeeper.pipeline.answers.topics import knowledge, route_rows
 
             rows = knowledge(self._spark, self._tables, at or 0, self._namesrv).collect()
             ends = {row["namesrv"]: row["knows_up_to"] for row in rows}
@@ -86,7 +86,7 @@ class WarehouseSource:
             ConfigError: nobody of the name that is wanted is there.
         """
         with refusals():
-            from namekeeper.pipeline.answers import why_rows
+            from namekeeper.pipeline.answers.topics import why_rows
 
             found = why_rows(self._spark, self._tables, topic, at, self._namesrv)
         self._check(list(found.knows_up_to))

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from namekeeper.common.durations import shown_duration
+from namekeeper.pipeline.checks.findings import exit_code_of, lines_of
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.findings import exit_code_of, lines_of
 from namekeeper.pipeline.run import Request, RunResult, run_once
 
 if TYPE_CHECKING:

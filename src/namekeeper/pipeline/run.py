@@ -19,7 +19,7 @@ from namekeeper.pipeline.store.stores import Store, open_or_make_store
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from namekeeper.pipeline.checks import CheckFinding
+    from namekeeper.pipeline.checks.checking import CheckFinding
     from namekeeper.pipeline.ingest.batch import Ingested, Progress
 
 __all__ = ["MAX_BATCH_BYTES", "MAX_BATCH_SEGMENTS", "Request", "RunResult", "is_little", "run_once"]
@@ -150,7 +150,7 @@ class _Run:
 
     def findings(self) -> Sequence["CheckFinding"]:
         """What the checks find in the tables as they are now."""
-        from namekeeper.pipeline.checks import check_warehouse
+        from namekeeper.pipeline.checks.checking import check_warehouse
 
         with failures_of_spark():
             return check_warehouse(self._session(), self._store.reader(), self._progress)

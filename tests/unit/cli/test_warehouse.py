@@ -33,7 +33,8 @@ ROWS = {
 
 @pytest.fixture
 def source(monkeypatch):
-    from namekeeper.pipeline import answers
+    from namekeeper.pipeline.answers import topics as answers
+    from namekeeper.pipeline.answers import warehouse
 
     asked = []
     ends = [{"namesrv": "ns-1", "knows_up_to": 10}, {"namesrv": "ns-2", "knows_up_to": 20}]
@@ -47,7 +48,7 @@ def source(monkeypatch):
         known = [("ns-1", "known", 10, ROWS), ("ns-2", "unknown", 20, {})]
         return [answers.RouteRows(*row) for row in known if namesrv in (None, row[0])]
 
-    monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
+    monkeypatch.setattr(warehouse, "open_warehouse", lambda uri: uri)
     monkeypatch.setattr(answers, "knowledge", knowledge)
     monkeypatch.setattr(answers, "route_rows", route_rows)
 
@@ -88,7 +89,7 @@ def test_the_spark_that_options_ask_for_is_the_one_that_answers(monkeypatch, com
         asked.append((remote, master, conf))
         raise PipelineError("it does not start")
 
-    monkeypatch.setattr("namekeeper.pipeline.answers.open_warehouse", lambda uri: uri)
+    monkeypatch.setattr("namekeeper.pipeline.answers.warehouse.open_warehouse", lambda uri: uri)
     monkeypatch.setattr("namekeeper.pipeline.session.get_session", get_session)
     words = ["T", "--warehouse", "w", "--memory", "1g", "--master", "local[1]", "--conf", "a=b"]
     done = CliRunner().invoke(command, words, env={"SPARK_REMOTE": "sc://spark"})

@@ -3,10 +3,10 @@
 import pytest
 
 from namekeeper.pipeline import job
-from namekeeper.pipeline.checks import CheckFinding
-from namekeeper.pipeline.checks_rules import Level
+from namekeeper.pipeline.checks.checking import CheckFinding
+from namekeeper.pipeline.checks.findings import EXIT_CONCERNS
+from namekeeper.pipeline.checks.rules import Level
 from namekeeper.pipeline.errors import BusyError
-from namekeeper.pipeline.findings import EXIT_CONCERNS
 from namekeeper.pipeline.ingest.conflicts import Conflict
 from namekeeper.pipeline.ingest.segments import Listing
 from namekeeper.pipeline.job import EXIT_CONFLICT, EXIT_INTERRUPTED, report_of, run_job

@@ -5,7 +5,7 @@ import json
 import click
 
 from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
-from namekeeper.pipeline.findings import exit_code_of, lines_of
+from namekeeper.pipeline.checks.findings import exit_code_of, lines_of
 
 __all__ = ["check"]
 
@@ -22,8 +22,8 @@ def check(context: click.Context, /, *, warehouse: str, as_json: bool, session: 
     quarantine, clocks that disagree), 4 if a table breaks a rule, 2 if the warehouse can't be read.
     """
     with refusals(), shown_steps() as progress:
-        from namekeeper.pipeline.answers import open_warehouse
-        from namekeeper.pipeline.checks import check_warehouse
+        from namekeeper.pipeline.answers.warehouse import open_warehouse
+        from namekeeper.pipeline.checks.checking import check_warehouse
 
         tables = open_warehouse(warehouse)
         findings = check_warehouse(session(), tables, progress)

@@ -58,7 +58,7 @@ def report(  # noqa: PLR0913 - one for each option
     Days are those of the warehouse's time zone. Says for each name server up to when it is known.
     """
     with refusals(), shown_steps() as progress:
-        from namekeeper.pipeline.answers import open_warehouse
+        from namekeeper.pipeline.answers.warehouse import open_warehouse
         from namekeeper.pipeline.report.query import ReportQuery, collect_report
 
         render = _renderer(form)

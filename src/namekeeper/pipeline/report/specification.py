@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.answers import table
+from namekeeper.pipeline.answers.warehouse import table
 from namekeeper.pipeline.report.values import AT_MOST, Row, Rows, Section
 from namekeeper.pipeline.store.table_store import TableReader
 

@@ -11,10 +11,11 @@ pytest.importorskip("pyspark")
 from py4j.protocol import Py4JNetworkError
 
 from namekeeper.cli.commands.pipeline_check import check
-from namekeeper.pipeline import answers, checks
-from namekeeper.pipeline.checks import CheckFinding
-from namekeeper.pipeline.checks_rules import Level
-from namekeeper.pipeline.findings import EXIT_BROKEN, EXIT_CONCERNS
+from namekeeper.pipeline.answers import warehouse as warehouse_answers
+from namekeeper.pipeline.checks import checking as checks
+from namekeeper.pipeline.checks.checking import CheckFinding
+from namekeeper.pipeline.checks.findings import EXIT_BROKEN, EXIT_CONCERNS
+from namekeeper.pipeline.checks.rules import Level
 
 LOST = CheckFinding(
     "lost records", Level.CONCERN, "records are missing", 7, [{"namesrv": "ns\x1b[2J", "boot": None}]
@@ -25,7 +26,7 @@ BROKEN = CheckFinding("key of kv_history", Level.BROKEN, "rows with the same key
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[CheckFinding]:
     findings: list[CheckFinding] = []
-    monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
+    monkeypatch.setattr(warehouse_answers, "open_warehouse", lambda uri: uri)
     monkeypatch.setattr("namekeeper.pipeline.session.get_session", lambda **_: "a session")
     monkeypatch.setattr(checks, "check_warehouse", lambda spark, tables, progress: findings)
     return findings

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 
 from namekeeper.cli.commands import report as module
 from namekeeper.cli.commands.report import report
-from namekeeper.pipeline import answers
+from namekeeper.pipeline.answers import warehouse as warehouse_answers
 from namekeeper.pipeline.report import query as report_query
 from namekeeper.pipeline.report.contents import SECTIONS, make_report
 from namekeeper.pipeline.report.query import ReportQuery
@@ -26,7 +26,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReportQuery]:
         queries.append(query)
         return make_report("UTC", query.sections, report_rows(), (query.first_day, query.last_day))
 
-    monkeypatch.setattr(answers, "open_warehouse", lambda uri: uri)
+    monkeypatch.setattr(warehouse_answers, "open_warehouse", lambda uri: uri)
     monkeypatch.setattr("namekeeper.pipeline.session.get_session", lambda **_: "a session")
     monkeypatch.setattr(report_query, "collect_report", collect)
     return queries

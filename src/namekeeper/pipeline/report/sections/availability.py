@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from namekeeper.common.durations import shown_duration
-from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.report.columns import BROKER_COLUMNS, count_of_rows, duration_column
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_share
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 def _brokers(about: ReportTables, _rows: Rows) -> DataFrame:
-    return answers_daily.availability(about.spark, about.reader, *about.days)
+    return daily.availability(about.spark, about.reader, *about.days)
 
 
 def _states(about: ReportTables, rows: Rows) -> DataFrame:

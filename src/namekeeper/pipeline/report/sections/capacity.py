@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_share, shown_time
 from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Row, Rows, Section
@@ -35,13 +35,13 @@ _LAST_HELD_COLUMNS = (*_HELD_COLUMNS, ReportColumn("until", "until", shown_time)
 
 
 def _last_day(about: ReportTables, _rows: Rows) -> DataFrame:
-    rows = answers_daily.capacity(about.spark, about.reader, *about.days)
+    rows = daily.capacity(about.spark, about.reader, *about.days)
     last = about.of_days("capacity_daily").agg(fn.max("day").alias("day"))
     return rows.join(last, "day", how="left_semi").orderBy(fn.desc("write_queues"), "cluster", "broker_name")
 
 
 def _by_day(about: ReportTables, _rows: Rows) -> DataFrame:
-    rows = answers_daily.capacity(about.spark, about.reader, *about.days)
+    rows = daily.capacity(about.spark, about.reader, *about.days)
     sums = rows.groupBy("day", "cluster").agg(
         fn.sum("write_queues").alias("write_queues"), fn.max("frame_used").alias("frame_used")
     )

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
 from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Row, Rows, Section
@@ -32,7 +32,7 @@ _COLUMNS = (
 
 
 def _changes(about: ReportTables, _rows: Rows) -> DataFrame:
-    return answers_daily.changes(about.spark, about.reader, *about.days)
+    return daily.changes(about.spark, about.reader, *about.days)
 
 
 def _by_hour(about: ReportTables, _rows: Rows) -> DataFrame:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import DataFrame
 
 from namekeeper.common.durations import shown_duration
-from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.report.columns import count_of_rows, duration_column
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
@@ -26,7 +26,7 @@ _COLUMNS = (
 
 
 def _drift(about: ReportTables, _rows: Rows) -> DataFrame:
-    return answers_daily.drift(about.spark, about.reader, *about.days)
+    return daily.drift(about.spark, about.reader, *about.days)
 
 
 def _make(rows: Rows) -> Section:

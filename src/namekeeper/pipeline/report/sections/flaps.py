@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql import DataFrame
 
-from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.report.columns import BROKER_COLUMNS
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
@@ -22,7 +22,7 @@ _COLUMNS = (
 
 
 def _flaps(about: ReportTables, _rows: Rows) -> DataFrame:
-    return answers_daily.flaps(about.spark, about.reader, *about.days)
+    return daily.flaps(about.spark, about.reader, *about.days)
 
 
 def _make(rows: Rows) -> Section:

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.report.columns import count_of_rows, duration_column
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Rows, Section
@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 def _topics(about: ReportTables, _rows: Rows) -> DataFrame:
-    rows = answers_daily.topic_availability(about.spark, about.reader, *about.days)
+    rows = daily.topic_availability(about.spark, about.reader, *about.days)
     return rows.where(fn.col("unwritable_ms") + fn.col("no_route_ms") > 0)
 
 

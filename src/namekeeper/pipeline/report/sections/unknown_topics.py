@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame
 
-from namekeeper.pipeline import answers_daily
+from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
 from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Row, Rows, Section
@@ -20,7 +20,7 @@ _COLUMNS = (
 
 
 def _unknown_topics(about: ReportTables, _rows: Rows) -> DataFrame:
-    return answers_daily.unknown_topics(about.spark, about.reader, *about.days)
+    return daily.unknown_topics(about.spark, about.reader, *about.days)
 
 
 def _make(rows: Rows) -> Section:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from namekeeper.pipeline.checks import CheckFinding
-from namekeeper.pipeline.checks_rules import Level
-from namekeeper.pipeline.findings import EXIT_BROKEN, EXIT_CONCERNS, exit_code_of, lines_of
+from namekeeper.pipeline.checks.checking import CheckFinding
+from namekeeper.pipeline.checks.findings import EXIT_BROKEN, EXIT_CONCERNS, exit_code_of, lines_of
+from namekeeper.pipeline.checks.rules import Level
 
 LOST = CheckFinding(
     "lost records", Level.CONCERN, "records are missing", 7, [{"namesrv": "n\x1b[2J", "boot": None}]

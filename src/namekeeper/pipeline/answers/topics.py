@@ -1,6 +1,5 @@
-"""Answers from a warehouse: functions that take a SparkSession and return DataFrames, or rows of evidence.
+"""Answers about a topic at a time: what name servers held, and the evidence why it had no route.
 
-A warehouse is given by its URI. Several answers about the same version of it take a `TableReader` instead.
 Times are wall ms since 1970. What people type is passed as data and never becomes text of a query.
 """
 
@@ -10,27 +9,18 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.errors import WarehouseError
-from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.answers.warehouse import Warehouse, opened, table
 from namekeeper.pipeline.gold.plan import FOREVER
-from namekeeper.pipeline.gold.tables import GOLD
-from namekeeper.pipeline.schema import FACTS
-from namekeeper.pipeline.store.stores import open_store
-from namekeeper.pipeline.store.table_store import TableReader
 
 __all__ = [
     "RouteRows",
     "TopicEvidenceRows",
-    "Warehouse",
     "knowledge",
-    "open_warehouse",
     "route_at",
     "route_rows",
-    "table",
     "why_rows",
 ]
 
-Warehouse = str | TableReader
 Row = Mapping[str, Any]
 
 KNOWN, UNKNOWN, NOT_YET, BEFORE, STOPPED = (
@@ -64,35 +54,13 @@ class RouteRows(NamedTuple):
     """Name of a table -> rows that were valid then; empty unless `knowledge` is known."""
 
 
-def open_warehouse(uri: str) -> TableReader:
-    """The tables of a warehouse as they are now.
-
-    Raises:
-        WarehouseError: There is no warehouse.
-    """
-    return open_store(open_folder(uri)).reader()
-
-
-def table(spark: SparkSession, warehouse: Warehouse, name: str) -> DataFrame:
-    """A fact or gold table by its name (docs/reference/warehouse.md).
-
-    Raises:
-        WarehouseError: There is no warehouse, or no such table.
-    """
-    tables = open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
-    found = GOLD.get(name) or FACTS.get(name)
-    if found is None:
-        raise WarehouseError(f"there is no table {name!r}; there are {', '.join(sorted([*GOLD, *FACTS]))}")
-    return tables.table(spark, found)
-
-
 def knowledge(spark: SparkSession, warehouse: Warehouse, at: int, namesrv: str | None = None) -> DataFrame:
     """What each name server's journal knows of an instant.
 
     Returns:
         namesrv, knowledge (known, unknown, not known yet, before the journal or stopped), knows_up_to.
     """
-    tables = _opened(warehouse)
+    tables = opened(warehouse)
     up_to = (
         _of_server(table(spark, tables, "name_server_session"), namesrv)
         .groupBy("namesrv")
@@ -119,7 +87,7 @@ def route_at(
         namesrv, knowledge, knows_up_to, broker_name, cluster, read_queue_nums, write_queue_nums, perm,
         topic_sys_flag, members, since (wall ms), from_cause, from_peer.
     """
-    tables = _opened(warehouse)
+    tables = opened(warehouse)
     known = knowledge(spark, tables, at, namesrv)
     groups = table(spark, tables, "broker_group_history").where(_holds(at))
     rows = table(spark, tables, "topic_route").where(_holds(at) & (fn.col("topic") == topic))
@@ -155,7 +123,7 @@ def route_rows(
     spark: SparkSession, warehouse: Warehouse, topic: str, at: int, namesrv: str | None = None
 ) -> list[RouteRows]:
     """The rows out of which the route of a topic at an instant is made, for each name server."""
-    tables = _opened(warehouse)
+    tables = opened(warehouse)
     held = {
         "topic_route": _collected(
             table(spark, tables, "topic_route").where(_holds(at) & (fn.col("topic") == topic))
@@ -199,7 +167,7 @@ def why_rows(
         at: Wall ms; None is the last instant that is known.
         namesrv: Only this name server.
     """
-    tables = _opened(warehouse)
+    tables = opened(warehouse)
     boots = _collected(_of_server(table(spark, tables, "name_server_session"), namesrv))
     newest = {row["namesrv"]: row for row in sorted(boots, key=lambda row: row["boot"])}
     knows_up_to = {name: row["knows_up_to"] for name, row in newest.items()}
@@ -221,10 +189,6 @@ def why_rows(
     return TopicEvidenceRows(
         {name: _collected(_of_server(rows, namesrv)) for name, rows in found.items()}, knows_up_to
     )
-
-
-def _opened(warehouse: Warehouse) -> TableReader:
-    return open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
 
 
 def _holds(at: int) -> Column:

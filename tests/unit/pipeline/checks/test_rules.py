@@ -2,8 +2,8 @@
 
 import re
 
-from namekeeper.pipeline.checks import checks
-from namekeeper.pipeline.checks_rules import CONCERNS, RULES, Level
+from namekeeper.pipeline.checks.checking import checks
+from namekeeper.pipeline.checks.rules import CONCERNS, RULES, Level
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 

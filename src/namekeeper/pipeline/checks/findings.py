@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from namekeeper.common.printable import printable
-from namekeeper.pipeline.checks_rules import Level
+from namekeeper.pipeline.checks.rules import Level
 
 if TYPE_CHECKING:
-    from namekeeper.pipeline.checks import CheckFinding
+    from namekeeper.pipeline.checks.checking import CheckFinding
 
 __all__ = ["EXIT_BROKEN", "EXIT_CONCERNS", "exit_code_of", "lines_of"]
 

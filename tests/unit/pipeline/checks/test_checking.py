@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from namekeeper.pipeline.checks import CheckFinding, checks, run_checks
-from namekeeper.pipeline.checks_rules import Level
+from namekeeper.pipeline.checks.checking import CheckFinding, checks, run_checks
+from namekeeper.pipeline.checks.rules import Level
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.history.histories import histories
 from tests.support.pipeline.duck import Duck

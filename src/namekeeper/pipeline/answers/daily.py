@@ -7,7 +7,7 @@ the first or the last that there is. Rows come in the order in which people want
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.answers import Warehouse, open_warehouse, table
+from namekeeper.pipeline.answers.warehouse import Warehouse, opened, table
 
 __all__ = [
     "availability",
@@ -76,7 +76,7 @@ def drift(
         cluster, broker_name, broker_id, topic (null: about the broker), views (what each held), valid_from,
         valid_to, is_open.
     """
-    tables = open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
+    tables = opened(warehouse)
     there, missing = fn.lit(": there"), fn.lit(": missing")
     brokers = _between(table(spark, tables, "view_drift_broker"), "valid_to_day", first_day, last_day).select(
         "cluster",

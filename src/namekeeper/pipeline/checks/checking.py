@@ -7,7 +7,7 @@ lines that could not be read, clocks that disagree.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from namekeeper.pipeline.checks_rules import CONCERNS, RULES, Check, Level
+from namekeeper.pipeline.checks.rules import CONCERNS, RULES, Check, Level
 from namekeeper.pipeline.gold.histories import HISTORIES, TIMELINE
 from namekeeper.pipeline.gold.history import History
 from namekeeper.pipeline.gold.plan import DAY_MS, FOREVER

@@ -1,0 +1,3 @@
+"""Answers from a warehouse: about a topic at a time, and over days."""
+
+__all__: list[str] = []
