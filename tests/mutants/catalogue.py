@@ -1,5 +1,6 @@
 """The bugs: each breaks one rule of protocol.md or docs/decisions that a real name server has broken, or might."""
 
+from tests.mutants.common import COMMON_MUTANTS
 from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.records import RECORD_MUTANTS
@@ -494,4 +495,5 @@ MUTANTS = (
     *RECORD_MUTANTS,
     *DISK_MUTANTS,
     *SERVING_MUTANTS,
+    *COMMON_MUTANTS,
 )

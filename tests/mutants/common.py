@@ -1,0 +1,40 @@
+"""Bugs in what the server and the pipeline share, and in the zip that carries both to a cluster."""
+
+from tests.mutants.mutant import Mutant
+
+__all__ = ["COMMON_MUTANTS"]
+
+COMMON_MUTANTS = (
+    Mutant(
+        "bidi-controls-shown",
+        "common/printable.py",
+        'return "".join(each if each.isprintable() else _escaped(each) for each in text)',
+        'return "".join(each if each.isprintable() or each > "\\xff" else _escaped(each) for each in text)',
+        "text of strangers has no bidi control and no line separator when it is shown",
+        ("common/test_printable.py",),
+    ),
+    Mutant(
+        "c1-controls-shown",
+        "common/printable.py",
+        'return "".join(each if each.isprintable() else _escaped(each) for each in text)',
+        'return "".join(each if each.isprintable() or "\\x80" <= each < "\\xa0" else _escaped(each) for each in text)',
+        "text of strangers can't begin a sequence of the terminal with a C1 control",
+        ("common/test_printable.py",),
+    ),
+    Mutant(
+        "bare-number-is-ms",
+        "common/durations.py",
+        "total = float(seconds[1]) * 1_000 if seconds else _sum_of_parts(text)",
+        "total = float(seconds[1]) if seconds else _sum_of_parts(text)",
+        "a duration without a unit is in seconds",
+        ("common/test_durations.py",),
+    ),
+    Mutant(
+        "template-not-in-the-zip",
+        "pipeline/package.py",
+        "if entry.name == _COMPILED:",
+        'if entry.name == _COMPILED or entry.name.endswith(".j2"):',
+        "every file of its packages is in the zip for a cluster",
+        ("pipeline/test_package.py",),
+    ),
+)
