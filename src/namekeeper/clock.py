@@ -1,4 +1,4 @@
-"""The one place that reads the time; everything below gets it as an argument."""
+"""The only module that reads the time; other layers get it as an argument."""
 
 import time
 from typing import Protocol

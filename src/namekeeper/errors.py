@@ -57,7 +57,7 @@ class RequestError(NamekeeperError):
 
 
 class ConfigError(NamekeeperError):
-    """Configuration that can't be used; the message names the place and what to do."""
+    """Configuration that can't be used; the message names the property or file, and what to do."""
 
 
 class RouteDataError(NamekeeperError):

@@ -1,4 +1,4 @@
-"""Files that hold what they should, whenever the machine dies: the calls, and what is made of them."""
+"""Writing files so that a crash of the machine leaves the old content or the new, never a mixture."""
 
 import contextlib
 import os
@@ -27,43 +27,43 @@ class Os(Protocol):
     """The calls of the module `os` that are needed; tests give a model that loses what was not synced."""
 
     def open(self, path: str, flags: int, mode: int = ...) -> int:
-        """As os.open."""
+        """Open a file; return its descriptor."""
 
     def read(self, fd: int, length: int, /) -> bytes:
-        """As os.read."""
+        """Return up to `length` bytes; none at the end of the file."""
 
     def write(self, fd: int, data: bytes, /) -> int:
-        """As os.write; may write less than all."""
+        """Write bytes; return how many, which may be fewer than all."""
 
     def fchmod(self, fd: int, mode: int) -> None:
-        """As os.fchmod."""
+        """Set the permissions of an open file."""
 
     def fstat(self, fd: int) -> os.stat_result:
-        """As os.fstat."""
+        """Return what the system knows of an open file."""
 
     def fsync(self, fd: int) -> None:
-        """As os.fsync."""
+        """Return when the content of an open file is on disk."""
 
     def close(self, fd: int) -> None:
-        """As os.close."""
+        """Give back a descriptor."""
 
     def replace(self, src: str, dst: str) -> None:
-        """As os.replace."""
+        """Rename a file over another, in one step."""
 
     def unlink(self, path: str) -> None:
-        """As os.unlink."""
+        """Remove a name."""
 
     def mkdir(self, path: str, mode: int = ...) -> None:
-        """As os.mkdir."""
+        """Make a folder; its parent must be there."""
 
     def listdir(self, path: str) -> list[str]:
-        """As os.listdir."""
+        """Return the names in a folder."""
 
     def stat(self, path: str) -> os.stat_result:
-        """As os.stat."""
+        """Return what the system knows of a file."""
 
     def ftruncate(self, fd: int, length: int) -> None:
-        """As os.ftruncate."""
+        """Cut an open file to `length` bytes."""
 
 
 def atomic_replace(path: str, data: bytes, *, backup: bool = True, system: Os = os) -> None:

@@ -94,7 +94,7 @@ def test_a_kv_file_that_makes_no_sense_is_refused_and_left_alone(tmp_path, text)
     with NameServerProcess(tmp_path) as server:
         line = refused(server)
     assert line.startswith(f"namekeeper: {file}: the KV configuration can't be read: ")
-    assert line.endswith("; mend the file, or move it away to start empty\n")
+    assert line.endswith("; repair the file, or move it away to start empty\n")
     assert file.read_text() == text
     assert not list(tmp_path.glob("kv.json.*"))
 

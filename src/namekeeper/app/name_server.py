@@ -152,7 +152,7 @@ class NameServer:
     async def __aenter__(self) -> Self:
         """Listen first, so that brokers need not wait for the rest."""
         self._loop = asyncio.get_running_loop()
-        # The beginning has its place in the journal before the first request; the disk comes later.
+        # The journal notes the state before the first request; it writes to the disk later.
         self._journaling.begin()
         await self.server.start()
         self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
@@ -171,7 +171,7 @@ class NameServer:
         # Nobody new, so that what is there can end.
         self.server.stop_accepting()
         if self.state.settings.enable_shutdown_gracefully:
-            # Clients that understand it are told to go, and have until the deadline to do so.
+            # Clients that understand it get GO_AWAY, and have until the deadline to do so.
             self.requests.drain()
             await self._wait_until_gone(self.state.settings.shutdown_wait_time_seconds)
         # Whoever is being answered is answered.
@@ -223,7 +223,7 @@ class NameServer:
     async def _wait_until_gone(self, seconds: float) -> None:
         """Wait until every client has left, at most so long."""
         deadline = self._loop.time() + seconds
-        while self.server.connections and self._loop.time() < deadline:  # noqa: ASYNC110 - once in its life
+        while self.server.connections and self._loop.time() < deadline:  # noqa: ASYNC110 - only when it stops
             await asyncio.sleep(LOOK_SECONDS)
 
     def _reconfigured(self, properties: Mapping[str, str]) -> None:
@@ -386,4 +386,4 @@ def _load_kv_config(path: str) -> KvConfigStore:
     try:
         return KvConfigStore.from_text(data, lenient=fastjson.decode)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}; mend the file, or move it away to start empty") from None
+        raise ConfigError(f"{path}: {error}; repair the file, or move it away to start empty") from None

@@ -1,4 +1,4 @@
-"""How `mqshutdown` finds the name servers of this user: a file each, locked as long as its process lives.
+"""How `mqshutdown` finds the name servers of this user: a file each, locked as long as its process runs.
 
 The lock, which the kernel releases at death, says whether the number still belongs to a name server.
 """

@@ -167,7 +167,7 @@ class Requests:
         return None
 
     def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:
-        """Have a change made that no request asked for; `done` is told its result."""
+        """Have a change made that no request asked for; `done` gets its result."""
 
         def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
             if isinstance(applied, Exception):

@@ -86,7 +86,7 @@ class Operators:
         )
 
     def health(self) -> HealthState:
-        """Where in its life the server is, and what is wrong."""
+        """Whether it serves, waits or drains, and what is wrong."""
         degraded = {}
         if self._housekeeping.dropped_log_lines():
             degraded["log"] = "log lines were dropped: the disk is slow, full or read only"
@@ -103,7 +103,7 @@ class Operators:
         return HealthState(phase=Phase.SERVING, degraded=degraded)
 
     def nsaddr(self) -> str:
-        """The list that clients without one are told: as configured, else this server alone."""
+        """The address list for clients that have none: as configured, else this server alone."""
         configured = self._state.settings.address_server_list
         if configured:
             return configured

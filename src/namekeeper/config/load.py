@@ -123,7 +123,7 @@ def _at_home(settings: NamesrvSettings, home: str) -> NamesrvSettings:
 
 
 def _check(settings: NamesrvSettings) -> None:
-    """Refuse what can't work together."""
+    """Refuse combinations that can't work."""
     if settings.enable_controller_in_namesrv:
         raise ConfigError(
             "enableControllerInNamesrv=true: namekeeper has no controller; run RocketMQ's own by itself"

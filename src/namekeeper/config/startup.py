@@ -1,4 +1,4 @@
-"""Everything a name server is started with, put together from where people write it."""
+"""Everything a name server is started with, collected from file, environment and flags."""
 
 from collections.abc import Mapping
 

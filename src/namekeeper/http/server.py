@@ -25,7 +25,7 @@ log = logging.getLogger("namekeeper.http")
 SHUTDOWN_SECONDS = 1.0
 """How long requests under way may take when the server stops: they are all short."""
 MAX_CONNECTIONS = 64
-"""A handful of scrapers and people; each connection costs a descriptor that brokers may need."""
+"""There are a few scrapers and people; each connection costs a descriptor that brokers may need."""
 CONNECTION_SECONDS = 30.0
 """Each connection carries one request, which takes milliseconds."""
 MAX_REQUEST_LINE_BYTES = 4_096
@@ -54,7 +54,7 @@ class OperatorHttpServer:
         port: its port; 0 picks a free one.
         metrics: gives the numbers of now.
         health: gives the state of now.
-        nsaddr: gives the list `host:port;host:port` that clients are told; empty if there is none.
+        nsaddr: gives the list `host:port;host:port` for clients; empty if there is none.
         journal: gives the numbers of the journal; None without one.
     """
 
@@ -181,7 +181,7 @@ class _Gate:
 
 
 class _Refusal(asyncio.Protocol):
-    """A connection too many."""
+    """A connection beyond the limit."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Close it at once."""

@@ -61,7 +61,7 @@ class LookupCache:
         """How often something was forgotten. Read it before an answer is made, and give it to `learn`."""
         self._entries: dict[bytes, _Entry] = {}
         self._envelopes: dict[bytes, _Envelope] = {}
-        """By body."""
+        """Body -> its envelope."""
         self._topics: dict[str, list[tuple[bytes, bytes]]] = {}
         """Topic -> key and body of each of its entries."""
         self._bytes = 0

@@ -51,7 +51,7 @@ def decode_body(body: bytes, raw_type: type[T], name: str) -> T:
 class RawTopicConfig(Struct, gc=False, rename="camel"):
     """What a name server needs of a TopicConfig (protocol.md 3.3); the other members are skipped.
 
-    Attributes are among those, so that a `$ref` in their place does no harm (trap T16).
+    Attributes are among those, so that a `$ref` instead of them does no harm (trap T16).
     """
 
     perm: Int32 | None = 6

@@ -178,7 +178,7 @@ _ENTRIES = (
     ),
     CatalogueEntry(
         RequestCode.QUERY_DATA_VERSION,
-        "whether a broker has to register again; also a sign of life",
+        "whether a broker has to register again; also a heartbeat",
         QueryDataVersionRequestHeader,
         "DataVersion JSON",
         QueryDataVersionResponseHeader,
@@ -201,7 +201,7 @@ _ENTRIES = (
     ),
     CatalogueEntry(
         RequestCode.BROKER_HEARTBEAT,
-        "a sign of life, one-way",
+        "a heartbeat, one-way",
         BrokerHeartbeatRequestHeader,
         since="5.0.0",
     ),

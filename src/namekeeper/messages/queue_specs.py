@@ -1,4 +1,4 @@
-"""Queue specs out of registrations, shared: a table of a million topics holds a handful of them.
+"""Queue specs out of registrations, shared: a table of a million topics holds only a few different ones.
 
 Two bounded memories, filled by what brokers send: one by the numbers of a JSON topic configuration, one by
 the text behind the name in a compressed body. A look-up in either is what a topic costs.

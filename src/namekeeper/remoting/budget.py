@@ -18,7 +18,7 @@ class BudgetClaim:
         self.size = size
 
     def release(self) -> None:
-        """Give the bytes back, or the place in the queue; may be called twice."""
+        """Give the bytes back, or leave the queue; may be called twice."""
         if not self._is_released:
             self._is_released = True
             self._budget.give_back(self)

@@ -53,7 +53,7 @@ class RemotingClient:
         Args:
             tls: see `tls_contexts.client_context`.
             rpc_hook: signs requests, for instance.
-            on_request: gets what peers ask us, 905 for instance; without it they are told "not supported".
+            on_request: gets what peers ask us, 905 for instance; without it the answer is "not supported".
             connect_timeout_ms: for one attempt, TLS handshake included.
             serialize_type: header form of requests.
             max_frame_bytes: bounds an answer.

@@ -39,7 +39,7 @@ class ClientConnection(asyncio.Protocol):
         self.is_open = False
         """Whether requests can be sent."""
         self.has_received = False
-        """Whether the peer ever said anything."""
+        """Whether the peer ever sent anything."""
         self.gone = asyncio.Event()
         """Set when the socket is closed."""
         self._on_request = on_request
@@ -96,14 +96,14 @@ class ClientConnection(asyncio.Protocol):
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close at once; what was written may be lost."""
         self.is_open = False
         self._transport.abort()
 
     # What the transport tells us.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Requests can be sent from now on."""
         self._transport = cast("asyncio.Transport", transport)
         self.is_open = True
 
@@ -136,11 +136,11 @@ class ClientConnection(asyncio.Protocol):
         self.gone.set()
 
     def pause_writing(self) -> None:
-        """Let senders wait."""
+        """Let senders wait: the peer does not read what was written."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Let them go on."""
+        """Let the senders go on."""
         self._writable.set()
 
     def _serve(self, request: RemotingCommand) -> None:

@@ -31,7 +31,7 @@ from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand,
 __all__ = ["LARGE_FRAME_BYTES", "ConnectionContext", "Handler", "ServerConnection"]
 
 LARGE_FRAME_BYTES = 64 * 1024
-"""Frames up to this size need no place in the budget: a transport reads as much at once anyway."""
+"""Frames up to this size need no claim on the budget: a transport reads as much at once anyway."""
 SIMPLE_READ_BYTES = 16 * 1024
 """What is read at once up to this size holds no large frame and not too many requests for a turn."""
 REQUESTS_PER_TURN = 256
@@ -42,7 +42,7 @@ WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
 """Answers that a peer has not read, beyond the kernel's buffers: above the second number we stop reading from
 it, at the first we go on."""
 MAX_DEFERRED = 64
-"""Requests of one connection that wait to be answered later; a real broker has a handful."""
+"""Requests of one connection that wait to be answered later; a real broker has a few."""
 FLUSH_SECONDS = 5.0
 """How long a closed connection may take to send what was written before."""
 
@@ -289,7 +289,7 @@ class ServerConnection(asyncio.Protocol):
         return len(answers)
 
     def _encode(self, request: RemotingCommand, response: Response) -> bytes:
-        """Encode an answer; the one place that knows that one-way requests get none (trap T19)."""
+        """Encode an answer; one-way requests get none (trap T19)."""
         if request.flag & ONEWAY_FLAG:
             return b""
         if self._is_json or request.language == "CPP":

@@ -53,7 +53,7 @@ async def bind(host: str, port: int, options: SocketOptions) -> list[socket.sock
 
 
 class Acceptor:
-    """Accepts from listening sockets and hands each newcomer on, until it is closed."""
+    """Accepts from listening sockets and hands each new socket on, until it is closed."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Acceptor:
             sockets: listening ones; they belong to the acceptor from now on.
             has_room: whether one more connection may be had.
             on_accept: gets the non-blocking socket and the peer's address.
-            on_refuse: told why a newcomer was closed.
+            on_refuse: gets the reason why a new socket was closed.
         """
         self._loop = asyncio.get_running_loop()
         self._sockets = sockets
@@ -78,7 +78,7 @@ class Acceptor:
         self._on_refuse = on_refuse
         self._rests: asyncio.TimerHandle | None = None
         self._spare = -1
-        """A descriptor to give up, so that a newcomer can be closed when there is no other."""
+        """A descriptor to give up, so that a new socket can be closed when there is no other descriptor."""
         self._watch()
 
     @property
@@ -119,8 +119,8 @@ class Acceptor:
                 self._on_refuse("too many connections")
 
     def _recover(self, listener: socket.socket, error: OSError) -> None:
-        """Close the newcomer that there is no descriptor for; if that fails too, rest: never spin."""
-        if error.errno in _OUT_OF_DESCRIPTORS and self._close_newcomer(listener):
+        """Close the new socket that there is no descriptor for; if that fails too, rest for a while."""
+        if error.errno in _OUT_OF_DESCRIPTORS and self._close_new_socket(listener):
             self._on_refuse(f"no file descriptors left ({error.strerror}): raise the limit, ulimit -n")
             return
         self._on_refuse(f"can't accept: {error.strerror}")
@@ -128,7 +128,7 @@ class Acceptor:
             self._loop.remove_reader(sock.fileno())
         self._rests = self._loop.call_later(RETRY_SECONDS, self._watch)
 
-    def _close_newcomer(self, listener: socket.socket) -> bool:
+    def _close_new_socket(self, listener: socket.socket) -> bool:
         self._give_up_spare()
         try:
             listener.accept()[0].close()

@@ -52,7 +52,7 @@ class ProtocolSniffer:
         self.claimed: Address | None = None
         """Who is there according to a PROXY header."""
         self.age_in_sweeps = 0
-        """For the idle sweep."""
+        """Idle sweeps since it was accepted."""
         self._on_ready = on_ready
         self._on_rejected = on_rejected
         self._loop = asyncio.get_running_loop()
@@ -110,7 +110,7 @@ class ProtocolSniffer:
     def _peek(self, size: int) -> bytes:
         data = self.sock.recv(size, socket.MSG_PEEK)
         if not data:
-            raise ConnectionResetError("closed by the peer before it said anything")
+            raise ConnectionResetError("closed by the peer before it sent anything")
         return data
 
     def _watch(self) -> None:

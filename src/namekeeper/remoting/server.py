@@ -1,4 +1,4 @@
-"""The server: listens, finds out what each newcomer is, keeps the connections, shuts down in order."""
+"""The server: listens, hands new sockets to the handshake, keeps the connections, shuts down in order."""
 
 import asyncio
 import logging
@@ -171,7 +171,7 @@ class RemotingServer:
         while not all(connection.is_settled for connection in self._context.connections):
             if loop.time() >= deadline:
                 return False
-            await asyncio.sleep(DRAIN_LOOK_SECONDS)  # once in the life of a server; no request pays for it
+            await asyncio.sleep(DRAIN_LOOK_SECONDS)  # only when the server stops; no request pays for it
         return True
 
     async def close(self) -> None:
@@ -181,7 +181,7 @@ class RemotingServer:
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
             self._sweep_timer = None
-        # Newcomers next: one of them might become a connection while we look at those.
+        # Handshakes next: one of them might become a connection while we look at those.
         await self._handshakes.close()
         # The others get what was written for them, if they read it soon.
         for connection in tuple(self._context.connections):
@@ -193,7 +193,7 @@ class RemotingServer:
 
     async def _wait_until_gone(self) -> None:
         """Wait for the transports; each has a timer that ends it, see `ServerConnection.close`."""
-        while self._context.connections:  # noqa: ASYNC110 - once in the life of a server
+        while self._context.connections:  # noqa: ASYNC110 - only when the server stops
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
 
     def _has_room(self) -> bool:
@@ -201,7 +201,7 @@ class RemotingServer:
 
     def _refuse(self, reason: str) -> None:
         self._context.counters.connections_refused += 1
-        self._context.log_limit.log(logging.WARNING, "closing a newcomer: %s", reason)
+        self._context.log_limit.log(logging.WARNING, "closing a new connection: %s", reason)
 
     # Idleness is counted in sweeps, not read off a clock: after a stall of the loop (or of the machine) the
     # peers' bytes are still in the kernel, and one late sweep must not take their silence for granted.

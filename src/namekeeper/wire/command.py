@@ -39,7 +39,7 @@ _WIRE_NAMES = {"ext_fields": "extFields", "body": "body, from the frame", "heade
 
 
 class RemotingCommand(Struct, gc=False, rename=_WIRE_NAMES):
-    """A decoded frame, or one to encode: exactly what the peer said, or is to be told.
+    """A decoded frame, or one to encode: exactly what the peer sent, or what is to be sent.
 
     The defaults are those of a header that lacks the member (protocol.md 1.3); `request` makes commands of
     our own. `ext_fields` values are always strings. `body` is never part of the JSON header: its name there

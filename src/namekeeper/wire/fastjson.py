@@ -144,7 +144,7 @@ def _repair(data: bytes) -> bytes:
 
 
 def _count_quotes(data: bytes, start: int, end: int) -> int:
-    """Count the quotes that open or close a string between two places."""
+    """Count the quotes that open or close a string between two positions."""
     if data.find(b"\\", start, end) < 0:
         return data.count(b'"', start, end)
     part = data[start:end].replace(b"\\\\", b"")

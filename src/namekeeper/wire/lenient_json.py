@@ -45,7 +45,7 @@ def parse(text: str) -> object:
 
 
 class _Reader:
-    """A text and the place up to which it was read."""
+    """A text and the position up to which it was read."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -237,7 +237,7 @@ async def test_the_http_pages_show_the_server_and_end_with_it(tmp_path, caplog):
 def test_a_kv_file_that_can_not_be_read_is_refused_by_name(tmp_path):
     file = tmp_path / "kv.json"
     file.write_text('{"configTable":{"a":')
-    with pytest.raises(ConfigError, match=r"kv\.json: .*mend the file, or move it away to start empty$"):
+    with pytest.raises(ConfigError, match=r"kv\.json: .*repair the file, or move it away to start empty$"):
         NameServer(startup(tmp_path))
     file.unlink()
     file.mkdir()
