@@ -14,7 +14,6 @@ from namekeeper.route.events import (
     ConfigChanged,
     KvChanged,
     MinBrokerIdChanged,
-    TopicQueuesChanged,
 )
 
 __all__ = ["EffectCounters", "Effects"]
@@ -26,17 +25,14 @@ ENDS = (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, C
 class EffectCounters:
     """Plain integers for /metrics: what happened to the tables since the start."""
 
-    __slots__ = ("gone", "heartbeats", "kv_changes", "min_id_changes", "registrations", "topic_changes")
+    __slots__ = ("gone", "heartbeats", "kv_changes", "registrations")
 
     def __init__(self) -> None:
         self.heartbeats = 0
         """904, 322 and 103 that changed nothing but the time of the last heartbeat."""
         self.registrations = 0
         """Live registrations that began."""
-        self.topic_changes = 0
-        """Topic rows that are new, different or gone."""
         self.kv_changes = 0
-        self.min_id_changes = 0
         self.gone: dict[Cause, int] = dict.fromkeys(ENDS, 0)
         """Live registrations that ended, by the reason."""
 
@@ -84,17 +80,12 @@ class Effects:
         """Count a registration that ended."""
         self.counters.gone[event.reason] += 1
 
-    def topics_changed(self, event: TopicQueuesChanged) -> None:
-        """Count topic rows that are new, different or gone."""
-        self.counters.topic_changes += len(event.topics)
-
     def kv_changed(self, _: KvChanged) -> None:
         """Count a change of the KV configuration."""
         self.counters.kv_changes += 1
 
     def min_id_changed(self, event: MinBrokerIdChanged) -> None:
         """Tell the brokers of the group."""
-        self.counters.min_id_changes += 1
         self._notify(event)
 
     def config_changed(self, event: ConfigChanged) -> None:
@@ -106,7 +97,6 @@ _EFFECTS: dict[type, Callable[[Effects, Any], None]] = {
     BrokerHeard: Effects.heard,
     BrokerLiveChanged: Effects.live_changed,
     BrokerLiveGone: Effects.live_gone,
-    TopicQueuesChanged: Effects.topics_changed,
     KvChanged: Effects.kv_changed,
     MinBrokerIdChanged: Effects.min_id_changed,
     ConfigChanged: Effects.config_changed,

@@ -6,7 +6,7 @@ from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.wire.codec import decode_frame
 from namekeeper.wire.command import RemotingCommand
-from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, FrameDecoder
+from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
 
 __all__ = ["RequestReader"]
 
@@ -17,7 +17,7 @@ _PREFIX_BYTES = 8
 class RequestReader:
     """Splits a stream into frames, asks the cache about each, and decodes those that it doesn't know."""
 
-    __slots__ = ("_find", "_split", "frames")
+    __slots__ = ("_find", "frames")
 
     def __init__(
         self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES, cache: LookupCache | None = None
@@ -30,7 +30,6 @@ class RequestReader:
         """
         self.frames = FrameDecoder(max_frame_bytes)
         """What is known of the frame that is arriving, and of the one that was broken."""
-        self._split = self.frames.feed
         self._find = cache.find if cache is not None else None
 
     def feed(self, data: bytes) -> list[RemotingCommand | bytes]:
@@ -38,28 +37,42 @@ class RequestReader:
 
         The first frame that can't be decoded ends the stream, see `frames.failure`.
         """
-        find = self._find
-        size = len(data)
-        if find is not None and size > _PREFIX_BYTES and _PREFIX(data) == (size - 4, size - _PREFIX_BYTES):
-            # The usual case, kept short: the data is one frame, with a JSON header and without a body.
-            answer = find(data[_PREFIX_BYTES:]) if not self.frames.buffered else None
-            if answer is not None:
-                return [answer]
         items: list[RemotingCommand | bytes] = []
+        find = self._find
+        if find is None or self.frames.buffered:
+            return self._read(data, items)
+        # The usual case, kept short: whole frames with a JSON header and without a body, all of them known.
+        start, size = 0, len(data)
+        while start + _PREFIX_BYTES < size:
+            length, word = _PREFIX(data, start)
+            end = start + 4 + length
+            if word != length - 4 or end > size:
+                break
+            answer = find(data[start + _PREFIX_BYTES : end])
+            if answer is None:
+                break
+            items.append(answer)
+            start = end
+        return items if start == size else self._read(data[start:], items)
+
+    def _read(self, data: bytes, items: list[RemotingCommand | bytes]) -> list[RemotingCommand | bytes]:
+        """Append what any bytes complete; return all items."""
         try:
-            for frame in self._split(data):
-                form, header, body = frame
-                if find is None or body or form:
-                    items.append(decode_frame(frame))
-                    continue
-                answer = find(header)
-                if answer is None:
-                    request = decode_frame(frame)
-                    request.header = header
-                    items.append(request)
-                else:
-                    items.append(answer)
+            for frame in self.frames.feed(data):
+                items.append(self._item(frame))  # noqa: PERF401 - those before a broken one are kept
         except ProtocolError as failure:
             self.frames.failure = failure
             self._find = None
         return items
+
+    def _item(self, frame: Frame) -> RemotingCommand | bytes:
+        """Return the answer to a frame if it is known, else its request."""
+        form, header, body = frame
+        if self._find is None or body or form:
+            return decode_frame(frame)
+        answer = self._find(header)
+        if answer is not None:
+            return answer
+        request = decode_frame(frame)
+        request.header = header
+        return request

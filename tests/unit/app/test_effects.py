@@ -5,7 +5,6 @@ import logging
 import pytest
 
 from namekeeper.app.effects import ENDS, Effects
-from namekeeper.model.topic import QueueSpec
 from namekeeper.route import events
 from namekeeper.route.events import (
     BrokerHeard,
@@ -15,7 +14,6 @@ from namekeeper.route.events import (
     ConfigChanged,
     KvChanged,
     MinBrokerIdChanged,
-    TopicQueuesChanged,
 )
 from namekeeper.route.removal import EndOfRegistration, UnregisterBroker
 from tests.support.server.builders import World, body, channel, header
@@ -85,15 +83,6 @@ def test_heartbeats_are_counted_and_not_logged(effects, caplog):
     assert not caplog.records
 
 
-def test_rows_are_counted_each(effects):
-    after = dict.fromkeys(("T1", "T2"), QueueSpec(4, 4, 6, 0))
-    world = World()
-    world.register(content=body(after))
-    apply(effects, *world.events)
-    assert effects.counters.topic_changes == 2
-    assert any(isinstance(event, TopicQueuesChanged) for event in world.events)
-
-
 def test_kv_changes_are_counted_and_logged(effects, caplog):
     with caplog.at_level(logging.INFO):
         apply(effects, KvChanged("a", "b", "c"), KvChanged("a", "b", None), cause=Cause.PUT_KV)
@@ -105,7 +94,6 @@ def test_kv_changes_are_counted_and_logged(effects, caplog):
 def test_a_new_smallest_id_is_told_to_the_group(effects, told):
     apply(effects, MIN_ID)
     assert told == [MIN_ID]
-    assert effects.counters.min_id_changes == 1
 
 
 def test_new_properties_are_told(effects, told):
