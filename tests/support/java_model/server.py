@@ -122,7 +122,7 @@ class JavaModel:
             self.tables.differed["nameless_topics_refused"] += 1
             return Answer(1, Text("topicName"))
         acting = fields.get("enableActingMaster")
-        said = Registration(
+        registration = Registration(
             name=fields["brokerName"],
             addr=fields["brokerAddr"],
             cluster=fields["clusterName"],
@@ -132,8 +132,8 @@ class JavaModel:
             acting=None if acting is None else flag_of(acting),
             zone=fields.get("__ZONE_NAME"),
         )
-        told = self.tables.register(said, self._dated(body), conn, now_ms)
-        return Answer(1, "register broker failed", {}) if told is None else self._registered(told)
+        response = self.tables.register(registration, self._dated(body), conn, now_ms)
+        return Answer(1, "register broker failed", {}) if response is None else self._registered(response)
 
     def _read_body(self, request: Request) -> Body:
         if not self.rules.lenient_bodies:
@@ -152,9 +152,9 @@ class JavaModel:
             body.version = body.version._replace(timestamp=0)
         return body
 
-    def _registered(self, told: dict[str, str]) -> Answer:
+    def _registered(self, response: dict[str, str]) -> Answer:
         order = self.kv.get(ORDER) if self.settings["returnOrderTopicConfigToBroker"] else None
-        return Answer(0, None, told, None if order is None else _table(order))
+        return Answer(0, None, response, None if order is None else _table(order))
 
     def _unregister(self, request: Request, conn: int, now_ms: int) -> Answer:
         name, addr, cluster = (request.fields.get(name) for name in BROKER[:3])

@@ -72,7 +72,7 @@ class Live:
 
 
 class Row(NamedTuple):
-    """Queue data of one topic on one broker name; `registered` is what the broker last said, unstripped."""
+    """Queue data of one topic on one broker name; `registered` is what the broker last registered, unstripped."""
 
     read: int
     write: int
@@ -115,31 +115,35 @@ class JavaTables:
 
     # 4.4 register
 
-    def register(self, said: Registration, body: Body, conn: int, now_ms: int) -> dict[str, str] | None:
+    def register(
+        self, registration: Registration, body: Body, conn: int, now_ms: int
+    ) -> dict[str, str] | None:
         """Return the response's fields, or None when the single-topic guard refuses."""
-        key = (said.cluster, said.addr)
+        key = (registration.cluster, registration.addr)
         if self.rules.null_table_is_empty and body.is_table_null:
             self._differs("null_table_is_empty")
         changed = key not in self.live or self.live[key].version != body.version
         if self.rules.one_name_per_address:
-            self._leave_other_name(said, key)
+            self._leave_other_name(registration, key)
         self.count["4.4.1 cluster"] += 1
-        self.clusters.setdefault(said.cluster, set()).add(said.name)
-        first = said.name not in self.groups
-        group = self.groups.setdefault(said.name, Group(said.cluster))
+        self.clusters.setdefault(registration.cluster, set()).add(registration.name)
+        first = registration.name not in self.groups
+        group = self.groups.setdefault(registration.name, Group(registration.cluster))
         self.count[f"4.4.2 {'new' if first else 'known'} name"] += 1
-        group.acting, group.zone = bool(said.acting), said.zone
-        self.count[f"4.4.3 enableActingMaster {said.acting}"] += 1
-        minimum_changed = said.broker_id < min(group.addrs, default=0)
+        group.acting, group.zone = bool(registration.acting), registration.zone
+        self.count[f"4.4.3 enableActingMaster {registration.acting}"] += 1
+        minimum_changed = registration.broker_id < min(group.addrs, default=0)
         self.count["4.4.4 smaller minimum id"] += minimum_changed
-        for broker_id in [i for i, addr in group.addrs.items() if addr == said.addr and i != said.broker_id]:
+        for broker_id in [
+            i for i, addr in group.addrs.items() if addr == registration.addr and i != registration.broker_id
+        ]:
             self.count["4.4.5 address changes its id"] += 1
             del group.addrs[broker_id]
-        old = group.addrs.get(said.broker_id)
-        self.count["4.4.6 id held by another address"] += old not in {None, said.addr}
-        if self._is_stale(said, body, old):
+        old = group.addrs.get(registration.broker_id)
+        self.count["4.4.6 id held by another address"] += old not in {None, registration.addr}
+        if self._is_stale(registration, body, old):
             self.count["4.4.7 stale"] += 1
-            self._end_stale(said, key, group)
+            self._end_stale(registration, key, group)
             return {}
         if old is None and body.is_table_null:
             self.count["4.4.8 null instead of topics"] += 1
@@ -147,32 +151,34 @@ class JavaTables:
                 return {}  # an exception that Java only logs
         if old is None and len(body.topics) == 1:
             self.count["4.4.8 single topic refused"] += 1
-            self._end_without_id(said, group)
+            self._end_without_id(registration, group)
             return None
-        group.addrs[said.broker_id] = said.addr
+        group.addrs[registration.broker_id] = registration.addr
         first = first or not old
         self.count[f"4.4.9 {'first' if first else 'known id'}"] += 1
-        self._end_losers(said, key, old)
-        self._contribute(said, group, body, first=first, changed=changed)
-        self._put_live(said, key, body, conn, now_ms)
+        self._end_losers(registration, key, old)
+        self._contribute(registration, group, body, first=first, changed=changed)
+        self._put_live(registration, key, body, conn, now_ms)
         self._put_filters(key, body)
         if minimum_changed:
             self.count["4.4.17 minimum id changed"] += 1
-        return self._master_of(said, group)
+        return self._master_of(registration, group)
 
-    def _is_stale(self, said: Registration, body: Body, old: str | None) -> bool:
-        if not old or old == said.addr or (said.cluster, old) not in self.live:
+    def _is_stale(self, registration: Registration, body: Body, old: str | None) -> bool:
+        if not old or old == registration.addr or (registration.cluster, old) not in self.live:
             return False
         self.count["4.4.7 state versions compared"] += 1
-        return self.live[said.cluster, old].version.state > body.version.state
+        return self.live[registration.cluster, old].version.state > body.version.state
 
     def _contribute(
-        self, said: Registration, group: Group, body: Body, *, first: bool, changed: bool
+        self, registration: Registration, group: Group, body: Body, *, first: bool, changed: bool
     ) -> None:
         is_prime_slave = (
-            said.broker_id != MASTER and said.acting is not None and said.broker_id == min(group.addrs)
+            registration.broker_id != MASTER
+            and registration.acting is not None
+            and registration.broker_id == min(group.addrs)
         )
-        if said.broker_id != MASTER and not is_prime_slave:
+        if registration.broker_id != MASTER and not is_prime_slave:
             self.count["4.4.10 contributes nothing"] += 1
             return
         self.count[f"4.4.10 {'prime slave' if is_prime_slave else 'master'}"] += 1
@@ -180,16 +186,20 @@ class JavaTables:
             return
         deleted = []
         if self.settings["deleteTopicWithBrokerRegistration"] and not body.mappings:
-            absent = [t for t, rows in self.topics.items() if said.name in rows and t not in body.topics]
+            absent = [
+                t for t, rows in self.topics.items() if registration.name in rows and t not in body.topics
+            ]
             for topic_name in absent:
                 self.count["4.4.11 topic deleted"] += 1
-                self._drop_row(topic_name, said.name)
+                self._drop_row(topic_name, registration.name)
                 deleted.append(topic_name)
         for topic in body.topics.values():
-            self._apply_topic(said, topic, strip=is_prime_slave and group.acting, upsert=first or changed)
+            self._apply_topic(
+                registration, topic, strip=is_prime_slave and group.acting, upsert=first or changed
+            )
         for topic_name in deleted:
-            if said.name not in self.topics.get(topic_name, {}):
-                self._end_mapping(topic_name, said.name)
+            if registration.name not in self.topics.get(topic_name, {}):
+                self._end_mapping(topic_name, registration.name)
         for topic_name, info in body.mappings.items():
             self._put_mapping(topic_name, info, upsert=first or changed)
 
@@ -202,8 +212,8 @@ class JavaTables:
             return
         self.mappings.setdefault(topic, {})[info["bname"]] = info
 
-    def _apply_topic(self, said: Registration, topic: Topic, *, strip: bool, upsert: bool) -> None:
-        row = self.topics.get(topic.name, {}).get(said.name)
+    def _apply_topic(self, registration: Registration, topic: Topic, *, strip: bool, upsert: bool) -> None:
+        row = self.topics.get(topic.name, {}).get(registration.name)
         raw = (topic.read, topic.write, topic.perm, topic.flag)
         reason = "upsert" if upsert else "missing row" if row is None else "unchanged"
         if reason == "unchanged" and row is not None and row.registered != raw and self.rules.changed_rows:
@@ -213,20 +223,24 @@ class JavaTables:
         if reason != "unchanged":
             perm = topic.perm & ~WRITE if strip else topic.perm
             row = Row(topic.read, topic.write, perm, topic.flag, raw)
-            self.topics.setdefault(topic.name, {})[said.name] = row
+            self.topics.setdefault(topic.name, {})[registration.name] = row
 
-    def _put_live(self, said: Registration, key: Key, body: Body, conn: int, now_ms: int) -> None:
+    def _put_live(self, registration: Registration, key: Key, body: Body, conn: int, now_ms: int) -> None:
         was = self.live.get(key)
         self.count[
             f"4.4.14 {'new entry' if was is None else 'other connection' if was.conn != conn else 'refresh'}"
         ] += 1
-        if was is None or (was.name, was.broker_id, was.conn) != (said.name, said.broker_id, conn):
+        if was is None or (was.name, was.broker_id, was.conn) != (
+            registration.name,
+            registration.broker_id,
+            conn,
+        ):
             self.gen += 1
             gen = self.gen
         else:
             gen = was.gen
         self.live[key] = Live(
-            now_ms, said.timeout_ms, body.version, conn, said.ha, said.name, said.broker_id, gen
+            now_ms, registration.timeout_ms, body.version, conn, registration.ha, registration.name, registration.broker_id, gen
         )  # fmt: skip
 
     def _put_filters(self, key: Key, body: Body) -> None:
@@ -239,13 +253,13 @@ class JavaTables:
             self.count["4.4.15 filter servers removed"] += 1
             self.filters.pop(key, None)
 
-    def _master_of(self, said: Registration, group: Group) -> dict[str, str]:
+    def _master_of(self, registration: Registration, group: Group) -> dict[str, str]:
         addr = group.addrs.get(MASTER)
-        if said.broker_id == MASTER or not addr or (said.cluster, addr) not in self.live:
-            self.count["4.4.16 no master told"] += said.broker_id != MASTER
+        if registration.broker_id == MASTER or not addr or (registration.cluster, addr) not in self.live:
+            self.count["4.4.16 no master named"] += registration.broker_id != MASTER
             return {}
-        self.count["4.4.16 master told"] += 1
-        ha = self.live[said.cluster, addr].ha
+        self.count["4.4.16 master named"] += 1
+        ha = self.live[registration.cluster, addr].ha
         return {"masterAddr": addr} | ({"haServerAddr": ha} if ha is not None else {})
 
     # listed differences at registration
@@ -253,28 +267,30 @@ class JavaTables:
     def _differs(self, name: str) -> None:
         self.differed[name] += 1
 
-    def _leave_other_name(self, said: Registration, key: Key) -> None:
+    def _leave_other_name(self, registration: Registration, key: Key) -> None:
         was = self.live.get(key)
-        if was is not None and was.name != said.name:
+        if was is not None and was.name != registration.name:
             self._differs("one_name_per_address")
-            self.unregister(was.name, said.addr, said.cluster, was.broker_id)
+            self.unregister(was.name, registration.addr, registration.cluster, was.broker_id)
 
-    def _end_losers(self, said: Registration, key: Key, old: str | None) -> None:
+    def _end_losers(self, registration: Registration, key: Key, old: str | None) -> None:
         if self.rules.lost_id_ends_registration:
-            for other in [k for k, e in self.live.items() if e.name == said.name and k != key]:
-                if other[1] in {old, said.addr}:
+            for other in [k for k, e in self.live.items() if e.name == registration.name and k != key]:
+                if other[1] in {old, registration.addr}:
                     self._differs("lost_id_ends_registration")
                     self._end_live(other)
 
-    def _end_without_id(self, said: Registration, group: Group) -> None:
-        if self.rules.lost_id_ends_registration and said.addr not in group.addrs.values():
-            for key in [k for k, e in self.live.items() if e.name == said.name and k[1] == said.addr]:
+    def _end_without_id(self, registration: Registration, group: Group) -> None:
+        if self.rules.lost_id_ends_registration and registration.addr not in group.addrs.values():
+            for key in [
+                k for k, e in self.live.items() if e.name == registration.name and k[1] == registration.addr
+            ]:
                 self._differs("lost_id_ends_registration")
                 self._end_live(key)
 
-    def _end_stale(self, said: Registration, key: Key, group: Group) -> None:
+    def _end_stale(self, registration: Registration, key: Key, group: Group) -> None:
         self.live.pop(key, None)
-        self._end_without_id(said, group)
+        self._end_without_id(registration, group)
         if self.rules.lost_id_ends_registration and self.filters.pop(key, False):
             self._differs("lost_id_ends_registration")
 
