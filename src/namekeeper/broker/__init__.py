@@ -1,3 +1,44 @@
-"""The broker's side: registration payloads and the registrar."""
+"""The broker's side: registrations with name servers, kept up for as long as a broker runs.
 
-__all__: list[str] = []
+What programs need can be imported from here: `from namekeeper.broker import BrokerRegistrar`.
+A name is loaded when it is first used. Inside namekeeper, modules are imported by their own names.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from namekeeper.broker.blocking import BlockingBrokerRegistrar
+    from namekeeper.broker.broker_client import make_broker_client
+    from namekeeper.broker.namesrv_session import RegisterBrokerResult
+    from namekeeper.broker.registrar import BrokerRegistrar
+    from namekeeper.broker.settings import BrokerSettings
+    from namekeeper.broker.topic_config_manager import TopicConfigManager
+
+__all__ = [
+    "BlockingBrokerRegistrar",
+    "BrokerRegistrar",
+    "BrokerSettings",
+    "RegisterBrokerResult",
+    "TopicConfigManager",
+    "make_broker_client",
+]
+
+_MODULES = {
+    "BlockingBrokerRegistrar": "blocking",
+    "BrokerRegistrar": "registrar",
+    "BrokerSettings": "settings",
+    "RegisterBrokerResult": "namesrv_session",
+    "TopicConfigManager": "topic_config_manager",
+    "make_broker_client": "broker_client",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
