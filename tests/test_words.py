@@ -1,0 +1,187 @@
+"""Words of our own that gave way to the field's: no name is made of them again; and each class name means one thing."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.schema import FACTS
+from tests.support.documents.names import classes_of, names_in_python, names_in_sql, words_of
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "namekeeper"
+
+WORDS = {
+    "life": "boot",
+    "lives": "boots",
+    "told": "recorded",
+    "said": "recorded",
+    "handful": "bucket",
+    "print": "fingerprint",
+    "place": "position",
+    "moment": "event time",
+    "wall": "range end",
+    "work": "recompute range",
+    "outside": "kept range",
+    "concerned": "overlapping",
+    "made_again": "replaced",
+    "together": "concurrency",
+    "workshop": "engine",
+    "straight": "clean",
+    "crooked": "damaged",
+    "mending": "repair",
+    "kept_store": "warehouse folder",
+    "room": "shared files",
+    "greeting": "protocol sniffing",
+    "reception": "handshake",
+    "known": "look-up cache",
+    "tally": "counter",
+    "fitting": "coercion",
+    "deeds": "actions",
+    "pace": "fixed rate",
+    "standing": "assessment",
+    "whole": "checkpoint applied, or complete",
+    "news": "writer message",
+    "hold": "folder lock",
+}
+"""A word that had a meaning of its own here -> what the field says."""
+
+UNMISTAKABLE = {
+    "life", "lives", "handful", "concerned", "made_again", "workshop", "crooked", "mending", "kept_store",
+    "greeting", "reception", "tally", "deeds", "standing",
+}  # fmt: skip
+"""Words with no other use in names: variables and attributes may not have them either."""
+
+COMMON = {
+    "wall clock time, in contrast with monotonic time": "wall_ms",
+    "in contrast with unknown": "known known_digest known_topic known_position KnownPeriod KnownSpan computed_known_span",
+    "what somebody knows": "_Known _known _known_address",
+    "to hold": "holds _holds hold_pid_file",
+    "to print": "_print _print_kv_config _print_replies _print_order_conf _print_plan print_config _print_progress",
+    "RocketMQ's machine rooms": (
+        "AllocateMachineRoomNearby AllocateMessageQueueByMachineRoom _by_room room_of"
+    ),
+    "space that is left": "has_room _has_room _make_room _check_room",
+    "nothing of it is missing": "whole is_whole _whole_days set_whole_days",
+    "to say": "_said_by",
+    "what is to be done: a coroutine or a function": "work",
+    "sockets that a server listens at": "places",
+    "something new": "_is_news_that_it_is_absent",
+}
+"""A common meaning of a word of the list -> the names that have the word in this meaning."""
+
+COMMON_NAMES = {name for names in COMMON.values() for name in names.split()}
+
+NOT_YET = {
+    "journal/disk/folder.py": {"hold"},
+    "journal/disk/writer.py": {"hold"},
+    "pipeline/report/sections.py": {"life", "lives"},
+    "pipeline/gold/sql/bucketed_topic_row.sql": {"handfuls"},
+    "pipeline/gold/steps.py": {"its lives"},
+}
+"""Files whose names or terms still wait; nothing may be added."""
+
+TERMS = re.compile(
+    r"\b(?:handfuls|workshop|crooked|mending|kept[ _]store|tally|tallies|deeds|known requests)\b"
+    r"|\b(?:one|this|that|each|every|previous|last|next|earlier|per|same|other|whose|process's|boot's) life\b"
+    r"|\b(?:its|two|several|these|those|all|many|few) lives\b",
+    re.IGNORECASE,
+)
+"""Words of the list as terms, in texts that people read."""
+
+
+def has_word(name: str, words: set[str]) -> str | None:
+    """The first word of the list that a name is made of."""
+    parts = words_of(name)
+    joined = {*parts, *(f"{one}_{two}" for one, two in pairwise(parts))}
+    plural = {part[:-1] for part in parts if part.endswith("s")}
+    return next((word for word in sorted(words) if word in joined or word in plural), None)
+
+
+def written_names() -> set[str]:
+    """Names of written tables and of their columns: they stay, or old warehouses could not be read."""
+    tables = [*FACTS.values(), *GOLD.values()]
+    return {table.name for table in tables} | {column.name for table in tables for column in table.columns}
+
+
+def wrong_names(path: str, source: str) -> Iterator[str]:
+    """Names in one file that are made of a word of the list."""
+    words, allowed = set(WORDS), written_names() | COMMON_NAMES
+    file = Path(path)
+    if file.stem not in allowed and has_word(file.stem, words):
+        yield file.stem
+    found = names_in_python(source) if file.suffix == ".py" else names_in_sql(source)
+    for name in found:
+        banned = UNMISTAKABLE if name.kind in {"variable", "attribute", "window"} else words
+        if name.name not in allowed and has_word(name.name, banned):
+            yield name.name
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    for path in sorted(SOURCES.rglob("*")):
+        if path.suffix in {".py", ".sql"}:
+            yield path.relative_to(SOURCES).as_posix(), path.read_text()
+
+
+def documents() -> Iterator[tuple[str, str]]:
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
+        yield path.relative_to(ROOT).as_posix(), path.read_text()
+
+
+def test_names_use_the_words_of_the_field():
+    wrong = {path: set(wrong_names(path, source)) - NOT_YET.get(path, set()) for path, source in sources()}
+    assert {path: names for path, names in wrong.items() if names} == {}
+
+
+def test_each_common_name_has_a_word_of_the_list():
+    assert {name for name in COMMON_NAMES if not has_word(name, set(WORDS))} == set()
+
+
+def test_a_class_name_means_one_thing():
+    homes = defaultdict(set)
+    for path, source in sources():
+        if path.endswith(".py"):
+            for name in classes_of(source):
+                homes[name].add(path)
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_documents_comments_and_messages_use_the_words_of_the_field():
+    texts = [*documents(), *sources()]
+    found = {path: set(TERMS.findall(text)) - NOT_YET.get(path, set()) for path, text in texts}
+    assert {path: terms for path, terms in found.items() if terms} == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "wrong"),
+    [
+        ("a.py", "class WriteTally: ...", {"WriteTally"}),
+        ("a.py", "def is_told(): ...", {"is_told"}),
+        ("a.py", "async def f(x, *, life=1): ...", {"life"}),
+        ("a.py", "made_again = [handful for handful in x]", {"made_again", "handful"}),
+        ("a.py", "self._reception = 1", {"_reception"}),
+        ("tally.py", "", {"tally"}),
+        ("a.py", "from x import Tally\ntold = print(life)  # a tally\nwall_ms = 'life'", set()),
+        ("told_rows.sql", "SELECT 1", {"told_rows"}),
+        ("a.sql", "WITH told AS (SELECT 1 AS handful), b AS (SELECT place FROM t) SELECT * FROM told", {"told", "handful"}),
+        ("a.sql", "-- WITH told AS (\nSELECT 'AS life' AS position", set()),
+        ("a.sql", "SELECT sum(x) OVER lives FROM t WINDOW lives AS (PARTITION BY y)", {"lives"}),
+    ],
+)  # fmt: skip
+def test_the_check_of_names_can_fail(file: str, source: str, wrong: set[str]):
+    assert set(wrong_names(file, source)) == wrong
+
+
+def test_the_check_of_documents_can_fail():
+    assert TERMS.findall("For two lives of the process, two handfuls; then each life, and a tally") == [
+        "two lives", "handfuls", "each life", "tally",
+    ]  # fmt: skip
+    assert TERMS.findall("a sign of life, as long as it lives, the life of a broker") == []
+
+
+def test_names_are_split_at_case_and_underscores():
+    assert words_of("_HTTPServer_isTold2") == ["http", "server", "is", "told2"]
