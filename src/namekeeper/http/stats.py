@@ -68,7 +68,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
 
     # Requests.
     requests: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """(request code, response code) -> requests; one-way ones count as SUCCESS, unknown codes as -1."""
+    """(request code, response code) -> requests; unknown codes are -1, one-way requests count by the answer
+    that they would have got."""
     handler_errors: int = 0
 
     # Registrations.

@@ -68,6 +68,13 @@ async def test_a_reader_that_refuses_is_not_counted_as_success(tmp_path):
     assert parts.results(206) == {1: 1}
 
 
+async def test_one_way_requests_are_counted_by_the_answer_that_they_would_have_got(parts):
+    asking = parts.connect()
+    asking.deliver(frame(105, topic="nobody has it", oneway=True) + frame(206, oneway=True))
+    assert asking.answers == []
+    assert (parts.results(105), parts.results(206)) == ({17: 1}, {0: 1})
+
+
 async def test_unknown_codes_are_counted_together(parts):
     asking = parts.connect()
     asking.deliver(frame(4711, opaque=1) + frame(-5, opaque=2) + frame(905, opaque=3))
