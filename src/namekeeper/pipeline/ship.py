@@ -13,7 +13,7 @@ Shown = Callable[[str, int, int], None]
 
 
 class Shipped(NamedTuple):
-    """What was done."""
+    """How many segments a call has copied."""
 
     copied: int
     bytes: int

@@ -1,4 +1,4 @@
-"""What the numbers in the tables are, for the reference page: durations, instants, counts, or names."""
+"""Units of the columns of numbers, for the reference page: durations, times, counts, or identifiers."""
 
 from namekeeper.pipeline.table import Column
 

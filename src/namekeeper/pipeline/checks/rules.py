@@ -1,4 +1,4 @@
-"""Rules that every warehouse keeps, and concerns that its journals may give, as queries for what is wrong."""
+"""Rules that every warehouse keeps, and concerns about its journals; each is a query for what is wrong."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Check(NamedTuple):
     name: str
     level: Level
     meaning: str
-    """What a row says."""
+    """What a row of the query means."""
     sql: str
     tables: tuple[str, ...]
     """Tables that it reads."""
@@ -76,9 +76,9 @@ RULES = (
         ("broker_availability_daily",),
     ),
     Check(
-        "sessions were written down",
+        "sessions are recorded",
         Level.BROKEN,
-        "a session of which no record tells",
+        "a session without a record of it",
         """
         SELECT s.namesrv, s.boot, s.gen
         FROM broker_session s

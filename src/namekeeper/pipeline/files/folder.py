@@ -18,11 +18,11 @@ __all__ = ["Folder", "glob_escaped", "open_folder"]
 
 _LOCAL_SCHEMES = {"", "file"}
 _ARROW_NAMES = {"s3a": "s3", "s3n": "s3"}
-"""What pyarrow calls a scheme that Hadoop calls otherwise."""
+"""Scheme of Hadoop -> the same scheme for pyarrow."""
 
 
 class Folder(Protocol):
-    """What is needed of a place for files; paths are below it, with `/`."""
+    """What the pipeline needs of a folder; paths are relative to it, with `/`."""
 
     uri: str
 
@@ -93,7 +93,7 @@ def open_folder(uri: str) -> Folder:
 
 
 def glob_escaped(path: str) -> str:
-    """A path that Spark, which reads patterns, takes as it is."""
+    """A path with its special characters escaped, because Spark reads paths as patterns."""
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)
 
 

@@ -76,7 +76,7 @@ class IngestBatch(NamedTuple):
     spark: SparkSession
     transaction: Transaction
     warehouse: Folder
-    """Its folder."""
+    """Folder of the warehouse; staged records lie below it."""
     journals: Mapping[str, Folder]
     """Folders that were listed, by URI."""
     progress: Progress

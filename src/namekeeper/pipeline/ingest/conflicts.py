@@ -1,4 +1,4 @@
-"""Name servers of which two journals claim the same time: two processes with one id, or a copied folder."""
+"""Finds name servers with two journals of the same time: two processes with one id, or a copied folder."""
 
 import gzip
 import json

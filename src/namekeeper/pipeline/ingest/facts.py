@@ -49,12 +49,12 @@ _DEFAULTS = {
     "array<bigint>": "array()",
     "map<string,string>": "map()",
 }
-"""What a member is that was left out, by type; strings are null. See the contract."""
+"""Value of a member that a record leaves out, by type; a string is null. See the contract."""
 
 SAME_AS_RECORDS: Mapping[str, tuple[str, ...]] = {
     name: KINDS_OF.get(name, ()) for name in (EVENTS.name, "broker_minute", "unknown_topic_minute")
 }
-"""Tables of which a record is one row, with its own members, if there are many -> their kinds; none: all."""
+"""Large tables in which a record is one row of its own members -> kinds of these records; (): every kind."""
 
 _NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_boot", "previous_seq"}
 """Members without a default: left out means that there is none."""

@@ -1,4 +1,4 @@
-"""Sealed segments: what their names say, and which of them lie in a folder."""
+"""Sealed segments: what their names say, and which of them a folder holds."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ class Segment(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Its name."""
+        """Name of the file, without its folder."""
         return self.path.rpartition("/")[2]
 
     @property
@@ -116,7 +116,7 @@ def _is_namesrv(name: str) -> bool:
 
 
 def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
-    """Segments, number of files that belong to no journal, and whether something says that it is one."""
+    """Segments, the number of files that belong to no journal, and whether the folder is a journal."""
     segments: list[Segment] = []
     others = 0
     is_journal = False
@@ -134,7 +134,7 @@ def _look_into(folder: Folder) -> tuple[list[Segment], int, bool]:
 
 
 def _files(folder: Folder) -> Iterator[File]:
-    """Files that count: hidden ones, and what a server or a reader has set aside, do not."""
+    """Files of a folder, without hidden ones and without those in quarantine."""
     try:
         if not folder.exists():
             raise JournalFolderError(

@@ -1,4 +1,4 @@
-"""What a report is, as values: sections of sentences, a table and a plot, and how a column shows its own."""
+"""What a report is, as values: sections with sentences, a table and a plot, and how columns show values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ class Section(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A report."""
+    """A report as a value; `text`, `html` and JSON show it."""
 
     zone: str
     days: tuple[str, str] | None

@@ -1,10 +1,10 @@
 """A warehouse of plain Parquet files under one manifest.
 
     WAREHOUSE/tables/NAME/7-1f0c6e2a/        data files that load 7 wrote
-    WAREHOUSE/tables/records/7-93ab01c4/     of a large load: files that are part of several tables
+    WAREHOUSE/tables/records/7-93ab01c4/     files of a large load, part of several tables
 
-Data files are never changed. The name of a load's folders has a random part, so that not even two runs that
-take the same load id by mistake write into one folder.
+Data files are never changed. The name of a load's folder has a random part: even two runs that take the same
+load id by mistake don't write into one folder.
 """
 
 import re
@@ -32,7 +32,7 @@ SMALL_FILES = 32
 """... when a table has so many of them."""
 
 MOST_ROWS = 1_000_000
-"""In a data file: rows of checkpoints pack so well that a small file would hold too many for one task."""
+"""Rows of a data file at most: rows of checkpoints compress so well that a file could have far too many."""
 
 _TABLES = "tables"
 _SHARED = "records"

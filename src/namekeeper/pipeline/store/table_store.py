@@ -96,7 +96,7 @@ class Transaction(TableReader, Protocol):
 
 
 class TableStore(Protocol):
-    """A warehouse."""
+    """A warehouse: a reader of its tables, transactions, and the ledger."""
 
     def reader(self) -> TableReader:
         """The tables as they are now; they stay so for this reader."""

@@ -42,7 +42,7 @@ class WarehouseFolder:
 
     @property
     def uri(self) -> str:
-        """Where it is."""
+        """URI of the folder."""
         return self._folder.uri
 
     def check_free(self) -> None:
@@ -61,7 +61,7 @@ class WarehouseFolder:
             )
 
     def ledger(self) -> bytes | None:
-        """What the last commit's ledger says."""
+        """The ledger of the last commit; None if there is none or its file is lost."""
         path = self._newest().ledger
         try:
             return self._folder.read(path) if path else None

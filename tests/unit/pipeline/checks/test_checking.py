@@ -55,7 +55,7 @@ def test_tables_that_were_made_keep_their_rules(made: Duck):
         ("unknown time begins at a loss", "DELETE FROM stored_lost_records"),
         ("unknown time ends at a complete checkpoint", "DELETE FROM stored_known_span"),
         ("sessions are inside boots", "UPDATE stored_broker_session SET boot = boot + 1"),
-        ("sessions were written down", "UPDATE stored_broker_session SET gen = gen + 1000"),
+        ("sessions are recorded", "UPDATE stored_broker_session SET gen = gen + 1000"),
         ("times of a day add up", "UPDATE stored_broker_availability_daily SET up_ms = up_ms + 90000000"),
     ],
 )
