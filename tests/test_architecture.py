@@ -82,7 +82,6 @@ TESTED_ELSEWHERE = {
 
 LONG = {
     "client/blocking.py": "one class for each of the asynchronous ones, and what a fork does to them together",
-    "pipeline/gold/steps.py": "what waits for what is seen in one place",
     "pipeline/gold/tables.py": "a column a line for every table there is",
     "pipeline/schema.py": "a column a line for every table there is",
     "app/name_server.py": "the object graph of a server, and its start and stop in order, read as one",

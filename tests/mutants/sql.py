@@ -8,15 +8,13 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from unittest import mock
 
 import duckdb
 
-from namekeeper.pipeline.gold import history as gold_history
-from namekeeper.pipeline.gold import steps as gold_steps
-from namekeeper.pipeline.gold import topics as gold_topics
-from namekeeper.pipeline.gold.sql_text import sql_text
+from namekeeper.pipeline.gold import sql_text
+from namekeeper.pipeline.gold.sql_text import raw_text
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
 from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
@@ -68,10 +66,10 @@ def caught_by(law: Law, mutant: SqlMutant | None) -> str | None:
     Raises:
         duckdb.Error: The query with the mutant can't be run at all.
     """
-    with seeded(mutant) as text:
+    with seeded(mutant):
         duck = Duck()
         make_gold(duck, duck.load(records_of(law.histories)), block_records=BLOCK_RECORDS)
-        for check in _checks(law, duck, text):
+        for check in _checks(law, duck):
             try:
                 check()
             except AssertionError:
@@ -80,19 +78,17 @@ def caught_by(law: Law, mutant: SqlMutant | None) -> str | None:
 
 
 @contextmanager
-def seeded(mutant: SqlMutant | None) -> Iterator[Callable[[str], str]]:
-    """Let the pipeline find a query with a mutant in it; gives what the pipeline reads its queries with."""
+def seeded(mutant: SqlMutant | None) -> Iterator[None]:
+    """Let the pipeline find a file with a mutant in it."""
 
     def text(name: str) -> str:
-        return mutant.text() if mutant is not None and mutant.query == name else sql_text(name)
+        return mutant.text() if mutant is not None and mutant.query == name else raw_text(name)
 
-    with ExitStack() as stack:
-        for module in (gold_steps, gold_history, gold_topics):
-            stack.enter_context(mock.patch.object(module, "sql_text", text))
-        yield text
+    with mock.patch.object(sql_text, "raw_text", text):
+        yield
 
 
-def _checks(law: Law, duck: Duck, text: Callable[[str], str]) -> Iterator[Callable[[], object]]:
+def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
     def states() -> None:
         law.assert_states(duck.gold, random.Random(SEED), instants=40)
 
@@ -118,14 +114,13 @@ def _checks(law: Law, duck: Duck, text: Callable[[str], str]) -> Iterator[Callab
         law.assert_drift(duck.gold)
 
     def views() -> None:
-        assert drifts_of(text("computed_view_drift_topic"), ["a", "b"]) == DRIFTS
+        assert drifts_of(["a", "b"]) == DRIFTS
 
     def confirmed() -> None:
         rng = random.Random(SEED)
         servers = [QuietServer(f"namesrv-{number}", rng) for number in range(QUIET_SERVERS)]
-        looked_at = {"checkpoint_run": NOTHING_CONFIRMED}
-        found, _ = history_of(servers, text)
-        assert found == history_of(servers, lambda name: looked_at.get(name) or text(name))[0]
+        found, _ = history_of(servers)
+        assert found == history_of(servers, {"checkpoint_run": NOTHING_CONFIRMED})[0]
 
     def runs() -> None:
         """In whatever runs the records come."""

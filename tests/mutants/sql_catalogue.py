@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from namekeeper.pipeline.gold.sql_text import sql_text
+from namekeeper.pipeline.gold.sql_text import raw_text
 
 __all__ = ["SQL_MUTANTS", "SqlMutant"]
 
@@ -12,7 +12,7 @@ class SqlMutant(NamedTuple):
 
     name: str
     query: str
-    """Name of the file in pipeline/gold/sql."""
+    """Name of the file in pipeline/gold/sql; what is in a fragment is in every query that takes it in."""
     old: str
     """Occurs exactly once in it."""
     new: str
@@ -25,7 +25,7 @@ class SqlMutant(NamedTuple):
         Raises:
             ValueError: the old text is not there exactly once.
         """
-        text = sql_text(self.query)
+        text = raw_text(self.query)
         if text.count(self.old) != 1:
             raise ValueError(f"{self.name}: its text occurs {text.count(self.old)} times in {self.query}.sql")
         return text.replace(self.old, self.new)
@@ -133,8 +133,8 @@ SQL_MUTANTS = (
     SqlMutant(
         "neighbours-not-joined",
         "merged_history",
-        "WHEN lag(valid_to) OVER w = valid_from",
-        "WHEN lag(valid_to) OVER w > valid_from",
+        "lag(valid_to) OVER w = valid_from",
+        "lag(valid_to) OVER w > valid_from",
         "a row goes on where the work ends",
     ),
     SqlMutant(
@@ -147,8 +147,8 @@ SQL_MUTANTS = (
     SqlMutant(
         "untouched-rows-dropped",
         "rewritten",
-        "AND NOT EXISTS (",
-        "AND EXISTS (",
+        "  AND NOT\n",
+        "  AND\n",
         "rows of other name servers in a partition that is written again stay",
     ),
     SqlMutant(
@@ -160,8 +160,8 @@ SQL_MUTANTS = (
     ),
     SqlMutant(
         "restart-is-an-outage",
-        "broker_witness",
-        "least(w.witness_at_latest, coalesce(f.first_registration, w.witness_at_latest))",
+        "witness_from",
+        "least(w.witness_at_latest, coalesce($first, w.witness_at_latest))",
         "w.valid_from",
         "a name server that has just started says neither down nor missing",
     ),
@@ -195,9 +195,9 @@ SQL_MUTANTS = (
     ),
     SqlMutant(
         "alone-is-drift",
-        "computed_view_drift_broker",
-        "HAVING min(holds) = 0 AND max(holds) = 1",
-        "HAVING min(holds) = 0",
+        "disagreement",
+        "HAVING min(seen) <> max(seen)",
+        "HAVING min(seen) = min(seen)",
         "who agrees that a broker is away does not disagree",
     ),
     SqlMutant(
@@ -224,14 +224,14 @@ SQL_MUTANTS = (
     SqlMutant(
         "other-topics-confirmed",
         "checkpoint_run",
-        "AND lag(p.topics) OVER w = p.topics AND lag(p.fingerprint) OVER w = p.fingerprint",
-        "AND lag(p.topics) OVER w = p.topics",
+        " AND lag(fingerprint) OVER w = fingerprint",
+        "",
         "a checkpoint confirms topics only if it says the same of them",
     ),
     SqlMutant(
         "confirmed-across-changes",
         "checkpoint_run",
-        "AND lag(t.first_recorded_ts) OVER w IS NULL\n",
+        "--     AND lag(first_recorded_ts) OVER w IS NULL\n",
         "",
         "a checkpoint confirms only what was told of a broker name by the one before it and not since",
     ),
@@ -245,22 +245,22 @@ SQL_MUTANTS = (
     SqlMutant(
         "confirmed-across-losses",
         "checkpoint_run",
-        "lag(k.to_boot) OVER w = k.boot AND lag(k.to_position) OVER w = k.span",
-        "lag(k.boot) OVER w = k.boot",
+        "lag(to_boot) OVER w = boot AND lag(to_position) OVER w = span",
+        "lag(boot) OVER w = boot",
         "a checkpoint behind lost records confirms nothing",
     ),
     SqlMutant(
         "confirmed-for-no-time",
         "checkpoint_run",
-        "AND lag(k.eff_ts) OVER w < k.eff_ts AND k.eff_ts < k.span_to_ts",
-        "AND lag(k.eff_ts) OVER w <= k.eff_ts",
+        "lag(eff_ts) OVER w < eff_ts AND eff_ts < span_to_ts",
+        "lag(eff_ts) OVER w <= eff_ts",
         "a checkpoint that is known for no time neither confirms nor is confirmed",
     ),
     SqlMutant(
         "confirmed-while-changed",
         "checkpoint_run",
-        "AND (t.first_recorded_ts IS NULL OR t.first_recorded_ts > k.eff_ts)",
-        "AND k.span IS NOT NULL",
+        "(first_recorded_ts IS NULL OR first_recorded_ts > eff_ts)",
+        "span IS NOT NULL",
         "where something changes at the time of a checkpoint, rows end at the checkpoint",
     ),
     SqlMutant(
@@ -290,5 +290,40 @@ SQL_MUTANTS = (
         "ON s.day = h.day AND s.namesrv",
         "ON s.day >= h.day AND s.namesrv",
         "the size of a registration is that of the day",
+    ),
+    SqlMutant(
+        "range-takes-its-end",
+        "in_recompute_range",
+        "$row.$position < w.to_position",
+        "$row.$position <= w.to_position",
+        "the checkpoint at the end of a range belongs to what is kept",
+    ),
+    SqlMutant(
+        "last-row-left-out",
+        "joined_islands",
+        "coalesce(lead(is_first) OVER w, 1) AS is_last",
+        "coalesce(lead(is_first) OVER w, 0) AS is_last",
+        "a row made of equal periods ends as the last of them",
+    ),
+    SqlMutant(
+        "islands-not-numbered",
+        "islands",
+        "sum(is_first) OVER (PARTITION BY $key ORDER BY $order ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
+        "is_first",
+        "periods that a gap separates are not one",
+    ),
+    SqlMutant(
+        "later-changes-forgotten",
+        "running_counts",
+        "ORDER BY at_ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+        "ORDER BY at_ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
+        "a state follows from all changes before it",
+    ),
+    SqlMutant(
+        "witness-in-the-future",
+        "disagreement",
+        "w.valid_to >= p.until\n",
+        "w.valid_to >= p.at_ts\n",
+        "a witness is asked only for the time in which it is one",
     ),
 )

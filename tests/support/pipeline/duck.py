@@ -22,12 +22,8 @@ _OF_SPARK = {
         SELECT * EXCLUDE (broker_addrs), list_sort(list_transform(map_entries(broker_addrs),
             lambda e: {'broker_id': CAST(e.key AS BIGINT), 'broker_addr': e.value})) AS members
         FROM broker_group""",
-    "checkpoint_count": """
-        SELECT namesrv, boot, checkpoint, e.key AS kind, e.value AS records
-        FROM (SELECT namesrv, boot, checkpoint, unnest(map_entries(counts)) AS e
-              FROM checkpoint WHERE kind = 'checkpoint_end')""",
 }
-"""Queries that are written for Spark alone, because they take maps apart."""
+"""Queries that are written for Spark alone."""
 
 _PARAMETER = re.compile(r":([a-z_]+)")
 _COMMENT = re.compile(r"--.*")
@@ -52,6 +48,7 @@ class Duck:
             "sort_array(a) AS list_sort(a)",
             "xxhash64(a) AS hash(a), (a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",
             "try_element_at(a, i) AS list_extract(a, i)",
+            "explode(a) AS unnest(a)",
         ):
             self._connection.execute(f"CREATE MACRO {macro}")
         for table in (*FACTS.values(), *GOLD.values()):
@@ -111,6 +108,10 @@ class Duck:
         found = self._connection.execute(f"SELECT * FROM {name}")
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def columns(self, name: str) -> list[str]:
+        """The names of the columns of a table."""
+        return [row[0] for row in self._connection.execute(f"DESCRIBE {name}").fetchall()]
 
     def show(self, name: str, table: Table) -> None:
         """Name the rows of a gold table."""

@@ -1,15 +1,12 @@
 """Checkpoints that mostly repeat what is known of topics, and the history that the SQL makes of them."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
-from unittest import mock
 
-from namekeeper.pipeline.gold import topics
-from namekeeper.pipeline.gold.histories import TOPIC_ROUTE
-from namekeeper.pipeline.gold.history import computed_history_sql
+from namekeeper.pipeline.gold.chains import make_chain
+from namekeeper.pipeline.gold.gold_graph import gold_graph
 from namekeeper.pipeline.gold.plan import FOREVER
-from namekeeper.pipeline.gold.sql_text import sql_text
 from tests.support.pipeline.duck import Duck
 
 __all__ = ["NOTHING_CONFIRMED", "QuietServer", "history_of"]
@@ -28,6 +25,16 @@ _TOPICS = ("t1", "t2", "t3", "t4")
 _VALUES = ((8, 8, 6, 0), (8, 8, 4, 0))
 _STEPS = ("checkpoint", "correction", "change", "removal", "loss", "restart")
 _WEIGHTS = (9, 1, 3, 1, 1, 1)
+
+_VIEWS = (
+    "bucketed_topic_row",
+    "topic_fingerprint",
+    "topic_change",
+    "checkpoint_run",
+    "checkpoint_run_start",
+    "topic_recorded",
+    "computed_topic_route",
+)
 
 _BUCKETS = "SELECT DISTINCT namesrv, boot, checkpoint, broker_name, bucket FROM bucketed_topic_row WHERE checkpoint IS NOT NULL"
 
@@ -129,31 +136,29 @@ class QuietServer:
 
 
 def history_of(
-    servers: list[QuietServer], text: Callable[[str], str] = sql_text
+    servers: list[QuietServer], instead: Mapping[str, str] | None = None
 ) -> tuple[list[tuple[Any, ...]], int]:
     """Rows of topic_route, and how many buckets of checkpoints were left out because they only confirm.
 
     Args:
         servers: What name servers recorded.
-        text: Gives the text of a query.
+        instead: View -> text of its query, for views that shall not be computed as usual.
     """
     duck = Duck()
     duck.put("known_position", _POSITION_DDL, [row for server in servers for row in server.positions])
     duck.put("topic_row", _ROW_DDL, [row for server in servers for row in server.rows])
     duck.put("broker_name_removed", _RECORDED_DDL, [row for server in servers for row in server.removals])
-    with mock.patch.object(topics, "sql_text", lambda name: _in_two_buckets(name, text(name))):
-        topics.define_topic_fingerprints(duck)
-        topics.define_recorded_topics(duck)
-    duck.define("found", computed_history_sql(TOPIC_ROUTE), {})
+    graph = gold_graph()
+    texts = {name: graph[name].sql for name in _VIEWS} | dict(instead or {})
+    texts["bucketed_topic_row"] = _in_two_buckets(texts["bucketed_topic_row"])
+    make_chain(duck, [graph[name]._replace(sql=texts[name]) for name in _VIEWS], {})
     duck.define("every", _BUCKETS, {})
     looked_at = sum(row["checkpoint"] == row["span"] for row in duck.rows("checkpoint_run"))
     left_out = len(duck.rows("every")) - looked_at
-    return sorted((tuple(row.values()) for row in duck.rows("found")), key=repr), left_out
+    return sorted((tuple(row.values()) for row in duck.rows("computed_topic_route")), key=repr), left_out
 
 
-def _in_two_buckets(name: str, query: str) -> str:
+def _in_two_buckets(query: str) -> str:
     """The text of a query; the few topics of a quiet server shall not be each alone in a bucket."""
-    if name != "bucketed_topic_row":
-        return query
     assert query.count("& 15") == 1
     return query.replace("& 15", "& 1")

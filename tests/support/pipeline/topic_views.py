@@ -1,5 +1,6 @@
 """How some name servers see a topic, and when the SQL says that they disagree about it."""
 
+from namekeeper.pipeline.gold.gold_graph import gold_graph
 from tests.support.pipeline.duck import Duck
 
 __all__ = ["DRIFTS", "VIEWS", "drifts_of"]
@@ -24,11 +25,10 @@ DRIFTS: dict[str, Drifts] = {
 """What the query must find for them."""
 
 
-def drifts_of(text: str, servers: list[str]) -> dict[str, Drifts]:
+def drifts_of(servers: list[str]) -> dict[str, Drifts]:
     """When these name servers disagree about each topic of VIEWS.
 
     Args:
-        text: Of the query `computed_view_drift_topic`.
         servers: Name servers that there are.
     """
     duck = Duck()
@@ -50,7 +50,11 @@ def drifts_of(text: str, servers: list[str]) -> dict[str, Drifts]:
             if server in servers
         ],
     )
-    duck.define("found", text, {"zone": "UTC", "cut_from": -10, "cut_to": 1_000})
+    duck.define(
+        "found",
+        gold_graph()["computed_view_drift_topic"].sql,
+        {"zone": "UTC", "cut_from": -10, "cut_to": 1_000},
+    )
     found: dict[str, Drifts] = {topic: [] for topic in VIEWS}
     for row in duck.rows("found"):
         found[row["topic"]].append((row["valid_from"], row["valid_to"], row["views"]))

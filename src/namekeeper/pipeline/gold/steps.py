@@ -1,28 +1,22 @@
 """The gold tables step by step, on any engine that runs the SQL: ranges of name servers first, then days.
 
-Spark's engine is in `build`; the tests have one for DuckDB.
+Which views a step computes, in what order and beside which others, follows from the graph of the views
+(`gold_graph`). Spark's engine is in `build`; the tests have one for DuckDB.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from namekeeper.pipeline.gold.chains import make_chain
 from namekeeper.pipeline.gold.engine import Engine, NewRecords
-from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE, TOPIC_ROUTE
-from namekeeper.pipeline.gold.history import (
-    History,
-    affected_partition_sql,
-    computed_history_sql,
-    first_rows_sql,
-    merged_history_sql,
-    overlapping_sql,
-    rewritten_sql,
-)
+from namekeeper.pipeline.gold.gold_graph import gold_graph
+from namekeeper.pipeline.gold.graph import Chain, Graph
+from namekeeper.pipeline.gold.histories import HISTORIES
 from namekeeper.pipeline.gold.plan import (
     BEGINNING,
     DAY_MS,
     FOREVER,
-    Day,
     KnownSpan,
     RecomputeRange,
     Window,
@@ -32,24 +26,24 @@ from namekeeper.pipeline.gold.plan import (
     plan_ranges,
     plan_windows,
 )
-from namekeeper.pipeline.gold.sql_text import sql_text
-from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN, LOST_RECORDS, NAME_SERVER_SESSION
-from namekeeper.pipeline.gold.topics import define_recorded_topics, define_topic_fingerprints
+from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN
 from namekeeper.pipeline.schema import FACTS
-from namekeeper.pipeline.table import Table, names_in
+from namekeeper.pipeline.table import names_in
 
 __all__ = ["MEMORY_MS", "make_gold"]
 
 MEMORY_MS = 7 * DAY_MS
-"""How long a cluster, broker or topic that nobody holds any more is still expected (docs/decisions/0012)."""
+"""So long a cluster, broker or topic is expected after its last registration ended (docs/decisions/0012)."""
 WITNESS_AFTER_MS = 120_000
-"""So long after its start a name server must have heard every broker: then Java would expire them."""
+"""So long after its start a name server has heard every live broker: Java expires the others by then."""
 SHORTEST_DRIFT_MS = 5_000
 """Shorter differences are propagation (docs/decisions/0012)."""
 BLOCK_RECORDS = 512
+"""Numbers of seq in a block (docs/decisions/0009)."""
 LEAST_SAMPLES = 5
 """Fewer registrations do not tell how far a clock is off."""
 LAG_LIMIT_MS = 120_000
+"""What takes longer is no propagation but drift."""
 FRAME_LIMIT_BYTES = 16 * 1024 * 1024
 """What Java's remoting takes at most (protocol.md 1)."""
 
@@ -64,46 +58,15 @@ _KEPT_RANGE_DDL = (
 _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
 
-_KEPT = frozenset({
-    "record_block", "loss", "complete_checkpoint", "event_time", "position", "boundary", "known_position",
-    "up_period", "registered_broker", "cluster_witness", "broker_witness", "broker_state", "registered_topic",
-    "registration_sample", "cluster_of_broker_name", "registered_broker_name", "computed_change_log",
-    "computed_name_server_session",
-})  # fmt: skip
-"""Views that several others read: an engine that computes lazily keeps them."""
-
-_ORDER = (
-    "checkpoint_count", "broker_group_recorded", "config_recorded", "record_in_range", "record_block", "loss",
-    "complete_checkpoint", "event_time", "position", "boundary", "known_position",
-    "computed_name_server_timeline",
-)  # fmt: skip
-_WITNESSES = (
-    ("registered_broker", "recently_seen_cluster", "cluster_witness", "broker_witness", "broker_state"),
-    ("cluster_of_broker_name", "registered_broker_name"),
-    ("registration_sample",),
-)
-"""Views of a window; those of a line need nothing of the other lines."""
-_DAY_SOURCES = tuple(
-    history
-    for history in HISTORIES
-    if history.table.name in {"broker_session", "broker_address", "broker_group_history"}
-)
-"""What days are made of, beside the rows of topics."""
-_DAILY = (
-    ("broker_state_daily", "broker_availability_daily", "broker_flap"),
-    ("name_server_clock_daily", "propagation_lag"),
-)
-"""Tables of days that need no topics; those of a line need nothing of the other lines."""
-_DAILY_OF_TOPICS = (("topic_availability_daily",), ("capacity_daily",))
-"""The same of those that need the rows of topics."""
-_ACTIVITY = {"heartbeat_gap_daily": "broker_minute", "unknown_topic_daily": "unknown_topic_minute"}
-"""Tables of days that need nothing but a fact."""
+_TABLE_PHASES = {"session", "history", "change_log"}
+"""What is made of the records of the ranges once they are in order."""
+SLOWEST = "topic_route"
+"""Takes as long as all other histories together: it is made beside them and beside days without topics."""
+_HISTORY_OF = {history.table.name: history for history in HISTORIES}
 
 
 Periods = list[tuple[int, int]]
 """(from, to) in effective ms."""
-HistoryWriter = Callable[[Engine, History, Mapping[str, Any]], None]
-"""Writes a history, with parameters of its queries."""
 
 
 def make_gold(
@@ -114,7 +77,7 @@ def make_gold(
     Args:
         engine: The engine.
         new_records: What is new.
-        block_records: Records that are looked at together first; the result does not depend on it.
+        block_records: Numbers of seq in a block of records; the result does not depend on it.
     """
     new_records = list(new_records)
     if not new_records:
@@ -125,192 +88,110 @@ def make_gold(
     ]
     ranges = plan_ranges(new_records, known)
     engine.show_facts(ranges)
-    # What name servers held is known from complete checkpoints on.
-    renew = _update_history if known else _write_first_rows
+    # Before the first complete checkpoint nothing is known, and no history has a row.
+    graph = gold_graph(is_first=not known)
     args = _args(engine, block_records=block_records)
-    periods = _order_records(engine, ranges, args)
+    periods = _order_records(engine, graph, ranges, args)
+    foreground, background, topics = _chains_of_tables(graph)
     with (
-        engine.in_background(partial(_make_topic_route, engine, renew, args)) as wait_for_topics,
-        engine.in_background(partial(_make_unread_tables, engine, renew, args)),
+        engine.in_background(partial(_make_each, engine, topics, args)) as wait_for_topics,
+        engine.in_background(partial(_make_each, engine, background, args)),
     ):
-        periods += _make_day_sources(engine, ranges, renew, args)
+        engine.concurrently([partial(_make_table, engine, chain, args) for chain in foreground])
+        periods += _periods_of(engine, ranges)
         for window in plan_windows(periods, engine.zone, after_ms=MEMORY_MS):
-            _make_window(engine, window, wait_for_topics)
+            _make_window(engine, graph, window, wait_for_topics)
     engine.show("name_server_clock_daily", GOLD["name_server_clock_daily"])
-    _define(engine, ("new_name_server_session",), _args(engine))
-    engine.replace(NAME_SERVER_SESSION, "new_name_server_session")
+    _make_phase(engine, graph, "finish", _args(engine))
 
 
 def _args(engine: Engine, **others: int) -> dict[str, int | str]:
     return {"forever": FOREVER, "zone": engine.zone, "shortest_ms": 1, **others}
 
 
-def _define(engine: Engine, names: Iterable[str], args: Mapping[str, Any]) -> None:
-    for name in names:
-        engine.define(name, sql_text(name), args, keep=name in _KEPT)
-
-
-def _order_records(engine: Engine, ranges: Sequence[RecomputeRange], args: Mapping[str, Any]) -> Periods:
+def _order_records(
+    engine: Engine, graph: Graph, ranges: Sequence[RecomputeRange], args: Mapping[str, Any]
+) -> Periods:
     """Put the records of the ranges in order, beside what needs no order; returns minutes of activity."""
     engine.put("recompute_range", _RANGE_DDL, ranges)
     engine.put("kept_range", _KEPT_RANGE_DDL, kept_ranges(ranges))
     minutes: Periods
     *_, minutes = engine.concurrently(
         [
-            partial(_define, engine, _ORDER, args),
-            partial(define_topic_fingerprints, engine),
-            partial(_sum_up_activity, engine),
+            partial(_make_phase, engine, graph, "records", args),
+            partial(_make_phase, engine, graph, "fingerprint", args),
+            partial(_sum_up_activity, engine, graph),
         ]
     )
     return minutes
 
 
-def _make_topic_route(engine: Engine, renew: HistoryWriter, args: Mapping[str, Any]) -> None:
-    """The topic rows that each name server held, which take as long as all else together."""
-    define_recorded_topics(engine)
-    _make_history(engine, TOPIC_ROUTE, renew, args)
+def _chains_of_tables(graph: Graph) -> tuple[list[Chain], list[Chain], list[Chain]]:
+    """Chains that make tables: those that days are made of, those that nothing is made of, and topics."""
+    foreground, background, topics = [], [], []
+    for chain in graph.chains(lambda view: view.phase in _TABLE_PHASES):
+        names = {view.name for view in chain}
+        if graph.maker(SLOWEST) in names:
+            topics.append(chain)
+        elif all(reader.name in names for view in chain for reader in graph.readers(view.name)):
+            background.append(chain)
+        else:
+            foreground.append(chain)
+    return foreground, background, topics
 
 
-def _make_unread_tables(engine: Engine, renew: HistoryWriter, args: Mapping[str, Any]) -> None:
-    """Tables that no other table is made of."""
-    for history in HISTORIES:
-        if history not in (TOPIC_ROUTE, *_DAY_SOURCES):
-            _make_history(engine, history, renew, args)
-    _replace_within_ranges(engine, KNOWN_SPAN, args)
-    _make_change_log(engine, args)
+def _make_phase(engine: Engine, graph: Graph, phase: str, args: Mapping[str, Any]) -> None:
+    """Compute all views of a phase, one after the other."""
+    for chain in graph.chains(lambda view: view.phase == phase):
+        make_chain(engine, chain, args)
 
 
-def _make_day_sources(
-    engine: Engine, ranges: Sequence[RecomputeRange], renew: HistoryWriter, args: Mapping[str, Any]
-) -> Periods:
-    """Tables that days are made of, but for those of topics; returns the periods of time of the ranges."""
-    periods: Periods
-    periods, *_ = engine.concurrently(
-        [
-            partial(_make_sessions, engine, ranges, args),
-            *(partial(_make_history, engine, history, renew, args) for history in _DAY_SOURCES),
-        ]
-    )
-    return periods
+def _make_each(engine: Engine, chains: Iterable[Chain], args: Mapping[str, Any]) -> None:
+    for chain in chains:
+        _make_table(engine, chain, args)
 
 
-def _make_history(engine: Engine, history: History, renew: HistoryWriter, args: Mapping[str, Any]) -> None:
-    """What each name server held of one kind, within the ranges."""
-    if _is_recorded(engine, history):
-        engine.define(f"computed_{history.table.name}", computed_history_sql(history), args)
-        renew(engine, history, args)
+def _make_table(engine: Engine, chain: Chain, args: Mapping[str, Any]) -> None:
+    """Compute a chain, unless it makes a history of which no journal has a record."""
+    history = _HISTORY_OF.get(chain[-1].writes or "")
+    if history is None or history.fact not in FACTS or engine.is_there(FACTS[history.fact]):
+        make_chain(engine, chain, args)
     else:
         engine.show(history.table.name, history.table)
 
 
-def _make_sessions(engine: Engine, ranges: Sequence[RecomputeRange], args: Mapping[str, Any]) -> Periods:
-    """What is known of each name server, and its lives; returns the periods of time of the ranges."""
-    _update_history(engine, TIMELINE, args)
-    _replace_within_ranges(engine, LOST_RECORDS, args)
-    engine.show("old_name_server_session", NAME_SERVER_SESSION)
-    _define(engine, ("boot_extent", "computed_name_server_session"), args)
-    engine.define(
-        "range_period",
-        "SELECT range_id, min(first_eff_ts) AS first_ts, max(last_eff_ts) AS last_ts FROM record_block"
-        " GROUP BY range_id",
-        args,
-    )
-    spans = {row["range_id"]: (row["first_ts"], row["last_ts"]) for row in engine.rows("range_period")}
-    return [spans[range_.range_id] for range_ in ranges if range_.range_id in spans]
+def _periods_of(engine: Engine, ranges: Sequence[RecomputeRange]) -> Periods:
+    """First and last effective time of the ranges."""
+    periods = {row["range_id"]: (row["first_ts"], row["last_ts"]) for row in engine.rows("range_period")}
+    return [periods[range_.range_id] for range_ in ranges if range_.range_id in periods]
 
 
-def _is_recorded(engine: Engine, history: History) -> bool:
-    """Whether any journal ever told of its rows; most have no static topic, and many no KV entry."""
-    fact = FACTS.get(history.fact)
-    return fact is None or engine.is_there(fact)
-
-
-def _write_first_rows(engine: Engine, history: History, args: Mapping[str, Any]) -> None:
-    """Write what was computed of a table that has no rows."""
-    name = history.table.name
-    engine.define(f"new_{name}", first_rows_sql(history), args)
-    engine.replace(history.table, f"new_{name}", by="valid_to_day")
-    engine.show(name, history.table)
-
-
-def _update_history(engine: Engine, history: History, args: Mapping[str, Any]) -> None:
-    """Join what was computed with what is left of a table, and write the partitions that this concerns."""
-    name = history.table.name
-    engine.show(f"old_{name}", history.table)
-    engine.define(f"overlapping_{name}", overlapping_sql(history), args)
-    engine.define(f"merged_{name}", merged_history_sql(history), args, keep=True)
-    engine.define(f"affected_partition_{name}", affected_partition_sql(history), args)
-    days = [row["day"] for row in engine.rows(f"affected_partition_{name}")]
-    engine.put(f"affected_partition_{name}", "day string", [(day,) for day in days])
-    engine.define(f"new_{name}", rewritten_sql(history), args)
-    engine.replace(history.table, f"new_{name}", by="valid_to_day", values=days)
-    engine.show(name, history.table)
-
-
-def _replace_within_ranges(engine: Engine, table: Table, args: Mapping[str, Any]) -> None:
-    """Write a small table of places whole, with what the work says now."""
-    engine.show(f"old_{table.name}", table)
-    _define(engine, (f"computed_{table.name}",), args)
-    *_, position = table.key
-    text = sql_text("replaced").format(table=table.name, position=position)
-    engine.define(f"new_{table.name}", text, args)
-    engine.replace(table, f"new_{table.name}")
-    engine.show(table.name, table)
-
-
-def _make_change_log(engine: Engine, args: Mapping[str, Any]) -> None:
-    table = GOLD["change_log"]
-    engine.show("old_change_log", table)
-    _define(engine, ("computed_change_log", "kept_change_log"), args)
-    engine.define(
-        "affected_partition_change_log",
-        "SELECT day FROM computed_change_log UNION SELECT o.day FROM old_change_log o"
-        " JOIN recompute_range w ON w.namesrv = o.namesrv AND o.at_ts >= w.from_ts AND o.at_ts <= w.to_ts",
-        args,
-    )
-    days = [row["day"] for row in engine.rows("affected_partition_change_log")]
-    engine.put("affected_partition_change_log", "day string", [(day,) for day in days])
-    engine.define(
-        "new_change_log",
-        "SELECT * FROM computed_change_log"
-        " UNION ALL SELECT * FROM kept_change_log"
-        " WHERE day IN (SELECT day FROM affected_partition_change_log)",
-        args,
-    )
-    engine.replace(table, "new_change_log", by="day", values=days)
-
-
-def _changed_minutes(engine: Engine) -> list[int]:
-    """The minutes of which there are new counts of activity."""
-    minutes = " UNION ".join(
-        f"SELECT minute FROM {fact} WHERE load_id = :load_id"  # noqa: S608 -- a name of ours
-        for fact in _ACTIVITY.values()
-    )
-    engine.define("changed_minute", minutes, _args(engine, load_id=engine.load_id))
-    return [row["minute"] for row in engine.rows("changed_minute")]
-
-
-def _sum_up_activity(engine: Engine) -> Periods:
+def _sum_up_activity(engine: Engine, graph: Graph) -> Periods:
     """Sum up activity for the days of which there are new counts; returns their minutes."""
-    minutes = [(minute, minute) for minute in _changed_minutes(engine)]
+    minute = graph["changed_minute"]
+    make_chain(engine, [minute], _args(engine, load_id=engine.load_id))
+    minutes = [(row["minute"], row["minute"]) for row in engine.rows(minute.name)]
     windows = plan_windows(minutes, engine.zone, after_ms=0)
     days = [day for window in windows for day in days_between(window, engine.zone)]
     engine.put("activity_day", _DAY_DDL, days)
     from_ts, to_ts = (days[0].from_ts, days[-1].to_ts) if days else (0, 0)
     args = _args(engine, from_ts=from_ts, to_ts=to_ts, unit_ms=common_unit(days))
-    _make_days(engine, _ACTIVITY, days, args)
+    for chain in graph.chains(lambda view: view.phase == "activity" and view != minute):
+        make_chain(engine, chain, args, days=[day.day for day in days])
     return minutes
 
 
-def _make_window(engine: Engine, window: Window, wait_for_topics: Callable[[], object]) -> None:
-    """Tables that compare name servers or sum up days, for days that follow each other.
+def _make_window(engine: Engine, graph: Graph, window: Window, wait_for_topics: Callable[[], object]) -> None:
+    """Compute what compares name servers or sums up days, for days that follow each other.
 
     Args:
         engine: The engine.
+        graph: All views.
         window: Of the days.
         wait_for_topics: Returns when the rows of topics are written.
     """
     days = days_between(window, engine.zone)
+    names = [day.day for day in days]
     cut = Window(window.from_ts - DAY_MS, window.to_ts + DAY_MS)
     args = _args(
         engine,
@@ -326,28 +207,29 @@ def _make_window(engine: Engine, window: Window, wait_for_topics: Callable[[], o
         frame_limit_bytes=FRAME_LIMIT_BYTES,
     )
     engine.put("report_day", _DAY_DDL, days)
-    _define(engine, ("horizon", "up_period"), args)
-    engine.concurrently([partial(_define, engine, names, args) for names in _WITNESSES])
-    engine.concurrently([partial(_make_days, engine, names, days, args) for names in _DAILY])
+    of_topics = graph.from_table(SLOWEST)
+
+    def make(phase: str, *, topics: bool) -> None:
+        chains = graph.chains(lambda view: view.phase == phase and (view.name in of_topics) == topics)
+        engine.concurrently([partial(make_chain, engine, chain, args, days=names) for chain in chains])
+
+    _make_phase(engine, graph, "known", args)
+    make("state", topics=False)
+    make("daily", topics=False)
     wait_for_topics()
-    _define(engine, ("registered_topic", "topic_state"), args)
-    engine.concurrently([partial(_make_days, engine, names, days, args) for names in _DAILY_OF_TOPICS])
-    engine.define("name_server", "SELECT DISTINCT namesrv FROM computed_name_server_session", args)
-    if len(engine.rows("name_server")) == 1:
-        return  # who is alone disagrees with nobody
-    _define(engine, ("observed_topic",), args)
+    make("state", topics=True)
+    make("daily", topics=True)
+    _compare_name_servers(engine, graph, cut, args)
+
+
+def _compare_name_servers(engine: Engine, graph: Graph, cut: Window, args: Mapping[str, Any]) -> None:
+    """Find where name servers disagree; who is alone disagrees with nobody."""
+    name_server = graph["name_server"]
+    make_chain(engine, [name_server], args)
+    if len(engine.rows(name_server.name)) == 1:
+        return
     engine.put("recompute_window", _WINDOW_DDL, [cut])
     engine.put("kept_window", _WINDOW_DDL, [(BEGINNING, cut.from_ts), (cut.to_ts, FOREVER)])
-    for history in DRIFTS:
-        name = f"computed_{history.table.name}"
-        engine.define(name, sql_text(name), args)
+    chains = graph.chains(lambda view: view.phase == "drift" and view != name_server)
     drifting = {**args, "shortest_ms": SHORTEST_DRIFT_MS}
-    engine.concurrently([partial(_update_history, engine, history, drifting) for history in DRIFTS])
-
-
-def _make_days(engine: Engine, names: Iterable[str], days: Sequence[Day], args: Mapping[str, Any]) -> None:
-    """Tables of days, one after the other."""
-    for name in names:
-        engine.define(f"new_{name}", sql_text(f"new_{name}"), args)
-        engine.replace(GOLD[name], f"new_{name}", by="day", values=[day.day for day in days])
-        engine.show(name, GOLD[name])
+    engine.concurrently([partial(make_chain, engine, chain, drifting) for chain in chains])

@@ -1,33 +1,24 @@
-"""What is told of topics: most of all rows, of which nearly all only confirm what is known."""
+"""Which checkpoints a query names, so that files with rows that only confirm what is known are skipped."""
 
 from collections.abc import Sequence
 
-from namekeeper.pipeline.gold.sql_text import Views, sql_text
+from namekeeper.pipeline.gold.sql_text import Views
 
-__all__ = ["define_recorded_topics", "define_topic_fingerprints"]
+__all__ = ["STARTS_A_RUN", "runs_start_at"]
 
+STARTS_A_RUN = "{starts_a_run}"
+"""Stands in `topic_recorded` for the condition that a checkpoint starts a run."""
 _MANY_CHECKPOINTS = 64
-"""More are not written into a condition for the reader of files; the join with the runs chooses alone."""
+"""More are not written into the condition; the join with checkpoint_run chooses alone then."""
 
 
-def define_topic_fingerprints(views: Views) -> None:
-    """Define `bucketed_topic_row` and `topic_fingerprint`, a number for each bucket of a checkpoint."""
-    views.define("bucketed_topic_row", sql_text("bucketed_topic_row"), {})
-    views.define("topic_fingerprint", sql_text("topic_fingerprint"), {}, keep=True)
+def runs_start_at(views: Views) -> str:
+    """The condition: the checkpoint of a row starts a run.
 
-
-def define_recorded_topics(views: Views) -> None:
-    """Define `checkpoint_run`, the checkpoints that count, and `topic_recorded`, the rows that do.
-
-    `topic_fingerprint` and `known_position` are there.
+    Args:
+        views: Has `checkpoint_run_start`.
     """
-    views.define("topic_change", sql_text("topic_change"), {})
-    views.define("checkpoint_run", sql_text("checkpoint_run"), {}, keep=True)
-    views.define(
-        "checkpoint_run_start", "SELECT DISTINCT checkpoint FROM checkpoint_run WHERE checkpoint = span", {}
-    )
-    begins = sorted(row["checkpoint"] for row in views.rows("checkpoint_run_start"))
-    views.define("topic_recorded", sql_text("topic_recorded").format(starts_a_run=_is_one_of(begins)), {})
+    return _is_one_of(sorted(row["checkpoint"] for row in views.rows("checkpoint_run_start")))
 
 
 def _is_one_of(checkpoints: Sequence[int]) -> str:

@@ -2,14 +2,7 @@
 
 import pytest
 
-from namekeeper.pipeline.gold.history import (
-    History,
-    affected_partition_sql,
-    computed_history_sql,
-    merged_history_sql,
-    overlapping_sql,
-    rewritten_sql,
-)
+from namekeeper.pipeline.gold.history import History, computed_view, update_views
 from namekeeper.pipeline.gold.plan import BEGINNING, FOREVER
 from namekeeper.pipeline.table import Table, columns
 from tests.support.pipeline.duck import Duck
@@ -26,6 +19,7 @@ THING = History(
     ("name",),
     ("value",),
 )
+OVERLAPPING, MERGED, AFFECTED, REWRITTEN = update_views(THING, "history")
 ARGS = {"forever": FOREVER, "zone": "UTC", "shortest_ms": 1}
 
 RECORDED = (
@@ -51,7 +45,7 @@ def duck() -> Duck:
 def computed(duck: Duck, recorded_rows: list[tuple], known: list[tuple]) -> list[tuple]:
     duck.put("thing_recorded", RECORDED, recorded_rows)
     duck.put("known_position", KNOWN, known)
-    duck.define("computed_thing", computed_history_sql(THING), ARGS)
+    duck.define("computed_thing", computed_view(THING, "history").sql, ARGS)
     return sorted(
         (
             row["name"],
@@ -126,7 +120,7 @@ def merged(duck: Duck, new: list[tuple], old: list[tuple], left: list[tuple]) ->
     duck.put("computed_thing", PIECE, new)
     duck.put("overlapping_thing", PIECE, old)
     duck.put("kept_range", KEPT_RANGE, left)
-    duck.define("merged_thing", merged_history_sql(THING), ARGS)
+    duck.define("merged_thing", MERGED.sql, ARGS)
     names = ("value", "valid_from", "valid_to", "from_seq", "from_cause", "to_cause", "valid_to_day")
     return [
         tuple(row[name] for name in names)
@@ -197,7 +191,7 @@ def test_short_rows_are_left_out_after_they_were_joined(duck: Duck):
     duck.put("computed_thing", PIECE, [piece(1, 0, 30), piece(1, 30, 60), piece(2, 60, 90)])
     duck.put("overlapping_thing", PIECE, [])
     duck.put("kept_range", KEPT_RANGE, [])
-    duck.define("merged_thing", merged_history_sql(THING), args)
+    duck.define("merged_thing", MERGED.sql, args)
     assert [(row["value"], row["valid_from"], row["valid_to"]) for row in duck.rows("merged_thing")] == [
         (1, 0, 60)
     ]
@@ -213,10 +207,10 @@ def test_partitions_that_are_written_again_keep_their_other_rows(duck: Duck):
     ]
     duck.put("old_thing", full, stored)
     duck.put("recompute_range", "namesrv string, from_ts bigint, to_ts bigint", [("ns", 4 * day, FOREVER)])
-    duck.define("overlapping_thing", overlapping_sql(THING), ARGS)
+    duck.define("overlapping_thing", OVERLAPPING.sql, ARGS)
     duck.put("merged_thing", full, [(*piece(1, 100, 6 * day), "1970-01-07")])
-    duck.define("affected_partition_thing", affected_partition_sql(THING), ARGS)
+    duck.define("affected_partition_thing", AFFECTED.sql, ARGS)
     assert sorted(row["day"] for row in duck.rows("affected_partition_thing")) == ["1970-01-06", "1970-01-07"]
-    duck.define("rewritten_thing", rewritten_sql(THING), ARGS)
-    rows = sorted((row["namesrv"], row["value"], row["valid_to_day"]) for row in duck.rows("rewritten_thing"))
+    duck.define("new_thing", REWRITTEN.sql, ARGS)
+    rows = sorted((row["namesrv"], row["value"], row["valid_to_day"]) for row in duck.rows("new_thing"))
     assert rows == [("ns", 1, "1970-01-07"), ("other", 9, "1970-01-06")]

@@ -1,4 +1,4 @@
-"""The SQL is data of the package, without values in it."""
+"""The SQL is data of the package, without values in it; shapes that queries share are fragments."""
 
 import re
 import zipfile
@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.pipeline.gold.sql_text import sql_text
+from namekeeper.pipeline.gold import sql_text as module
+from namekeeper.pipeline.gold.sql_text import FRAGMENT, body_of, raw_text, sql_names, sql_text
 from namekeeper.pipeline.gold.steps import make_gold
 from tests.support.history.histories import histories
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.law import records_of
 from tests.support.pipeline.topic_views import DRIFTS, VIEWS, drifts_of
 
-FOLDER = Path(str(files("namekeeper.pipeline.gold"))) / "sql"
-NAMES = sorted(path.stem for path in FOLDER.glob("*.sql"))
+NAMES = [name for names in sql_names().values() for name in names]
+QUERIES = [name for folder, names in sql_names().items() for name in names if folder != FRAGMENT]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_says_what_it_is_for_and_names_its_parameters(name: str):
-    text = sql_text(name)
+    text = raw_text(name)
     assert text.startswith("-- ")
     assert text.endswith("\n")
     assert max(map(len, text.splitlines())) <= 120
@@ -28,45 +29,101 @@ def test_each_says_what_it_is_for_and_names_its_parameters(name: str):
     assert parameters <= {
         "forever", "zone", "shortest_ms", "block_records", "look_from", "look_to", "cut_from", "cut_to",
         "sample_from", "memory_ms", "witness_after_ms", "least_samples", "lag_limit_ms", "frame_limit_bytes",
-        "from_ts", "to_ts", "unit_ms",
+        "from_ts", "to_ts", "unit_ms", "load_id",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_no_name_is_that_of_two_files():
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", QUERIES)
 def test_no_with_is_inside_another(name: str):
     text = re.sub(r"--.*", "", sql_text(name)).strip()
     assert not re.search(r"\bWITH\b", text.removeprefix("WITH "), re.IGNORECASE)
 
 
-def test_every_query_is_used(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", QUERIES)
+def test_no_value_of_a_fragment_is_left_open(name: str):
+    assert "$" not in sql_text(name)
+    assert "-- include" not in sql_text(name)
+
+
+def test_every_file_is_used(monkeypatch: pytest.MonkeyPatch):
     asked = set()
 
     def text(name: str) -> str:
         asked.add(name)
-        return sql_text(name)
+        return raw_text(name)
 
-    for module in ("history", "steps", "topics"):
-        monkeypatch.setattr(f"namekeeper.pipeline.gold.{module}.sql_text", text)
+    monkeypatch.setattr(module, "raw_text", text)
     duck = Duck()
-    make_gold(duck, duck.load(records_of(histories(1, 1))))
+    records = list(records_of(histories(1, 1)))
+    make_gold(duck, duck.load(records))
+    make_gold(duck, duck.load(records[:1]))
     assert asked == set(NAMES)
+
+
+def files_of(monkeypatch: pytest.MonkeyPatch, **texts: str) -> None:
+    monkeypatch.setattr(module, "raw_text", texts.__getitem__)
+
+
+def test_a_fragment_replaces_the_lines_that_include_it(monkeypatch: pytest.MonkeyPatch):
+    files_of(
+        monkeypatch,
+        query="-- What.\nWITH a AS (SELECT 1),\n-- include: island,\n--   rows: a\n"
+        "--   when: x = 1\n--     AND y = 2\nz AS (SELECT 2)\nSELECT 3\n",
+        island="-- A fragment.\nisland AS (SELECT * FROM $rows WHERE $when)\n",
+    )
+    assert sql_text("query") == (
+        "-- What.\nWITH a AS (SELECT 1),\nisland AS (SELECT * FROM a WHERE x = 1\nAND y = 2),\n"
+        "z AS (SELECT 2)\nSELECT 3\n"
+    )
+
+
+def test_a_fragment_may_include_another_and_hand_its_values_on(monkeypatch: pytest.MonkeyPatch):
+    files_of(
+        monkeypatch,
+        query="-- include: outer\n--   rows: a\n",
+        outer="-- O.\n-- include: inner\n--   table: $rows\nSELECT * FROM $rows\n",
+        inner="-- I.\nSELECT 1 FROM $table\n",
+    )
+    assert sql_text("query") == "SELECT 1 FROM a\nSELECT * FROM a\n"
+
+
+def test_a_value_that_is_not_given_is_named(monkeypatch: pytest.MonkeyPatch):
+    files_of(monkeypatch, query="-- include: part\n--   row: a\n", part="SELECT $rows\n")
+    with pytest.raises(KeyError, match="rows"):
+        sql_text("query")
+
+
+def test_the_header_ends_where_a_fragment_is_included():
+    assert body_of("-- What.\n-- reads: a\n-- include: b\n--   c: d\nSELECT 1\n") == (
+        "-- include: b\n--   c: d\nSELECT 1\n"
+    )
 
 
 @pytest.mark.parametrize("topic", DRIFTS)
 def test_name_servers_that_see_a_topic_otherwise_or_not_at_all_disagree_about_it(topic: str):
-    text = sql_text("computed_view_drift_topic")
-    assert drifts_of(text, ["a", "b"])[topic] == DRIFTS[topic]
+    assert drifts_of(["a", "b"])[topic] == DRIFTS[topic]
 
 
 def test_a_name_server_that_is_alone_disagrees_with_nobody():
-    text = sql_text("computed_view_drift_topic")
-    assert drifts_of(text, ["a"]) == {topic: [] for topic in VIEWS}
+    assert drifts_of(["a"]) == {topic: [] for topic in VIEWS}
 
 
 def test_it_is_found_in_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
         archive.writestr("zipped_pipeline/__init__.py", "")
         archive.writestr("zipped_pipeline/gold/__init__.py", "")
-        archive.writestr("zipped_pipeline/gold/sql/one.sql", "SELECT 1\n")
+        archive.writestr("zipped_pipeline/gold/sql/phase/one.sql", "SELECT 1\n")
+        archive.writestr("zipped_pipeline/gold/sql/phase/two.sql", "SELECT 2\n")
     monkeypatch.syspath_prepend(tmp_path / "p.zip")
-    assert (files("zipped_pipeline.gold") / "sql" / "one.sql").read_text() == "SELECT 1\n"
+    module._paths.cache_clear()
+    module._read.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "files", lambda _: files("zipped_pipeline.gold"))
+        assert sql_names() == {"phase": ["one", "two"]}
+        assert raw_text("two") == "SELECT 2\n"
+    module._paths.cache_clear()
+    module._read.cache_clear()

@@ -1,0 +1,71 @@
+"""Computes chains of views on an engine, and writes the tables that they make."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from namekeeper.pipeline.gold.engine import Engine
+from namekeeper.pipeline.gold.graph import Chain
+from namekeeper.pipeline.gold.sql_file import View
+from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.gold.topics import STARTS_A_RUN, runs_start_at
+from namekeeper.pipeline.table import Table, names_in
+
+__all__ = ["make_chain"]
+
+_OLD = "old_"
+"""Prefix of a table as earlier runs left it."""
+_AFFECTED = "affected_partition_"
+"""Prefix of the view that says which partitions of a table are written again."""
+
+
+def make_chain(
+    engine: Engine, chain: Chain, args: Mapping[str, Any], *, days: Sequence[str] | None = None
+) -> None:
+    """Define the views of a chain; write the tables that some of them make, and show them.
+
+    Args:
+        engine: The engine.
+        chain: Views, each behind those that it needs.
+        args: Parameters of their queries.
+        days: Partitions that are written of tables of days.
+    """
+    for name in sorted({name for view in chain for name in view.reads if name.startswith(_OLD)}):
+        engine.show(name, GOLD[name.removeprefix(_OLD)])
+    affected: dict[str, list[str]] = {}
+    for view in chain:
+        engine.define(view.name, _filled(engine, view), args, keep=view.kept is not None)
+        if view.name.startswith(_AFFECTED):
+            affected[view.name] = _as_values(engine, view.name)
+        if view.writes:
+            _write(engine, view, affected, days)
+
+
+def _filled(engine: Engine, view: View) -> str:
+    if STARTS_A_RUN not in view.sql:
+        return view.sql
+    return view.sql.replace(STARTS_A_RUN, runs_start_at(engine))
+
+
+def _as_values(engine: Engine, name: str) -> list[str]:
+    """The days that a view finds; other views read them as values from now on."""
+    days = [row["day"] for row in engine.rows(name)]
+    engine.put(name, "day string", [(day,) for day in days])
+    return days
+
+
+def _write(engine: Engine, view: View, affected: Mapping[str, list[str]], days: Sequence[str] | None) -> None:
+    assert view.writes is not None
+    table = GOLD[view.writes]
+    by = _partition_column(table)
+    if by is None:
+        engine.replace(table, view.name)
+    else:
+        values = affected.get(f"{_AFFECTED}{table.name}", days if by == "day" else None)
+        engine.replace(table, view.name, by=by, values=values)
+    engine.show(table.name, table)
+
+
+def _partition_column(table: Table) -> str | None:
+    """The column that partitions a table: histories have `valid_to_day`, tables of days `day`."""
+    names: Iterable[str] = names_in(table)
+    return next((name for name in ("valid_to_day", "day") if name in names), None)

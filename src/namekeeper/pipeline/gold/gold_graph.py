@@ -1,0 +1,57 @@
+"""All views of gold in one graph: the files in `sql/`, and what the templates make of them for each table.
+
+The folders of `sql/` are phases, in this order:
+
+- `records`: the records of the ranges in order, with their effective times, and what is known when
+- `fingerprint`: what checkpoints say of topics, in short; needs no order
+- `activity`: sums of activity by day; needs no order
+- `session`: name servers, their boots and losses
+- `history`: what each name server had from when to when
+- `change_log`: what was changed, and by whom
+- `known`: periods in which name servers know something; this phase and those below are computed for some days
+- `state`: what all name servers together know of brokers and topics
+- `daily`: the same by day
+- `drift`: where name servers disagree
+- `finish`: what needs the days of all
+
+`template` has queries that are made for several tables, `fragment` has shapes that several queries share.
+"""
+
+from collections.abc import Iterator
+
+from namekeeper.pipeline.gold.graph import Graph
+from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
+from namekeeper.pipeline.gold.history import computed_view, replaced_view, update_views
+from namekeeper.pipeline.gold.sql_file import View, parse_view
+from namekeeper.pipeline.gold.sql_text import FRAGMENT, TEMPLATE, sql_names, sql_text
+from namekeeper.pipeline.gold.tables import GOLD, KNOWN_SPAN, LOST_RECORDS
+from namekeeper.pipeline.schema import FACTS
+
+__all__ = ["VALUES", "gold_graph"]
+
+VALUES = ("recompute_range", "kept_range", "activity_day", "report_day", "recompute_window", "kept_window")
+"""Small tables that Python makes: what a run computes again, and what it leaves."""
+
+
+def gold_graph(*, is_first: bool = False) -> Graph:
+    """Every view of gold.
+
+    Args:
+        is_first: No earlier run wrote a history: what is computed is what is written.
+    """
+    tables = {*FACTS, *VALUES, *(f"old_{name}" for name in GOLD)}
+    return Graph(_views(is_first=is_first), tables)
+
+
+def _views(*, is_first: bool) -> Iterator[View]:
+    for phase, names in sql_names().items():
+        if phase not in (FRAGMENT, TEMPLATE):
+            yield from (parse_view(name, phase, sql_text(name)) for name in names)
+    for history in HISTORIES:
+        yield computed_view(history, "history")
+        yield from update_views(history, "history", is_first=is_first)
+    yield from update_views(TIMELINE, "session")
+    for table in (KNOWN_SPAN, LOST_RECORDS):
+        yield replaced_view(table, "session")
+    for history in DRIFTS:
+        yield from update_views(history, "drift")

@@ -1,0 +1,56 @@
+-- When name servers that had a broker name registered disagreed about one of its topics, on corrected time.
+-- columns: cluster, broker_name, topic, views, valid_from, valid_to, from_namesrv, from_ts, to_namesrv, to_ts,
+--   is_open
+-- reads: cluster_of_broker_name, name_server_clock_daily, observed_topic, registered_broker_name
+WITH name_witness AS (
+  SELECT
+    h.namesrv, c.cluster, h.broker_name, h.is_open,
+    -- include: corrected_times
+    --   row: h
+  FROM registered_broker_name h
+  JOIN cluster_of_broker_name c ON c.broker_name = h.broker_name
+  -- include: clock_of_period
+  --   row: h
+),
+compared_broker_name AS (
+  SELECT cluster, broker_name FROM name_witness GROUP BY cluster, broker_name HAVING count(DISTINCT namesrv) > 1
+),
+compared_topic AS (
+  SELECT v.*
+  FROM observed_topic v
+  JOIN compared_broker_name c ON c.cluster = v.cluster AND c.broker_name = v.broker_name
+),
+known_topic AS (
+  SELECT DISTINCT cluster, broker_name, topic FROM compared_topic
+),
+-- Most topics are seen the same by all, all the time: of these nothing has to be compared.
+disputed_topic AS (
+  SELECT t.cluster, t.broker_name, t.topic
+  FROM known_topic t
+  JOIN name_witness w ON w.cluster = t.cluster AND w.broker_name = t.broker_name
+  LEFT JOIN compared_topic v
+    ON v.namesrv = w.namesrv AND v.cluster = t.cluster AND v.broker_name = t.broker_name AND v.topic = t.topic
+    AND v.valid_from <= w.valid_from AND v.valid_to >= w.valid_to
+  GROUP BY t.cluster, t.broker_name, t.topic
+  HAVING count(v.topic) < count(*) OR min(v.seen) <> max(v.seen)
+),
+observed_disputed_topic AS (
+  SELECT v.*
+  FROM compared_topic v
+  JOIN disputed_topic t ON t.cluster = v.cluster AND t.broker_name = v.broker_name AND t.topic = v.topic
+),
+topic_witness AS (
+  SELECT t.topic, w.*
+  FROM name_witness w
+  JOIN disputed_topic t ON t.cluster = w.cluster AND t.broker_name = w.broker_name
+),
+-- include: disagreement
+--   key: cluster, broker_name, topic
+--   p_key: p.cluster, p.broker_name, p.topic
+--   same_as_w: w.cluster = p.cluster AND w.broker_name = p.broker_name AND w.topic = p.topic
+--   same_as_o: o.cluster = p.cluster AND o.broker_name = p.broker_name AND o.topic = p.topic
+--   observed: observed_disputed_topic
+--   witness: topic_witness
+--   subject: disputed_topic
+--   absent: 'absent'
+--   views: sort_array(array_agg(concat(namesrv, ': ', seen))) AS views

@@ -1,0 +1,10 @@
+-- What each checkpoint says of a bucket of topics of a broker name, as a number: equal numbers, equal rows.
+-- columns: namesrv, boot, checkpoint, broker_name, bucket, topics, fingerprint
+-- reads: bucketed_topic_row
+-- kept: it is computed while other views bring the records in order
+SELECT
+  namesrv, boot, checkpoint, broker_name, bucket, count(*) AS topics,
+  bit_xor(xxhash64(topic_hash, read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone)) AS fingerprint
+FROM bucketed_topic_row
+WHERE checkpoint IS NOT NULL
+GROUP BY namesrv, boot, checkpoint, broker_name, bucket

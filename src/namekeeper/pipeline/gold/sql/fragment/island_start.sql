@@ -1,0 +1,7 @@
+-- CTE island_start: the rows of `$rows`, in the order `$order` for each `$key`; is_first is 0 where `$continues` says
+-- that a row continues the one before it, else 1.
+island_start AS (
+  SELECT r.*, CASE WHEN $continues THEN 0 ELSE 1 END AS is_first
+  FROM $rows r
+  WINDOW w AS (PARTITION BY $key ORDER BY $order)
+)

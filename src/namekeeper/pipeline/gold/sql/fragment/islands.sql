@@ -1,0 +1,12 @@
+-- CTE island: the rows of `$rows`; those that continue each other have the same number in `island`. See island_start.
+-- include: island_start,
+--   rows: $rows
+--   key: $key
+--   order: $order
+--   continues: $continues
+island AS (
+  SELECT
+    s.*,
+    sum(is_first) OVER (PARTITION BY $key ORDER BY $order ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
+  FROM island_start s
+)

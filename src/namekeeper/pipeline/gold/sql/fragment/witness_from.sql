@@ -1,0 +1,2 @@
+-- Expression: from when on the cluster witness `w` is also a witness for something that it first had at `$first`.
+greatest(w.valid_from, least(w.witness_at_latest, coalesce($first, w.witness_at_latest)))

@@ -1,9 +1,0 @@
--- What is known of each broker, cut at midnight.
-SELECT
-  d.day, s.cluster, s.broker_name, s.broker_id, s.state,
-  greatest(s.valid_from, d.from_ts) AS valid_from,
-  least(s.valid_to, d.to_ts) AS valid_to,
-  s.valid_from AS began_at,
-  s.witnesses
-FROM broker_state s
-JOIN report_day d ON s.valid_from < d.to_ts AND s.valid_to > d.from_ts

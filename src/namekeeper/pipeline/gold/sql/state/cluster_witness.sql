@@ -1,0 +1,10 @@
+-- When each name server was a witness for a cluster, if the time after its start is left aside.
+-- columns: namesrv, boot, cluster, is_open, witness_at_latest, valid_from, valid_to
+-- reads: recently_seen_cluster, up_period
+-- kept: several views read it
+SELECT
+  u.namesrv, u.boot, s.cluster, u.is_open AND s.valid_to >= u.valid_to AS is_open, u.witness_at_latest,
+  greatest(u.valid_from, s.valid_from) AS valid_from,
+  least(u.valid_to, s.valid_to) AS valid_to
+FROM up_period u
+JOIN recently_seen_cluster s ON s.namesrv = u.namesrv AND s.valid_from < u.valid_to AND s.valid_to > u.valid_from

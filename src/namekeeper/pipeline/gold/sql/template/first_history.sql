@@ -1,0 +1,6 @@
+-- Rows of {table}, of which no earlier run wrote any: the computed ones, whose equal neighbours are one row already.
+-- columns: {table_columns}
+-- reads: computed_{table}
+-- writes: {table}
+-- include: as_table
+--   rows: computed_{table}

@@ -1,8 +1,0 @@
--- What is told of each topic row, as far as it counts: changes, and checkpoints at which a run begins (see topic_run).
-SELECT * FROM topic_change
-UNION ALL
-SELECT
-  namesrv, boot, place, seq, checkpoint, cause, peer, broker_name, topic, bucket,
-  read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone, CAST(NULL AS STRING) AS reason
-FROM bucketed_topic_row
-WHERE {starts_a_run}
