@@ -33,7 +33,7 @@ class SqlMutant(NamedTuple):
 
 SQL_MUTANTS = (
     SqlMutant(
-        "hole-not-seen",
+        "gap-not-seen",
         "loss",
         "boot <> before_boot OR seq > before_seq + 1",
         "boot <> before_boot OR seq > before_seq + 2",
@@ -61,7 +61,7 @@ SQL_MUTANTS = (
         "a checkpoint with a missing seq in it does not count",
     ),
     SqlMutant(
-        "hole-in-a-block-not-seen",
+        "gap-in-a-block-not-seen",
         "record_block",
         "records < last_seq - first_seq + 1 AS has_hole",
         "records < last_seq - first_seq AS has_hole",
@@ -100,7 +100,7 @@ SQL_MUTANTS = (
         "computed_history",
         "WHERE f.checkpoint IS NULL OR f.checkpoint = {own_span}",
         "WHERE f.checkpoint IS NULL OR f.checkpoint > 0",
-        "rows of a checkpoint that does not count are no news",
+        "rows of a checkpoint that does not count are not used",
     ),
     SqlMutant(
         "checkpoint-rows-at-their-seq",
@@ -135,14 +135,14 @@ SQL_MUTANTS = (
         "merged_history",
         "lag(valid_to) OVER w = valid_from",
         "lag(valid_to) OVER w > valid_from",
-        "a row goes on where the work ends",
+        "a row goes on where a range ends",
     ),
     SqlMutant(
-        "neighbour-of-the-work-not-touched",
+        "neighbour-of-the-range-not-joined",
         "overlap",
         "coalesce(o.valid_to, :forever) >= w.from_ts",
         "coalesce(o.valid_to, :forever) > w.from_ts",
-        "a row that ended where late records begin is joined with what they say",
+        "a row that ended where late records begin is joined with their rows",
     ),
     SqlMutant(
         "untouched-rows-dropped",
@@ -163,7 +163,7 @@ SQL_MUTANTS = (
         "witness_from",
         "least(w.witness_at_latest, coalesce($first, w.witness_at_latest))",
         "w.valid_from",
-        "a name server that has just started says neither down nor missing",
+        "a name server that has just started is no witness",
     ),
     SqlMutant(
         "unknown-is-down",
@@ -191,7 +191,7 @@ SQL_MUTANTS = (
         "new_name_server_clock_daily",
         "CASE WHEN count(*) >= :least_samples THEN",
         "CASE WHEN count(*) >= 1 THEN",
-        "a clock is corrected only if enough registrations tell",
+        "a clock is corrected only if enough registrations show its offset",
     ),
     SqlMutant(
         "alone-is-drift",
@@ -226,21 +226,21 @@ SQL_MUTANTS = (
         "checkpoint_run",
         " AND lag(fingerprint) OVER w = fingerprint",
         "",
-        "a checkpoint confirms topics only if it says the same of them",
+        "a checkpoint confirms topics only if its rows of them are equal",
     ),
     SqlMutant(
         "confirmed-across-changes",
         "checkpoint_run",
         "--     AND lag(first_recorded_ts) OVER w IS NULL\n",
         "",
-        "a checkpoint confirms only what was told of a broker name by the one before it and not since",
+        "a checkpoint confirms only what the one before it has of a broker name, with no change since",
     ),
     SqlMutant(
-        "told-behind-a-confirmation",
+        "recorded-after-a-confirmation",
         "checkpoint_run",
         "WHERE is_first = 1 OR first_recorded_ts IS NOT NULL",
         "WHERE is_first = 1",
-        "what is told behind a checkpoint that confirms follows what the first of them said",
+        "what is recorded after a checkpoint that confirms follows what the first of them recorded",
     ),
     SqlMutant(
         "confirmed-across-losses",

@@ -31,7 +31,7 @@ _WHOLE = {
 }
 """Fact tables that are not read by ranges."""
 _MANY_RANGES = 64
-"""More are not written into a condition for the reader of files; the join with the work chooses alone."""
+"""More ranges make the condition for the reader of files too long: only the join chooses rows then."""
 
 
 def build_gold(
@@ -44,9 +44,9 @@ def build_gold(
 
     Args:
         spark: The session.
-        transaction: The run; its facts are there already, gold is added, and the caller commits both.
+        transaction: The run. Its facts are written already; gold is added, and the caller commits both.
         spans: What is new.
-        progress: Told which table is made.
+        progress: Called with the table that is made.
     """
     new_records = [
         NewRecords(span.namesrv, span.boot, span.first_seq, span.last_seq, span.first_ts) for span in spans
@@ -56,7 +56,7 @@ def build_gold(
 
 
 class _SparkEngine(SparkViews, Engine):
-    """What the steps ask for."""
+    """The engine that the steps ask for, on Spark."""
 
     def __init__(
         self, spark: SparkSession, transaction: Transaction, progress: Callable[[str, int, int], None]
@@ -71,7 +71,7 @@ class _SparkEngine(SparkViews, Engine):
         return self._transaction.is_there(table)
 
     def show_facts(self, ranges: Sequence[RecomputeRange]) -> None:
-        """Name every fact table, those of changes within the ranges."""
+        """Name every fact table. Tables of changes are read within the ranges only."""
         wanted = _condition(ranges)
         for table in FACTS.values():
             rows = self._transaction.table(self.spark, table)
@@ -82,7 +82,7 @@ class _SparkEngine(SparkViews, Engine):
     def replace(
         self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
-        """Put rows in the place of those of a table, or of some of its partitions."""
+        """Replace the rows of a table, or those of some of its partitions."""
         self._progress(f"making {table.name}", 0, 1)
         self._transaction.replace(table, self.frame(name), by=by, values=values)
 
@@ -96,7 +96,7 @@ class _SparkEngine(SparkViews, Engine):
 
 
 def _condition(ranges: Sequence[RecomputeRange]) -> Column | None:
-    """What a record of some range meets, for files to be passed over; None if that is not worth it."""
+    """A condition that holds for the records of the ranges, so that files are skipped; None: not worth it."""
     if not ranges or len(ranges) > _MANY_RANGES:
         return None
     return reduce(or_, map(_of_range, ranges))

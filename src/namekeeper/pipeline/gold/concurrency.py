@@ -1,4 +1,4 @@
-"""Steps that don't need each other, done in several threads."""
+"""Runs steps that don't need each other in several threads."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,11 +8,11 @@ from typing import Any
 __all__ = ["run_concurrently", "run_in_background"]
 
 AT_ONCE = 3
-"""While one plans its queries, which takes Spark one core, others run theirs."""
+"""Threads. Spark plans the queries of one step on one core, while the queries of other steps run."""
 
 
 def run_concurrently(steps: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Do all steps; when one fails, or somebody interrupts, those that have not begun are left out.
+    """Run all steps. After a failure or an interrupt no further step is begun.
 
     Returns:
         What each of them returned.
@@ -29,7 +29,7 @@ def run_concurrently(steps: Sequence[Callable[[], Any]]) -> list[Any]:
 
 @contextmanager
 def run_in_background(step: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
-    """Do a step beside what is done inside; it has ended when that is left.
+    """Run a step beside the body of the `with`; it has ended when the body is left.
 
     Yields:
         A function that waits for the step, and returns what it returned.

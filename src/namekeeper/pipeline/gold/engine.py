@@ -1,4 +1,4 @@
-"""What the steps of gold ask of an engine, and what they are told is new."""
+"""What the steps of gold ask of an engine, and what they get as new records."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ __all__ = ["Engine", "NewRecords"]
 
 
 class NewRecords(NamedTuple):
-    """Records that are new, as far as planning must know."""
+    """New records of one boot, as far as planning needs them."""
 
     namesrv: str
     boot: int
@@ -22,10 +22,10 @@ class NewRecords(NamedTuple):
 
 
 class Engine(Views, Protocol):
-    """An engine with the tables of one run, in which they can be changed."""
+    """An engine that reads and writes the tables of one run."""
 
     load_id: int
-    """The load that brought the new_records."""
+    """The load that brought the new records."""
 
     def is_there(self, table: Table) -> bool:
         """Whether anything was ever written to a table."""
@@ -36,10 +36,10 @@ class Engine(Views, Protocol):
     def replace(
         self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
     ) -> None:
-        """Put the rows of `name` in the place of those of a table, or of some of its partitions."""
+        """Replace the rows of a table, or those of some of its partitions, by the rows of `name`."""
 
     def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Do steps that don't need each other, at once if the engine is quicker then; what they return."""
+        """Run steps that don't need each other, in threads if that is quicker; returns what they return."""
 
     def in_background(self, step: Callable[[], Any]) -> AbstractContextManager[Callable[[], Any]]:
-        """Begin a step, and let others be done; gives a function that waits until it is done."""
+        """Run a step beside others; gives a function that waits for its end."""

@@ -1,4 +1,4 @@
-"""Which tables say what a row was from when to when, and what their columns mean."""
+"""The histories: what each of them is, its key and values, and what its columns mean."""
 
 from namekeeper.pipeline.gold.history import History
 from namekeeper.pipeline.table import Column, Table, columns
@@ -7,17 +7,17 @@ __all__ = ["DRIFTS", "HISTORIES", "TIMELINE", "TOPIC_ROUTE"]
 
 _VALID = columns(
     "valid_from bigint: From when on, effective ms (see docs/reference/warehouse.md).",
-    "valid_to bigint: Until when, not included; null: it still holds as far as is known.",
+    "valid_to bigint: Until when, not included; null: the row still holds, as far as is known.",
 )
 _EVIDENCE = columns(
     "from_boot bigint: Boot of the record that began it.",
-    "from_seq bigint: Place of that record; for a row of a checkpoint the seq of its begin.",
+    "from_seq bigint: Position of that record; for a row of a checkpoint the seq of its begin.",
     "from_cause string: Request or rule that made it; null: a checkpoint found it so.",
     "from_peer string: host:port that asked; null: nobody did, or a checkpoint found it so.",
     "ended_by string: gone; changed; checkpoint: it was not named; unknown: records were lost; stopped: the"
     " name server was; null: open.",
     "to_boot bigint: Boot of the record that ended it, null: open.",
-    "to_seq bigint: Place of that record; if ended_by is unknown the first that is missing.",
+    "to_seq bigint: Position of that record; if ended_by is unknown the first that is missing.",
     "to_cause string: Request or rule that ended it.",
     "to_peer string: host:port that asked for its end.",
 )
@@ -25,7 +25,7 @@ _DAY = columns(
     "valid_to_day string: Day of valid_to in the warehouse's time zone, open without one; partitions the"
     " table."
 )
-_NAMESRV = columns("namesrv string: Name server that held it.")
+_NAMESRV = columns("namesrv string: Name server that had it.")
 
 
 def _history(
@@ -69,9 +69,8 @@ TOPIC_ROUTE = _history(
 HISTORIES: tuple[History, ...] = (
     _history(
         "broker_session",
-        "Live registrations. A session is (namesrv, boot, gen); one that goes on behind unknown time has"
-        " a row"
-        " for each known stretch.",
+        "Live registrations. A session is (namesrv, boot, gen); one that goes on after unknown time has a row"
+        " for each known period.",
         "broker_live",
         ("cluster", "broker_addr"),
         ("broker_name", "broker_id", "boot", "gen"),
@@ -162,15 +161,14 @@ HISTORIES: tuple[History, ...] = (
         "value string: Value; *** for a secret.",
     ),
 )
-"""What is made from what name servers wrote."""
+"""Histories of what each name server recorded."""
 
 TIMELINE = History(
     Table(
         "name_server_timeline",
         "What is known of a name server: up, its tables are known; unknown, records were lost; stopped."
-        " Before"
-        " its first complete checkpoint there is no row.",
-        "a stretch of time",
+        " Before its first complete checkpoint there is no row.",
+        "a period of time",
         ("namesrv", "valid_from"),
         (
             *columns(
@@ -192,10 +190,10 @@ _DRIFT = columns(
     "valid_from bigint: From when on, ms, by clocks that were corrected.",
     "valid_to bigint: Until when, not included.",
     "from_namesrv string: A name server whose change began it.",
-    "from_ts bigint: The same instant by the clock of from_namesrv.",
+    "from_ts bigint: The same time by the clock of from_namesrv.",
     "to_namesrv string: A name server whose change ended it.",
-    "to_ts bigint: The same instant by the clock of to_namesrv.",
-    "is_open boolean: True: it held when the journal of one of them ended; what follows is not known yet.",
+    "to_ts bigint: The same time by the clock of to_namesrv.",
+    "is_open boolean: True: it lasted when the journal of one of them ended; what follows is not known yet.",
     "valid_to_day string: Day of valid_to in the warehouse's time zone; partitions the table.",
 )
 
@@ -215,29 +213,27 @@ def _drift(
 DRIFTS: tuple[History, ...] = (
     _drift(
         "view_drift_broker",
-        "When name servers disagreed for 5 seconds or more about whether a broker is there. Only"
-        " witnesses are"
-        " asked: name servers that were up and known, had seen the cluster within 7 days, and had either"
-        " seen the"
-        " broker since their start or been up for 120 s.",
+        "When name servers disagreed for 5 seconds or more about whether a broker is there. Only witnesses"
+        " are compared: name servers that were up and known, had seen the cluster within 7 days, and had"
+        " either seen the broker since their start or been up for 120 s.",
         ("cluster", "broker_name", "broker_id", "broker_addr"),
         ("held_by", "missing_at"),
         "cluster string: Cluster name.",
         "broker_name string: Broker name.",
         "broker_id bigint: 0 for a master.",
         "broker_addr string: host:port of the broker.",
-        "held_by array<string>: Name servers that held it, sorted.",
-        "missing_at array<string>: Witnesses that did not, sorted.",
+        "held_by array<string>: Name servers at which it was registered, sorted.",
+        "missing_at array<string>: Witnesses at which it was not, sorted.",
     ),
     _drift(
         "view_drift_topic",
-        "When name servers that held a broker name disagreed for 5 seconds or more about one of its topics.",
+        "When name servers that knew a broker name disagreed for 5 seconds or more about one of its topics.",
         ("cluster", "broker_name", "topic"),
         ("views",),
         "cluster string: Cluster name.",
         "broker_name string: Broker name.",
         "topic string: Topic.",
-        "views array<string>: What each name server held, sorted: name server, then queues, or absent.",
+        "views array<string>: What each name server had, sorted: name server, then queues, or absent.",
     ),
 )
-"""What is made by comparing name servers."""
+"""Histories of differences between name servers."""

@@ -1,8 +1,8 @@
-"""Which part of the past a run computes again, per name server, and which days that concerns.
+"""Which part of the past a run recomputes for each name server, and which days change with it.
 
-A complete checkpoint is the whole state: what is before one does not change what is after it. So a range goes
-from the last checkpoint that new records can't have changed to the first one behind them, and nothing outside
-has to be read.
+A complete checkpoint is the whole state: records before it do not change anything after it. So a range goes
+from the last checkpoint that new records can't have changed to the first one after them. Records of other
+times are not read.
 """
 
 from bisect import bisect_left
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 FOREVER = 2**53 - 1
-"""Later than every time and every place; exact in every engine."""
+"""Later than every time and every position; exact in every engine."""
 BEGINNING = -FOREVER
 
 _HOUR_MS = 60 * 60 * 1_000
@@ -49,7 +49,7 @@ class KnownSpan(NamedTuple):
 
 
 class RecomputeRange(NamedTuple):
-    """A stretch of the order of one name server that is computed again; the end is not included."""
+    """Positions of one name server that are recomputed, from one to another; the end is not included."""
 
     namesrv: str
     range_id: int
@@ -62,7 +62,7 @@ class RecomputeRange(NamedTuple):
 
 
 class KeptRange(NamedTuple):
-    """A stretch of the time of one name server that no range has, with the checkpoint that it begins with."""
+    """A time of one name server between recompute ranges, with the checkpoint that it begins with."""
 
     namesrv: str
     from_ts: int
@@ -71,7 +71,7 @@ class KeptRange(NamedTuple):
     from_seq: int | None
     to_boot: int | None
     to_seq: int | None
-    """Place at which the next range begins; None: there is none."""
+    """Position at which the next recompute range begins; None: there is none."""
 
 
 class Day(NamedTuple):
@@ -90,7 +90,7 @@ class Window(NamedTuple):
 
 
 class _NewRecords(NamedTuple):
-    """What both a span of the store and a test have."""
+    """New records of one boot, as in `engine`."""
 
     namesrv: str
     boot: int
@@ -102,7 +102,7 @@ class _NewRecords(NamedTuple):
 def plan_ranges(
     new_records: Iterable[tuple[str, int, int, int, int]], known: Iterable[KnownSpan]
 ) -> list[RecomputeRange]:
-    """The ranges that new records make necessary, apart from each other.
+    """The ranges that new records make necessary; they do not touch each other.
 
     Args:
         new_records: (name server, boot, first seq, last seq, smallest ts) of what is new.
@@ -120,7 +120,7 @@ def plan_ranges(
 
 
 def kept_ranges(ranges: Sequence[RecomputeRange]) -> list[KeptRange]:
-    """What is left of the time of each name server that has a range."""
+    """The times outside the ranges, of each name server that has a range."""
     found = []
     of_server: dict[str, list[RecomputeRange]] = {}
     for range_ in ranges:
@@ -149,12 +149,12 @@ def kept_ranges(ranges: Sequence[RecomputeRange]) -> list[KeptRange]:
 
 
 def plan_windows(periods: Iterable[tuple[int, int]], zone: str, *, after_ms: int) -> list[Window]:
-    """Whole days that changes of what is known can concern, joined where they touch.
+    """Whole days that a change within some periods can change; days that follow each other are one window.
 
     Args:
-        periods: (from, to) of each range, effective ms.
+        periods: (from, to) of each change, effective ms.
         zone: Time zone of days.
-        after_ms: How long after a change it can still make a difference.
+        after_ms: So long after its end a change can still make a difference.
     """
     windows = sorted(
         Window(day_at(start, zone).from_ts, day_at(end + after_ms, zone).to_ts) for start, end in periods

@@ -18,7 +18,7 @@ a test compares. -->
 # The tables of a warehouse
 
 `namekeeper pipeline run` makes them from journals. Facts are what the journals say, row by row;
-gold is made from the facts by SQL and says what was when.
+gold is made from the facts by SQL: the state of name servers, brokers and topics over time.
 
 How to read them: [ask your own question](../howto/ask-your-own-question.md). What the records say of
 which facts are made: [the journal](journal.md).
@@ -27,33 +27,33 @@ which facts are made: [the journal](journal.md).
 
 - **Times** are milliseconds since 1970 as bigint. An interval begins at `valid_from` and ends
   before `valid_to`.
-- **Units.** `ms` is a duration, `ms since 1970` an instant, `how many` a count, and a `number` names
+- **Units.** `ms` is a duration, `ms since 1970` a point in time, `how many` a count, and a `number` names
   something: it can't be added.
-- **Nothing is said twice.** A fact that a later segment repeats is there once; `load_id` says which
-  run brought it.
+- **No doubles.** A fact that a later segment repeats is there once; `load_id` is the run that
+  brought it.
 - **Order.** The records of a name server are in the order (boot, place, seq), never by `ts`: a
   clock can be set back. *Effective* ms are the smallest `ts` of a record and of all later ones in
-  this order, so they never run backwards. What is told in the time that a step back hides has no
-  time of its own; it is in `events` and `change_log`, and `name_server_session.hidden_ms` says how
-  much that is.
+  this order, so they never run backwards. A record in the time that a step back hides has no
+  time of its own; it is in `events` and `change_log`, and `name_server_session.hidden_ms` is the
+  length of this time.
 - **Unknown** is neither up nor down. Where records are missing, `name_server_timeline` says
   `unknown` from the last change before the loss to the next complete checkpoint, and no history has
   a row of that name server in this time.
 - **Not known yet** is what is later than `name_server_session.knows_up_to` of the newest boot.
 - **Days** are those of the warehouse's time zone, which is fixed when it is made.
 - **Partitions.** Histories are partitioned by `valid_to_day`, open rows in one of their own; tables
-  of days by `day`. A run writes only the partitions that new segments concern.
+  of days by `day`. A run writes only the partitions that new segments change.
 - **The result does not depend** on how segments were cut, in which runs they came, or in what
   order.
 - Strings are as the journal has them: names of topics may hold anything, line ends included.
 
-## How one came to be
+## How they are computed
 
 - A *witness* for a broker is a name server that is up and known, has seen the cluster within 7
   days, and has had a registration of this broker in this boot or been up for 120 s. A broker is up
-  if any witness holds it, down if there are witnesses and none holds it, and unknown without a
+  if any witness has it registered, down if there are witnesses and none has, and unknown without a
   witness: the restart of a name server is no outage of brokers.
-- A broker, or a topic whose brokers went, is forgotten when nobody has held it for 7 days. A topic
+- A broker, or a topic whose brokers went, is forgotten 7 days after its last registration ended. A topic
   that was deleted is forgotten at once.
 - Differences between name servers are computed on corrected time: `name_server_clock_daily` says
   how far each clock was off, by the median over changed registrations that several name servers saw
@@ -72,7 +72,7 @@ def _lines() -> Iterator[str]:
     listed = {table.name for table in (*histories, *BY_DAY)}
     groups = (
         ("Gold: name servers", [table for name, table in GOLD.items() if name not in listed]),
-        ("Gold: what was from when to when", histories),
+        ("Gold: histories, what was from when to when", histories),
         ("Gold: by day", list(BY_DAY)),
         ("Facts", list(FACTS.values())),
     )

@@ -29,7 +29,7 @@ _CTE = re.compile(r"(?:\bWITH|,)\s+(\w+)\s+AS\s*\(")
 
 
 class SqlFileError(ValueError):
-    """The header of a query is not complete, or says something else than the query."""
+    """The header of a query is not complete, or disagrees with the query."""
 
 
 class View(NamedTuple):
@@ -109,18 +109,18 @@ def _header(name: str, text: str) -> tuple[str, dict[str, str]]:
     fields: dict[str, str] = {}
     last = ""
     for line in text.splitlines():
-        said = line.removeprefix("--").removeprefix(" ")
-        if match := _FIELD.match(said):
+        content = line.removeprefix("--").removeprefix(" ")
+        if match := _FIELD.match(content):
             last = match[1]
             if last in fields:
                 raise SqlFileError(f"{name}.sql: the header has '{last}' twice")
             fields[last] = match[2]
-        elif last and said.startswith("  "):
-            fields[last] += " " + said.strip()
+        elif last and content.startswith("  "):
+            fields[last] += " " + content.strip()
         elif last:
-            raise SqlFileError(f"{name}.sql: a sentence stands behind the fields of the header: {said!r}")
+            raise SqlFileError(f"{name}.sql: a sentence stands behind the fields of the header: {content!r}")
         else:
-            meaning.append(said)
+            meaning.append(content)
     if not meaning:
         raise SqlFileError(f"{name}.sql: the header does not say what a row is")
     return " ".join(meaning), fields

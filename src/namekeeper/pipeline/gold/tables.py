@@ -31,17 +31,16 @@ KNOWN_SPAN = Table(
 LOST_RECORDS = Table(
     "lost_records",
     "Losses: records that are missing, and the time that is unknown because of each.",
-    "a hole in the order",
+    "a gap in the order",
     ("namesrv", "boot", "first_seq"),
     columns(
         "namesrv string: Name server.",
         "boot bigint: Boot in which the first missing record would be.",
         "first_seq bigint: Its seq.",
-        "next_boot bigint: Boot of the first record behind the hole.",
+        "next_boot bigint: Boot of the first record after the gap.",
         "next_seq bigint: Its seq.",
-        "reason string: missing_records; no_stop: the boot ended without server_stopped; missing_boot:"
-        " one between"
-        " two boots; missing_start: the first records of next_boot.",
+        "reason string: missing_records; no_stop: the boot ended without server_stopped; missing_boot: one"
+        " between two boots; missing_start: the first records of next_boot.",
         "lost_records bigint: How many are missing for certain; after a crash there may have been more.",
         "unknown_from bigint: Effective ms of the last record before it.",
         "unknown_to bigint: Effective ms of the next complete checkpoint; null: there is none yet.",
@@ -50,7 +49,7 @@ LOST_RECORDS = Table(
 
 NAME_SERVER_SESSION = Table(
     "name_server_session",
-    "Lives of name servers, with what was lost of each.",
+    "Boots of name servers, with what was lost of each.",
     "a boot",
     ("namesrv", "boot"),
     columns(
@@ -59,31 +58,28 @@ NAME_SERVER_SESSION = Table(
         "uuid string: UUID of its journal's folder; null: its first record is not there.",
         "server_version string: Version of Namekeeper.",
         "port bigint: Port that it listened at.",
-        "previous_boot bigint: The boot before, as it says itself; null: the first, or not known.",
+        "previous_boot bigint: The boot before, as the server recorded it; null: the first, or not known.",
         "first_seq bigint: Smallest seq that is there.",
-        "last_seq bigint: Place of its last record in the order.",
+        "last_seq bigint: Position of its last record in the order.",
         "first_ts bigint: Effective ms of its first record.",
-        "ended_by string: stopped; crashed: a later boot began without a word; running: as far as is known.",
+        "ended_by string: stopped; crashed: there is a later boot, and no stop; running: as far as is known.",
         "knows_up_to bigint: ts of its last record in the order: later than this nothing is known yet.",
-        "losses bigint: Holes in the order.",
+        "losses bigint: Gaps in the order.",
         "lost_records bigint: Records that are missing for certain.",
-        "unknown_ms bigint: Time that is unknown because of them, until now if no checkpoint came yet"
-        " not counted.",
-        "dropped_changes bigint: Changes that the server itself says it dropped.",
+        "unknown_ms bigint: Time that is unknown because of them; not counted while no checkpoint ended it.",
+        "dropped_changes bigint: Changes that the server recorded as dropped.",
         "dropped_records bigint: Their records.",
         "clock_steps bigint: Steps of the wall clock.",
         "clock_back_ms bigint: The largest step back.",
-        "hidden_ms bigint: The longest time that a step back hides: what is written in it has no time of"
-        " its own.",
+        "hidden_ms bigint: The longest time that a step back hides: its records have no time of their own.",
         "clock_offset_ms bigint: How far its clock was off when that was measured last; null: not yet.",
     ),
 )
 
 _BROKER_STATE_DAILY = Table(
     "broker_state_daily",
-    "What is known of each broker from when to when, cut at midnight: up if any witness holds it, down"
-    " if none"
-    " does, unknown without a witness. A broker is forgotten when nobody has held it for 7 days.",
+    "What is known of each broker from when to when, cut at midnight: up if any witness has it registered,"
+    " down if none has, unknown without a witness. A broker is forgotten 7 days after its last registration.",
     "a state of a broker within a day",
     ("day", "cluster", "broker_name", "broker_id", "valid_from"),
     (
@@ -94,7 +90,7 @@ _BROKER_STATE_DAILY = Table(
             "valid_from bigint: From when on, ms.",
             "valid_to bigint: Until when, not included.",
             "began_at bigint: When the state began, also if that was on a day before.",
-            "witnesses bigint: Name servers that could tell, the largest number meanwhile.",
+            "witnesses bigint: Name servers that were witnesses, the largest number meanwhile.",
         ),
     ),
 )
@@ -110,17 +106,17 @@ _BROKER_AVAILABILITY_DAILY = Table(
         *columns(
             "up_ms bigint: Time up.",
             "down_ms bigint: Time down.",
-            "unknown_ms bigint: Time in which nobody could tell.",
+            "unknown_ms bigint: Time without a witness.",
             "outages bigint: Times down that began on this day.",
             "longest_outage_ms bigint: The longest time down within this day.",
-            "witnesses bigint: Name servers that could tell, the largest number.",
+            "witnesses bigint: Name servers that were witnesses, the largest number.",
         ),
     ),
 )
 
 _BROKER_FLAP = Table(
     "broker_flap",
-    "Hours in which a broker went.",
+    "Hours in which a broker went down or a registration of it ended.",
     "a broker and hour",
     ("day", "cluster", "broker_name", "broker_id", "hour"),
     (
@@ -128,7 +124,7 @@ _BROKER_FLAP = Table(
         *_BROKER,
         *columns(
             "hour bigint: Start of the hour, ms.",
-            "outages bigint: Times at which nobody held it any more.",
+            "outages bigint: How often it went down.",
             "sessions_ended bigint: Registrations that ended, over all name servers.",
         ),
     ),
@@ -180,7 +176,7 @@ _TOPIC_AVAILABILITY_DAILY = Table(
             "writable_ms bigint: A master had a writable queue of it.",
             "unwritable_ms bigint: There was a route, but no queue to write to.",
             "no_route_ms bigint: There was no route though it had not been deleted.",
-            "unknown_ms bigint: Nobody could tell.",
+            "unknown_ms bigint: There was no witness.",
         ),
     ),
 )
@@ -196,7 +192,7 @@ _CAPACITY_DAILY = Table(
             "namesrv string: Name server.",
             "cluster string: Cluster name.",
             "broker_name string: Broker name.",
-            "at_ts bigint: The instant that was looked at, ms.",
+            "at_ts bigint: The time of this row, ms.",
             "topics bigint: Its topics.",
             "read_queues bigint: Read queues of all of them.",
             "write_queues bigint: Write queues of all of them.",
@@ -223,32 +219,29 @@ _CHANGE_LOG = Table(
             "cause string: The request or rule.",
             "peer string: host:port that asked; null: nobody did.",
             "kind string: broker_live, topic_queues, broker_name_removed, topic_mapping, filter_servers,"
-            " kv, config"
-            " or server.",
-            "action string: What was done: registered, changed, gone, started, stopped, or why a broker"
-            " went.",
-            "cluster string: Cluster name, if it concerns one.",
-            "broker_name string: Broker name, if it concerns one.",
-            "broker_addr string: host:port of the broker, if it concerns one.",
-            "topic string: Topic, if it concerns exactly one.",
+            " kv, config or server.",
+            "action string: What was done: registered, changed, gone, started, stopped, or why a broker is"
+            " gone.",
+            "cluster string: Cluster name; null: none is changed.",
+            "broker_name string: Broker name; null: none is changed.",
+            "broker_addr string: host:port of the broker; null: none is changed.",
+            "topic string: Topic; null: none or several are changed.",
             "items int: How many rows or properties were changed.",
-            "detail string: The rest, in words.",
+            "detail string: More about the change, as text.",
         ),
     ),
 )
 
 _NAME_SERVER_CLOCK_DAILY = Table(
     "name_server_clock_daily",
-    "How far the clock of a name server was from that of the others, by registrations that several of"
-    " them saw.",
+    "How far the clock of a name server was from the others, by registrations that several of them saw.",
     "a name server and day",
     ("day", "namesrv"),
     (
         _DAY,
         *columns(
             "namesrv string: Name server.",
-            "offset_ms bigint: Its clock minus the median of those who saw the same; 0 unless it was"
-            " measured.",
+            "offset_ms bigint: Its clock minus the median of those that saw the same; 0 unless measured.",
             "samples bigint: Registrations that were compared.",
             "is_measured boolean: Whether there were at least 5.",
         ),
@@ -281,7 +274,7 @@ _PROPAGATION_LAG = Table(
 
 _UNKNOWN_TOPIC_DAILY = Table(
     "unknown_topic_daily",
-    "Topics that clients asked for in vain.",
+    "Topics that clients asked for and that did not exist.",
     "a topic, a kind of client and a day",
     ("day", "namesrv", "topic", "bucket", "language", "client_version"),
     (

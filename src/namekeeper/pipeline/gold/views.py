@@ -26,7 +26,7 @@ RETURN date_format(from_utc_timestamp(timestamp_millis(ms), zone), 'yyyy-MM-dd')
 
 
 class SparkViews(Views):
-    """Queries as temporary views; those that are read twice are kept."""
+    """Queries as temporary views of a session; the rows of some are computed at once and kept."""
 
     def __init__(self, spark: SparkSession, tables: TableReader) -> None:
         self.zone = tables.report_time_zone
@@ -72,11 +72,11 @@ class SparkViews(Views):
         self._views[name] = rows
 
     def frame(self, name: str) -> DataFrame:
-        """What has a name."""
+        """The rows that have a name."""
         return self._views[name]
 
     def close(self) -> None:
-        """Forget the names."""
+        """Drop the temporary views."""
         for name in self._views:
             self.spark.catalog.dropTempView(name)
         self._views.clear()
