@@ -161,9 +161,9 @@ RECORD_MUTANTS = (
     Mutant(
         "checkpoint-at-its-end",
         "journal/reading/history.py",
-        "        happened.append(whole)\n        happened += checkpoint.later\n",
-        "        happened += checkpoint.later\n        happened.append(whole)\n",
-        "a checkpoint counts at the place of its begin, changes in between come after it",
+        "        happened.append(applied)\n        happened += checkpoint.later\n",
+        "        happened += checkpoint.later\n        happened.append(applied)\n",
+        "a checkpoint counts at the position of its begin, changes in between come after it",
         (LAW, HISTORY),
     ),
     Mutant(
@@ -193,8 +193,8 @@ RECORD_MUTANTS = (
     Mutant(
         "crash-not-seen",
         "journal/reading/history.py",
-        "        is_whole = isinstance(last, Stopped) and last.seq == self._seq and first.seq == 1\n",
-        "        is_whole = first.seq == 1\n",
+        "        is_complete = isinstance(last, Stopped) and last.seq == self._seq and first.seq == 1\n",
+        "        is_complete = first.seq == 1\n",
         "a boot without server_stopped is a loss",
         (LAW, HISTORY),
     ),
@@ -225,7 +225,7 @@ RECORD_MUTANTS = (
     Mutant(
         "time-as-written",
         "journal/reading/coverage.py",
-        "            instant.ms = ts\n",
+        "            time.ms = ts\n",
         "            return\n",
         "a time is the minimum of what a record and all later ones say",
         (LAW, COVERAGE),

@@ -80,7 +80,7 @@ def check(folder: Path, load: Load) -> None:
         "torn: no line feed ends it", "of an incomplete change: its end is missing",
         "of an incomplete change: a broken line comes before its end",
     }  # fmt: skip
-    assert not report.is_whole
+    assert not report.is_complete
     assert not report.boots[-1].is_stopped
 
 
@@ -125,7 +125,7 @@ def test_an_orderly_stop_leaves_a_whole_journal_and_the_next_start_goes_on(tmp_p
             assert server.stop() == 0
             assert server.err == ""
     report = verify(str(tmp_path / "journal" / str(port)))
-    assert report.is_whole
+    assert report.is_complete
     assert len(report.boots) == 2
 
 
@@ -139,7 +139,7 @@ def test_two_processes_on_one_folder_both_route_and_one_has_the_journal(tmp_path
             assert second.stop() == 0
         assert first.ask(106).code == 0
         assert first.stop() == 0
-    assert verify(shared).is_whole
+    assert verify(shared).is_complete
 
 
 @pytest.mark.parametrize("what", ["a file", "somebody's data"])

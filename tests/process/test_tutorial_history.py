@@ -150,7 +150,7 @@ def test_the_journals_explain_it(tmp_path):
         assert re.search(r"cluster-1 +cluster-1-broker-002 +\{0=127\.0\.0\.1:20921\} +8 +8 +6", route.stdout)
 
         refunds = reader.types("namekeeper why refunds")
-        assert "never registered, as far as its records go" in refunds.stdout
+        assert "never registered, as far as its records show" in refunds.stdout
         sealed = reader.types("namekeeper journal seal first")
         assert re.fullmatch(r"ns-1-\w{8}-\d{13}-0{11}1-\d{12}\.jsonl\.gz\n", sealed.stdout), sealed.stderr
 

@@ -1,3 +1,3 @@
-"""Answers about the past: the route of a topic at an instant, and why there was none."""
+"""Answers about the past: the route of a topic at a time, and why there was none."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What happened at a name server -> evidence about one topic: which row held from when to when, and why."""
+"""Collects the evidence about one topic from the steps of a name server."""
 
 from collections.abc import Callable, Container, Hashable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class _RowEnd(NamedTuple):
-    """Why a row does not hold any more."""
+    """Why a row ended."""
 
     ended_by: str
     cause: str = ""
@@ -41,16 +41,16 @@ class _RowPeriod(Struct, eq=False):
 
 
 class _RowHistory(Generic[K]):
-    """Rows of one kind, open ones by key."""
+    """All rows of one kind; open rows by key."""
 
     def __init__(self) -> None:
         self.all: list[_RowPeriod] = []
         self._open: dict[K, _RowPeriod] = {}
 
-    def tell(
+    def set(
         self, key: K, values: dict[str, Any], at: EffectiveTime, *, cause: str = "", peer: str = ""
     ) -> None:
-        """The row is this now; nothing happens if it was so already."""
+        """Set the values of a row; no effect if it has them already."""
         row = self._open.get(key)
         if row is not None and row.values == values:
             return
@@ -60,18 +60,18 @@ class _RowHistory(Generic[K]):
         self.all.append(row)
 
     def end(self, key: K, at: EffectiveTime, end: _RowEnd) -> None:
-        """The row is no more; nothing happens if there is none."""
+        """End a row; no effect if there is none."""
         row = self._open.pop(key, None)
         if row is not None:
             row.until, row.end = at, end
 
-    def end_others(self, named: Container[K], at: EffectiveTime, end: _RowEnd) -> None:
-        """Rows with other keys are no more."""
-        for key in [key for key in self._open if key not in named]:
+    def end_others(self, kept: Container[K], at: EffectiveTime, end: _RowEnd) -> None:
+        """End the rows with other keys."""
+        for key in [key for key in self._open if key not in kept]:
             self.end(key, at, end)
 
     def result(self, kind: Callable[..., R]) -> list[R]:
-        """Every row that held for a time."""
+        """All rows, without those that ended at the time at which they began."""
         return [
             kind(
                 **row.values,
@@ -112,12 +112,12 @@ class EvidenceCollector:
             self._break(step)
 
     def result(self) -> Evidence:
-        """What is known at the end of the journal."""
+        """The evidence after the last step."""
         coverage = self.coverage
         return Evidence(
             namesrv=self._namesrv,
             topic=self._topic,
-            looked_from=coverage.knows_from,
+            known_from=coverage.knows_from,
             knows_up_to=coverage.knows_up_to,
             periods=_periods(coverage),
             routes=self._routes.result(TopicRoute),
@@ -140,7 +140,7 @@ class EvidenceCollector:
                 continue
             if queues:
                 values = _route_values(record.broker_name, queues)
-                self._routes.tell(record.broker_name, values, at, cause=record.cause, peer=record.peer)
+                self._routes.set(record.broker_name, values, at, cause=record.cause, peer=record.peer)
             else:
                 self._routes.end(record.broker_name, at, _RowEnd("gone", record.cause, record.peer))
 
@@ -151,20 +151,20 @@ class EvidenceCollector:
             self._sessions.end(key, at, _RowEnd("gone", record.cause, record.peer, more))
             return
         values = _session_values(record.boot, record)
-        self._sessions.tell(key, values, at, cause=record.cause, peer=record.peer)
+        self._sessions.set(key, values, at, cause=record.cause, peer=record.peer)
 
     def _compare(self, step: CheckpointApplied, at: EffectiveTime) -> None:
-        """A checkpoint says what holds, whatever was known."""
+        """A checkpoint replaces what was known."""
         tables = step.state.tables
         rows = dict(tables.rows_of(self._topic))
         live = {live.key: live for live in tables.broker_live_table}
-        unnamed = _RowEnd("checkpoint")
-        self._routes.end_others(rows, at, unnamed)
-        self._sessions.end_others(live, at, unnamed)
+        missing = _RowEnd("checkpoint")
+        self._routes.end_others(rows, at, missing)
+        self._sessions.end_others(live, at, missing)
         for name, row in rows.items():
             spec = row.effective
             queues = [spec.read_queue_nums, spec.write_queue_nums, spec.perm, spec.topic_sys_flag]
-            self._routes.tell(name, _route_values(name, queues), at)
+            self._routes.set(name, _route_values(name, queues), at)
         for key, info in live.items():
             values = {
                 "cluster": info.cluster_name,
@@ -174,10 +174,10 @@ class EvidenceCollector:
                 "boot": step.boot,
                 "gen": info.gen,
             }
-            self._sessions.tell(key, values, at)
+            self._sessions.set(key, values, at)
 
     def _break(self, step: Step) -> None:
-        """Nothing holds on beyond a loss, an end or a beginning."""
+        """End all rows at a loss, a stop or a start."""
         at = self.coverage.time.at(step.ts)
         end = _RowEnd("unknown") if isinstance(step, Lost) else _RowEnd("stopped")
         assert isinstance(step, Lost | Stopped | Began)
@@ -224,7 +224,7 @@ def _ending(end: _RowEnd) -> dict[str, Any]:
 
 
 def _periods(coverage: Coverage) -> list[KnownPeriod]:
-    """Boots, stops and losses, cut into periods of which one thing is known."""
+    """Boots, stops and losses as periods that do not overlap."""
     begin = coverage.knows_from
     if begin is None:
         return []
@@ -243,7 +243,7 @@ def _periods(coverage: Coverage) -> list[KnownPeriod]:
 def _without(
     unknown: list[TimeRange], begin: int, time_range: TimeRange, state: str, boot: int | None
 ) -> list[KnownPeriod]:
-    """What is left of a range after `begin` and outside of what is unknown."""
+    """The parts of a time range after `begin` and outside of the unknown ranges."""
     found = []
     since = max(begin, time_range.since)
     for lost in unknown:

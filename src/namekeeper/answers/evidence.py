@@ -1,38 +1,39 @@
-"""What is known of a topic at one name server: rows with the time for which they held, whoever asks.
+"""What is known of a topic at one name server: rows, each with the time for which it was valid.
 
-Built from a journal (`from_journal.py`) or taken from the tables of the pipeline (`from_rows.py`), whose
-columns have these very names. Times are wall ms and effective; `valid_to` is not included, None is open.
+Evidence is made from a journal (`from_journal.py`) or from the tables of the pipeline (`from_rows.py`); the
+fields have the names of the columns there. Times are effective times in wall ms; `valid_to` is not included,
+None is open.
 """
 
 from msgspec import Struct
 
-__all__ = ["BrokerSession", "Evidence", "Held", "KnownPeriod", "Lookups", "TopicRoute"]
+__all__ = ["BrokerSession", "Evidence", "KnownPeriod", "Lookups", "TopicRoute", "ValidRow"]
 
 
-class Held(Struct, frozen=True, kw_only=True):
-    """A row and the time for which it held."""
+class ValidRow(Struct, frozen=True, kw_only=True):
+    """A row, and the time for which it was valid."""
 
     valid_from: int
     valid_to: int | None = None
     from_cause: str | None = None
-    """Request or rule that made it so; None: a checkpoint found it so."""
+    """The request or rule that made the row; None: it was first seen in a checkpoint."""
     from_peer: str | None = None
     ended_by: str | None = None
-    """gone, changed, checkpoint (it was not named), unknown (records were lost), stopped; None: open."""
+    """gone, changed, checkpoint (it had no such row), unknown (records were lost), stopped; None: open."""
     to_cause: str | None = None
     to_peer: str | None = None
 
-    def holds(self, at: int) -> bool:
-        """Whether it held at an instant."""
+    def is_valid(self, at: int) -> bool:
+        """Whether the row was valid at a time."""
         return self.valid_from <= at and (self.valid_to is None or at < self.valid_to)
 
     def has_ended(self, at: int) -> bool:
-        """Whether it was over by then."""
+        """Whether the row had ended at a time."""
         return self.valid_to is not None and self.valid_to <= at
 
 
-class TopicRoute(Held, frozen=True, kw_only=True):
-    """The queues of the topic on one broker name, as in effect."""
+class TopicRoute(ValidRow, frozen=True, kw_only=True):
+    """The effective queues of the topic on one broker name."""
 
     broker_name: str
     read_queue_nums: int
@@ -40,10 +41,10 @@ class TopicRoute(Held, frozen=True, kw_only=True):
     perm: int
     topic_sys_flag: int = 0
     reason: str | None = None
-    """broker_name_removed if it went with its broker name."""
+    """broker_name_removed if all topics of the broker name were removed."""
 
 
-class BrokerSession(Held, frozen=True, kw_only=True):
+class BrokerSession(ValidRow, frozen=True, kw_only=True):
     """A live registration."""
 
     cluster: str
@@ -55,16 +56,16 @@ class BrokerSession(Held, frozen=True, kw_only=True):
     reason: str | None = None
     """If gone: unregister_broker, expired, channel_closed, replaced or stale_registration."""
     idle_ms: int | None = None
-    """If gone: since it was last refreshed."""
+    """If gone: ms since it was last refreshed."""
 
 
 class KnownPeriod(Struct, frozen=True, kw_only=True):
-    """A period of time in which the same is known of a name server; before the first nothing is."""
+    """A period in which one state of a name server is known; before the first period nothing is known."""
 
     valid_from: int
     valid_to: int | None = None
     state: str
-    """up, unknown or stopped."""
+    """up, unknown (records were lost) or stopped."""
     boot: int | None = None
     """If up."""
 
@@ -79,22 +80,22 @@ class Lookups(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What one name server's records say of one topic."""
+    """What the records of one name server say about one topic."""
 
     namesrv: str
     topic: str
-    looked_from: int | None
-    """From when on records were looked at; None if there is no complete checkpoint among them."""
+    known_from: int | None
+    """Begin of the first complete checkpoint that was read; None if there is none."""
     knows_up_to: int | None
     """Time of the last record."""
     periods: list[KnownPeriod]
     routes: list[TopicRoute]
     sessions: list[BrokerSession]
-    """Of all brokers."""
+    """Sessions of all brokers."""
     lookups: list[Lookups]
 
     def period_at(self, at: int) -> KnownPeriod | None:
-        """What is known of an instant; None before the first complete checkpoint."""
+        """The period of a time; None before the first complete checkpoint."""
         return next(
             (
                 period
@@ -105,13 +106,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
         )
 
     def routes_at(self, at: int) -> list[TopicRoute]:
-        """Rows that held at an instant."""
-        return [route for route in self.routes if route.holds(at)]
-
-    def sessions_at(self, at: int) -> list[BrokerSession]:
-        """Registrations that were live at an instant."""
-        return [session for session in self.sessions if session.holds(at)]
+        """Rows that were valid at a time."""
+        return [route for route in self.routes if route.is_valid(at)]
 
     def began(self, boot: int) -> int:
-        """When a boot began, as far as is known."""
+        """When a boot began, or the first known time in it."""
         return min(period.valid_from for period in self.periods if period.boot == boot)

@@ -1,7 +1,7 @@
-"""Why a topic had no route at an instant: the cause at each name server, and the evidence for it.
+"""Why a topic had no route at a time: the cause at each name server, and the facts that show it.
 
-Pure, and the same for evidence from journals and from the tables of the pipeline. The answer of a name server
-is about what it knew then; where it knows nothing, it says so.
+This is a pure function of evidence, from journals or from the tables of the pipeline. If the state at that
+time is not known, the explanation says so.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from namekeeper.answers.evidence import Evidence, KnownPeriod, TopicRoute
 from namekeeper.answers.phrases import (
     ENDS,
     by,
-    dropped_by_broker,
-    how_it_ended,
-    made_so,
+    end_of_row,
     queues,
-    session_behind,
+    session_ended_with,
+    was_dropped_by_broker,
+    with_cause,
 )
-from namekeeper.answers.restart import Return, return_of
+from namekeeper.answers.restart import BrokersBack, brokers_back
 from namekeeper.common.durations import shown_duration
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
 from namekeeper.model.perm import Perm
@@ -28,10 +28,10 @@ __all__ = ["Explanation", "Fact", "Verdict", "explain"]
 
 
 class Verdict(StrEnum):
-    """What was the matter."""
+    """The cause."""
 
     HAS_ROUTE = "has_route"
-    """Nothing: it could be read and written."""
+    """The topic had a route with queues to write to."""
     NEVER_REGISTERED = "never_registered"
     NOT_ON_THIS_ONE = "not_on_this_one"
     BROKER_GONE = "broker_gone"
@@ -39,26 +39,26 @@ class Verdict(StrEnum):
     DROPPED_BY_BROKER = "dropped_by_broker"
     WRITE_PERM_WIPED = "write_perm_wiped"
     MASTER_GONE = "master_gone"
-    """A slave acts for its master, and nobody may write to it."""
+    """A slave acts for its master; clients can't write to it."""
     NOT_WRITABLE = "not_writable"
-    """It was registered so."""
+    """It was registered without write permission or write queues."""
     JUST_STARTED = "just_started"
     NOT_BACK = "broker_not_back"
-    """The name server had started, and everybody had had the time to come back."""
+    """The name server had started long enough before for all brokers to register again."""
     UNKNOWN = "unknown"
     """Records were lost."""
     STOPPED = "stopped"
-    """The name server was."""
+    """The name server was not running."""
     NOT_YET = "not_known_yet"
     BEFORE = "before_the_journal"
 
 
 class Fact(Struct, frozen=True):
-    """Something that supports the verdict."""
+    """A fact that supports the verdict."""
 
     text: str
     at: int | None = None
-    """Wall ms, if it has a time."""
+    """Wall ms; None if the fact has no time."""
 
 
 class Explanation(Struct, frozen=True):
@@ -79,7 +79,7 @@ def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explana
 
     Args:
         evidence: of each name server, about the same topic.
-        at: wall ms; None is what each of them knows last.
+        at: wall ms; None is the last known time of each name server.
     """
     return [_explain_one(one, [other for other in evidence if other is not one], at) for one in evidence]
 
@@ -88,7 +88,7 @@ def _explain_one(one: Evidence, others: Sequence[Evidence], wanted: int | None) 
     at = one.knows_up_to or 0 if wanted is None else wanted
     verdict, summary, facts = _judge(one, others, at)
     return Explanation(
-        one.namesrv, one.topic, at, one.knows_up_to, verdict, summary, [*facts, *_asked_for(one, at)]
+        one.namesrv, one.topic, at, one.knows_up_to, verdict, summary, [*facts, *_failed_lookups(one, at)]
     )
 
 
@@ -102,8 +102,8 @@ def _judge(one: Evidence, others: Sequence[Evidence], at: int) -> _Judgement:
         return _not_yet(one)
     period = one.period_at(at)
     if period is None:
-        facts = [] if one.looked_from is None else [Fact("its records begin", one.looked_from)]
-        return Verdict.BEFORE, "its journal does not reach back so far", facts
+        facts = [] if one.known_from is None else [Fact("its records begin", one.known_from)]
+        return Verdict.BEFORE, "its journal begins later", facts
     if period.state == "unknown":
         return _unknown(one, period)
     if period.state == "stopped":
@@ -119,14 +119,14 @@ def _not_yet(one: Evidence) -> _Judgement:
         return Verdict.NOT_YET, "nothing is known yet: there is no record", []
     facts = [Fact("last record", one.knows_up_to)]
     if one.periods and one.periods[-1].state == "stopped":
-        return Verdict.NOT_YET, "the name server was stopped and has not begun to write again", facts
+        return Verdict.NOT_YET, "the name server was stopped and has not written since", facts
     return Verdict.NOT_YET, "not known yet: the last record is older", facts
 
 
 def _unknown(one: Evidence, period: KnownPeriod) -> _Judgement:
     facts = [Fact("records were lost from here on", period.valid_from)]
     if period.valid_to is not None:
-        facts.append(Fact("all is known again from this checkpoint on", period.valid_to))
+        facts.append(Fact("the state is known again from this checkpoint on", period.valid_to))
     before = [route for route in one.routes if route.valid_to == period.valid_from]
     after = [route for route in one.routes if route.valid_from == period.valid_to]
     facts += [Fact(f"before, {queues(route)}", period.valid_from) for route in before]
@@ -143,16 +143,20 @@ def _stopped(period: KnownPeriod) -> _Judgement:
 
 def _with_route(one: Evidence, routes: list[TopicRoute]) -> _Judgement:
     if any(_is_writable(route) for route in routes):
-        facts = [Fact(made_so(route), route.valid_from) for route in routes]
+        facts = [Fact(with_cause(route), route.valid_from) for route in routes]
         return Verdict.HAS_ROUTE, "it had a route with queues to write to", facts
-    made = [_maker(one, route) for route in routes]
-    facts = [Fact(made_so(maker), maker.valid_from) for maker in made]
-    causes = {maker.from_cause for maker in made}
+    made = [_original(one, route) for route in routes]
+    facts = [Fact(with_cause(original), original.valid_from) for original in made]
+    causes = {original.from_cause for original in made}
     if "wipe_write_perm" in causes:
-        peer = next(maker.from_peer for maker in made if maker.from_cause == "wipe_write_perm")
+        peer = next(original.from_peer for original in made if original.from_cause == "wipe_write_perm")
         return Verdict.WRITE_PERM_WIPED, f"write permission was wiped{by(peer)}", facts
     if causes & ENDS.keys():
-        return Verdict.MASTER_GONE, "its master was gone, and nobody may write to the slave that acts", facts
+        return (
+            Verdict.MASTER_GONE,
+            "its master was gone, and clients can't write to the slave that acts for it",
+            facts,
+        )
     return Verdict.NOT_WRITABLE, "it had a route, but no queue to write to", facts
 
 
@@ -163,9 +167,9 @@ def _without_route(one: Evidence, others: Sequence[Evidence], at: int, period: K
     in_this_boot = [route for route in last if route.valid_to is not None and route.valid_to > began]
     if in_this_boot:
         return _ended(one, in_this_boot)
-    cut_off = [route for route in last if route.ended_by in {"stopped", "unknown"}]
-    if cut_off:
-        return _since_start(cut_off, return_of(one, at, began))
+    interrupted = [route for route in last if route.ended_by in {"stopped", "unknown"}]
+    if interrupted:
+        return _since_start(interrupted, brokers_back(one, at, began))
     if last:
         return _ended(one, last)
     return _not_here(one, others, at)
@@ -173,20 +177,20 @@ def _without_route(one: Evidence, others: Sequence[Evidence], at: int, period: K
 
 def _ended(one: Evidence, ended: list[TopicRoute]) -> _Judgement:
     newest = ended[0]
-    facts = [Fact(how_it_ended(one, route), route.valid_to) for route in ended]
+    facts = [Fact(end_of_row(one, route), route.valid_to) for route in ended]
     if newest.ended_by in {"unknown", "checkpoint"}:
-        return Verdict.UNKNOWN, "it went while records were lost", facts
+        return Verdict.UNKNOWN, "it ended while records were lost", facts
     if newest.to_cause == "delete_topic":
         return Verdict.DELETED, f"the topic was deleted{by(newest.to_peer)}", facts
-    if dropped_by_broker(newest):
+    if was_dropped_by_broker(newest):
         return Verdict.DROPPED_BY_BROKER, f"{newest.broker_name} registered without it", facts
-    session = session_behind(one, newest)
+    session = session_ended_with(one, newest)
     reason = newest.to_cause if session is None else session.reason
     how = ENDS.get(reason or "", "is gone")
     return Verdict.BROKER_GONE, f"broker {newest.broker_name} {how}", facts
 
 
-def _since_start(last: list[TopicRoute], back: Return) -> _Judgement:
+def _since_start(last: list[TopicRoute], back: BrokersBack) -> _Judgement:
     count = f"{back.back} of {back.known} known brokers were back"
     after = shown_duration(back.after_ms)
     facts = [Fact(f"the name server started, {after} before", back.began), Fact(count)]
@@ -204,9 +208,11 @@ def _since_start(last: list[TopicRoute], back: Return) -> _Judgement:
 
 def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> _Judgement:
     elsewhere = [(other, route) for other in others for route in other.routes_at(at)]
-    facts = [Fact(f"{other.namesrv}: {made_so(route)}", route.valid_from) for other, route in elsewhere]
+    facts = [Fact(f"{other.namesrv}: {with_cause(route)}", route.valid_from) for other, route in elsewhere]
     lost = [s for s in one.periods if s.state == "unknown" and s.valid_from <= at]
-    facts += [Fact("records were lost from here on: it may have been there then", s.valid_from) for s in lost]
+    facts += [
+        Fact("records were lost from here on: it may have been registered then", s.valid_from) for s in lost
+    ]
     if elsewhere:
         names = ", ".join(sorted({other.namesrv for other, _ in elsewhere}))
         return Verdict.NOT_ON_THIS_ONE, f"registered on {names}, but never on this name server", facts
@@ -214,13 +220,13 @@ def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> _Judgement:
     if had:
         names = ", ".join(sorted(had))
         return Verdict.NOT_ON_THIS_ONE, f"never registered here; {names} had it before", facts
-    if one.looked_from is not None:
-        facts.append(Fact("its records begin", one.looked_from))
-    return Verdict.NEVER_REGISTERED, "never registered, as far as its records go", facts
+    if one.known_from is not None:
+        facts.append(Fact("its records begin", one.known_from))
+    return Verdict.NEVER_REGISTERED, "never registered, as far as its records show", facts
 
 
 def _last_of_each_name(one: Evidence, at: int) -> list[TopicRoute]:
-    """The row of each broker name that ended last, the newest first."""
+    """For each broker name the row that ended last; the newest first."""
     last: dict[str, TopicRoute] = {}
     for route in sorted(one.routes, key=lambda route: route.valid_to or 0):
         if route.has_ended(at):
@@ -228,8 +234,8 @@ def _last_of_each_name(one: Evidence, at: int) -> list[TopicRoute]:
     return sorted(last.values(), key=lambda route: route.valid_to or 0, reverse=True)
 
 
-def _maker(one: Evidence, route: TopicRoute) -> TopicRoute:
-    """The row that says who made it so: found by a checkpoint, it may have been there before."""
+def _original(one: Evidence, route: TopicRoute) -> TopicRoute:
+    """The row with the cause: a row first seen in a checkpoint may continue an earlier one."""
     for before in reversed(one.routes):
         if route.from_cause is not None:
             break
@@ -251,8 +257,8 @@ def _is_writable(route: TopicRoute) -> bool:
     return bool(route.perm & Perm.WRITE) and route.write_queue_nums > 0
 
 
-def _asked_for(one: Evidence, at: int) -> list[Fact]:
-    """How often it was asked for in vain in the hour before."""
+def _failed_lookups(one: Evidence, at: int) -> list[Fact]:
+    """Look-ups without a route in the hour before."""
     recent = [each for each in one.lookups if at - _HOUR_MS <= each.minute <= at]
     if not recent:
         return []
@@ -261,7 +267,7 @@ def _asked_for(one: Evidence, at: int) -> list[Fact]:
     who = f"clients of {languages}" if languages else "clients that name no language"
     return [
         Fact(
-            f"asked for in vain {count} times within the hour before, by {who}; first",
+            f"{count} look-ups without a route within the hour before, by {who}; the first",
             min(each.minute for each in recent),
         )
     ]

@@ -1,7 +1,8 @@
-"""Evidence and states straight from a journal's folder, open segment included: no Spark, no Java, a second.
+"""Evidence and states from a journal's folder, open segment included, without Spark and Java.
 
-Only what is needed is read. A state needs what follows the last complete checkpoint before its instant; the
-history of a topic needs a while more, and all of it only if that does not tell.
+Only the segments that are needed are read. A state needs those from the last complete checkpoint before its
+time on. The history of a topic needs some time more; the whole journal is read only if that does not show
+the cause.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,44 +20,44 @@ __all__ = ["DAY_MS", "JournalFolder", "Progress"]
 DAY_MS = 86_400_000
 
 _ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied"})
-"""Kinds of which no answer here needs more than their place."""
+"""Kinds of which the answers here need only the position."""
 
 _CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
 
 Progress = Callable[[int, int], None]
-"""Told how many segments were read, and of how many."""
+"""Called with the number of segments read, and of all to read."""
 
 
 class JournalFolder:
-    """A journal to be asked; each question reads what it needs anew."""
+    """A journal's folder; each question reads the segments that it needs."""
 
     def __init__(self, folder: str, progress: Progress | None = None) -> None:
-        """Look at it.
+        """List its segments.
 
         Args:
             folder: the folder.
-            progress: told of segments that were read; None if nobody wants to know.
+            progress: called when a segment was read; None for nothing.
 
         Raises:
-            JournalError: it is no journal, or can't be read; the message says what to do.
+            JournalError: it is not a journal, or can't be read; the message says what to do.
         """
         self.folder = folder
         self.notes: list[str] = []
-        """What could not be read when the last question was answered."""
+        """What could not be read for the last answer."""
         self._segments = find_segments(folder)
         self._progress = progress
 
     @property
     def namesrv(self) -> str:
-        """Who wrote it."""
+        """Id of the name server that wrote it."""
         return self._segments[0].namesrv
 
     def state_at(self, at: int | None, topic: str | None = None) -> StateAt:
-        """The state at an instant.
+        """The state at a time.
 
         Args:
             at: wall ms; None is the end of the journal.
-            topic: only this one's rows are needed, which costs a tenth.
+            topic: read the rows of this topic only, which takes a tenth of the time; None reads all.
         """
         begin = self._begin(at)
         while True:
@@ -67,18 +68,19 @@ class JournalFolder:
             begin = self._checkpoint_before(begin - 1)
 
     def evidence(self, topic: str, at: int | None, back_ms: int = DAY_MS) -> Evidence:
-        """What is known of a topic.
+        """The evidence about a topic.
 
         Args:
             topic: the topic.
-            at: the instant that is asked about, wall ms; None is the end of the journal.
-            back_ms: how long before it reading begins; if that does not tell, all is read.
+            at: the time in question, wall ms; None is the end of the journal.
+            back_ms: how long before that time reading begins; the whole journal is read if that does not
+                show the cause.
         """
         end = self._last_ts() if at is None else at
         begin = self._begin(end - back_ms)
-        evidence = self._gather(begin, topic)
-        if begin and not _tells(evidence, end):
-            evidence = self._gather(0, topic)
+        evidence = self._collect(begin, topic)
+        if begin and not _shows_cause(evidence, end):
+            evidence = self._collect(0, topic)
         return evidence
 
     def _replay(self, begin: int, at: int | None, topic: str | None) -> StateAt:
@@ -87,7 +89,7 @@ class JournalFolder:
             replay.take(step)
         return replay.result()
 
-    def _gather(self, begin: int, topic: str) -> Evidence:
+    def _collect(self, begin: int, topic: str) -> Evidence:
         collector = EvidenceCollector(self.namesrv, topic)
         for step in steps(self._records(begin, RecordReader(topic, _ACTIVITY))):
             collector.take(step)
@@ -97,20 +99,20 @@ class JournalFolder:
         self.notes.clear()
         total = len(self._segments) - begin
         for done, name in enumerate(self._segments[begin:]):
-            self._tell(done, total)
+            self._report_progress(done, total)
             for line in read_segment_lines(self.folder, name):
                 record = reader(line)
                 if record is not None:
                     yield record
-        self._tell(total, total)
+        self._report_progress(total, total)
         self.notes += _notes(reader)
 
-    def _tell(self, done: int, total: int) -> None:
+    def _report_progress(self, done: int, total: int) -> None:
         if self._progress is not None:
             self._progress(done, total)
 
     def _begin(self, at: int | None) -> int:
-        """Segment in which the last checkpoint before an instant begins, as far as names and times tell."""
+        """Index of the segment in which the last checkpoint before a time begins, found by first times."""
         low, high = 0, len(self._segments) - 1
         while at is not None and low < high:
             middle = (low + high + 1) // 2
@@ -122,7 +124,7 @@ class JournalFolder:
         return self._checkpoint_before(high)
 
     def _checkpoint_before(self, index: int) -> int:
-        """The newest segment up to this one in which a checkpoint begins, or the first of all."""
+        """Index of the newest segment up to this one in which a checkpoint begins; 0 if there is none."""
         for at in range(index, 0, -1):
             lines = read_segment_lines(self.folder, self._segments[at])
             if any(line.data.startswith(_CHECKPOINT_BEGIN) for line in lines):
@@ -146,19 +148,19 @@ class JournalFolder:
         return 0
 
 
-def _tells(evidence: Evidence, at: int) -> bool:
-    """Whether the topic was there at all, and it is known who took write permissions that are missing."""
+def _shows_cause(evidence: Evidence, at: int) -> bool:
+    """Whether there is a row of the topic, and each missing write permission has a cause."""
     unexplained = [r for r in evidence.routes_at(at) if r.from_cause is None and not r.perm & Perm.WRITE]
     return bool(evidence.routes) and not unexplained
 
 
 def _notes(reader: RecordReader) -> Iterator[str]:
     for problem, count in reader.unreadable.items():
-        yield f"{count} lines are {problem}; what they held is missing{_advice(problem)}"
+        yield f"{count} lines are {problem}; their content is missing{_advice(problem)}"
     if reader.first_unreadable is not None:
         yield f"the first of them: line {reader.first_unreadable.number}: {reader.first_unreadable.detail}"
     for kind, count in reader.unknown_kinds.items():
-        yield f"{count} records are of the unknown kind {kind!r} and were passed over"
+        yield f"{count} records are of the unknown kind {kind!r} and were skipped"
 
 
 def _advice(problem: LineProblem) -> str:

@@ -1,17 +1,17 @@
 """Evidence and routes from rows of the pipeline's tables, as dictionaries (docs/reference/warehouse.md).
 
-Columns have the names of the tables; those that are not named here are passed over, and a column that is
-missing counts as null, if it may be that. What each table must give:
+Rows have the columns of the tables; other columns than these are ignored, and a missing column counts as null
+if it can be null. What each table must give:
 
-- `name_server_timeline`: namesrv, valid_from, valid_to, state, boot: every period of the name servers asked.
+- `name_server_timeline`: namesrv, valid_from, valid_to, state, boot: every period of the name servers.
 - `topic_route`: namesrv, broker_name, topic, read_queue_nums, write_queue_nums, perm, topic_sys_flag,
   valid_from, valid_to, from_cause, from_peer, ended_by, to_cause, to_peer, reason: every row of the topic.
 - `broker_session`: namesrv, cluster, broker_addr, broker_name, broker_id, boot, gen, valid_from, valid_to,
   from_cause, from_peer, ended_by, to_cause, to_peer, reason, idle_ms: at least those that overlap the boot
-  that the instant belongs to and the boot before it.
+  of the time in question and the boot before it.
 - `unknown_topic_minute`: namesrv, minute, language, client_version, count: of the topic, an hour back.
 
-For a route, the rows of one name server that hold at the instant: `topic_route` of the topic;
+For a route, the rows of one name server that are valid at the time: `topic_route` of the topic;
 `broker_group_history` (broker_name, cluster, zone, acting_master, members as a list of {broker_id,
 broker_addr}) of those broker names; `filter_server_history` (cluster, broker_addr, filter_servers);
 `topic_mapping_history` (topic, broker_name, mapping as JSON text) of the topic; `kv_history` (namespace, key,
@@ -42,7 +42,7 @@ __all__ = ["Row", "Tables", "evidence_from_rows", "route_from_rows"]
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Iterable[Row]]
-"""Name of a table -> rows of it; a table that is missing has none."""
+"""Name of a table -> its rows; a missing table has none."""
 
 
 def evidence_from_rows(topic: str, tables: Tables, knows_up_to: Mapping[str, int]) -> list[Evidence]:
@@ -51,13 +51,13 @@ def evidence_from_rows(topic: str, tables: Tables, knows_up_to: Mapping[str, int
     Args:
         topic: the topic.
         tables: rows as described above.
-        knows_up_to: name server -> wall ms of its last record in the tables; names those to be judged.
+        knows_up_to: name server -> wall ms of its last record in the tables; evidence is made for these.
     """
     return [_evidence(namesrv, topic, tables, knows_up_to[namesrv]) for namesrv in sorted(knows_up_to)]
 
 
 def route_from_rows(topic: str, tables: Tables) -> TopicRouteData | None:
-    """The route of a topic as the name server, whose rows these are, would have answered it."""
+    """The route of a topic as the name server of these rows would have answered it."""
     state = State()
     state.apply(_records(tables))
     return route_of(state, topic)
@@ -74,7 +74,7 @@ def _evidence(namesrv: str, topic: str, tables: Tables, knows_up_to: int) -> Evi
     return Evidence(
         namesrv=namesrv,
         topic=topic,
-        looked_from=periods[0].valid_from if periods else None,
+        known_from=periods[0].valid_from if periods else None,
         knows_up_to=knows_up_to,
         periods=periods,
         routes=sorted(routes, key=lambda route: route.valid_from),

@@ -1,10 +1,10 @@
-"""Rows of evidence in words."""
+"""Phrases about rows of evidence."""
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
 from namekeeper.common.durations import shown_duration
 from namekeeper.model.perm import format_perm
 
-__all__ = ["ENDS", "by", "dropped_by_broker", "how_it_ended", "made_so", "queues", "session_behind"]
+__all__ = ["ENDS", "by", "end_of_row", "queues", "session_ended_with", "was_dropped_by_broker", "with_cause"]
 
 ENDS = {
     "expired": "expired",
@@ -13,56 +13,56 @@ ENDS = {
     "replaced": "was replaced by another address or name",
     "stale_registration": "was refused as stale",
 }
-"""Why a registration ended -> what to say of its broker."""
+"""Why a registration ended -> phrase about its broker."""
 
 _MADE = {
-    "": "as a checkpoint found it",
+    "": "as seen in a checkpoint",
     "register_broker": "registered",
     "register_topic": "registered by hand",
     "wipe_write_perm": "write permission wiped",
     "add_write_perm": "write permission added",
-    **{cause: f"not to be written to since its master {how}" for cause, how in ENDS.items()},
+    **{cause: f"not writable since its master {how}" for cause, how in ENDS.items()},
 }
 
 
-def session_behind(one: Evidence, route: TopicRoute) -> BrokerSession | None:
-    """The registration that ended in the moment in which a row did."""
+def session_ended_with(one: Evidence, route: TopicRoute) -> BrokerSession | None:
+    """The registration that ended at the same time as a row; None if there is none."""
     for session in one.sessions:
         if session.broker_name == route.broker_name and session.valid_to == route.valid_to and session.reason:
             return session
     return None
 
 
-def dropped_by_broker(route: TopicRoute) -> bool:
-    """Whether its broker lives on and registered without the topic."""
+def was_dropped_by_broker(route: TopicRoute) -> bool:
+    """Whether its broker registered again without the topic."""
     return route.to_cause == "register_broker" and route.reason is None
 
 
-def how_it_ended(one: Evidence, route: TopicRoute) -> str:
-    """Why a row is no more."""
+def end_of_row(one: Evidence, route: TopicRoute) -> str:
+    """Why a row ended."""
     name = route.broker_name
     if route.ended_by in {"unknown", "checkpoint"}:
         return f"{name} had it until records were lost"
     if route.to_cause == "delete_topic":
         return f"deleted on {name}{by(route.to_peer)}"
-    if dropped_by_broker(route):
+    if was_dropped_by_broker(route):
         return f"{name} registered without it{by(route.to_peer)}"
-    session = session_behind(one, route)
+    session = session_ended_with(one, route)
     if session is None:
         return f"{name} {ENDS.get(route.to_cause or '', 'is gone')}{by(route.to_peer)}"
     how = ENDS.get(session.reason or "", "is gone")
-    idle = f", {shown_duration(session.idle_ms or 0)} after its last sign of life"
+    idle = f", {shown_duration(session.idle_ms or 0)} after it was last refreshed"
     return f"{name} ({session.broker_addr}) {how}{by(session.to_peer)}{idle}"
 
 
-def made_so(route: TopicRoute) -> str:
-    """What a row says, and who made it so."""
+def with_cause(route: TopicRoute) -> str:
+    """What a row says, and what caused it."""
     cause = route.from_cause or ""
     return f"{queues(route)}, {_MADE.get(cause, cause)}{by(route.from_peer)}"
 
 
 def queues(route: TopicRoute) -> str:
-    """What a row says."""
+    """The queues and permissions of a row."""
     return (
         f"{route.broker_name}: {route.read_queue_nums} read and {route.write_queue_nums} write queues,"
         f" {format_perm(route.perm)}"
@@ -70,5 +70,5 @@ def queues(route: TopicRoute) -> str:
 
 
 def by(peer: str | None) -> str:
-    """Who asked for it."""
+    """` by <peer>`, or empty if the peer is not known."""
     return "" if peer is None else f" by {peer}"

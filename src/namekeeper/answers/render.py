@@ -1,4 +1,4 @@
-"""Answers as text for people and as JSON: when a time is told, in the reader's zone and in UTC."""
+"""Answers as text and as JSON; text has times in the reader's zone and in UTC."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class RouteAt(Struct, frozen=True):
-    """The route of a topic at one name server, at an instant."""
+    """The route of a topic at one name server, at a time."""
 
     namesrv: str
     at: int
@@ -37,17 +37,17 @@ class RouteAt(Struct, frozen=True):
 
 
 def explain_knowledge(knowledge: Knowledge) -> str:
-    """Why nothing can be said of an instant."""
+    """What to say of a time with this knowledge."""
     return _KNOWLEDGE[knowledge]
 
 
 def knows_up_to_text(knows_up_to: int | None, zone: Zone) -> str:
-    """Up to when a name server's records tell."""
+    """The time of a name server's last record, as text."""
     return "knows nothing yet" if knows_up_to is None else f"knows up to {shown(knows_up_to, zone)}"
 
 
 def explanation_lines(explanation: Explanation, zone: Zone) -> Iterator[str]:
-    """An explanation as lines: the cause, then what supports it."""
+    """An explanation as lines: the cause, then the facts."""
     yield printable(f"{explanation.namesrv} at {shown(explanation.at, zone)}: {explanation.summary}")
     for fact in explanation.facts:
         when = "" if fact.at is None else f"  {shown(fact.at, zone)}"
@@ -81,7 +81,7 @@ _KNOWLEDGE = {
     Knowledge.KNOWN: "known",
     Knowledge.UNKNOWN: "unknown, because records were lost",
     Knowledge.NOT_YET: "not known yet",
-    Knowledge.BEFORE: "the journal does not reach back so far",
+    Knowledge.BEFORE: "the journal begins later",
     Knowledge.STOPPED: "the name server was not running",
 }
 

@@ -1,4 +1,4 @@
-"""The route of a topic out of a state, by the server's own read rules: what request 105 would answer."""
+"""The route of a topic in a state, by the rules by which the server answers request 105."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ __all__ = ["route_of"]
 
 
 def route_of(state: State, topic: str) -> TopicRouteData | None:
-    """The route as a client would have got it; None if there was none."""
+    """The route as a client would have received it; None if there was none."""
     acting = _is_on(state.properties, "supportActingMaster")
     route = topic_route(state.tables, topic, support_acting_master=acting)
     if route is None or not _is_on(state.properties, "orderMessageEnable"):

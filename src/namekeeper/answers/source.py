@@ -1,4 +1,4 @@
-"""Where answers come from: something that holds the history of one or more name servers."""
+"""Sources of answers: histories of one or more name servers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from namekeeper.journal.reading.coverage import Knowledge
 __all__ = ["HistorySource", "JournalSource", "SourceProgress"]
 
 SourceProgress = Callable[[str, int, int], None]
-"""Told what is read, how much of it was, and of how much."""
+"""Called with what is read, how much of it was read, and how much there is."""
 
 
 class HistorySource(Protocol):
@@ -22,15 +22,15 @@ class HistorySource(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What people should know of the last answer, such as lines that could not be read."""
+        """Notes about the last answer, such as lines that could not be read."""
         ...
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
-        """The route of a topic at each name server, at an instant (wall ms); None is the end of each."""
+        """The route of a topic at each name server, at a time (wall ms); None is the end of each."""
         ...
 
     def evidence(self, topic: str, at: int | None) -> list[Evidence]:
-        """What is known of a topic at each name server; None is the end of what each knows."""
+        """The evidence about a topic at each name server, for a time (wall ms); None is the end of each."""
         ...
 
 
@@ -45,17 +45,17 @@ class JournalSource:
         back_ms: int = DAY_MS,
         progress: SourceProgress | None = None,
     ) -> None:
-        """Look at them.
+        """List their segments.
 
         Args:
             folders: the folders.
-            namesrv: only this name server is wanted.
-            back_ms: how long before an instant the history of a topic is read, see `JournalFolder`.
-            progress: told of segments that were read; None if nobody wants to know.
+            namesrv: use only this name server; None uses all.
+            back_ms: how long before a time the history of a topic is read, see `JournalFolder`.
+            progress: called when a segment was read; None for nothing.
 
         Raises:
-            JournalError: a folder is no journal or can't be read.
-            ConfigError: nobody of that name is there, or twice.
+            JournalError: a folder is not a journal or can't be read.
+            ConfigError: `namesrv` is not there, or two folders are of one name server.
         """
         self._back_ms = back_ms
         self._journals: dict[str, JournalFolder] = {}
@@ -75,11 +75,11 @@ class JournalSource:
         return [f"{journal.folder}: {note}" for journal in self._journals.values() for note in journal.notes]
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
-        """The route of a topic at each name server, at an instant."""
+        """The route of a topic at each name server, at a time."""
         return [self._route(journal, topic, at) for journal in self._journals.values()]
 
     def evidence(self, topic: str, at: int | None) -> list[Evidence]:
-        """What is known of a topic at each name server."""
+        """The evidence about a topic at each name server."""
         return [journal.evidence(topic, at, self._back_ms) for journal in self._journals.values()]
 
     def _route(self, journal: JournalFolder, topic: str, at: int | None) -> RouteAt:
@@ -91,5 +91,5 @@ class JournalSource:
     def _take_only(self, namesrv: str) -> None:
         if namesrv not in self._journals:
             there = ", ".join(sorted(self._journals))
-            raise ConfigError(f"none of the journals is that of {namesrv!r}; they are of {there}")
+            raise ConfigError(f"there is no journal of {namesrv!r}; the journals are of {there}")
         self._journals = {namesrv: self._journals[namesrv]}

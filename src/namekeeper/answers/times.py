@@ -1,4 +1,4 @@
-"""Instants as people write them, ISO 8601 or `2 hours ago`, and read them, in their zone and in UTC."""
+"""Reads times, ISO 8601 or `2 hours ago`, and shows them in the reader's zone and in UTC."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -10,7 +10,7 @@ from namekeeper.errors import ConfigError
 __all__ = ["Zone", "instant_of", "shown", "zone_of"]
 
 Zone = tzinfo | None
-"""None is the reader's own, as the system has it."""
+"""None is the zone of the system."""
 
 _AGO = re.compile(r"(.*[a-z].*?)\s+ago", re.IGNORECASE)
 """A number alone is no distance here: `3 ago` says too little."""
@@ -23,10 +23,10 @@ _HELP = "write it as 2026-01-31T03:12:00Z, '2026-01-31 03:12', 03:12, now or '2 
 
 
 def zone_of(name: str | None) -> Zone:
-    """The time zone of that name, or of that offset.
+    """The time zone of a name such as Europe/Berlin, or of an offset such as +02:00.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no such zone.
     """
     if name is None:
         return None
@@ -45,15 +45,15 @@ def zone_of(name: str | None) -> Zone:
 
 
 def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
-    """Read an instant, as wall ms.
+    """Read a time, as wall ms.
 
     Args:
-        text: ISO 8601, with an offset or in `zone`; a time of day, the last such; or how long ago.
+        text: ISO 8601, with an offset or in `zone`; a time of day, which means the last one; or how long ago.
         now_ms: The present, wall ms.
-        zone: Zone of what has no offset of its own.
+        zone: The zone of a time without an offset.
 
     Raises:
-        ConfigError: it is none, or none that happens once in this zone.
+        ConfigError: it is not a time, or the clocks in this zone skipped it or had it twice.
     """
     text = text.strip()
     if text.lower() == "now":
@@ -69,14 +69,14 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
         parsed = datetime.fromisoformat(text)
         ms = _to_ms(parsed if parsed.tzinfo is not None else _in_zone(parsed, text, zone))
     except (ValueError, OverflowError):
-        raise ConfigError(f"{text!r} is no time: {_HELP}") from None
+        raise ConfigError(f"{text!r} is not a time: {_HELP}") from None
     if not 0 <= ms <= _LIMIT_MS:
         raise ConfigError(f"{text!r} is before 1970 or after 9999")
     return ms
 
 
 def shown(ms: int, zone: Zone) -> str:
-    """An instant in the reader's zone and in UTC: `2026-01-31 04:12:00.250 CET (03:12:00.250Z)`."""
+    """A time in the reader's zone and in UTC: `2026-01-31 04:12:00.250 CET (03:12:00.250Z)`."""
     utc = datetime.fromtimestamp(ms / 1_000, UTC)
     local = utc.astimezone(zone)
     same_day = local.date() == utc.date()
@@ -123,6 +123,6 @@ def _last_time_of_day(match: re.Match[str], text: str, now_ms: int, zone: Zone) 
             hour=int(match[1]), minute=int(match[2]), second=int(match[3] or 0), microsecond=0
         )
     except ValueError:
-        raise ConfigError(f"{text!r} is no time: {_HELP}") from None
+        raise ConfigError(f"{text!r} is not a time: {_HELP}") from None
     ms = _to_ms(_in_zone(time, text, zone))
     return ms if ms <= now_ms else _to_ms(_in_zone(time - timedelta(days=1), text, zone))

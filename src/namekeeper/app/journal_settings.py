@@ -1,4 +1,4 @@
-"""How the journal of a server is to be kept, from the server's settings."""
+"""The settings of the journal, from those of the server."""
 
 import socket
 from pathlib import Path
@@ -22,12 +22,12 @@ HOUR_MS = 3_600_000
 
 
 def journal_folder(settings: NamesrvSettings, port: int) -> str:
-    """Where the journal of a server is that listens at `port`."""
+    """The journal's folder of the server that listens at `port`."""
     return settings.journal_path or str(Path(settings.kv_config_path).parent / "journal" / str(port))
 
 
 def check_id(namesrv: str) -> None:
-    """Raise ConfigError if a name server can't have this id."""
+    """Raise ConfigError if this is not a valid id of a name server."""
     if not is_valid_id(namesrv):
         raise ConfigError(
             f"journalNamesrvId={namesrv}: up to 120 letters, digits, dots, underscores, and single hyphens"
@@ -36,7 +36,7 @@ def check_id(namesrv: str) -> None:
 
 
 def journal_settings(settings: NamesrvSettings) -> JournalSettings:
-    """How it records."""
+    """How the server records."""
     return JournalSettings(
         server_version=__version__,
         scan_interval_ms=settings.scan_not_active_broker_interval,
@@ -46,7 +46,7 @@ def journal_settings(settings: NamesrvSettings) -> JournalSettings:
 
 
 def writer_settings(settings: NamesrvSettings, port: int) -> WriterSettings:
-    """Where and how it writes, for the server that listens at `port`."""
+    """Where and how the writer writes, for the server that listens at `port`."""
     return WriterSettings(
         folder=journal_folder(settings, port),
         namesrv=settings.journal_namesrv_id or id_of_host(socket.gethostname(), port),

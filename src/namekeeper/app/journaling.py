@@ -1,6 +1,6 @@
-"""A running server's journal: made from its settings, told what happens, started and stopped in order.
+"""The journal in a running server: making it from the settings, recording, start and stop.
 
-The journal itself is imported when the server listens already; what happens meanwhile is kept for it.
+The journal itself is imported after the server begins to listen; changes until then are kept in memory.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ __all__ = ["Journaling"]
 log = logging.getLogger("namekeeper.journal")
 
 STOP_SECONDS = 10.0
-"""How long the disk may take when the server stops: sealing 64 MiB takes two."""
+"""How long the disk may take when the server stops; sealing 64 MiB takes two seconds."""
 AFTER_A_BUG_SECONDS = 1.0
 REASON_LIMIT = 200
 """Characters of a remark that are kept as the reason of a denial."""
 
 
 class _Beginning(Struct):
-    """What there was when the server began to listen, and what happened until the journal was loaded."""
+    """The state when the server began to listen, and what happened until the journal was loaded."""
 
     now: Now
     snapshot: Snapshot
@@ -45,12 +45,12 @@ class _Beginning(Struct):
 
 
 class Journaling:
-    """Everything the app does with its journal; nothing if `journalEnable` is off.
+    """Connects the app with its journal; does nothing if `journalEnable` is off.
 
     Args:
-        state: what there is to record.
-        clock: the time.
-        connections: how many are open.
+        state: the state to record.
+        clock: the clock.
+        connections: gives the number of open connections.
 
     Raises:
         ConfigError: the id can't be used.
@@ -73,10 +73,10 @@ class Journaling:
         self._port = 0
         self._trouble = ""
 
-    # What happens.
+    # Events.
 
     def record(self, change: Change) -> None:
-        """Something was changed."""
+        """Record a change."""
         if self._journal is not None:
             self._journal.recorder.record(change)
         elif self._beginning is not None:
@@ -84,35 +84,35 @@ class Journaling:
             self._beginning.notes.append(lambda recorder: recorder.record(change, now))
 
     def not_found(self, request: RemotingCommand) -> None:
-        """A route was asked for, and there is none."""
+        """Count a look-up of a topic without a route."""
         topic = (request.ext_fields or {}).get("topic")
         self._note(lambda recorder: recorder.unknown_topic(topic, request.language, request.version))
 
     def refused(self, request: RemotingCommand, remote_addr: str, error: Exception) -> None:
-        """A request was answered with an error; those that were not allowed are recorded."""
+        """Count a request that was answered with an error, if the error is NO_PERMISSION."""
         if isinstance(error, RequestError) and error.code == ResponseCode.NO_PERMISSION:
             host = remote_addr.rpartition(":")[0].strip("[]")
             reason = error.remark.partition("\n")[0][:REASON_LIMIT]
             self._note(lambda recorder: recorder.denied(request.code, host, reason))
 
     def _note(self, note: "Callable[[Recorder], None]") -> None:
-        """Tell the journal something that has no time of its own, as soon as it is loaded."""
+        """Pass something without a time of its own to the journal, as soon as it is loaded."""
         if self._journal is not None:
             note(self._journal.recorder)
         elif self._beginning is not None:
             self._beginning.notes.append(note)
 
-    # From start to end.
+    # Start and stop.
 
     def begin(self) -> None:
-        """Take the state from which recording begins, before the first request."""
+        """Take the state at which recording begins; call it before the first request."""
         if self._settings.journal_enable:
             self._beginning = _Beginning(self._clock.now(), self._take_snapshot())
 
     async def run(self, port: int) -> None:
-        """Load the journal, have it write, and do what is due by the clock, until cancelled.
+        """Load and start the journal, and do what is due by the clock, until cancelled.
 
-        What goes wrong stops no routing.
+        An error in the journal never stops the server.
 
         Args:
             port: where the server listens.
@@ -120,7 +120,7 @@ class Journaling:
         self._port = port
         if self._beginning is None:
             return
-        with contextlib.suppress(ImportError):  # `_start` meets it again
+        with contextlib.suppress(ImportError):  # `_start` will report it
             await asyncio.to_thread(_import_journal)
         journal = self._start()
         if journal is None:
@@ -134,7 +134,7 @@ class Journaling:
             await asyncio.sleep(seconds)
 
     async def stop(self) -> None:
-        """Record the end, and wait until it is on disk."""
+        """Record the stop, and wait until everything is on disk."""
         if self._beginning is None:
             return
         journal = self._journal or self._start()
@@ -143,7 +143,7 @@ class Journaling:
             await asyncio.to_thread(journal.join, STOP_SECONDS)
 
     def _start(self) -> "Journal | None":
-        """Begin to write; if that can't be done nothing is kept any more, and operators are told."""
+        """Start the journal; if that fails nothing is recorded, and `trouble` says so."""
         try:
             self._journal = self._started()
         except Exception:
@@ -153,7 +153,7 @@ class Journaling:
         return self._journal
 
     def _started(self) -> "Journal":
-        """Record what happened so far, and let the thread write."""
+        """Record what happened so far, and start the writer's thread."""
         from namekeeper.app.journal_settings import journal_settings, writer_settings
         from namekeeper.journal.journal import Journal
         from namekeeper.journal.recording.recorder import Source
@@ -173,15 +173,15 @@ class Journaling:
         state = self._state
         return take_snapshot(state.tables, state.kv_config, state.config.values())
 
-    # What operators may know.
+    # Status.
 
     @property
     def trouble(self) -> str:
-        """What is wrong; empty if nothing is."""
+        """The present problem, in one line; empty if there is none."""
         return self._journal.trouble if self._journal is not None else self._trouble
 
     def stats(self) -> JournalStats | None:
-        """Numbers of now; None without a journal."""
+        """The present numbers; None without a journal."""
         journal = self._journal
         if journal is None or journal.writer is None:
             return None

@@ -40,10 +40,10 @@ COMMANDS: Commands = {
 
 JOURNAL_COMMANDS: Commands = {
     "ls": ("commands.journal_show:ls", "List the segments of a journal."),
-    "cat": ("commands.journal_show:cat", "Print its records in order."),
-    "tail": ("commands.journal_show:tail", "Print its last records, and follow it."),
-    "verify": ("commands.journal_keep:verify", "Check that it is whole; say what is lost."),
-    "replay": ("commands.journal_replay:replay", "Show the state at an instant."),
+    "cat": ("commands.journal_show:cat", "Print the records in order."),
+    "tail": ("commands.journal_show:tail", "Print the last records, and follow the journal."),
+    "verify": ("commands.journal_keep:verify", "Check that nothing is lost; say what is."),
+    "replay": ("commands.journal_replay:replay", "Show the state at a time."),
     "ship": ("commands.journal_ship:ship", "Copy sealed segments to where Spark reads them."),
     "seal": ("commands.journal_keep:seal", "Seal what is written, so that it can be shipped."),
 }
@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
 
 
 namekeeper = LazyGroup(COMMANDS, help="A RocketMQ name server that remembers.")
-journal = LazyGroup(JOURNAL_COMMANDS, help="Look into the journal of a name server: DIR is its folder.")
+journal = LazyGroup(JOURNAL_COMMANDS, help="Read the journal of a name server; DIR is its folder.")
 pipeline = LazyGroup(PIPELINE_COMMANDS, help="Turn the journals of name servers into tables with Spark.")
 click.version_option(__version__, message="namekeeper %(version)s")(namekeeper)
 

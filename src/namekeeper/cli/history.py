@@ -1,4 +1,4 @@
-"""What the commands about the past share: which history, which instant, which zone, how far reading is."""
+"""What the commands about the past share: sources of history, times, zones, progress."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -29,24 +29,25 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 EXIT_NOT_KNOWN = 3
-"""There is an answer for no name server: nobody knows, or not yet."""
+"""Exit status: the state is not known at any name server."""
 
 _LINES_FROM = 50
-"""Segments from which on lines tell how far reading is, where there is no terminal."""
+"""Without a terminal, progress is printed if there are at least so many segments."""
 _LINES = 10
+"""How many lines of progress are printed."""
 
-AT_HELP = "Instant: ISO 8601, a time of day, or '2 hours ago'."
+AT_HELP = "Time: ISO 8601, a time of day, or '2 hours ago'."
 
 
 def zone_option(function: F) -> F:
-    """Add the zone that times are read and shown in."""
+    """Add the option for the zone in which times are read and shown."""
     return click.option(
         "--zone", "zone_name", metavar="ZONE", help="Time zone to read and show times in; yours by default."
     )(function)
 
 
 def history_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add where the history is, which Spark reads tables, and how it is shown."""
+    """Add the options for the source of the history, Spark, the zone and JSON."""
     function = session_options(function)
     function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
     function = zone_option(function)
@@ -60,10 +61,10 @@ def history_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def take_zone(name: str | None) -> Zone:
-    """The zone of that name.
+    """Read `--zone`.
 
     Raises:
-        click.BadParameter: there is none.
+        click.BadParameter: there is no such zone.
     """
     try:
         return zone_of(name)
@@ -72,10 +73,10 @@ def take_zone(name: str | None) -> Zone:
 
 
 def take_instant(text: str, zone: Zone) -> int:
-    """Read an instant, as wall ms.
+    """Read `--at`, as wall ms.
 
     Raises:
-        click.BadParameter: it is none.
+        click.BadParameter: it is not a time.
     """
     try:
         return instant_of(text, now_ms=SystemClock().now().wall_ms, zone=zone)
@@ -92,7 +93,7 @@ def take_source(
     namesrv: str | None = None,
     back_ms: int = DAY_MS,
 ) -> HistorySource:
-    """Where the answers are to come from: journals or a warehouse.
+    """The source of the answers: journals or a warehouse.
 
     Raises:
         click.UsageError: neither or both are given.
@@ -109,16 +110,16 @@ def take_source(
 
 @contextmanager
 def shown_reading() -> Iterator[SourceProgress]:
-    """Give a function that shows how far reading is: a bar on a terminal, some lines elsewhere."""
+    """Give a function that shows the progress of reading: a bar on a terminal, a few lines elsewhere."""
     if sys.stderr.isatty():
         from namekeeper.cli.progress import shown_progress
 
         with shown_progress() as show:
             yield show
         return
-    yield _tell
+    yield _print_progress
 
 
-def _tell(what: str, done: int, total: int) -> None:
+def _print_progress(what: str, done: int, total: int) -> None:
     if total >= _LINES_FROM and done and done % (total // _LINES) == 0:
         note(f"{what}: {done} of {total} segments read")

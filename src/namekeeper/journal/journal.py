@@ -1,4 +1,4 @@
-"""The journal of a running server: what the event loop records, and the thread that writes it."""
+"""The journal of a running server: connects the recorder on the event loop and the writer in its thread."""
 
 import logging
 import threading
@@ -21,33 +21,36 @@ __all__ = ["Journal", "Pauses"]
 log = logging.getLogger("namekeeper.journal")
 
 GROUP_S = 0.02
-"""How long what comes together is collected before it is written."""
+"""Pause between two steps of the writer, in which changes collect: they are then written together."""
 BUSY_S, IDLE_S = 0.05, 1.0
-BREATH_S = 0.001
-REST = 8
-"""How long a pause in long work is, compared with the work before it.
+SHORTEST_PAUSE_S = 0.001
+PAUSE_RATIO = 8
+"""How long a pause of the writer is, as a multiple of the work before it.
 
-The event loop gives the interpreter away at each system call, and gets it back only when this thread pauses:
-without pauses a storm of registrations would slow everybody for seconds. What waits for the interpreter
-counts as work, so the busier the event loop is the longer the pauses; the journal catches up when it is not.
+The event loop releases the interpreter lock at each system call, and gets it back only when this thread
+pauses: without pauses a burst of registrations would slow down all answers for seconds. Waiting for the lock
+counts as work, so pauses are longer while the event loop is busy; the journal catches up when it is idle.
 """
-LONGEST_S = 0.1
-"""Work may have waited for a slow disk: that needs no pause, and must not make a long one."""
-HURRIED_REST = 0.5
-"""The same when the queue is filling: rather slow than with holes."""
+LONGEST_PAUSE_S = 0.1
+"""The limit of a pause: waiting for a slow disk counts as work too, and must not cause a long pause."""
+SHORT_PAUSE_RATIO = 0.5
+"""The same while the queue is filling: slower answers are better than dropped changes."""
 AFTER_A_BUG_S = 1.0
 
 
 class Journal:
-    """In this order: `recorder.begin` before the first request, `start`, `tick` on and on, `end`, `join`."""
+    """The journal of a server.
+
+    Call in this order: `recorder.begin` before the first request, `start`, `tick` repeatedly, `end`, `join`.
+    """
 
     def __init__(self, settings: JournalSettings, source: Source, *, clock: Clock) -> None:
         """Prepare.
 
         Args:
-            settings: How.
-            source: What there is to record.
-            clock: The time.
+            settings: How the server records.
+            source: What to record besides changes.
+            clock: The clock.
         """
         self._settings = settings
         self._clock = clock
@@ -66,23 +69,23 @@ class Journal:
 
     @property
     def writer(self) -> "Writer | None":
-        """What writes; there soon after `start`."""
+        """The writer; None until its thread has started."""
         return self._writer
 
     @property
     def waiting(self) -> int:
-        """Changes that wait for the disk."""
+        """Number of queued changes."""
         return len(self._backlog)
 
     @property
     def dropped_records(self) -> int:
-        """Records that did not get into a file."""
+        """Records that were dropped or lost since the process started."""
         lost = self._writer.lost_records if self._writer is not None else 0
         return self.recorder.sequencer.dropped_records + lost
 
     @property
     def trouble(self) -> str:
-        """What is wrong, in one line; empty if nothing is."""
+        """The present problem, in one line; empty if there is none."""
         if self._writer is not None and self._writer.trouble:
             return self._writer.trouble
         if self.recorder.is_incomplete:
@@ -90,18 +93,18 @@ class Journal:
         return ""
 
     def start(self, writer: WriterSettings, port: int) -> None:
-        """Let the thread begin: it opens the folder, and writes what was recorded so far.
+        """Start the thread: it opens the folder, and writes what was recorded so far.
 
         Args:
-            writer: Where and how it writes.
-            port: Where this server listens.
+            writer: Where and how to write.
+            port: The port at which this server listens.
         """
         self._port = port
         self._thread = threading.Thread(target=self._run, args=(writer,), name="JournalThread", daemon=True)
         self._thread.start()
 
     def tick(self) -> float:
-        """Do what is due, on the event loop; says in how many seconds to call again."""
+        """Do what is due on the event loop; returns in how many seconds to call again."""
         writer = self._writer
         if writer is None:
             return IDLE_S
@@ -114,13 +117,13 @@ class Journal:
         return seconds
 
     def end(self) -> None:
-        """Record the end and have the thread finish."""
+        """Record the stop, and let the thread finish."""
         self.recorder.end()
         self._is_stopping = True
         self._backlog.wake()
 
     def join(self, seconds: float) -> bool:
-        """Wait until everything is on disk, at most so long; blocks. Says whether it is."""
+        """Block until everything is on disk, at most this long; returns whether it is."""
         if self._thread is None:
             return True
         self._thread.join(seconds)
@@ -140,7 +143,7 @@ class Journal:
             self.recorder.note(message)
 
     def _server_started(self) -> ServerStarted:
-        """The first record of a boot; made by the writer."""
+        """The first record of a boot; called by the writer."""
         assert self._writer is not None
         opened = self._writer.opened
         assert opened is not None
@@ -153,17 +156,17 @@ class Journal:
             port=self._port,
         )
 
-    def _rest(self) -> float:
+    def _pause_ratio(self) -> float:
         if self._is_stopping:
             return 0
-        return HURRIED_REST if self._backlog.is_filling else REST
+        return SHORT_PAUSE_RATIO if self._backlog.is_filling else PAUSE_RATIO
 
     def _run(self, settings: WriterSettings) -> None:
-        # Imported here: the port answers before.
+        # Imported here: the server answers requests before this import.
         from namekeeper.journal.disk.writer import Writer
 
-        pauses = Pauses(self._rest)
-        self._writer = writer = Writer(settings, self._backlog, breathe=pauses.take)
+        pauses = Pauses(self._pause_ratio)
+        self._writer = writer = Writer(settings, self._backlog, pause=pauses.take)
         while not self._is_stopping:
             pauses.begin()
             try:
@@ -181,21 +184,21 @@ class Journal:
 
 
 class Pauses:
-    """Pauses in proportion to the work between them; belongs to the writer's thread."""
+    """Pauses in proportion to the work between them; used in the writer's thread only."""
 
-    def __init__(self, rest: Callable[[], float]) -> None:
-        """Prepare; `rest` says how many times as long as the work a pause is; 0: no pause."""
-        self._rest = rest
+    def __init__(self, ratio: Callable[[], float]) -> None:
+        """Prepare; `ratio` gives the length of a pause as a multiple of the work before it; 0: no pause."""
+        self._ratio = ratio
         self._since = 0.0
 
     def begin(self) -> None:
-        """Work begins."""
+        """Note that work begins."""
         self._since = time.perf_counter()
 
     def take(self) -> None:
-        """Pause."""
-        rest = self._rest()
-        if rest:
+        """Pause, then note that work begins."""
+        ratio = self._ratio()
+        if ratio:
             worked = time.perf_counter() - self._since
-            time.sleep(min(max(BREATH_S, rest * worked), LONGEST_S))
+            time.sleep(min(max(SHORTEST_PAUSE_S, ratio * worked), LONGEST_PAUSE_S))
         self.begin()

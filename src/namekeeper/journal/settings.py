@@ -17,7 +17,7 @@ DAY_MS = 24 * 3_600_000
 
 
 class Fsync(StrEnum):
-    """When what was written is forced to the disk."""
+    """When written data is synced to the disk."""
 
     ALWAYS = "always"
     INTERVAL = "interval"
@@ -25,7 +25,7 @@ class Fsync(StrEnum):
 
 
 class SegmentSettings(Struct, frozen=True, kw_only=True):
-    """When to sync and when to seal."""
+    """When to sync and when to seal a segment."""
 
     fsync: Fsync = Fsync.INTERVAL
     fsync_interval_ms: int = 200
@@ -47,7 +47,7 @@ class WriterSettings(Struct, frozen=True, kw_only=True):
     namesrv: str
     """Id for a new folder."""
     is_configured: bool = False
-    """Whether the operator chose that id."""
+    """Whether that id comes from the configuration."""
     segments: SegmentSettings = SegmentSettings()
     limits: Limits = Limits()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from namekeeper.answers.evidence import Evidence, Held, KnownPeriod
+from namekeeper.answers.evidence import Evidence, KnownPeriod, ValidRow
 
 
 @pytest.mark.parametrize(
@@ -10,13 +10,13 @@ from namekeeper.answers.evidence import Evidence, Held, KnownPeriod
     [(20, 9, False, False), (20, 10, True, False), (20, 19, True, False), (20, 20, False, True), (None, 99, True, False)],
 )  # fmt: skip
 def test_a_row_holds_from_its_first_instant_until_before_its_end(valid_to, at, holds, has_ended):
-    row = Held(valid_from=10, valid_to=valid_to)
-    assert (row.holds(at), row.has_ended(at)) == (holds, has_ended)
+    row = ValidRow(valid_from=10, valid_to=valid_to)
+    assert (row.is_valid(at), row.has_ended(at)) == (holds, has_ended)
 
 
 def evidence(*periods: KnownPeriod) -> Evidence:
     return Evidence(
-        namesrv="n", topic="T", looked_from=1, knows_up_to=9, periods=list(periods), routes=[], sessions=[], lookups=[]
+        namesrv="n", topic="T", known_from=1, knows_up_to=9, periods=list(periods), routes=[], sessions=[], lookups=[]
     )  # fmt: skip
 
 

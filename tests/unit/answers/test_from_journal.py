@@ -67,9 +67,9 @@ def test_a_topic_that_was_seen_lately_is_not_looked_for_further_back(long_story,
     long_story.registers("b1", "a1:1", topics=("new",))
     journal = JournalFolder(long_story.folder(tmp_path, per_segment=2))
     evidence = journal.evidence("new", None)
-    assert evidence.looked_from > long_story.journal.boots[0] + 2 * DAY_MS
-    assert journal.evidence("new", None, back_ms=30 * DAY_MS).looked_from == long_story.journal.boots[0]
-    assert journal.evidence("nowhere", None).looked_from == long_story.journal.boots[0]
+    assert evidence.known_from > long_story.journal.boots[0] + 2 * DAY_MS
+    assert journal.evidence("new", None, back_ms=30 * DAY_MS).known_from == long_story.journal.boots[0]
+    assert journal.evidence("nowhere", None).known_from == long_story.journal.boots[0]
 
 
 def test_a_checkpoint_that_is_not_complete_does_not_do(long_story, tmp_path):
@@ -107,7 +107,7 @@ def test_a_kind_that_is_not_known_is_told_and_no_loss(tmp_path):
     file.write_bytes(file.read_bytes().replace(b'"server_alive"', b'"server_sings"'))
     journal = JournalFolder(str(folder))
     assert journal.state_at(None).knowledge is Knowledge.KNOWN
-    assert journal.notes == ["1 records are of the unknown kind 'server_sings' and were passed over"]
+    assert journal.notes == ["1 records are of the unknown kind 'server_sings' and were skipped"]
 
 
 def test_segments_without_a_good_line_are_passed_over(long_story, tmp_path):
@@ -126,7 +126,7 @@ def test_a_folder_of_broken_segments_knows_nothing(tmp_path):
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"\0")
     evidence = JournalFolder(folder).evidence("T", None)
-    assert (evidence.looked_from, evidence.knows_up_to) == (None, None)
+    assert (evidence.known_from, evidence.knows_up_to) == (None, None)
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):

@@ -48,7 +48,7 @@ def test_the_order_of_rows_and_a_missing_table_do_not_matter():
 
 def test_a_name_server_without_rows_knows_nothing():
     (found,) = evidence_from_rows("T", {}, {"ns": 5})
-    assert (found.looked_from, found.knows_up_to, found.periods) == (None, 5, [])
+    assert (found.known_from, found.knows_up_to, found.periods) == (None, 5, [])
 
 
 def test_a_row_that_is_none_is_refused():

@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
-from namekeeper.answers.phrases import dropped_by_broker, how_it_ended, made_so, session_behind
+from namekeeper.answers.phrases import end_of_row, session_ended_with, was_dropped_by_broker, with_cause
 
 
 def route(**more) -> TopicRoute:
@@ -20,7 +20,7 @@ def route(**more) -> TopicRoute:
 
 def evidence(*sessions: BrokerSession) -> Evidence:
     return Evidence(
-        namesrv="n", topic="T", looked_from=1, knows_up_to=9, periods=[], routes=[], sessions=list(sessions), lookups=[]
+        namesrv="n", topic="T", known_from=1, knows_up_to=9, periods=[], routes=[], sessions=list(sessions), lookups=[]
     )  # fmt: skip
 
 
@@ -36,13 +36,13 @@ def session(**more) -> BrokerSession:
     ("cause", "peer", "text"),
     [
         ("register_broker", "p:1", "b: 8 read and 4 write queues, RW-, registered by p:1"),
-        (None, None, "b: 8 read and 4 write queues, RW-, as a checkpoint found it"),
-        ("expired", None, "b: 8 read and 4 write queues, RW-, not to be written to since its master expired"),
+        (None, None, "b: 8 read and 4 write queues, RW-, as seen in a checkpoint"),
+        ("expired", None, "b: 8 read and 4 write queues, RW-, not writable since its master expired"),
         ("a_later_one", None, "b: 8 read and 4 write queues, RW-, a_later_one"),
     ],
 )
 def test_who_made_a_row(cause, peer, text):
-    assert made_so(route(from_cause=cause, from_peer=peer)) == text
+    assert with_cause(route(from_cause=cause, from_peer=peer)) == text
 
 
 @pytest.mark.parametrize(
@@ -51,22 +51,22 @@ def test_who_made_a_row(cause, peer, text):
         ({"ended_by": "unknown"}, "b had it until records were lost"),
         ({"to_cause": "delete_topic", "to_peer": "p:1"}, "deleted on b by p:1"),
         ({"to_cause": "register_broker"}, "b registered without it"),
-        ({"to_cause": "expired", "reason": "broker_name_removed"}, "b (a:1) expired, 2 min after its last sign of life"),
+        ({"to_cause": "expired", "reason": "broker_name_removed"}, "b (a:1) expired, 2 min after it was last refreshed"),
         ({"to_cause": "expired", "valid_to": 8}, "b expired"),
         ({"to_cause": "a_later_one", "valid_to": 8}, "b is gone"),
     ],
 )  # fmt: skip
 def test_how_a_row_ended(more, text):
-    assert how_it_ended(evidence(session()), route(**more)) == text
+    assert end_of_row(evidence(session()), route(**more)) == text
 
 
 def test_the_session_behind_a_row_ended_with_it():
     ours = session()
     others = [session(broker_name="x"), session(valid_to=8), session(reason=None)]
-    assert session_behind(evidence(*others, ours), route()) is ours
-    assert session_behind(evidence(*others), route()) is None
+    assert session_ended_with(evidence(*others, ours), route()) is ours
+    assert session_ended_with(evidence(*others), route()) is None
 
 
 def test_a_broker_that_took_another_name_did_not_drop_the_topic():
-    assert dropped_by_broker(route(to_cause="register_broker"))
-    assert not dropped_by_broker(route(to_cause="register_broker", reason="broker_name_removed"))
+    assert was_dropped_by_broker(route(to_cause="register_broker"))
+    assert not was_dropped_by_broker(route(to_cause="register_broker", reason="broker_name_removed"))

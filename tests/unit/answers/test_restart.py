@@ -1,6 +1,6 @@
 """Who was back after a name server started."""
 
-from namekeeper.answers.restart import return_of
+from namekeeper.answers.restart import brokers_back
 from tests.unit.answers.story import Story
 
 
@@ -13,10 +13,10 @@ def test_those_who_were_there_when_the_boot_before_ended_count():
     began = story.restarts()
     story.registers("b1", "a1:1")
     story.registers("b9", "a9:1")
-    found = return_of(story.evidence(), story.now, began)
+    found = brokers_back(story.evidence(), story.now, began)
     assert (found.known, found.back, found.after_ms) == (2, 1, 2_000)
     assert {session.broker_addr for session in found.sessions} == {"a1:1", "a9:1"}
-    assert return_of(story.evidence(), began, began).back == 0
+    assert brokers_back(story.evidence(), began, began).back == 0
 
 
 def test_boots_before_the_last_one_do_not_count():
@@ -25,11 +25,11 @@ def test_boots_before_the_last_one_do_not_count():
     story.restarts()
     story.registers("b1", "a1:1")
     began = story.restarts()
-    found = return_of(story.evidence(), story.now, began)
+    found = brokers_back(story.evidence(), story.now, began)
     assert (found.known, found.back) == (1, 0)
 
 
 def test_without_a_boot_before_nobody_is_known():
     story = Story()
-    found = return_of(story.evidence(), story.now, story.now)
+    found = brokers_back(story.evidence(), story.now, story.now)
     assert (found.known, found.back, found.sessions) == (0, 0, [])

@@ -36,7 +36,7 @@ def test_where_nothing_is_known_there_is_no_route(folders):
 def test_one_of_them_may_be_asked(folders):
     source = JournalSource(folders, "b_1")
     assert [each.namesrv for each in source.routes("T", 5)] == ["b_1"]
-    with pytest.raises(ConfigError, match="none of the journals is that of 'c_1'; they are of a_1, b_1"):
+    with pytest.raises(ConfigError, match="there is no journal of 'c_1'; the journals are of a_1, b_1"):
         JournalSource(folders, "c_1")
 
 

@@ -46,8 +46,8 @@ async def wait_for(folder: Path, kind: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def is_whole(folder: Path) -> bool:
-    return (await asyncio.to_thread(verify, str(folder))).is_whole
+async def is_complete(folder: Path) -> bool:
+    return (await asyncio.to_thread(verify, str(folder))).is_complete
 
 
 def of_kind(records, kind):
@@ -94,7 +94,7 @@ async def test_what_happens_on_a_server_is_in_its_journal(tmp_path):
     assert (denied["code"], denied["host"]) == (318, LOCAL)
     assert records[-1]["kind"] == "server_stopped"
     assert not [record for record in of_kind(records, "broker_live") if record.get("gone")]
-    assert await is_whole(folder)
+    assert await is_complete(folder)
 
 
 @both_loops
@@ -136,7 +136,7 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
     assert of_kind(records, "unknown_topic_minute")[0]["topic"] == "nobody"
     assert of_kind(records, "denied")[0]["code"] == 318
     assert of_kind(records, "server_stopped")
-    assert await is_whole(folder)
+    assert await is_complete(folder)
 
 
 @both_loops
@@ -193,7 +193,7 @@ async def test_two_servers_on_one_folder_only_the_first_has_the_journal(tmp_path
             await eventually(lambda: "journal" in second.operators.health().degraded)
             assert f"in use by process {os.getpid()}" in second.operators.health().degraded["journal"]
             assert first.operators.health().degraded == {}
-    assert await is_whole(Path(path))
+    assert await is_complete(Path(path))
 
 
 @both_loops

@@ -134,7 +134,7 @@ def lines_in(folder: str | Path, disk: Os | None = None) -> Iterator[Line]:
 
 
 def records_in(folder: str | Path, disk: Os | None = None) -> list[dict[str, Any]]:
-    """Every record that can be read; none if there is no journal yet."""
+    """Every record that can be read; none if there is not a journal yet."""
     try:
         return [json.loads(line.data) for line in lines_in(folder, disk) if not line.problem]
     except JournalError:

@@ -59,7 +59,7 @@ def test_what_is_recorded_before_the_thread_starts_is_written_first(tmp_path, cl
     started = records[0]
     assert (started["server_version"], started["port"], started["scan_interval_ms"]) == ("1.2.3", 9876, 5_000)
     assert started["uuid"] == verify(str(tmp_path)).uuid
-    assert verify(str(tmp_path)).is_whole
+    assert verify(str(tmp_path)).is_complete
     assert (made.waiting, made.dropped_records, made.trouble) == (0, 0, "")
 
 
@@ -209,4 +209,4 @@ def test_pauses_are_as_long_as_the_work_before_them_asks_for(monkeypatch):
     for worked in (0.010, 0.0, 0.010, 0.010, 2.0):  # the last one is a slow disk
         watch.now += worked
         pauses.take()
-    assert watch.slept == pytest.approx([0.030, module.BREATH_S, 0.005, module.LONGEST_S])
+    assert watch.slept == pytest.approx([0.030, module.SHORTEST_PAUSE_S, 0.005, module.LONGEST_PAUSE_S])

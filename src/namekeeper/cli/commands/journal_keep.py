@@ -1,4 +1,4 @@
-"""`namekeeper journal verify | seal`: is it whole, and have what is written sealed now."""
+"""`namekeeper journal verify | seal`: checks a journal for losses; seals its open segment."""
 
 import sys
 import time
@@ -20,8 +20,8 @@ from namekeeper.journal.reading.verify import verify as verify_folder
 
 __all__ = ["seal", "verify"]
 
-EXIT_NOT_WHOLE = 1
-LOOK_SECONDS = 0.05
+EXIT_LOST = 1
+POLL_SECONDS = 0.05
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -30,9 +30,9 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 @click.argument("folder", metavar="DIR")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify(folder: str, *, as_json: bool) -> None:
-    """Read everything in DIR: numbers without holes, changes whole, checkpoints complete, files readable.
+    """Check everything in DIR: no missing numbers, complete changes and checkpoints, readable files.
 
-    Ends with 0 if nothing is lost, 1 if something is or may be, 2 if DIR is no journal.
+    Exits with 0 if nothing is lost, 1 if something is or may be lost, 2 if DIR is not a journal.
     """
     try:
         report = verify_folder(folder)
@@ -42,8 +42,8 @@ def verify(folder: str, *, as_json: bool) -> None:
         click.echo(render_json(report))
     else:
         _print(report)
-    if not report.is_whole:
-        sys.exit(EXIT_NOT_WHOLE)
+    if not report.is_complete:
+        sys.exit(EXIT_LOST)
 
 
 @click.command("seal", context_settings=_SETTINGS)
@@ -56,9 +56,9 @@ def verify(folder: str, *, as_json: bool) -> None:
     help="Seconds to wait for the server.",
 )
 def seal(folder: str, *, timeout: float) -> None:
-    """Have everything sealed that is written to DIR, by the server that writes there or in its place.
+    """Seal everything that is written to DIR. If a server writes there, it is asked to do so.
 
-    Sealed segments can be shipped and are what Spark reads.
+    Only sealed segments can be shipped and read by Spark.
     """
     try:
         before = {str(name) for name in find_segments(folder)}
@@ -84,15 +84,17 @@ def _ask_server(folder: str, timeout: float) -> None:
         if time.monotonic() > deadline:
             raise CommandRefused(
                 f"the name server that writes to {folder} did not seal within {timeout:g} s: see its log, or"
-                " give it longer with --timeout"
+                " set a longer --timeout"
             )
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def _seal_leftovers(folder: str) -> None:
     identity = load_identity(folder)
     if identity is None:
-        raise JournalError(f"{folder} has no identity.json: there is nothing to seal in what was shipped")
+        raise JournalError(
+            f"{folder} has no identity.json: it holds shipped segments, which are sealed already"
+        )
     release = take_lock(folder)
     try:
         recover(folder, identity)
@@ -107,14 +109,14 @@ def _print(report: VerifyReport) -> None:
         for text in _about(boot, is_last=boot is report.boots[-1], is_written=report.is_being_written):
             click.echo(f"  {text}")
     for problem in report.problems:
-        place = f"{problem.file}, line {problem.line}" if problem.line else problem.file
-        click.echo(f"  {place}: {problem.what}")
+        where = f"{problem.file}, line {problem.line}" if problem.line else problem.file
+        click.echo(f"  {where}: {problem.what}")
     if report.more_problems:
-        click.echo(f"  and {report.more_problems} more lines like these")
+        click.echo(f"  and {report.more_problems} more problems")
     if report.unknown_versions:
         click.echo(f"  {report.unknown_versions} records of a newer version: use a newer namekeeper")
     for file in report.quarantined:
-        click.echo(f"  put aside when a crash was cleaned up: quarantine/{file}")
+        click.echo(f"  put aside after a crash: quarantine/{file}")
     click.echo(_verdict(report))
 
 
@@ -127,12 +129,12 @@ def _about(boot: BootReport, *, is_last: bool, is_written: bool) -> list[str]:
     lines = [f"boot {boot.boot} ({began}): {records}"]
     lines += [f"  lost: seq {first} to {last}" for first, last in boot.holes]
     if not boot.is_stopped and not (is_last and is_written):
-        lines.append(f"  it did not stop in order: what was not written after seq {boot.last_seq} is unknown")
+        lines.append(f"  it did not stop in an orderly way: records after seq {boot.last_seq} may be lost")
     return lines
 
 
 def _verdict(report: VerifyReport) -> str:
-    if report.is_whole:
-        return "whole"
-    lost = f"{report.lost_records} records are lost" if report.lost_records else "no record is surely lost"
-    return f"not whole: {lost}"
+    if report.is_complete:
+        return "nothing is lost"
+    lost = f"{report.lost_records} records are lost" if report.lost_records else "records may be lost"
+    return f"not complete: {lost}"

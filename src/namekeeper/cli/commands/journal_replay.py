@@ -1,4 +1,4 @@
-"""`namekeeper journal replay`: the whole state of a name server as it was at an instant."""
+"""`namekeeper journal replay`: the whole state of a name server at a time."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -31,7 +31,7 @@ from namekeeper.model.perm import format_perm
 __all__ = ["replay"]
 
 _LINES_AT_ONCE = 1_000
-"""Printed together: there may be millions."""
+"""Lines printed together: there may be millions."""
 
 
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,9 +43,9 @@ _LINES_AT_ONCE = 1_000
 def replay(
     context: click.Context, /, folder: str, *, at_text: str | None, zone_name: str | None, as_json: bool
 ) -> None:
-    """Show everything that the name server of the journal in DIR held at an instant.
+    """Show the whole state of the name server whose journal is in DIR, at a time.
 
-    Ends with 0 if that is known, 3 if not; then what was known last is shown.
+    Exits with 0 if it is known, 3 if not; then the last known state is shown.
     """
     zone = take_zone(zone_name)
     at = None if at_text is None else take_instant(at_text, zone)
@@ -81,7 +81,7 @@ def _lines(namesrv: str, found: StateAt, zone: Zone) -> Iterator[str]:
     known = knows_up_to_text(found.coverage.knows_up_to, zone)
     yield f"{namesrv} at {shown(found.at, zone)} ({known})"
     if found.knowledge is not Knowledge.KNOWN:
-        yield f"{explain_knowledge(found.knowledge)}; this is what was known last:"
+        yield f"{explain_knowledge(found.knowledge)}; this is the last known state:"
     tables = found.state.tables
     for name in sorted(tables.broker_addr_table):
         group = tables.broker_addr_table[name]

@@ -1,4 +1,4 @@
-"""`namekeeper journal ls | cat | tail`: what is in a journal, as it is."""
+"""`namekeeper journal ls | cat | tail`: the segments and records of a journal."""
 
 import sys
 import time
@@ -20,9 +20,9 @@ from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 __all__ = ["cat", "ls", "tail"]
 
 EXIT_BROKEN = 1
-"""Some lines are no records."""
-LOOK_SECONDS = 0.2
-"""How often a journal that is followed is looked at."""
+"""Exit status: some lines are not records."""
+POLL_SECONDS = 0.2
+"""How often a followed journal is read again."""
 
 _ROW = "{:<24} {:>14} {:>14} {:>12}  {}"
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -32,7 +32,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 @click.argument("folder", metavar="DIR")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def ls(folder: str, *, as_json: bool) -> None:
-    """List the segments in DIR: when the boot began that wrote them, which records they hold, their size."""
+    """List the segments in DIR: when their boot began, which records they hold, their size."""
     rows = [(name, _size(folder, name)) for name in _segments(folder)]
     if as_json:
         click.echo(render_json([_as_dict(name, size) for name, size in rows]))
@@ -52,7 +52,7 @@ def ls(folder: str, *, as_json: bool) -> None:
 def cat(folder: str, *, boot: int | None, kinds: tuple[str, ...]) -> None:
     """Print the records in DIR in order, one JSON object a line.
 
-    Lines that are no records are told on stderr; then the exit status is 1.
+    Lines that are not records are reported on stderr; then the exit status is 1.
     """
     broken = 0
     for name in _segments(folder):
@@ -72,7 +72,9 @@ def cat(folder: str, *, boot: int | None, kinds: tuple[str, ...]) -> None:
 @click.command("tail", context_settings=_SETTINGS)
 @click.argument("folder", metavar="DIR")
 @click.option("-n", "--lines", "count", type=click.IntRange(min=0), default=10, show_default=True)
-@click.option("-f", "--follow", is_flag=True, help="Go on printing what is written, until interrupted.")
+@click.option(
+    "-f", "--follow", is_flag=True, help="Print new records as they are written, until interrupted."
+)
 def tail(folder: str, *, count: int, follow: bool) -> None:
     """Print the last records in DIR."""
     last = _last_records(folder, count)
@@ -81,7 +83,7 @@ def tail(folder: str, *, count: int, follow: bool) -> None:
     position = _position(last[-1][0]) if last else _end(folder)
     while follow:
         sys.stdout.flush()
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
         for envelope, line in _records_after(folder, position):
             _write(line)
             position = _position(envelope)

@@ -1,4 +1,4 @@
-"""`namekeeper route-at`: the route of a topic as it was at an instant."""
+"""`namekeeper route-at`: the route of a topic at a time."""
 
 import click
 
@@ -37,7 +37,7 @@ def route_at(  # noqa: PLR0913 - one for each option
 ) -> None:  # fmt: skip
     """Show the route of TOPIC as each name server would have answered it.
 
-    Ends with 0 if some name server knows (also if it had no route), 3 if nobody does.
+    Exits with 0 if at least one name server knows (also if it had no route), 3 if none does.
     """
     zone = take_zone(zone_name)
     at = None if at_text is None else take_instant(at_text, zone)
@@ -58,7 +58,7 @@ def _text(topic: str, found: RouteAt, zone: Zone) -> str:
     if found.knowledge is not Knowledge.KNOWN:
         body = explain_knowledge(found.knowledge)
     elif found.route is None:
-        body = f"no route of {printable(topic)}; `namekeeper why` tells the cause"
+        body = f"no route of {printable(topic)}; `namekeeper why` shows the cause"
     else:
         body = "\n".join(map(printable, render_route_list(found.route).split("\n")))
     known = knows_up_to_text(found.knows_up_to, zone)

@@ -1,4 +1,4 @@
-"""`namekeeper why`: the cause of "No route info of this topic", at each name server, with evidence."""
+"""`namekeeper why`: the cause of "No route info of this topic" at each name server, with facts."""
 
 import click
 
@@ -29,7 +29,7 @@ _NOT_KNOWN = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.UNKNOWN}
 @click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
 @click.option(
     "--back", "back_ms", callback=take_duration, default="1 day", show_default=True, metavar="DURATION",
-    help="How long before it reading begins; all is read if that does not tell.",
+    help="How long before that time reading begins; everything is read if that does not show the cause.",
 )  # fmt: skip
 @history_options
 @click.pass_context
@@ -37,9 +37,9 @@ def why(  # noqa: PLR0913 - one for each option
     context: click.Context, /, topic: str, *, at_text: str | None, back_ms: int, journals: tuple[str, ...],
     warehouse: str | None, zone_name: str | None, as_json: bool, session: MakeSession,
 ) -> None:  # fmt: skip
-    """Say why TOPIC had no route: the cause at each name server, and the evidence for it.
+    """Show why TOPIC had no route: the cause at each name server, and the facts.
 
-    Ends with 0 if some name server knows, 3 if nobody does.
+    Exits with 0 if at least one name server knows, 3 if none does.
     """
     zone = take_zone(zone_name)
     at = None if at_text is None else take_instant(at_text, zone)

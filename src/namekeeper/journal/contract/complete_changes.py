@@ -10,42 +10,42 @@ __all__ = ["CompleteChanges"]
 
 
 class CompleteChanges:
-    """Goes through the lines of a segment and lets whole changes pass: from first record to end, no hole."""
+    """Filters the lines of a segment: only complete changes pass, from their first record to their end."""
 
     def __init__(self, name: SegmentName, reject: Callable[[Line, str], None]) -> None:
         """Begin.
 
         Args:
-            name: The segment; lines of another name server or boot don't pass.
-            reject: Told each line that does not pass, and why.
+            name: The segment; lines of another name server or boot are rejected.
+            reject: Called for each rejected line, with the reason.
         """
         self.last_seq = 0
-        """Of what has passed."""
+        """The last seq that has passed; 0 if none has."""
         self._name = name
         self._reject = reject
-        self._held: list[Line] = []
+        self._started: list[Line] = []
         self._next = 0
 
     def read(self, lines: Iterable[Line]) -> Iterator[list[Line]]:
-        """Whole changes, each as its lines."""
+        """Complete changes, each as the list of its lines."""
         for line in lines:
             envelope = read_envelope(line)
             if isinstance(envelope, str):
-                self._drop_held("a broken line comes before its end")
+                self._reject_started("a broken line comes before its end")
                 self._reject(line, envelope)
             elif problem := self._problem(envelope):
-                self._drop_held("another change comes before its end")
+                self._reject_started("another change comes before its end")
                 self._reject(line, problem)
             else:
                 if envelope.seq == envelope.change:
-                    self._drop_held("another change comes before its end")
-                self._held.append(line)
+                    self._reject_started("another change comes before its end")
+                self._started.append(line)
                 self._next = envelope.seq + 1
                 if envelope.end:
                     self.last_seq = envelope.seq
-                    yield self._held
-                    self._held = []
-        self._drop_held("its end is missing")
+                    yield self._started
+                    self._started = []
+        self._reject_started("its end is missing")
 
     def _problem(self, envelope: Envelope) -> str:
         if (envelope.namesrv, envelope.boot) != (self._name.namesrv, self._name.boot):
@@ -53,11 +53,11 @@ class CompleteChanges:
         if envelope.seq <= self.last_seq:
             return f"seq {envelope.seq} comes after {self.last_seq}"
         begins = envelope.seq == envelope.change
-        if not begins and (not self._held or envelope.seq != self._next):
+        if not begins and (not self._started or envelope.seq != self._next):
             return f"seq {envelope.seq} of change {envelope.change}: what comes before it is missing"
         return ""
 
-    def _drop_held(self, why: str) -> None:
-        held, self._held = self._held, []
-        for line in held:
+    def _reject_started(self, why: str) -> None:
+        started, self._started = self._started, []
+        for line in started:
             self._reject(line, f"of an incomplete change: {why}")

@@ -1,6 +1,6 @@
-"""A line of a journal -> its record, or a typed reason why it is none.
+"""Decodes a line of a journal: its record, or the reason why it has none.
 
-Nothing is guessed: what can't be read is missing, and what is missing is a loss (`replay.py`).
+Nothing is guessed: a record that can't be read counts as lost (`reading/history.py`).
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ __all__ = ["LineProblem", "RecordReader", "Unreadable", "mapping_of"]
 
 
 class LineProblem(StrEnum):
-    """Why a line is no record."""
+    """Why a line has no record."""
 
     CUT = "torn or too long"
     NEWER = "written by a newer namekeeper"
@@ -39,27 +39,27 @@ class LineProblem(StrEnum):
 
 
 class Unreadable(Struct, frozen=True):
-    """A line that gives no record."""
+    """A line without a record."""
 
     problem: LineProblem
     number: int
-    """Of the line in its file, from 1."""
+    """Number of the line in its file, from 1."""
     detail: str
 
 
 class RecordReader:
-    """Reads lines; on request without the rows of other topics, which costs a tenth.
+    """Decodes lines; on request only the rows of one topic, which takes a tenth of the time.
 
-    Of a kind that is not known, and of topic rows that were left out, only the envelope comes: their place in
-    the order counts.
+    A record of an unknown kind, or of skipped rows, comes as its `Envelope`: its position in the order
+    counts.
     """
 
     def __init__(self, topic: str | None = None, skip: frozenset[str] = frozenset()) -> None:
         """Prepare.
 
         Args:
-            topic: read topic rows of this topic only.
-            skip: kinds of which the envelope is enough.
+            topic: read topic rows of this topic only; None reads all.
+            skip: kinds of which only the envelope is wanted.
         """
         self.unreadable: Counter[LineProblem] = Counter()
         self.unknown_kinds: Counter[str] = Counter()
@@ -70,11 +70,11 @@ class RecordReader:
         self._skip = tuple(b'{"kind":"%b"' % kind.encode() for kind in sorted(skip))
 
     def __call__(self, line: Line) -> Record | Envelope | None:
-        """The record of a line; None for one that has none, which is counted."""
+        """The record of a line; None if it has none, which is counted in `unreadable`."""
         if line.problem:
             self._refuse(LineProblem.CUT, line, line.problem)
             return None
-        if self._is_beside_the_point(line.data):
+        if self._is_skipped(line.data):
             return self._envelope(line, "")
         try:
             record = self._decode(line.data)
@@ -82,10 +82,10 @@ class RecordReader:
             return self._envelope(line, str(error))
         if self._wanted is not None and type(record) is TopicQueues:
             record.rows = [row for row in record.rows if row and row[0] == self._wanted]
-        problem = _what_is_wrong(record)
+        problem = _problem_of(record)
         return self._envelope(line, problem) if problem else record
 
-    def _is_beside_the_point(self, data: bytes) -> bool:
+    def _is_skipped(self, data: bytes) -> bool:
         if data.startswith(self._skip):
             return True
         topic = self._topic
@@ -97,7 +97,7 @@ class RecordReader:
         )
 
     def _envelope(self, line: Line, problem: str) -> Envelope | None:
-        """The envelope of a record that is not wanted whole or, because of `problem`, can't be had whole."""
+        """The envelope of a record that was skipped (`problem` is empty) or could not be decoded."""
         envelope = read_envelope(line)
         if isinstance(envelope, str):
             self._refuse(LineProblem.MALFORMED, line, envelope)
@@ -119,10 +119,10 @@ class RecordReader:
 
 
 def mapping_of(record: TopicMapping) -> TopicQueueMappingInfo | None:
-    """The mapping that a record holds; None when it ended.
+    """The mapping in a record; None if the record says that the mapping is gone.
 
     Raises:
-        ValueError: it isn't one.
+        ValueError: the record holds something else.
     """
     data = bytes(record.mapping)
     return None if data == _NULL else fastjson.decode(data, RawMapping).to_model()
@@ -139,13 +139,13 @@ def _decoder() -> msgspec.json.Decoder[Record]:
 
 
 def _newer(version: int) -> str:
-    return f"version {version} of the contract, this namekeeper knows {CONTRACT_VERSION}: use a newer one"
+    return f"version {version} of the contract; this namekeeper reads {CONTRACT_VERSION}: use a newer one"
 
 
-def _what_is_wrong(record: Record) -> str:
-    """What types don't say; empty if nothing is."""
+def _problem_of(record: Record) -> str:
+    """A problem that the types of the members do not exclude; empty if there is none."""
     if record.v != CONTRACT_VERSION or not 1 <= record.change <= record.seq or record.boot < 1:
-        return "its version or its place can't be"
+        return "its version or its position is impossible"
     check = _CHECKS.get(type(record))
     return "" if check is None else check(record)
 
@@ -164,7 +164,7 @@ def _check_mapping(record: TopicMapping) -> str:
         mapping = mapping_of(record)
     except ValueError as error:
         return f"mapping: {error}"
-    return "" if (mapping is None) == record.gone else "either its mapping is there, or it is gone"
+    return "" if (mapping is None) == record.gone else "it must have either a mapping or gone"
 
 
 _ROW_LENGTHS = {1, 5}

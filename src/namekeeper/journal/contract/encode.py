@@ -1,7 +1,8 @@
-"""Changes and single records as the lines of a journal.
+"""Encodes changes and single records as the lines of a journal.
 
-Runs in the writer's thread while the event loop serves: nothing is copied but the lines themselves, and topic
-rows are written by the text of their queues, of which there are few, about half a microsecond a row.
+This runs in the writer's thread and must not slow down the event loop. Topic rows are most of the work: the
+text of their queue numbers is cached, because many rows have the same numbers. A row takes about half a
+microsecond.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,13 +58,13 @@ __all__ = [
 ]
 
 MASKED = "***"
-"""Stands for the value of a property that is a secret."""
+"""Written in place of the value of a secret property."""
 
 _encode = json.Encoder().encode
 
 
 class Stamp(Struct, frozen=True):
-    """What a change gets when it is queued: who writes, the place of its first record, the time."""
+    """What the envelope of a change says: who writes, the position of its first record, the time."""
 
     namesrv: str
     boot: int
@@ -76,7 +77,7 @@ class Stamp(Struct, frozen=True):
 
 
 def records_of(change: Change) -> int:
-    """How many records `encode_change` makes; costs no more than a look at each event."""
+    """How many records `encode_change` makes; fast, because it encodes nothing."""
     count = 0
     for event in change.events:
         if type(event) is TopicQueuesChanged:
@@ -87,7 +88,7 @@ def records_of(change: Change) -> int:
 
 
 def encode_change(change: Change, stamp: Stamp) -> Iterator[bytes]:
-    """The lines of a change, each with its line end; none for a change that is no state."""
+    """The lines of a change, each with its line feed; none for a change without events of state."""
     last = stamp.seq + records_of(change) - 1
     peer = change.remote_addr or ""
     records = (record for event in change.events for record in records_of_event(event))
@@ -99,12 +100,12 @@ def encode_change(change: Change, stamp: Stamp) -> Iterator[bytes]:
 
 
 def encode_record(record: Record, stamp: Stamp, *, checkpoint: int = 0) -> bytes:
-    """The line of a record that is a change of its own, with its line end; `record` is stamped.
+    """The line, with its line feed, of a record that is a change of its own; fills in the record's envelope.
 
     Args:
-        record: not a part of a change: of the server's life, of its activity or of a checkpoint.
-        stamp: its place and time.
-        checkpoint: for what belongs to a checkpoint, the seq of its begin.
+        record: about the server, its activity or a checkpoint.
+        stamp: its position and time.
+        checkpoint: the seq of `checkpoint_begin` for a row or the end of a checkpoint, else 0.
     """
     _put_stamp(record, stamp, stamp.seq)
     record.checkpoint = checkpoint
@@ -113,18 +114,18 @@ def encode_record(record: Record, stamp: Stamp, *, checkpoint: int = 0) -> bytes
 
 
 def records_of_event(event: Event) -> Iterable[Record]:
-    """What an event makes of its row, in records without a stamp; nothing for one that is no state."""
+    """The records of an event, with an empty envelope; none if the event is not one of state."""
     make = _RECORDS.get(type(event))
     return () if make is None else make(event)
 
 
 def topic_records(broker_name: str, rows: Mapping[str, TopicRow], topics: Iterable[str]) -> Iterator[Record]:
-    """`topics` of a broker name as they are in `rows`, or gone where they aren't, in pieces.
+    """Records of some topics of a broker name: what `rows` says of each, or that it is gone.
 
     Args:
-        broker_name: whose they are.
-        rows: the whole table.
-        topics: of them; the table itself if it is all of them, which is faster.
+        broker_name: the broker name.
+        rows: all its rows.
+        topics: the topics to write; pass `rows` itself to write all of them, which is faster.
     """
     names = iter(topics)
     found = iter(rows.values()) if topics is rows else map(rows.get, topics)
@@ -137,9 +138,10 @@ def topic_records(broker_name: str, rows: Mapping[str, TopicRow], topics: Iterab
 def _texts(
     topics: list[str], row_of: list[TopicRow | None], text_of: dict[int, Raw]
 ) -> list[tuple[Any, ...]]:
-    """What a record says of these rows; `text_of` has the texts of known ones by their identity.
+    """The rows of a record; `text_of` maps the identity of a row to its text, as far as it is known.
 
-    This is most of what the journal costs in a storm of registrations, hence no look at single rows.
+    When many brokers register this is most of the journal's cost: the usual case has no Python code for each
+    row.
     """
     try:
         return list(zip(topics, map(text_of.__getitem__, map(id, row_of)), strict=True))
@@ -157,7 +159,7 @@ def _queues(row: TopicRow) -> Raw:
 
 @lru_cache(16_384)
 def _queues_text(spec: QueueSpec) -> Raw:
-    """What follows a topic in its row, as text; brokers have few kinds, or the same many."""
+    """The numbers that follow a topic in its row, as text; most topics share a few texts."""
     return Raw(b"%d,%d,%d,%d" % (spec.read_queue_nums, spec.write_queue_nums, spec.perm, spec.topic_sys_flag))
 
 
@@ -268,4 +270,4 @@ _RECORDS: Mapping[type, Callable[[Any], Iterable[Record]]] = {
     KvChanged: _kv_changed,
     ConfigChanged: _config_changed,
 }
-"""Events that are state; each makes one record, but for topic rows, which come in pieces."""
+"""Events of state. Each makes one record; topic rows make a record for each ROWS_IN_A_RECORD topics."""

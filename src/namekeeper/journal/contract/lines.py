@@ -1,4 +1,4 @@
-"""Bytes of a segment -> lines -> what every record has; broken lines are told apart, never guessed at."""
+"""Splits the bytes of a segment into lines and reads the envelope of each; broken lines are reported."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,24 +9,25 @@ from namekeeper.journal.contract.record import Envelope
 __all__ = ["LINE_LIMIT", "Line", "read_envelope", "split_lines"]
 
 LINE_LIMIT = 32 * 1024 * 1024
-"""Longer lines are nobody's: 1,000 topic rows with the longest names are under a megabyte, and one value of
-the KV configuration has at most 16 million characters."""
+"""No record is longer: 1,000 topic rows with the longest names are under a megabyte, and one value of the KV
+configuration has at most 16 million characters."""
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """One line of a segment: `data` without its line feed."""
+    """One line of a segment."""
 
     number: int
     """From 1."""
     data: bytes
+    """Without the line feed."""
     problem: str = ""
-    """Why it is none: torn or too long; then `data` may be a part of it."""
+    """If the line is torn or too long, says so; then `data` may be only its beginning."""
 
 
 def split_lines(chunks: Iterable[bytes], *, limit: int = LINE_LIMIT) -> Iterator[Line]:
-    """Split bytes into lines; of one that is too long only the beginning is kept in memory.
+    """Split bytes into lines; of a line longer than `limit` only the beginning is kept in memory.
 
-    The last one is torn if no line feed ends it.
+    A last line without a line feed is torn.
     """
     number, kept, left_out = 1, b"", 0
     for chunk in chunks:
@@ -43,7 +44,7 @@ def split_lines(chunks: Iterable[bytes], *, limit: int = LINE_LIMIT) -> Iterator
 
 
 def read_envelope(line: Line) -> Envelope | str:
-    """What every record has, or why a line is no record of any version."""
+    """The envelope of a line, or why the line is not a record of any version."""
     if line.problem:
         return line.problem
     try:
@@ -53,12 +54,12 @@ def read_envelope(line: Line) -> Envelope | str:
             return f"{len(line.data)} NUL bytes" if line.data else "empty"
         return f"no record: {error}"
     if not 1 <= envelope.change <= envelope.seq or envelope.boot < 1:
-        return f"boot {envelope.boot}, change {envelope.change}, seq {envelope.seq} can't be"
+        return f"boot {envelope.boot}, change {envelope.change}, seq {envelope.seq} is impossible"
     return envelope
 
 
 def _longer(kept: bytes, left_out: int, part: bytes, limit: int) -> tuple[bytes, int]:
-    """A line with another part of it; how many bytes of it are not kept."""
+    """A line with another part added; and how many bytes of it are not kept."""
     room = limit - len(kept)
     if len(part) <= room:
         return kept + part, left_out

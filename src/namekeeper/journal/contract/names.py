@@ -1,4 +1,4 @@
-"""Names of the files in a journal's folder: who wrote a segment, in which boot, which records it holds."""
+"""Names of segments: who wrote the file, in which boot, and which records it holds."""
 
 import re
 
@@ -10,11 +10,11 @@ __all__ = ["SegmentName", "id_of_host", "is_valid_id"]
 
 _ID = re.compile(NAMESRV_ID)
 _ID_LIMIT = 120
-"""A file name may have 255 characters; the rest of a segment's has 63."""
+"""A file name may have 255 characters, and the rest of a segment's name has 63."""
 
 
 class SegmentName(Struct, frozen=True, kw_only=True):
-    """What the name of a segment says (contract/v1.json)."""
+    """The parts of a segment's name (`v1.json`)."""
 
     namesrv: str
     uuid8: str
@@ -22,9 +22,9 @@ class SegmentName(Struct, frozen=True, kw_only=True):
     boot: int
     first_seq: int
     last_seq: int | None = None
-    """None while it is open: how far it goes is not known before it is sealed."""
+    """None while the segment is open."""
     form: str = ".open"
-    """`.open`, `.gz` when sealed, or empty when somebody unpacked it."""
+    """`.open`, `.gz` if sealed, or empty if sealed and then unpacked by hand."""
 
     def __str__(self) -> str:
         """The file's name."""
@@ -33,17 +33,17 @@ class SegmentName(Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is being written, or was when its writer died."""
+        """Whether the segment is not sealed: it is being written, or its writer crashed."""
         return self.form == ".open"
 
     @property
     def order(self) -> tuple[int, int, bool, int]:
-        """By boot and place in it; where two begin at one place, the longer sealed one comes first."""
+        """Sort key: boot, then first seq; if two have the same, the sealed and longer one is first."""
         return (self.boot, self.first_seq, self.is_open, -(self.last_seq or 0))
 
     @classmethod
     def parse(cls, text: str) -> "SegmentName | None":
-        """Read a file's name; None if it isn't that of a segment."""
+        """Parse the name of a file; None if it is not the name of a segment."""
         match = SEGMENT_NAME.fullmatch(text)
         if match is None or (match["form"] == ".open") != (match["last_seq"] is None):
             return None
@@ -63,6 +63,6 @@ def is_valid_id(text: str) -> bool:
 
 
 def id_of_host(host: str, port: int) -> str:
-    """The id that a name server has unless told otherwise: `<host>_<port>`, other characters replaced."""
+    """The default id of a name server: `<host>_<port>`, with characters that an id can't have replaced."""
     plain = re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "_", host)).strip("-")
     return f"{plain[: _ID_LIMIT - 6].rstrip('-') or 'namesrv'}_{port}"

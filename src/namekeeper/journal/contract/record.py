@@ -1,7 +1,7 @@
-"""The records of the journal, kind by kind, as `contract/v1.json` describes them.
+"""The records of the journal: a class for each kind in `v1.json`.
 
 A record of a state kind says what one row is now, never which rule made it so. Members with their default are
-left out of the line. The pipeline shares the contract with this module, not the code.
+left out of the line. The pipeline reads by the same contract, with code of its own.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ EDGES_MS = (1_000, 5_000, 10_000, 20_000, 35_000, 65_000, 125_000)
 
 
 class Record(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="record"):
-    """What every record has: the contract's envelope, stamped when the record is queued."""
+    """The contract's envelope, which every record has; it is filled in when the record is encoded."""
 
     v: int = 0
     namesrv: str = ""
@@ -61,19 +61,19 @@ class Record(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="re
     end: bool = False
     ts: int = 0
     up_ms: int = field(default_factory=int)
-    """Required, and the only such member that may be 0: what a factory makes is not left out."""
+    """Required, although it may be 0: a default that a factory makes is never left out of the line."""
     cause: str = ""
     peer: str = ""
     checkpoint: int = 0
 
     @property
     def kind(self) -> str:
-        """Its name in the contract."""
+        """The name of the kind in the contract."""
         return str(self.__struct_config__.tag)
 
 
 class Envelope(Struct, kw_only=True):
-    """The envelope alone: of a kind that is not known, or of a record that need not be read."""
+    """Only the envelope of a record: its kind is unknown, or the other members were not wanted."""
 
     kind: str
     v: int
@@ -121,13 +121,13 @@ class ClockChanged(Record, tag="clock_changed", kw_only=True):
 
 
 class CheckpointBegin(Record, tag="checkpoint_begin", kw_only=True):
-    """The whole state at this place follows."""
+    """The first record of a checkpoint: the whole state at its position follows."""
 
     reason: str
 
 
 class CheckpointEnd(Record, tag="checkpoint_end", kw_only=True):
-    """It is complete if every count is met."""
+    """The last record of a checkpoint, which is complete if every count is met."""
 
     counts: Mapping[str, int]
 
@@ -162,7 +162,7 @@ class BrokerLive(Record, tag="broker_live", kw_only=True):
 
 
 class BrokerGroup(Record, tag="broker_group", kw_only=True):
-    """The whole row of a broker name, or its end."""
+    """All members of a broker name, or the end of the row."""
 
     broker_name: str
     cluster: str = ""
@@ -173,7 +173,7 @@ class BrokerGroup(Record, tag="broker_group", kw_only=True):
 
 
 class Cluster(Record, tag="cluster", kw_only=True):
-    """The broker names of a cluster; none: it is gone."""
+    """The broker names of a cluster; an empty list: the cluster is gone."""
 
     cluster: str
     broker_names: list[str] = []
@@ -203,7 +203,7 @@ class TopicMapping(Record, tag="topic_mapping", kw_only=True):
 
 
 class FilterServers(Record, tag="filter_servers", kw_only=True):
-    """Filter servers of a live broker; none: the row is gone."""
+    """The filter servers of a live broker; an empty list: the row is gone."""
 
     cluster: str
     broker_addr: str
@@ -226,7 +226,7 @@ class Config(Record, tag="config", kw_only=True):
 
 
 class BrokerMinute(Record, tag="broker_minute", kw_only=True):
-    """Signs of life of one session in one minute."""
+    """How often one session was refreshed in one minute (103, 322, 904)."""
 
     cluster: str
     broker_addr: str
@@ -239,7 +239,7 @@ class BrokerMinute(Record, tag="broker_minute", kw_only=True):
     registrations: int = 0
     max_gap_ms: int = 0
     gaps: list[int] = []
-    """By EDGES_MS; one more than there are edges."""
+    """Counts by EDGES_MS; one more than there are edges."""
     body_bytes: int = 0
 
 
@@ -256,7 +256,7 @@ class UnknownTopicMinute(Record, tag="unknown_topic_minute", kw_only=True):
     minute: int
     topic: str = ""
     bucket: str = ""
-    """`other` or `invalid`, where no topic is named."""
+    """`other` or `invalid` for look-ups that are not counted by topic."""
     language: str = ""
     client_version: int = 0
     count: int
@@ -306,4 +306,4 @@ STATE_KINDS: tuple[type[Record], ...] = (
     Kv,
     Config,
 )
-"""Kinds that say what a row is; the others say what the server did or count activity."""
+"""Kinds that say what a row is now; the others say what the server did, or count activity."""

@@ -13,23 +13,24 @@ _HEAD = """\
 
 # The journal
 
-A name server writes every change of its tables to a folder, one for each process: `journalPath`, by default
+Each name server process writes every change of its tables to a folder of its own: `journalPath`, by default
 `<folder of kvConfigPath>/journal/<port>` (properties: [configuration](configuration.md)). What is on this
-page is also in `src/namekeeper/journal/contract/v1.json`, by which the server writes and the pipeline reads.
+page is also in `src/namekeeper/journal/contract/v1.json`: the server writes by it and the pipeline reads by
+it.
 
 ```console
 $ namekeeper journal ls DIR           # its segments
 $ namekeeper journal cat DIR          # its records, in order
-$ namekeeper journal verify DIR       # is anything lost?
+$ namekeeper journal verify DIR       # says what is lost
 $ namekeeper journal replay DIR --at '2 hours ago'    # the state as it was
 ```
 
-Answers from it: [why was there no route?](../howto/why-was-there-no-route.md)
+See also [why was there no route?](../howto/why-was-there-no-route.md)
 
 """
 
 _CLASSES = {
-    "boot": "Life of the server",
+    "boot": "The server: start, stop, clock",
     "checkpoint": "Checkpoints",
     "state": "State: what a row is now",
     "activity": "Activity, rolled up",
@@ -37,7 +38,7 @@ _CLASSES = {
 
 
 def load_contract() -> dict[str, Any]:
-    """The contract as it is shipped."""
+    """The contract, `v1.json`."""
     text = (files("namekeeper.journal.contract") / "v1.json").read_text(encoding="utf-8")
     contract: dict[str, Any] = json.loads(text)
     return contract

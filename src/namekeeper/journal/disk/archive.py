@@ -1,4 +1,4 @@
-"""The sealed part of a journal: segments on their way into it, and those that retention takes out."""
+"""The sealed segments of a journal: seals closed ones, and deletes old ones by retention."""
 
 import logging
 import os
@@ -29,7 +29,7 @@ class _SealJob(Struct):
 
     name: SegmentName
     last_seq: int | None
-    """None if it is not known how much of it is whole."""
+    """None after a failure: then recovery finds out which changes are complete."""
     steps: Iterator[None] | None = None
 
 
@@ -37,13 +37,13 @@ class Archive:
     """Sealed segments of one folder; belongs to the writer's thread."""
 
     def __init__(self, folder: str, identity: Identity, limits: Limits, *, system: Os = os) -> None:
-        """Look what is there.
+        """List the sealed segments.
 
         Raises:
             OSError: The folder can't be read.
         """
         self.needs_checkpoint = False
-        """Whether retention waits for a new checkpoint; whoever sees to it clears it."""
+        """Whether retention waits for a new checkpoint."""
         self.age_pause = AgePause()
         self._folder = folder
         self._limits = limits
@@ -62,33 +62,33 @@ class Archive:
 
     @property
     def newest(self) -> Sealed | None:
-        """The newest sealed segment."""
+        """The newest sealed segment; None if there is none."""
         return self._sealed[-1] if self._sealed else None
 
     @property
     def is_busy(self) -> bool:
-        """Whether something waits to be sealed."""
+        """Whether a segment waits to be sealed."""
         return bool(self._jobs)
 
     @property
     def waiting(self) -> int:
-        """Segments that wait to be sealed."""
+        """Number of segments that wait to be sealed."""
         return len(self._jobs)
 
     def seal(self, name: SegmentName, last_seq: int | None) -> None:
-        """Have a closed segment sealed, in steps.
+        """Seal a closed segment in the next steps.
 
         Args:
             name: Its name while open.
-            last_seq: Its last record, which ends a change; None after a failure, when that must be found out.
+            last_seq: Seq of its last record, which ends a change; None after a failure: the end is not known.
         """
         self._jobs.append(_SealJob(name, last_seq))
 
     def step(self) -> None:
-        """Do a few milliseconds' worth of sealing.
+        """Seal for a few milliseconds.
 
         Raises:
-            OSError: It could not be done; the next step begins this segment again.
+            OSError: The disk failed; the next step begins this segment again.
         """
         job = self._jobs[0]
         try:
@@ -103,7 +103,7 @@ class Archive:
             self._finish(job)
 
     def newest_ts(self, segment: Sealed) -> int:
-        """Time of the newest record of a segment; reads it the first time.
+        """Time of the newest record of a segment, in wall ms; reads the file the first time.
 
         Raises:
             OSError: It can't be read.
@@ -117,12 +117,12 @@ class Archive:
     def retain(
         self, now: Now, *, checkpoint: tuple[int, int] | None, open_bytes: int
     ) -> SegmentsDeleted | None:
-        """Delete what has to go; gives what is to be written down about it.
+        """Delete what the limits require; returns the record of it, None if nothing was deleted.
 
         Args:
             now: The time.
-            checkpoint: Place of the segment in which the newest complete checkpoint begins.
-            open_bytes: Size of what is not sealed.
+            checkpoint: Position of the segment in which the newest complete checkpoint begins, if any.
+            open_bytes: Size of the open segment.
 
         Raises:
             OSError: It can't be deleted.
@@ -178,7 +178,7 @@ class Archive:
 
     def _delete(self, segment: Sealed) -> None:
         self._system.unlink(str(Path(self._folder) / segment.file))
-        # One after the other, also on disk: a crash must not leave an older one and a hole behind it.
+        # Synced one by one: a crash must not leave an older segment and a gap after it.
         sync_folder(self._folder, self._system)
         self._sealed.remove(segment)
         self._newest_ts.pop(segment.file, None)
@@ -191,7 +191,7 @@ class Archive:
                 first_seq=job.name.first_seq, last_seq=job.last_seq, form=".gz",
             )  # fmt: skip
             self._keep(sealed)
-            self._sealed.sort(key=lambda segment: segment.place)
+            self._sealed.sort(key=lambda segment: segment.position)
 
     def _keep(self, name: SegmentName) -> None:
         size = self._system.stat(str(Path(self._folder) / str(name))).st_size

@@ -1,4 +1,4 @@
-"""The folder of a journal: held by one process at a time, ours or nobody's, and what lies in it."""
+"""The folder of a journal: opening and locking it, and listing the segments in it."""
 
 import os
 import re
@@ -23,42 +23,43 @@ __all__ = [
 ]
 
 QUARANTINE = "quarantine"
-"""Folder for what can't be read: nothing is thrown away."""
+"""Folder for bytes that can't be read: recovery keeps them."""
 SEAL_REQUEST = "seal.request"
-"""A file with this name asks the writer to seal what it has; removed when that is done."""
+"""A file with this name asks the writer to seal everything; the writer removes it when that is done."""
 UNFINISHED = ".sealing"
-"""Ending of a compressed segment that is being written."""
+"""File ending of a compressed segment that is not complete yet."""
 
-_OURS = re.compile(
+_ALLOWED = re.compile(
     rf"{LOCK_FILE}|{QUARANTINE}|{re.escape(SEAL_REQUEST)}|{re.escape(IDENTITY_FILE)}\..*|lost\+found|\..*"
 )
-"""What may lie in a folder that has no identity yet: a crash during the first start leaves no more."""
+"""Files allowed in a folder without identity.json: those that a crash during the first start can leave."""
 
 
 class FolderLock(Struct, frozen=True):
-    """A folder that is ours until `release`."""
+    """A folder that is locked by this process until `release`."""
 
     path: str
     identity: Identity
     release: Callable[[], None]
     notes: tuple[str, ...] = ()
-    """Lines for the log: what is perhaps not as it was meant."""
+    """Warnings for the log."""
 
 
 def open_folder(
     path: str, wanted_id: str, *, is_configured: bool, lock: TakeLock, system: Os = os
 ) -> FolderLock:
-    """Make a folder ours: create it if need be, lock it, read its identity or give it one.
+    """Open a folder: create it if it is missing, lock it, read its identity or give it one.
 
     Args:
         path: The folder.
-        wanted_id: Id that a new folder gets.
-        is_configured: Whether somebody asked for this id, so that another one in the folder is worth a word.
+        wanted_id: Id for a new folder.
+        is_configured: Whether the operator chose this id: then another id in the folder is a warning.
         lock: Takes the lock.
-        system: Where it is.
+        system: The file system.
 
     Raises:
-        JournalError: It is somebody else's, or no journal, or can't be used; the message says what to do.
+        JournalError: It belongs to another process, is not a journal, or can't be used; the message says what
+            to do.
     """
     try:
         make_folder(path, system)
@@ -76,41 +77,41 @@ def open_folder(
         raise
     notes: tuple[str, ...] = ()
     if is_configured and identity.namesrv != wanted_id:
-        note = f"the journal in {path} belongs to {identity.namesrv}, and stays so"
-        notes = (f"{note}: journalNamesrvId={wanted_id} counts for a new folder only",)
+        note = f"the journal in {path} keeps its id {identity.namesrv}"
+        notes = (f"{note}: journalNamesrvId={wanted_id} is used for a new folder only",)
     return FolderLock(path, identity, release, notes)
 
 
-def reopen_folder(hold: FolderLock, *, lock: TakeLock, system: Os = os) -> tuple[FolderLock, bool]:
-    """Make sure that a folder is still ours after the disk failed us; one that vanished is made anew.
+def reopen_folder(held: FolderLock, *, lock: TakeLock, system: Os = os) -> tuple[FolderLock, bool]:
+    """Check after a failure of the disk that a folder is still this journal; create it again if it vanished.
 
     Returns:
-        What we hold now, and whether the folder was gone and what was in it with it.
+        The lock of the folder, and whether the folder had vanished with all segments in it.
 
     Raises:
-        JournalError: It has become somebody else's.
-        OSError: It still can't be used.
+        JournalError: Another journal is there now.
+        OSError: The folder still can't be used.
     """
-    found = load_identity(hold.path, system=system)
-    if found == hold.identity:
-        return hold, False
+    found = load_identity(held.path, system=system)
+    if found == held.identity:
+        return held, False
     if found is not None:
         raise JournalError(
-            f"{hold.path} was replaced by a journal of {found.namesrv}: set another journalPath"
+            f"{held.path} was replaced by a journal of {found.namesrv}: set another journalPath"
         )
-    hold.release()
-    make_folder(hold.path, system)
-    release = lock(hold.path)
+    held.release()
+    make_folder(held.path, system)
+    release = lock(held.path)
     try:
-        save_identity(hold.path, hold.identity, system=system)
+        save_identity(held.path, held.identity, system=system)
     except OSError:
         release()
         raise
-    return FolderLock(hold.path, hold.identity, release), True
+    return FolderLock(held.path, held.identity, release), True
 
 
 def list_segments(path: str, *, system: Os = os) -> list[SegmentName]:
-    """Segments in a folder, in order; of one both open and sealed both are listed.
+    """Segments in a folder, in order; if a segment is there open and sealed, both are listed.
 
     Raises:
         OSError: The folder can't be read.
@@ -120,18 +121,18 @@ def list_segments(path: str, *, system: Os = os) -> list[SegmentName]:
 
 
 def _refuse_foreign(path: str, system: Os) -> None:
-    """Leave alone what holds files and is no journal."""
+    """Raise JournalError if a folder holds files and is not a journal."""
     names = system.listdir(path)
-    foreign = sorted(name for name in names if not _OURS.fullmatch(name))
+    foreign = sorted(name for name in names if not _ALLOWED.fullmatch(name))
     if foreign and IDENTITY_FILE not in names:
         raise JournalError(
-            f"{path} is no journal: it has no {IDENTITY_FILE}, but {_some(foreign)}; set journalPath to an"
+            f"{path} is not a journal: it has no {IDENTITY_FILE}, but {_some(foreign)}; set journalPath to an"
             f" empty folder, or restore {IDENTITY_FILE}"
         )
 
 
 def _new_identity(path: str, namesrv: str, system: Os) -> Identity:
-    import uuid  # a hundredth of a second, needed once in the life of a folder
+    import uuid  # takes 10 ms, and is needed only for a new folder
 
     identity = Identity(namesrv, str(uuid.uuid4()))
     save_identity(path, identity, system=system)
@@ -145,4 +146,4 @@ def _some(names: list[str]) -> str:
 
 def _unusable(path: str, error: OSError) -> str:
     reason = error.strerror or error
-    return f"{path} can't be used: {reason}; mend it, or set journalPath to a folder that can be written"
+    return f"{path} can't be used: {reason}; repair it, or set journalPath to a folder that can be written"

@@ -1,4 +1,4 @@
-"""`identity.json`: whose folder it is. Written at first use; afterwards the folder decides."""
+"""`identity.json`: the id and the UUID of a journal, written when its folder is first used."""
 
 import os
 from pathlib import Path
@@ -18,13 +18,13 @@ class Identity(msgspec.Struct, frozen=True):
     """Who writes a journal."""
 
     namesrv: str
-    """Id of the name server: what people call it, and what the pipeline joins by."""
+    """Id of the name server in reports and in the tables of the pipeline."""
     uuid: str
-    """Random, made with the folder: two folders with one id are told apart by it."""
+    """Random, made with the folder: it tells apart two folders with the same id."""
 
     @property
     def uuid8(self) -> str:
-        """The digits that are in the names of segments."""
+        """The first eight digits, which are in the names of segments."""
         return self.uuid[:8]
 
 
@@ -32,7 +32,7 @@ def load_identity(folder: str, *, system: Os = os) -> Identity | None:
     """Read the identity of a folder; None if it has none.
 
     Raises:
-        JournalError: It makes no sense.
+        JournalError: Its content is not valid.
         OSError: It can't be read.
     """
     path = str(Path(folder) / IDENTITY_FILE)
@@ -42,9 +42,9 @@ def load_identity(folder: str, *, system: Os = os) -> Identity | None:
     try:
         identity = msgspec.json.decode(data, type=Identity)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise JournalError(_senseless(path, str(error))) from None
+        raise JournalError(_invalid(path, str(error))) from None
     if not is_valid_id(identity.namesrv) or not _is_uuid(identity.uuid):
-        raise JournalError(_senseless(path, "no id of a name server and UUID"))
+        raise JournalError(_invalid(path, "the id or the UUID has a wrong form"))
     return identity
 
 
@@ -65,8 +65,8 @@ def _is_uuid(text: str) -> bool:
     )
 
 
-def _senseless(path: str, why: str) -> str:
+def _invalid(path: str, why: str) -> str:
     return (
-        f"{path} makes no sense ({why}): restore it from a copy, or write it anew with the id and the UUID"
-        " that server_started records of its segments have"
+        f"{path} is not valid ({why}): restore it from a copy, or write it again with the id and the UUID"
+        " in the server_started records of its segments"
     )

@@ -13,11 +13,11 @@ __all__ = ["LOCK_FILE", "TakeLock", "is_locked", "take_lock"]
 LOCK_FILE = "lock"
 
 TakeLock = Callable[[str], Callable[[], None]]
-"""Takes the lock of a folder; gives what releases it. Raises JournalError if somebody else has it."""
+"""Locks a folder and returns the function that releases the lock. Raises JournalError if it is locked."""
 
 
 def take_lock(path: str) -> Callable[[], None]:
-    """Lock a folder until the process ends, however it ends, or the result is called.
+    """Lock a folder until the process ends, in any way, or the returned function is called.
 
     Raises:
         JournalError: Another process has it.
@@ -57,13 +57,13 @@ def is_locked(path: str) -> bool:
 
 
 class _Once:
-    """A descriptor that is closed once; the number may belong to somebody else afterwards."""
+    """Closes a descriptor once only: its number may be used for another file afterwards."""
 
     def __init__(self, fd: int) -> None:
         self._fd: int | None = fd
 
     def release(self) -> None:
-        """Give the lock back; may be called twice."""
+        """Release the lock; may be called twice."""
         fd, self._fd = self._fd, None
         if fd is not None:
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The segments that one boot writes, one after the other: batches, syncing, sealing, after failures too."""
+"""Writes the segments of one boot: batches, syncing, closing, and writing again after a failure."""
 
 import contextlib
 import os
@@ -18,11 +18,11 @@ from namekeeper.model.now import Now
 __all__ = ["Opened", "Output", "WriteBatch"]
 
 UNSYNCED_BYTES = 8 << 20
-"""What is kept in memory until it is synced; more is synced at once."""
+"""Limit of what is kept in memory until it is synced; more is synced at once."""
 
 
 class Opened(Struct, frozen=True):
-    """A folder that is written to, and the boot that writes."""
+    """An open folder, and the boot that writes to it."""
 
     folder: str
     namesrv: str
@@ -33,12 +33,12 @@ class Opened(Struct, frozen=True):
 
 
 class WriteBatch(Struct):
-    """Whole changes that are written together."""
+    """Complete changes that are written together."""
 
     first_seq: int = 0
     last_seq: int = 0
     weight: int = 0
-    """Of the entries, until they are written for the first time."""
+    """Weight of the entries; 0 after they were written for the first time."""
     size: int = 0
     lines: list[bytes] = field(default_factory=list)
     marks: list[tuple[Mark, int]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class WriteBatch(Struct):
 
 
 class Output:
-    """Belongs to the writer's thread."""
+    """Writes batches to segments; used in the writer's thread only."""
 
     def __init__(
         self,
@@ -69,36 +69,36 @@ class Output:
         """Prepare.
 
         Args:
-            opened: Where, and in whose name.
+            opened: The folder and the boot.
             settings: When to sync and to seal.
-            archive: Takes closed segments.
-            written: Told the weight of entries that are in a file.
-            system: Where the folder is.
+            archive: Seals closed segments.
+            written: Called with the weight of entries that were written.
+            system: The file system.
         """
         self.written_seq = 0
         self.durable_seq = 0
         self.written_bytes = 0
         self.checkpoint: tuple[int, int] | None = None
-        """Place of the segment in which the newest complete and durable checkpoint begins."""
+        """Position of the segment in which the newest complete and durable checkpoint begins."""
         self._opened = opened
         self._settings = settings
         self._archive = archive
-        self._tell_written = written
+        self._written = written
         self._system = system
         self._segment: OpenSegment | None = None
         self._segment_since_ms = 0
         self._unsynced: list[WriteBatch] = []
-        """What must be written again if the disk fails before it is synced."""
+        """Batches to write again if the disk fails before they are synced."""
         self._unsynced_since_ms = 0
-        self._garbage: SegmentName | None = None
-        """A segment that was begun, holds nothing that is sure, and stands in the way."""
+        self._empty_segment: SegmentName | None = None
+        """A segment without synced data, left by a failure: it is deleted before its name is used again."""
         self._checkpoint_began: tuple[int, int] | None = None
         self._checkpoint_ended: tuple[int, tuple[int, int]] | None = None
-        """Last seq of a complete checkpoint that may not be durable, place of the segment it begins in."""
+        """Last seq of a checkpoint that may not be durable, and the position of its first segment."""
 
     @property
     def is_synced(self) -> bool:
-        """Whether nothing waits to be synced."""
+        """Whether everything written is synced."""
         return not self._unsynced
 
     @property
@@ -107,7 +107,7 @@ class Output:
         return 0 if self._segment is None else self._segment.size
 
     def write(self, batch: WriteBatch, now: Now) -> None:
-        """Write whole changes; seal the segment when it is full.
+        """Write complete changes; close the segment when it is full.
 
         Raises:
             OSError: The disk failed; call `put_away`.
@@ -124,8 +124,8 @@ class Output:
         if self.size >= self._settings.segment_bytes:
             self.rotate()
 
-    def do_what_is_due(self, now: Now) -> None:
-        """Sync and seal by the clock.
+    def sync_and_close_by_clock(self, now: Now) -> None:
+        """Sync and close the segment by the clock.
 
         Raises:
             OSError: The disk failed; call `put_away`.
@@ -136,7 +136,7 @@ class Output:
             self.rotate()
 
     def sync(self) -> None:
-        """Have everything written survive a crash.
+        """Sync everything written.
 
         Raises:
             OSError: The disk failed; call `put_away`.
@@ -150,7 +150,7 @@ class Output:
             self._checkpoint_ended = None
 
     def rotate(self) -> None:
-        """Close the segment, if there is one, and have it sealed; the next record begins another.
+        """Close the segment, if there is one, and give it to the archive; the next record begins another.
 
         Raises:
             OSError: The disk failed; call `put_away`.
@@ -162,21 +162,21 @@ class Output:
         self._archive.seal(segment.name, self.written_seq)
         segment.close()
 
-    def look(self) -> None:
-        """Make sure that the segment can still be found: folders vanish while files in them are open.
+    def check_segment(self) -> None:
+        """Check that the segment still exists: a folder can be deleted while a file in it is open.
 
         Raises:
-            FileNotFoundError: It has vanished, and what is in it with it.
+            FileNotFoundError: It has vanished.
         """
         if self._segment is not None and not self._segment.is_there():
             raise FileNotFoundError(0, f"{self._segment.name} has vanished")
 
     def spoil_checkpoint(self) -> None:
-        """A record is missing: the checkpoint that is being written, if any, will not be complete."""
+        """Note that a record is missing: a checkpoint that is being written will not be complete."""
         self._checkpoint_began = None
 
     def put_away(self) -> None:
-        """Close the segment after a failure, with what is sure in it; the rest waits to be written again."""
+        """Close the segment after a failure, with its synced data; the rest will be written again."""
         segment, self._segment = self._segment, None
         if segment is None:
             return
@@ -186,7 +186,7 @@ class Output:
         if size:
             self._archive.seal(segment.name, None)
         else:
-            self._garbage = segment.name
+            self._empty_segment = segment.name
 
     def write_again(self, now: Now) -> None:
         """Write what was not synced when the disk failed, to a new segment.
@@ -194,20 +194,20 @@ class Output:
         Raises:
             OSError: The disk failed again; call `put_away`.
         """
-        if self._garbage is not None:
+        if self._empty_segment is not None:
             with contextlib.suppress(FileNotFoundError):
-                self._system.unlink(str(Path(self._opened.folder) / str(self._garbage)))
-            self._garbage = None
+                self._system.unlink(str(Path(self._opened.folder) / str(self._empty_segment)))
+            self._empty_segment = None
         for batch in self._unsynced:
             self._put(batch, now)
         self.sync()
 
     def give_up(self) -> int:
-        """Drop what would have to be written again; how many records that is."""
+        """Drop what would have to be written again; returns how many records that is."""
         lost = 0
         for batch in self._unsynced:
             lost += batch.last_seq - batch.first_seq + 1
-            self._tell_written(batch.weight)
+            self._written(batch.weight)
         self._unsynced.clear()
         return lost
 
@@ -219,12 +219,12 @@ class Output:
         segment.write(b"".join(batch.lines))
         self.written_seq = batch.last_seq
         self.written_bytes += batch.size
-        self._tell_written(batch.weight)
+        self._written(batch.weight)
         batch.weight = 0
-        place = (segment.name.boot, segment.name.first_seq)
+        position = (segment.name.boot, segment.name.first_seq)
         for mark, seq in batch.marks:
             if mark is Mark.CHECKPOINT_BEGIN:
-                self._checkpoint_began = place
+                self._checkpoint_began = position
             elif self._checkpoint_began is not None:
                 self._checkpoint_ended = (seq, self._checkpoint_began)
 

@@ -1,4 +1,4 @@
-"""What a process that died left in a folder: sealed up to its last whole change, the rest put aside."""
+"""Recovery after a crash: seals open segments up to their last complete change, keeps the rest aside."""
 
 import contextlib
 import os
@@ -20,21 +20,21 @@ __all__ = ["Recovery", "is_of", "last_ts", "recover", "seal_leftover"]
 
 
 class Recovery(Struct, frozen=True):
-    """What was found."""
+    """The result of recovery."""
 
     previous_boot: int = 0
     """The last boot in the folder; 0 if there is none."""
     previous_seq: int = 0
-    """Its last seq that is on disk."""
+    """The last seq of that boot on disk."""
     notes: tuple[str, ...] = ()
     """Lines for the log."""
 
 
 def recover(folder: str, identity: Identity, *, system: Os = os) -> Recovery:
-    """Seal what was left open, so that nothing is ever appended to an old file.
+    """Seal all open segments, so that nothing is ever appended to an old file.
 
     Raises:
-        OSError: The disk does not let us.
+        OSError: The disk failed.
     """
     notes = []
     for entry in system.listdir(folder):
@@ -47,7 +47,9 @@ def recover(folder: str, identity: Identity, *, system: Os = os) -> Recovery:
         if not name.is_open:
             boots[name.boot] = max(boots[name.boot], name.last_seq or 0)
         elif (name.boot, name.first_seq) in sealed:
-            system.unlink(str(Path(folder) / str(name)))  # it was sealed, and its end came before this
+            system.unlink(
+                str(Path(folder) / str(name))
+            )  # the crash came after sealing, before this file was removed
         else:
             last_seq, note = seal_leftover(folder, name, system=system)
             boots[name.boot] = max(boots[name.boot], last_seq)
@@ -64,13 +66,13 @@ def is_of(name: SegmentName, identity: Identity) -> bool:
 
 
 def seal_leftover(folder: str, name: SegmentName, *, system: Os = os) -> tuple[int, str]:
-    """Seal the whole changes of a segment that nobody writes any more; put the rest into quarantine.
+    """Seal the complete changes of an open segment without a writer; put the rest into quarantine.
 
     Returns:
-        The last seq in it, 0 if there is nothing whole; and a line for the log.
+        The last seq in it, 0 if it has no complete change; and a line for the log.
 
     Raises:
-        OSError: The disk does not let us; the segment is still there.
+        OSError: The disk failed; the segment is still there.
     """
     copy = SealedCopy(folder, name, system=system)
     torn: list[bytes] = []
@@ -85,19 +87,19 @@ def seal_leftover(folder: str, name: SegmentName, *, system: Os = os) -> tuple[i
         if not changes.last_seq:
             copy.abandon()
             system.unlink(str(Path(folder) / str(name)))
-            return 0, f"nothing whole was in {name}, which a process left that died{_aside(torn)}"
+            return 0, f"a crashed process left {name} without a complete change{_aside(torn)}"
         sealed = copy.finish(changes.last_seq)
     except OSError:
         copy.abandon()
         raise
-    return changes.last_seq, f"sealed {sealed}, which a process left that died{_aside(torn)}"
+    return changes.last_seq, f"sealed {sealed} after a crash{_aside(torn)}"
 
 
 def last_ts(folder: str, name: SegmentName, *, system: Os = os) -> int:
     """Time of the newest record of a segment, in wall ms; 0 if nothing in it can be read.
 
     Raises:
-        OSError: The disk does not let us.
+        OSError: The disk failed.
     """
     newest = 0
     with contextlib.suppress(EOFError, zlib.error):
@@ -111,4 +113,4 @@ def last_ts(folder: str, name: SegmentName, *, system: Os = os) -> int:
 def _aside(torn: list[bytes]) -> str:
     if not torn:
         return ""
-    return f"; {sum(map(len, torn))} bytes that are no whole change are in {QUARANTINE}/"
+    return f"; {sum(map(len, torn))} bytes outside of complete changes are in {QUARANTINE}/"

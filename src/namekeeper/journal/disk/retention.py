@@ -1,4 +1,4 @@
-"""Which segments may go: the oldest, by total size and by age, but never what a replay has to begin with."""
+"""Which segments are deleted: the oldest, by size and by age, but never the newest complete checkpoint."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,51 +9,51 @@ from namekeeper.journal.settings import DAY_MS, Limits
 __all__ = ["AgePause", "Plan", "Sealed", "plan_deletion"]
 
 _LARGE_STEP_MS = 3_600_000
-"""Clocks that were wrong step by hours or years; a minute says nothing about a month."""
+"""A step of at least this size means that the clock was wrong: segments may seem older than they are."""
 _LARGE_GAP_MS = DAY_MS
-"""A name server that was away for longer may also have come back with a wrong clock."""
+"""If the newest record is older or younger than this at a start, the clock may be wrong."""
 _PAUSE_MS = DAY_MS
-"""Time to notice a wrong clock and set it."""
+"""How long nothing is deleted by age then: time to set the clock."""
 
 
 class Sealed(Struct, frozen=True):
     """A sealed segment."""
 
-    place: tuple[int, int]
+    position: tuple[int, int]
     """Boot and first seq."""
     file: str
     size: int
 
 
 class Plan(Struct, frozen=True):
-    """What to do."""
+    """What to do next."""
 
     segment: Sealed | None = None
-    """The one to delete now, if any: one at a time, so that a crash leaves no hole."""
+    """The segment to delete now, None for none: one at a time, so that a crash leaves no gap."""
     reason: str = ""
     """`size` or `age`."""
     needs_checkpoint: bool = False
-    """Whether a segment has to go that the newest complete checkpoint needs: write a new one first."""
+    """Whether the next segment to delete holds the newest complete checkpoint: write a new one first."""
 
 
 class AgePause:
-    """Says when the wall clock can't be trusted to tell how old something is."""
+    """Knows when the wall clock may be wrong, so that nothing is deleted by age."""
 
     def __init__(self) -> None:
         self._until_ms = 0
 
     def note_step(self, step_ms: int, mono_ms: int) -> None:
-        """The wall clock made a step."""
+        """Note a step of the wall clock."""
         if abs(step_ms) >= _LARGE_STEP_MS:
             self._until_ms = mono_ms + _PAUSE_MS
 
     def note_start(self, *, newest_ts: int, wall_ms: int, mono_ms: int) -> None:
-        """A boot began at `wall_ms` in a folder whose newest record has this time; 0: it has none."""
+        """Note that a boot began at `wall_ms`; `newest_ts` is the newest record's time, 0 for none."""
         if newest_ts and abs(wall_ms - newest_ts) > _LARGE_GAP_MS:
             self._until_ms = mono_ms + _PAUSE_MS
 
     def is_over(self, mono_ms: int) -> bool:
-        """Whether age may be judged."""
+        """Whether segments may be deleted by age."""
         return mono_ms >= self._until_ms
 
 
@@ -66,16 +66,16 @@ def plan_deletion(
     newest_ts: Callable[[Sealed], int],
     checkpoint: tuple[int, int] | None,
 ) -> Plan:
-    """Look at the oldest segment.
+    """Decide about the oldest segment.
 
     Args:
         segments: Sealed ones, oldest first.
-        open_bytes: Size of what is not sealed yet.
+        open_bytes: Size of the open segment.
         limits: What the folder may hold.
-        oldest_allowed_ts: Segments whose newest record is older go; None while age can't be judged.
+        oldest_allowed_ts: Segments whose newest record is older are deleted; None deletes nothing by age.
         newest_ts: Time of the newest record of a segment.
-        checkpoint: Place of the segment in which the newest complete checkpoint of this boot begins; None if
-            there is none yet.
+        checkpoint: Position of the segment in which the newest complete checkpoint of this boot begins; None
+            if there is none yet.
     """
     if not segments:
         return Plan()
@@ -87,6 +87,6 @@ def plan_deletion(
         reason = "age"
     if not reason:
         return Plan()
-    if checkpoint is None or oldest.place >= checkpoint:
+    if checkpoint is None or oldest.position >= checkpoint:
         return Plan(needs_checkpoint=True)
     return Plan(oldest, reason)

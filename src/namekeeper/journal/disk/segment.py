@@ -1,8 +1,8 @@
-"""Segments on disk: written, synced, sealed.
+"""Segments on disk: writing, syncing, sealing.
 
-A segment is sealed by writing its compressed copy beside it, syncing that, renaming it to the name that says
-how far it goes, syncing the folder, and only then removing the open file: whenever the machine dies, one of
-the two is there whole. The folder is also synced before anything in a new segment counts as durable.
+Sealing writes a compressed copy beside the segment, syncs it, renames it to the name with its last seq,
+syncs the folder, and only then removes the open file. So one complete file is there whenever the machine
+crashes. The folder is also synced before anything in a new segment counts as durable.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _WRITE_BYTES = 256 * 1024
 
 
 class OpenSegment:
-    """The segment that is being written; made when its first record is there."""
+    """The segment that is being written."""
 
     def __init__(self, folder: str, name: SegmentName, *, system: Os = os) -> None:
         """Create the file.
@@ -38,15 +38,15 @@ class OpenSegment:
         self.size = 0
         """Bytes written."""
         self.synced_size = 0
-        """Bytes that a crash can't take."""
+        """Bytes that survive a crash of the machine."""
         self._folder = folder
         self._system = system
         self._path = str(Path(folder) / str(name))
         self._fd: int | None = create_file(self._path, system=system)
-        self._is_named = False
+        self._name_is_synced = False
 
     def write(self, data: bytes) -> None:
-        """Append whole changes.
+        """Append complete changes.
 
         Raises:
             OSError: A part of them may have been written; call `abandon`.
@@ -55,19 +55,19 @@ class OpenSegment:
         self.size += len(data)
 
     def sync(self) -> None:
-        """Have everything written survive a crash, the file's name included.
+        """Sync everything written, and the name of the file.
 
         Raises:
-            OSError: Nothing that was not synced before can be relied on; call `abandon`.
+            OSError: What was not synced before may be lost; call `abandon`.
         """
         self._system.fsync(self._descriptor())
-        if not self._is_named:
+        if not self._name_is_synced:
             sync_folder(self._folder, self._system)
-            self._is_named = True
+            self._name_is_synced = True
         self.synced_size = self.size
 
     def is_there(self) -> bool:
-        """Whether the file can still be found under its name: folders vanish while files in them are open."""
+        """Whether the file still exists: a folder can be deleted while a file in it is open."""
         try:
             found = self._system.stat(self._path)
         except OSError:
@@ -81,7 +81,7 @@ class OpenSegment:
             self._system.close(fd)
 
     def abandon(self, size: int) -> None:
-        """Close it after a failure, cut back to `size` bytes of whole changes as far as the disk lets us."""
+        """Close it after a failure; if the disk allows, cut it to `size` bytes of complete changes."""
         with contextlib.suppress(OSError):
             self._system.ftruncate(self._descriptor(), size)
         with contextlib.suppress(OSError):
@@ -93,15 +93,15 @@ class OpenSegment:
 
 
 class SealedCopy:
-    """The compressed copy of a segment, piece by piece; it shows when it is whole."""
+    """The compressed copy of a segment; it gets its name when it is complete."""
 
     def __init__(self, folder: str, name: SegmentName, *, system: Os = os) -> None:
-        """Begin.
+        """Create the file under a temporary name.
 
         Args:
             folder: The journal's folder.
             name: Name of the open segment.
-            system: Where it is done.
+            system: The file system.
 
         Raises:
             OSError: It can't be created.
@@ -125,10 +125,10 @@ class SealedCopy:
             self._write()
 
     def finish(self, last_seq: int) -> SegmentName:
-        """Show it under its name and remove the open segment.
+        """Complete the copy, rename it and remove the open segment; returns its name.
 
         Raises:
-            OSError: It could not be done; call `abandon`. The open segment is still there.
+            OSError: The disk failed; call `abandon`. The open segment is still there.
         """
         system, folder = self._system, self._folder
         self._packed.append(self._packer.flush())
@@ -143,7 +143,7 @@ class SealedCopy:
         return sealed
 
     def abandon(self) -> None:
-        """Remove what there is of it; may be called twice."""
+        """Remove the incomplete copy; may be called twice."""
         with contextlib.suppress(OSError):
             self._close()
         with contextlib.suppress(OSError):
@@ -165,10 +165,10 @@ class SealedCopy:
 
 
 def sealing(folder: str, name: SegmentName, last_seq: int, *, system: Os = os) -> Iterator[None]:
-    """Seal a segment that ends with a whole change; each step takes a few milliseconds.
+    """Seal a segment that ends with a complete change; each step takes a few milliseconds.
 
     Raises:
-        OSError: It could not be done; the open segment is still there.
+        OSError: The disk failed; the open segment is still there.
     """
     copy = SealedCopy(folder, name, system=system)
     try:
@@ -183,19 +183,19 @@ def sealing(folder: str, name: SegmentName, last_seq: int, *, system: Os = os) -
 
 
 def read_segment(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[bytes]:
-    """Content of a segment, unpacked, part by part.
+    """The uncompressed content of a segment, in chunks.
 
     Raises:
         OSError: It can't be read.
-        EOFError: It is compressed and torn; what could be read came before.
-        zlib.error: It is compressed and broken; as above.
+        EOFError: The compressed file is torn; the chunks before were given.
+        zlib.error: The compressed file is broken; the chunks before were given.
     """
     chunks = read_chunks(str(Path(folder) / str(name)), system=system)
     return _unpack(chunks) if name.form == ".gz" else chunks
 
 
 def _unpack(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Gzip, perhaps of several members one after the other, as tools that work in parallel make it."""
+    """Decompress gzip, also of several members, as parallel tools write it."""
     unpacker = zlib.decompressobj(_GZIP)
     is_begun = False
     for packed in chunks:

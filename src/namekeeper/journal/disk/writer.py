@@ -1,8 +1,8 @@
-"""From the backlog to the disk, step by step, whatever the disk does.
+"""Writes entries of the backlog to the disk, and goes on after failures.
 
-A writer belongs to one thread. When the disk fails it keeps what is not synced, and takes no more from the
-backlog until the disk is back: the backlog is where changes are dropped, counted. When the folder is not ours
-everything is dropped, and there will be a new beginning if it becomes ours.
+A writer is used in one thread. When the disk fails it keeps what is not synced, and takes no more entries
+until the disk works again; then the backlog fills, and changes are dropped there and counted. When the
+folder can't be used at all, everything is dropped, and a new boot begins when it can.
 """
 
 import contextlib
@@ -32,30 +32,31 @@ __all__ = ["Writer"]
 log = logging.getLogger("namekeeper.journal")
 
 OPEN_AGAIN_MS = 30_000
-"""How often a folder that is refused is tried again: somebody may have mended it."""
+"""How often a folder that was refused is tried again: somebody may have repaired it."""
 RETRY_MS = 1_000
-"""How soon after a failure the disk is tried again."""
-LOOK_MS = 1_000
-"""How often it is looked whether the segment is still there, and whether sealing is asked for."""
+"""How long after a failure the disk is tried again."""
+CHECK_MS = 1_000
+"""How often the writer checks that the segment still exists, and whether sealing is requested."""
 RETAIN_MS = 600_000
-"""How often retention looks besides after each sealing."""
+"""How often retention runs, besides after each sealing."""
 WRITE_BYTES = 1 << 20
-BREATH_BYTES = 24 * 1024
-"""Encoded between two pauses, under a millisecond: the event loop waits for the interpreter meanwhile."""
+ENCODE_BYTES = 24 * 1024
+"""Encoded between two pauses, in under a millisecond: the event loop may wait for the interpreter lock."""
 MANY_SEGMENTS = 4
-PIECES = 4
-"""Pieces of sealing done in one step, so that what waits is not kept waiting."""
+"""With so many segments to seal, sealing goes on even while entries wait."""
+SEAL_STEPS = 4
+"""Steps of sealing in one step of the writer: few, because entries wait meanwhile."""
 
 
 class _OpenFolder(Struct, frozen=True):
-    """What there is while a folder is ours."""
+    """A folder that is locked, and what writes to it."""
 
-    hold: FolderLock
+    held: FolderLock
     archive: Archive
     output: Output
 
     def has(self, file: str, system: Os) -> bool:
-        """Whether there is such a file in the folder."""
+        """Whether a file exists in the folder."""
         try:
             system.stat(self.path(file))
         except FileNotFoundError:
@@ -64,123 +65,123 @@ class _OpenFolder(Struct, frozen=True):
 
     def path(self, file: str) -> str:
         """Path of a file in the folder."""
-        return str(Path(self.hold.path) / file)
+        return str(Path(self.held.path) / file)
 
 
 class Writer:
-    """Takes from a backlog, writes to a folder; what is public may be read from any thread."""
+    """Takes entries from a backlog and writes them to a folder; any thread may read its public attributes."""
 
     def __init__(
         self,
         settings: WriterSettings,
         backlog: Backlog,
         *,
-        breathe: Callable[[], None] = lambda: None,
+        pause: Callable[[], None] = lambda: None,
         lock: TakeLock = take_lock,
         system: Os = os,
     ) -> None:
         """Prepare; the first step opens the folder.
 
         Args:
-            settings: Where and how.
-            backlog: What it takes from.
-            breathe: Called between pieces of long work, to let the event loop go on.
+            settings: Where and how to write.
+            backlog: The queue.
+            pause: Called in long folder, to let the event loop go on.
             lock: Takes the lock of the folder.
-            system: Where the folder is.
+            system: The file system.
         """
         self.trouble = ""
-        """What is wrong now, in one line; empty if nothing is."""
+        """The present problem, in one line; empty if there is none."""
         self.opened: Opened | None = None
         self.disk_bytes = 0
         self.lost_records = 0
-        """Records that were queued and can't be written any more."""
+        """Records that were queued and then lost."""
         self.messages: deque[WriterMessage] = deque()
-        """For the event loop, which takes from the left."""
+        """For the event loop, which takes the oldest."""
         self._settings = settings
         self._backlog = backlog
-        self._breathe = breathe
+        self._pause = pause
         self._lock = lock
         self._system = system
-        self._work: _OpenFolder | None = None
-        self._looked_at_ms = 0
+        self._folder: _OpenFolder | None = None
+        self._checked_at_ms = 0
         self._retained_at_ms = 0
         self._retry_at_ms = 0
         self._waits_for_first = False
-        """Whether entries are of a beginning that was refused, until one with seq 1 comes."""
+        """Whether entries belong to a refused boot: they are lost, until one with seq 1 begins another."""
         self._is_sealing_on_request = False
         self._has_lost_file = False
 
     @property
     def durable_seq(self) -> int:
-        """The newest record that a crash of the machine can't take; 0 while the folder is refused."""
-        work = self._work
-        return 0 if work is None else work.output.durable_seq
+        """Seq of the newest record that survives a crash of the machine; 0 while the folder is refused."""
+        folder = self._folder
+        return 0 if folder is None else folder.output.durable_seq
 
     @property
     def written_bytes(self) -> int:
         """Bytes of lines written since the folder was opened."""
-        work = self._work
-        return 0 if work is None else work.output.written_bytes
+        folder = self._folder
+        return 0 if folder is None else folder.output.written_bytes
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is left to do but to wait for entries and for the time to pass."""
-        work = self._work
-        return work is None or (work.output.is_synced and not work.archive.is_busy)
+        """Whether everything is synced and sealed as far as it is due."""
+        folder = self._folder
+        return folder is None or (folder.output.is_synced and not folder.archive.is_busy)
 
     def step(self, now: Now) -> None:
-        """Do what is to be done now; whatever goes wrong is told in `trouble` and tried again."""
-        work = self._work
-        if work is None:
-            work = self._open(now) if now.mono_ms >= self._retry_at_ms else None
-        if work is None:
+        """Do what is due now; a failure is put into `trouble`, and tried again later."""
+        folder = self._folder
+        if folder is None:
+            folder = self._open(now) if now.mono_ms >= self._retry_at_ms else None
+        if folder is None:
             self._discard()
             return
         if self.trouble and now.mono_ms < self._retry_at_ms:
             return
         try:
             if self.trouble:
-                work = self._go_on(work, now)
-            self._look_around(work, now)
-            self._write_waiting(work, now)
-            work.output.do_what_is_due(now)
-            self._tidy(work, now)
+                folder = self._go_on(folder, now)
+            self._check_folder(folder, now)
+            self._write_waiting(folder, now)
+            folder.output.sync_and_close_by_clock(now)
+            self._seal_and_retain(folder, now)
         except OSError as error:
-            self._fail(work, error, now)
+            self._fail(folder, error, now)
         except JournalError as error:
             self._refuse(error, now)
 
     def close(self, now: Now) -> None:
-        """Write and seal everything, give the folder back; what can't be written is counted as lost."""
+        """Write and seal everything and release the folder; what can't be written is counted as lost."""
         self._retry_at_ms = now.mono_ms
         self.step(now)
-        work = self._work
-        if work is None:
+        folder = self._folder
+        if folder is None:
             return
         try:
             if not self.trouble:
-                work.output.rotate()
-                while work.archive.is_busy:
-                    work.archive.step()
+                folder.output.rotate()
+                while folder.archive.is_busy:
+                    folder.archive.step()
         except OSError as error:
-            self._fail(work, error, now)
-        self._count_disk_bytes(work)
-        self.lost_records += work.output.give_up()
+            self._fail(folder, error, now)
+        self._count_disk_bytes(folder)
+        self.lost_records += folder.output.give_up()
         self._discard()
-        work.hold.release()
+        folder.held.release()
 
     def note_clock_step(self, step_ms: int, now: Now) -> None:
-        """The wall clock made a step: age is not judged for a while if it was a large one."""
-        work = self._work
-        if work is not None:
-            work.archive.age_pause.note_step(step_ms, now.mono_ms)
+        """Note a step of the wall clock: after a large one nothing is deleted by age for a day."""
+        folder = self._folder
+        if folder is not None:
+            folder.archive.age_pause.note_step(step_ms, now.mono_ms)
 
     # Opening, and going on after failures.
 
     def _open(self, now: Now) -> _OpenFolder | None:
         settings = self._settings
         try:
-            hold = open_folder(
+            held = open_folder(
                 settings.folder, settings.namesrv, is_configured=settings.is_configured,
                 lock=self._lock, system=self._system,
             )  # fmt: skip
@@ -188,99 +189,99 @@ class Writer:
             self._refuse(error, now)
             return None
         try:
-            self._work = self._begin(hold, now)
+            self._folder = self._begin(held, now)
         except OSError as error:
-            hold.release()
-            self._refuse(JournalError(f"{hold.path} can't be used: {error.strerror or error}"), now)
+            held.release()
+            self._refuse(JournalError(f"{held.path} can't be used: {error.strerror or error}"), now)
             return None
         if self.trouble:
             self.trouble = ""
             self.messages.append(FolderReady())
-        return self._work
+        return self._folder
 
-    def _begin(self, hold: FolderLock, now: Now) -> _OpenFolder:
-        settings, system, identity = self._settings, self._system, hold.identity
-        recovery = recover(hold.path, identity, system=system)
-        archive = Archive(hold.path, identity, settings.limits, system=system)
+    def _begin(self, held: FolderLock, now: Now) -> _OpenFolder:
+        settings, system, identity = self._settings, self._system, held.identity
+        recovery = recover(held.path, identity, system=system)
+        archive = Archive(held.path, identity, settings.limits, system=system)
         newest_ts = 0 if archive.newest is None else archive.newest_ts(archive.newest)
         archive.age_pause.note_start(newest_ts=newest_ts, wall_ms=now.wall_ms, mono_ms=now.mono_ms)
-        first = self._backlog.first()  # it was recorded before there was a writer
+        first = self._backlog.first()  # its time is that of the boot
         boot = max(now.wall_ms if first is None else first.ts, recovery.previous_boot + 1)
         self.opened = opened = Opened(
-            hold.path, identity.namesrv, identity.uuid, boot, recovery.previous_boot, recovery.previous_seq
+            held.path, identity.namesrv, identity.uuid, boot, recovery.previous_boot, recovery.previous_seq
         )
         output = Output(opened, settings.segments, archive, written=self._backlog.done, system=system)
-        self._looked_at_ms = self._retained_at_ms = now.mono_ms
-        for note in (*hold.notes, *recovery.notes):
+        self._checked_at_ms = self._retained_at_ms = now.mono_ms
+        for note in (*held.notes, *recovery.notes):
             log.warning("journal: %s", note)
-        log.info("journal: %s writes to %s, boot %d", identity.namesrv, hold.path, boot)
-        work = _OpenFolder(hold, archive, output)
-        self._count_disk_bytes(work)
-        return work
+        log.info("journal: %s writes to %s, boot %d", identity.namesrv, held.path, boot)
+        folder = _OpenFolder(held, archive, output)
+        self._count_disk_bytes(folder)
+        return folder
 
     def _refuse(self, error: JournalError, now: Now) -> None:
-        """The folder is not ours: nothing more of this boot can be written."""
+        """The folder can't be used: nothing more of this boot will be written."""
         if str(error) != self.trouble:
             log.error("no journal: %s", error)
         self.trouble = str(error)
         self._retry_at_ms = now.mono_ms + OPEN_AGAIN_MS
-        work, self._work = self._work, None
-        if work is not None:
-            work.output.put_away()
-            self.lost_records += work.output.give_up()
-            work.hold.release()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.output.put_away()
+            self.lost_records += folder.output.give_up()
+            folder.held.release()
         self._waits_for_first = True
         self._discard()
         self.messages.append(FolderRefused())
 
     def _discard(self) -> None:
         while (entry := self._backlog.take()) is not None:
-            self._lose(entry)
+            self._count_lost(entry)
 
-    def _lose(self, entry: Entry) -> None:
+    def _count_lost(self, entry: Entry) -> None:
         self.lost_records += entry.records
         self._backlog.done(entry.weight)
 
-    def _fail(self, work: _OpenFolder, error: OSError, now: Now) -> None:
-        """The disk failed: put the segment away, keep what is not synced, try again later."""
-        reason = f"{work.hold.path}: {error.strerror or error}"
+    def _fail(self, folder: _OpenFolder, error: OSError, now: Now) -> None:
+        """The disk failed: close the segment, keep what is not synced, try again later."""
+        reason = f"{folder.held.path}: {error.strerror or error}"
         if not self.trouble:
             log.error("the journal can't be written, changes wait or are dropped: %s", reason)
         self.trouble = reason
         self._retry_at_ms = now.mono_ms + RETRY_MS
-        work.output.put_away()
+        folder.output.put_away()
 
-    def _go_on(self, work: _OpenFolder, now: Now) -> _OpenFolder:
-        """Try the disk again, with what was not synced."""
-        hold, is_new = reopen_folder(work.hold, lock=self._lock, system=self._system)
-        self._work = work = _OpenFolder(hold, work.archive, work.output)
-        work.output.write_again(now)
+    def _go_on(self, folder: _OpenFolder, now: Now) -> _OpenFolder:
+        """Try the disk again: write what was not synced."""
+        held, is_new = reopen_folder(folder.held, lock=self._lock, system=self._system)
+        self._folder = folder = _OpenFolder(held, folder.archive, folder.output)
+        folder.output.write_again(now)
         if is_new or self._has_lost_file:
             self._has_lost_file = False
             self.messages.append(CheckpointNeeded("recovery"))
-        log.info("journal: %s can be written again", hold.path)
+        log.info("journal: %s can be written again", held.path)
         self.trouble = ""
-        return work
+        return folder
 
     # Writing.
 
-    def _write_waiting(self, work: _OpenFolder, now: Now) -> None:
+    def _write_waiting(self, folder: _OpenFolder, now: Now) -> None:
         batch = WriteBatch()
         while (entry := self._backlog.take()) is not None:
             lines = self._encode(entry)
             if lines is None:
-                work.output.spoil_checkpoint()
-                self._lose(entry)
+                folder.output.spoil_checkpoint()
+                self._count_lost(entry)
                 continue
             batch.add(entry, lines)
             if batch.size >= WRITE_BYTES:
-                work.output.write(batch, now)
+                folder.output.write(batch, now)
                 batch = WriteBatch()
         if batch.lines:
-            work.output.write(batch, now)
+            folder.output.write(batch, now)
 
     def _encode(self, entry: Entry) -> list[bytes] | None:
-        """The lines of an entry; None if it belongs to a beginning that was refused, or if there is a bug."""
+        """The lines of an entry; None if it belongs to a refused boot, or if encoding fails by a bug."""
         opened = self.opened
         assert opened is not None
         if self._waits_for_first and entry.seq != 1:
@@ -293,56 +294,56 @@ class Writer:
             for line in entry.encode(stamp):
                 lines.append(line)
                 size += len(line)
-                if size >= BREATH_BYTES:
-                    self._breathe()
+                if size >= ENCODE_BYTES:
+                    self._pause()
                     size = 0
         except Exception:
             log.exception("a change could not be written to the journal: seq %d", entry.seq)
             return None
         return lines
 
-    # Looking after the folder.
+    # Checks, sealing and retention.
 
-    def _look_around(self, work: _OpenFolder, now: Now) -> None:
-        if now.mono_ms - self._looked_at_ms < LOOK_MS:
+    def _check_folder(self, folder: _OpenFolder, now: Now) -> None:
+        if now.mono_ms - self._checked_at_ms < CHECK_MS:
             return
-        self._looked_at_ms = now.mono_ms
+        self._checked_at_ms = now.mono_ms
         try:
-            work.output.look()
+            folder.output.check_segment()
         except FileNotFoundError:
             self._has_lost_file = True
             raise
-        if work.has(SEAL_REQUEST, self._system):
+        if folder.has(SEAL_REQUEST, self._system):
             self._is_sealing_on_request = True
-            work.output.rotate()
-        self._count_disk_bytes(work)
+            folder.output.rotate()
+        self._count_disk_bytes(folder)
 
-    def _tidy(self, work: _OpenFolder, now: Now) -> None:
-        """Seal a little; when something was sealed, or from time to time, look what may go."""
-        archive = work.archive
+    def _seal_and_retain(self, folder: _OpenFolder, now: Now) -> None:
+        """Seal for a few steps; run retention after a sealing and every ten minutes."""
+        archive = folder.archive
         was_busy = archive.is_busy
-        for _ in range(PIECES):
-            # Changes first: sealing can wait, unless there is much of it.
+        for _ in range(SEAL_STEPS):
+            # Entries first: sealing waits, unless many segments wait.
             if archive.is_busy and (not self._backlog or archive.waiting >= MANY_SEGMENTS):
                 archive.step()
         if archive.is_busy:
             return
         if self._is_sealing_on_request:
             with contextlib.suppress(FileNotFoundError):
-                self._system.unlink(work.path(SEAL_REQUEST))
+                self._system.unlink(folder.path(SEAL_REQUEST))
             self._is_sealing_on_request = False
         if was_busy or now.mono_ms - self._retained_at_ms >= RETAIN_MS:
-            self._retain(work, now)
+            self._retain(folder, now)
 
-    def _retain(self, work: _OpenFolder, now: Now) -> None:
+    def _retain(self, folder: _OpenFolder, now: Now) -> None:
         self._retained_at_ms = now.mono_ms
-        archive, output = work.archive, work.output
+        archive, output = folder.archive, folder.output
         deleted = archive.retain(now, checkpoint=output.checkpoint, open_bytes=output.size)
         if deleted is not None:
             self.messages.append(deleted)
         if archive.needs_checkpoint:
             self.messages.append(CheckpointNeeded("retention"))
-        self._count_disk_bytes(work)
+        self._count_disk_bytes(folder)
 
-    def _count_disk_bytes(self, work: _OpenFolder) -> None:
-        self.disk_bytes = work.archive.size + work.output.size
+    def _count_disk_bytes(self, folder: _OpenFolder) -> None:
+        self.disk_bytes = folder.archive.size + folder.output.size

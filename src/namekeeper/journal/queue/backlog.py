@@ -1,7 +1,7 @@
-"""What waits for the disk: a bounded queue from the event loop to the writer's thread, without a lock.
+"""A bounded queue from the event loop to the writer's thread, without a lock.
 
-Entries hold references to immutable values, not encoded rows; they are encoded by the writer. The loop only
-adds and the writer only takes, so each of the two counters has one thread that changes it.
+An entry refers to immutable values, which the writer encodes. The loop only adds and the writer only takes,
+so each of the two counters is changed by one thread only.
 """
 
 import threading
@@ -17,7 +17,7 @@ __all__ = ["Backlog", "Entry", "Mark"]
 
 
 class Mark(Enum):
-    """What the writer must know of an entry."""
+    """Tells the writer that a checkpoint begins or ends with an entry."""
 
     NONE = ""
     CHECKPOINT_BEGIN = "begin"
@@ -25,7 +25,7 @@ class Mark(Enum):
 
 
 class Entry(Struct, frozen=True):
-    """One change, or one record that is a change of its own, with its place and time."""
+    """One change, or one record that is a change of its own, with its position and time."""
 
     seq: int
     """Of its first record."""
@@ -33,7 +33,7 @@ class Entry(Struct, frozen=True):
     ts: int
     up_ms: int
     weight: int
-    """Memory that it holds, about, in bytes."""
+    """Bytes of memory that it holds, estimated."""
     encode: Callable[[Stamp], Iterable[bytes]]
     """Makes its lines; called by the writer."""
     mark: Mark = Mark.NONE
@@ -45,62 +45,62 @@ class Entry(Struct, frozen=True):
 
 
 class Backlog:
-    """Entries in order; `put` refuses what there is no room for."""
+    """Entries in order; `put` refuses an entry when there is no room for it."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._entries: deque[Entry] = deque()
         self.limit = limit_bytes
         self._added = 0
         self._taken = 0
-        self._is_awaited = threading.Event()
+        self._wake_up = threading.Event()
 
     def __len__(self) -> int:
-        """Entries that wait."""
+        """Number of queued entries."""
         return len(self._entries)
 
     @property
     def weight(self) -> int:
-        """Memory that entries hold which wait or are being written, about, in bytes."""
+        """Bytes of memory held by entries that are queued or being written, estimated."""
         return self._added - self._taken
 
     @property
     def is_filling(self) -> bool:
-        """Whether more than three quarters of the room are taken."""
+        """Whether more than three quarters of the limit are used."""
         return self.weight > self.limit * 3 // 4
 
     def put(self, entry: Entry, *, must: bool = False) -> bool:
-        """Queue an entry if there is room, or it must be; says whether it was."""
+        """Queue an entry if there is room or `must` is set; returns whether it was queued."""
         if not must and self.weight + entry.weight > self.limit:
             return False
         self._added += entry.weight
         self._entries.append(entry)
-        if not self._is_awaited.is_set():
-            self._is_awaited.set()
+        if not self._wake_up.is_set():
+            self._wake_up.set()
         return True
 
     def take(self) -> Entry | None:
-        """Take the oldest entry; say `done` when it is written."""
+        """Take the oldest entry, None if there is none; call `done` when it is written."""
         try:
             return self._entries.popleft()
         except IndexError:
             return None
 
     def first(self) -> Entry | None:
-        """The oldest entry, which stays."""
+        """The oldest entry, which stays queued; None if there is none."""
         try:
             return self._entries[0]
         except IndexError:
             return None
 
     def done(self, weight: int) -> None:
-        """Entries of this weight are written, or lost."""
+        """Free the room of entries that were written or lost, `weight` in all."""
         self._taken += weight
 
     def wait(self, seconds: float) -> None:
-        """Wait until something was put, at most so long."""
-        self._is_awaited.wait(seconds)
-        self._is_awaited.clear()
+        """Block until an entry is put or `wake` is called, at most this long."""
+        self._wake_up.wait(seconds)
+        self._wake_up.clear()
 
     def wake(self) -> None:
         """End a wait."""
-        self._is_awaited.set()
+        self._wake_up.set()

@@ -1,7 +1,7 @@
 """What a journal knows of which time: boots, losses, and from when to when (docs/decisions/0012).
 
-Times here are *effective*: the minimum of what a record says and of all that later ones say, so that they
-never run backwards, whatever the clock did.
+Times here are *effective*: the effective time of a record is the minimum of its `ts` and those of all later
+records, so it never runs backwards, even if the clock did.
 """
 
 from enum import StrEnum
@@ -14,13 +14,13 @@ __all__ = ["Boot", "Coverage", "EffectiveTime", "EffectiveTimes", "Knowledge", "
 
 
 class EffectiveTime(Struct, eq=False):
-    """The effective time of a place; later records may still make it an earlier one."""
+    """The effective time of a position; a later record with an earlier `ts` changes it."""
 
     ms: int
 
 
 class TimeRange(Struct, frozen=True):
-    """Wall ms, `until` not included; None is open."""
+    """A range of wall ms; `until`, the range end, is not included; None is open."""
 
     since: int
     until: int | None = None
@@ -30,47 +30,47 @@ class TimeRange(Struct, frozen=True):
 
 
 class Boot(Struct, frozen=True):
-    """One boot of the server's process."""
+    """One run of the server process."""
 
     boot: int
     since: int
     until: int | None
-    """None for the newest one, unless it ended in an orderly way."""
+    """None for the newest boot, unless the server stopped in an orderly way."""
     is_stopped: bool
-    """Whether it ended in an orderly way."""
+    """Whether the server stopped in an orderly way."""
 
 
 class Knowledge(StrEnum):
-    """What a journal knows of an instant."""
+    """What a journal knows of a time."""
 
     KNOWN = "known"
     UNKNOWN = "unknown"
     """Records were lost."""
     NOT_YET = "not known yet"
-    """It is later than the last record."""
+    """The time is after the last record."""
     BEFORE = "before the journal"
     STOPPED = "stopped"
-    """The server had been stopped and was not started again yet."""
+    """The server was stopped and not started again yet."""
 
 
 class EffectiveTimes:
-    """Gives instants, and corrects them when a later record turns out to be an earlier one."""
+    """Gives effective times, and corrects them when a record has an earlier `ts` than those before it."""
 
     def __init__(self) -> None:
-        self._instants: list[EffectiveTime] = []
+        self._times: list[EffectiveTime] = []
 
-    def pass_by(self, ts: int) -> None:
-        """See a record of this time: what came before can't be later."""
-        for instant in reversed(self._instants):
-            if instant.ms <= ts:
+    def note(self, ts: int) -> None:
+        """Note the `ts` of a record: no effective time before it can be later."""
+        for time in reversed(self._times):
+            if time.ms <= ts:
                 return
-            instant.ms = ts
+            time.ms = ts
 
     def at(self, ts: int) -> EffectiveTime:
-        """The instant of the record that was seen last."""
-        if not self._instants or self._instants[-1].ms != ts:
-            self._instants.append(EffectiveTime(ts))
-        return self._instants[-1]
+        """The effective time of the last noted record, whose `ts` this is."""
+        if not self._times or self._times[-1].ms != ts:
+            self._times.append(EffectiveTime(ts))
+        return self._times[-1]
 
 
 class _BootTimes:
@@ -82,7 +82,7 @@ class _BootTimes:
 
 
 class Coverage:
-    """Follows the steps of one name server."""
+    """Follows the steps of one name server, and says what is known of which time."""
 
     def __init__(self) -> None:
         self.time = EffectiveTimes()
@@ -97,7 +97,7 @@ class Coverage:
         if isinstance(step, Lost):
             self._lose(step)
             return
-        self.time.pass_by(step.ts)
+        self.time.note(step.ts)
         self._up_to = step.ts
         if not self._boots or self._boots[-1].boot != step.boot:
             self._begin(step)
@@ -109,7 +109,7 @@ class Coverage:
 
     @property
     def boots(self) -> list[Boot]:
-        """In order."""
+        """All boots, in order."""
         return [
             Boot(boot.boot, boot.since.ms, None if boot.until is None else boot.until.ms, boot.is_stopped)
             for boot in self._boots
@@ -117,22 +117,22 @@ class Coverage:
 
     @property
     def unknown(self) -> list[TimeRange]:
-        """When nobody knows, because records were lost; empty ones are none."""
+        """Ranges in which the state is unknown because records were lost; empty ranges are left out."""
         ranges = (TimeRange(since.ms, None if until is None else until.ms) for since, until in self._unknown)
         return [time_range for time_range in ranges if time_range.since != time_range.until]
 
     @property
     def knows_from(self) -> int | None:
-        """Begin of the first complete checkpoint; None without one."""
+        """Effective time of the first complete checkpoint; None without one."""
         return None if self._from is None else self._from.ms
 
     @property
     def knows_up_to(self) -> int | None:
-        """Time of the last record in order, not the largest; None without one."""
+        """`ts` of the last record in order, which may not be the largest; None without a record."""
         return self._up_to
 
     def at(self, ms: int) -> Knowledge:
-        """What is known of an instant."""
+        """What is known of a time, in wall ms."""
         if self._up_to is None or ms > self._up_to:
             return Knowledge.NOT_YET
         if self._from is None or ms < self._from.ms:
@@ -144,7 +144,7 @@ class Coverage:
         return Knowledge.KNOWN
 
     def boot_at(self, ms: int) -> Boot | None:
-        """The boot that an instant belongs to; None while there was none."""
+        """The boot at a time, in wall ms; None if there was none."""
         return next((boot for boot in reversed(self.boots) if ms in TimeRange(boot.since, boot.until)), None)
 
     def _begin(self, step: Step) -> None:

@@ -1,8 +1,9 @@
 """Records in the order of their seq -> what happened, in the order of the journal (docs/decisions/0011).
 
-The order of the journal is (boot, coalesce(checkpoint, seq), seq): a complete checkpoint counts at the place
-of its begin, though its rows come later and other changes in between. So what follows a begin is held back
-until its checkpoint is complete or can't be any more. A change counts whole or not at all.
+The order of the journal is (boot, coalesce(checkpoint, seq), seq): a complete checkpoint counts at the
+position of its begin, although its rows come later, with other changes between them. So the steps after a
+begin wait until its checkpoint is complete or can't be completed. A change without its end does not count at
+all.
 """
 
 from collections import Counter
@@ -29,11 +30,11 @@ AnyRecord: TypeAlias = Record | Envelope
 
 
 class Step(Struct):
-    """Something that happened, at one place of the order."""
+    """Something that happened, at one position of the order."""
 
     boot: int
     seq: int
-    """Of its last record; of a checkpoint, of its begin."""
+    """Seq of its last record; for a checkpoint, of its begin."""
     ts: int
     """Wall ms, as written."""
 
@@ -52,30 +53,30 @@ class Changed(Step):
     """A complete change."""
 
     records: list[Record]
-    """Those that were read whole."""
+    """Its records, without those of which only the envelope was read."""
 
 
 class CheckpointApplied(Step):
-    """A complete checkpoint: the state at this place, whatever was known before."""
+    """A complete checkpoint: it replaces the state at this position."""
 
     state: State
 
 
 class Lost(Step):
-    """Something after this place, that of the last complete change, is lost."""
+    """Records after this position, that of the last complete change, are lost."""
 
 
 class Seen(Step):
-    """Anything else: it is a sign that the journal goes this far."""
+    """Any other record: it shows that the journal reaches this position."""
 
     record: AnyRecord
 
 
 def steps(records: Iterable[AnyRecord]) -> Iterator[Step]:
-    """What happened at one name server.
+    """The steps of one name server.
 
     Args:
-        records: by (boot, seq); those that come twice count once.
+        records: sorted by (boot, seq); a record that is there twice counts once.
     """
     history = _History()
     for record in records:
@@ -94,7 +95,7 @@ class _OpenCheckpoint:
         self._rows: list[Record] = []
 
     def add(self, record: AnyRecord) -> None:
-        """Take a row; those of one broker name are applied together."""
+        """Add a row; adjacent topic rows of one broker name are applied together."""
         self._counts[record.kind] += 1
         if isinstance(record, Envelope):
             return
@@ -103,7 +104,7 @@ class _OpenCheckpoint:
         self._rows.append(record)
 
     def end(self, record: CheckpointEnd) -> CheckpointApplied | None:
-        """The checkpoint if every count is met."""
+        """The complete checkpoint; None if a count is not met."""
         self._apply()
         begin = self.begin
         if dict(record.counts) != self._counts:
@@ -119,12 +120,12 @@ class _History:
     def __init__(self) -> None:
         self._boot = self._seq = 0
         self._last: Step | None = None
-        """The last complete change; rows of checkpoints count at their begin."""
+        """The last complete change; rows of checkpoints do not count."""
         self._partial: list[AnyRecord] = []
         self._checkpoint: _OpenCheckpoint | None = None
 
     def take(self, record: AnyRecord) -> list[Step]:
-        """What is certain now that `record` is there."""
+        """The steps that are certain after `record`."""
         if (record.boot, record.seq) <= (self._boot, self._seq):
             return []
         happened: list[Step] = []
@@ -140,25 +141,25 @@ class _History:
         elif self._partial and self._partial[0].seq == record.change:
             self._partial.append(record)
         else:
-            happened.append(_seen(record))  # its change has lost its beginning
+            happened.append(_seen(record))  # the beginning of its change is lost
         if record.end and self._partial:
             change, self._partial = self._partial, []
             self._complete(change, happened)
         return happened
 
     def finish(self) -> list[Step]:
-        """What was held back; a last change without end may still be under way, and is no loss."""
+        """The steps that waited; a last change without end may be unfinished, and is not a loss."""
         happened: list[Step] = []
         self._give_up_checkpoint(happened)
         return happened
 
     def _end_boot(self, first: AnyRecord, happened: list[Step]) -> None:
-        """Judge the end of a boot by the first record of a later one."""
+        """Decide by the first record of the next boot whether a boot lost records at its end."""
         last = self._last
-        is_whole = isinstance(last, Stopped) and last.seq == self._seq and first.seq == 1
-        if is_whole and isinstance(first, ServerStarted):
-            is_whole = first.previous_boot <= self._boot
-        if is_whole:
+        is_complete = isinstance(last, Stopped) and last.seq == self._seq and first.seq == 1
+        if is_complete and isinstance(first, ServerStarted):
+            is_complete = first.previous_boot <= self._boot
+        if is_complete:
             self._give_up_checkpoint(happened)
         else:
             self._lose(happened)
@@ -198,12 +199,12 @@ class _History:
         if not isinstance(record, CheckpointEnd):
             checkpoint.add(record)
             return
-        whole = checkpoint.end(record)
-        if whole is None:
+        applied = checkpoint.end(record)
+        if applied is None:
             self._give_up_checkpoint(happened)
             return
         self._checkpoint = None
-        happened.append(whole)
+        happened.append(applied)
         happened += checkpoint.later
 
 

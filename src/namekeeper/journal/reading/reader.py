@@ -1,7 +1,7 @@
-"""Reads a journal's folder in order: sealed segments and the open one, of a running server or a dead one.
+"""Reads the lines of a journal's folder in order, from sealed and open segments, also while a server writes.
 
-Nothing is changed and no lock is taken. What can't be read comes as a line with a problem: who folds records
-knows from their seq what is missing.
+Nothing is changed and no lock is taken. A part that can't be read is given as a line with a problem; the seq
+of the records shows what is missing.
 """
 
 import os
@@ -21,12 +21,12 @@ __all__ = ["find_segments", "read_segment_lines"]
 
 
 def find_segments(folder: str, *, system: Os = os) -> list[SegmentName]:
-    """Segments of a journal in order, each once: what is sealed already is not listed as open too.
+    """Segments of a journal in order, each once: one that is open and sealed is listed as sealed.
 
-    A folder of segments alone, as shipping makes them, is one too, if one name server wrote them.
+    A folder without identity.json, as shipping makes it, is read too, if one journal's segments are in it.
 
     Raises:
-        JournalError: It is no journal, is empty, or can't be read; the message says what to do.
+        JournalError: It is not a journal, is empty, or can't be read; the message says what to do.
     """
     try:
         found = list_segments(folder, system=system)
@@ -48,9 +48,9 @@ def find_segments(folder: str, *, system: Os = os) -> list[SegmentName]:
 
 
 def read_segment_lines(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[Line]:
-    """Lines of a segment; where it can't be read on, the last one says why.
+    """Lines of a segment; if a part can't be read, the last line says why.
 
-    An open one may be sealed meanwhile, and any may be deleted: then there are no lines.
+    If an open segment is sealed meanwhile, the sealed one is read. A deleted segment has no lines.
     """
     number = 0
     try:
@@ -73,5 +73,7 @@ def _nothing_in(folder: str, *, is_journal: bool) -> str:
         return f"the journal in {folder} is empty: nothing was written yet"
     below = sorted(path.parent.name for path in Path(folder).glob("*/identity.json"))
     if below:
-        return f"{folder} is no journal, but there is one in {', '.join(below[:5])} below it"
-    return f"{folder} is no journal: it holds no segments; a name server writes to <KV folder>/journal/<port>"
+        return f"{folder} is not a journal, but there is one in {', '.join(below[:5])} below it"
+    return (
+        f"{folder} is not a journal: it holds no segments; a name server writes to <KV folder>/journal/<port>"
+    )

@@ -1,7 +1,7 @@
-"""The state at an instant: a pure fold over what happened.
+"""The state at a time: a pure fold over the steps of a history.
 
-The state at T is what all records up to the last one with a time of at most T make: with a clock that ran
-backwards that is the same as going by effective times, in one pass.
+The state at T is made by all records up to the last one with `ts` <= T. Even if the clock ran backwards this
+is the state by effective times, and needs one pass only.
 """
 
 from collections.abc import Iterable
@@ -16,18 +16,18 @@ __all__ = ["Replay", "StateAt", "state_at"]
 
 
 class StateAt(Struct, frozen=True):
-    """What one name server held at an instant, as far as its journal knows."""
+    """The state of one name server at a time, as far as its journal knows."""
 
     at: int
     """Wall ms."""
     knowledge: Knowledge
     state: State
-    """Where `knowledge` is not KNOWN: what was known last."""
+    """If `knowledge` is not KNOWN: the last known state."""
     coverage: Coverage
 
 
 class Replay:
-    """Folds steps up to an instant, and follows what is known beyond it."""
+    """Applies steps up to a time; follows the coverage to the end of the journal."""
 
     def __init__(self, at: int | None = None) -> None:
         """Begin.
@@ -39,7 +39,7 @@ class Replay:
         self.state = State()
         self._at = at
         self._ahead: list[Step] = []
-        """Steps later than `at`, unless an earlier time follows."""
+        """Steps after `at`; they are applied if a step with an earlier time follows."""
 
     def take(self, step: Step) -> None:
         """Follow one step."""
@@ -52,15 +52,15 @@ class Replay:
             self._ahead.append(step)
         if self._at is None or step.ts <= self._at:
             for each in self._ahead:
-                self._fold(each)
+                self._apply(each)
             self._ahead.clear()
 
     def result(self) -> StateAt:
-        """The state at the instant."""
+        """The state at the time."""
         at = self.coverage.knows_up_to or 0 if self._at is None else self._at
         return StateAt(at, self.coverage.at(at), self.state, self.coverage)
 
-    def _fold(self, step: Step) -> None:
+    def _apply(self, step: Step) -> None:
         if isinstance(step, Changed):
             self.state.apply(step.records)
         elif isinstance(step, CheckpointApplied):
@@ -70,11 +70,11 @@ class Replay:
 
 
 def state_at(records: Iterable[AnyRecord], at: int | None = None) -> StateAt:
-    """Replay the records of one name server, by (boot, seq), up to an instant.
+    """Replay the records of one name server up to a time.
 
     Args:
-        records: all there are, also those after it: a checkpoint may become complete later, and a clock may
-            have run backwards.
+        records: all records by (boot, seq), also those after `at`: a checkpoint may be completed later, and
+            the clock may have run backwards.
         at: Wall ms; None is the end of the journal.
     """
     replay = Replay(at)

@@ -1,8 +1,8 @@
-"""What a server held, made from records: route tables, KV configuration, properties.
+"""The state of a server, made from records: route tables, KV configuration, properties.
 
-Rows become the route package's own events, and `RouteTables.apply` does the rest: the tables of a replay are
-made by the code that makes those of a server. What was registered beside a row is not in the journal; here it
-is what is in effect.
+Records become events of the route package, and `RouteTables.apply` applies them: the tables of a replay are
+made by the same code as those of a server. The journal has only the effective row of a topic, not the
+registered one; here both are the effective one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,24 +49,24 @@ __all__ = ["State"]
 
 
 class State:
-    """The rows that records have made so far."""
+    """Rows made by the records applied so far."""
 
     def __init__(self) -> None:
         self.tables = RouteTables()
         self.kv: dict[str, dict[str, str]] = {}
-        """Namespace -> key -> value; a namespace without entries is none."""
+        """Namespace -> key -> value; no namespace is empty."""
         self.properties: dict[str, str] = {}
-        """The running configuration, as far as records tell it."""
+        """The running configuration, as far as it was recorded."""
 
     def restart(self) -> None:
-        """Begin a boot: routes are gone with the process, KV configuration and properties are in their files.
+        """Begin a boot: routes are gone, KV configuration and properties are kept in their files.
 
-        Whether somebody changed those meanwhile is told by the checkpoint that a boot begins with.
+        If those files were changed meanwhile, the checkpoint at the begin of the boot says so.
         """
         self.tables = RouteTables()
 
     def apply(self, records: Iterable[Record]) -> None:
-        """Make the rows what the records say; neighbouring topic rows of one name are one change."""
+        """Apply records; adjacent topic rows of one broker name are applied together."""
         for broker_name, some in groupby(records, _name_of_rows):
             if broker_name is not None:
                 self._apply_rows(broker_name, some)
@@ -138,7 +138,7 @@ _first, _rest = itemgetter(0), itemgetter(slice(1, None))
 
 
 class _TopicRowCache(dict[tuple[int, ...], TopicRow]):
-    """Queues as a record has them -> their row: a handful for millions of topics."""
+    """Queue numbers of a record -> row: millions of topics share few rows."""
 
     def __missing__(self, queues: tuple[int, ...]) -> TopicRow:
         spec = QueueSpec(*queues)
@@ -164,7 +164,7 @@ def _gone(record: BrokerLive) -> BrokerLiveGone:
         broker_name=record.broker_name,
         broker_id=record.broker_id,
         gen=record.gen,
-        reason=Cause.UNREGISTER,  # any will do: it is told, not stored
+        reason=Cause.UNREGISTER,  # not stored, so any value will do
         idle_ms=record.idle_ms,
         heartbeat_timeout_ms=record.timeout_ms,
     )

@@ -1,4 +1,4 @@
-"""Looks whether a journal is whole, and says what is lost: holes in seq, broken lines, open checkpoints."""
+"""Checks whether a journal is complete: missing seqs, broken lines, incomplete checkpoints, crashed boots."""
 
 import os
 from collections import Counter
@@ -24,37 +24,37 @@ __all__ = ["BootReport", "VerifyProblem", "VerifyReport", "verify"]
 T = TypeVar("T")
 
 MAX_PROBLEMS = 1_000
-"""Problems that are told one by one; a broken disk has millions of them."""
+"""Problems that are listed one by one; a broken disk can cause millions."""
 
 
 class VerifyProblem(Struct, frozen=True):
-    """Something that is not as it should be."""
+    """A problem at one line, or with one file."""
 
     file: str
     line: int
-    """From 1; 0 if it is the file."""
+    """From 1; 0 for a problem with the file."""
     what: str
 
 
 class BootReport(Struct):
-    """What is there of one boot."""
+    """What a journal has of one boot."""
 
     boot: int
     first_seq: int = 0
     last_seq: int = 0
     records: int = 0
     lost_records: int = 0
-    """Numbers missing between the first and the last."""
+    """Number of missing seqs."""
     holes: list[tuple[int, int]] = field(default_factory=list)
-    """First and last missing seq of each hole."""
+    """First and last missing seq of each gap."""
     complete_checkpoints: int = 0
     incomplete_checkpoints: int = 0
     is_stopped: bool = False
-    """Whether it ended in order; else what was queued at its end is lost, and how much can't be known."""
+    """Whether the server stopped in an orderly way; if not, records at the end may be lost."""
 
 
 class VerifyReport(Struct):
-    """What is there."""
+    """What a journal has, and what is lost."""
 
     folder: str
     namesrv: str = ""
@@ -65,24 +65,24 @@ class VerifyReport(Struct):
     problems: list[VerifyProblem] = field(default_factory=list)
     more_problems: int = 0
     unknown_versions: int = 0
-    """Records of a newer contract."""
+    """Number of records of another version of the contract."""
     quarantined: list[str] = field(default_factory=list)
-    """Files with what could not be kept when a segment was recovered."""
+    """Files that recovery put aside."""
 
     @property
     def lost_records(self) -> int:
-        """Records that are surely lost."""
+        """Number of records that are lost for certain."""
         return sum(boot.lost_records for boot in self.boots)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether everything that was ever written here since the oldest segment is there and can be read."""
+    def is_complete(self) -> bool:
+        """Whether every record since the oldest segment is there and can be read."""
         crashed = [boot for boot in self.boots[:-1] if not boot.is_stopped]
         ends_open = bool(self.boots) and not self.boots[-1].is_stopped and not self.is_being_written
         return not (self.lost_records or self.problems or self.unknown_versions or crashed or ends_open)
 
     def add(self, file: str, line: int, what: str) -> None:
-        """Note a problem."""
+        """Add a problem to the list, or only count it if there are too many."""
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(VerifyProblem(file, line, what))
         else:
@@ -97,13 +97,13 @@ class _CheckpointCount(Struct):
 
 
 class _CheckpointEndCounts(Struct):
-    """The part of a `checkpoint_end` that is compared."""
+    """The member of `checkpoint_end` that is compared."""
 
     counts: dict[str, int]
 
 
 class _StartedPart(Struct):
-    """The part of a `server_started` that is compared."""
+    """The members of `server_started` that are compared."""
 
     uuid: str
     previous_boot: int = 0
@@ -114,7 +114,7 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
     """Read everything in a folder.
 
     Raises:
-        JournalError: It is no journal, or can't be read at all.
+        JournalError: It is not a journal, or can't be read at all.
     """
     segments = find_segments(folder, system=system)
     identity = load_identity(folder, system=system)
@@ -131,7 +131,7 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
 
 
 class _Checker:
-    """Goes through the segments in order."""
+    """Reads the segments in order and fills in the report."""
 
     def __init__(self, report: VerifyReport) -> None:
         self._report = report
@@ -141,28 +141,28 @@ class _Checker:
         self._checkpoint: _CheckpointCount | None = None
 
     def read(self, name: SegmentName, lines: Iterable[Line], *, is_growing: bool) -> None:
-        """Look at one segment.
+        """Check one segment.
 
         Args:
             name: Its name.
-            lines: What it holds.
-            is_growing: Whether it is being written now, so that its last change may be under way.
+            lines: Its lines.
+            is_growing: Whether it is being written now, so that its last change may be unfinished.
         """
         self._file = str(name)
         boot = self._boot(name)
-        behind: list[tuple[int, str]] = []
-        changes = CompleteChanges(name, lambda line, why: behind.append((line.number, why)))
+        rejected: list[tuple[int, str]] = []
+        changes = CompleteChanges(name, lambda line, why: rejected.append((line.number, why)))
         for change in changes.read(lines):
-            self._tell(behind)
+            self._add_problems(rejected)
             for line in change:
                 self._record(boot, line)
-        if not is_growing:  # what comes behind the last whole change is being written
-            self._tell(behind)
+        if not is_growing:  # else the lines after the last complete change are being written
+            self._add_problems(rejected)
         if name.last_seq is not None and changes.last_seq != name.last_seq:
-            what = f"its name says that it ends with {name.last_seq}, but that is {changes.last_seq}"
+            what = f"its name says that it ends with seq {name.last_seq}, but it ends with {changes.last_seq}"
             self._report.add(self._file, 0, what)
 
-    def _tell(self, problems: list[tuple[int, str]]) -> None:
+    def _add_problems(self, problems: list[tuple[int, str]]) -> None:
         for number, what in problems:
             self._report.add(self._file, number, what)
         problems.clear()
@@ -177,9 +177,9 @@ class _Checker:
 
     def _record(self, boot: BootReport, line: Line) -> None:
         envelope = read_envelope(line)
-        assert isinstance(envelope, Envelope)  # else it is in no whole change
+        assert isinstance(envelope, Envelope)  # only such lines are in a complete change
         if envelope.seq <= self._last:
-            return  # written twice, after a failure of the disk
+            return  # it was written twice, after a failure of the disk
         if envelope.seq != self._last + 1:
             boot.holes.append((self._last + 1, envelope.seq - 1))
             boot.lost_records += envelope.seq - self._last - 1
@@ -190,15 +190,15 @@ class _Checker:
         if envelope.v != CONTRACT_VERSION:
             self._report.unknown_versions += 1
         else:
-            self._look_into(boot, envelope, line)
+            self._check_record(boot, envelope, line)
 
-    def _look_into(self, boot: BootReport, envelope: Envelope, line: Line) -> None:
+    def _check_record(self, boot: BootReport, envelope: Envelope, line: Line) -> None:
         checkpoint = self._checkpoint
         if envelope.kind == "checkpoint_begin":
             self._end_checkpoint(boot)
             self._checkpoint = _CheckpointCount(envelope.seq)
         elif envelope.kind == "server_started":
-            self._started(line)
+            self._check_started(line)
         elif checkpoint is not None and envelope.checkpoint == checkpoint.begin:
             if envelope.kind != "checkpoint_end":
                 checkpoint.counts[envelope.kind] += 1
@@ -208,19 +208,19 @@ class _Checker:
             else:
                 self._end_checkpoint(boot)
 
-    def _started(self, line: Line) -> None:
-        """Compare with the folder, and with the boot before."""
+    def _check_started(self, line: Line) -> None:
+        """Compare `server_started` with the folder, and with the boot before."""
         report = self._report
         started = _decode(line, _StartedPart, _StartedPart(""))
         if report.uuid and started.uuid != report.uuid:
-            report.add(self._file, line.number, f"UUID {started.uuid}, the folder's is {report.uuid}")
+            report.add(
+                self._file, line.number, f"its UUID is {started.uuid}, that of the folder {report.uuid}"
+            )
         if len(report.boots) < 2:
             return
         before = report.boots[-2]
         if started.previous_boot != before.boot:
-            report.add(
-                self._file, line.number, f"boot {started.previous_boot}, which came before, is not here"
-            )
+            report.add(self._file, line.number, f"the boot before, {started.previous_boot}, is missing")
         elif started.previous_seq > before.last_seq:
             before.holes.append((before.last_seq + 1, started.previous_seq))
             before.lost_records += started.previous_seq - before.last_seq

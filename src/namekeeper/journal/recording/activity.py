@@ -1,7 +1,7 @@
-"""Activity, rolled up by the minute: signs of life, topics nobody has, denials.
+"""Activity, counted by the minute: refreshes of registrations, look-ups without a route, denials.
 
-Unrolled, 300 brokers that send a heartbeat a second would write gigabytes a day; and nothing that is kept
-here grows with what peers send. Time is wall ms.
+A record for each heartbeat would be gigabytes a day for 300 brokers. Memory is bounded, whatever peers send.
+Times are wall ms.
 """
 
 import re
@@ -24,16 +24,16 @@ __all__ = ["MAX_DENIED", "MAX_UNKNOWN", "MINUTE_MS", "Activity"]
 
 MINUTE_MS = 60_000
 MAX_UNKNOWN = 1_000
-"""Topics without a route counted apart in a minute; a client that makes names up must not fill the disk."""
+"""Topics without a route that are counted by name in a minute: made-up names must not fill the disk."""
 MAX_DENIED = 100
-"""Peers whose denials are counted apart in a minute."""
+"""Hosts whose denials are counted separately in a minute."""
 
 _TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
-"""What Java's TopicValidator lets pass, at most as long as a name can be."""
+"""What Java's TopicValidator allows, up to the longest name."""
 
 
 class _Session(Struct, gc=False):
-    """One live registration, and its signs of life in the minute that is counted."""
+    """One live registration, and its refreshes in the current minute."""
 
     cluster: str
     broker_addr: str
@@ -49,7 +49,7 @@ class _Session(Struct, gc=False):
     body_bytes: int = 0
 
     def take(self) -> BrokerMinute:
-        """What was counted; counting begins anew."""
+        """The record of the minute; resets the counts."""
         record = BrokerMinute(
             cluster=self.cluster,
             broker_addr=self.broker_addr,
@@ -70,10 +70,10 @@ class _Session(Struct, gc=False):
 
 
 class Activity:
-    """Counts, and gives what a minute came to; touched from the event loop only."""
+    """Counts, and makes records of the counts; used on the event loop only."""
 
     def __init__(self, live: Iterable[BrokerLiveChanged] = ()) -> None:
-        """Begin, perhaps with registrations that are there already."""
+        """Begin with the registrations that are live already."""
         self._sessions = {
             (one.cluster_name, one.broker_addr): _Session(
                 one.cluster_name, one.broker_addr, one.broker_name, one.broker_id, one.gen
@@ -88,19 +88,19 @@ class Activity:
 
     def heard(self, event: BrokerHeard, now_ms: int) -> None:
         """A registration was refreshed."""
-        session = self._session((event.cluster_name, event.broker_addr), now_ms)
+        session = self._refresh((event.cluster_name, event.broker_addr), now_ms)
         if session is not None:
             session.registrations += event.is_registration
             session.body_bytes = max(session.body_bytes, event.body_bytes)
             _note_gap(session, event.gap_ms)
 
     def live_changed(self, event: BrokerLiveChanged, now_ms: int) -> None:
-        """A registration began or changed, which is a sign of life too."""
+        """A registration began or changed, which refreshes it too."""
         key = (event.cluster_name, event.broker_addr)
         if event.is_new:
             self._end(key)
             self._sessions[key] = _Session(*key, event.broker_name, event.broker_id, event.gen)
-        session = self._session(key, now_ms)
+        session = self._refresh(key, now_ms)
         if session is not None:
             session.registrations += 1
             session.body_bytes = max(session.body_bytes, event.body_bytes)
@@ -108,11 +108,11 @@ class Activity:
                 _note_gap(session, event.gap_ms)
 
     def live_gone(self, event: BrokerLiveGone) -> None:
-        """A registration ended; what was counted of it is due at once."""
+        """A registration ended; its counts are due at once."""
         self._end((event.cluster_name, event.broker_addr))
 
     def unknown_topic(self, topic: str | None, language: str | None, version: int) -> None:
-        """A topic was asked for that has no route."""
+        """A client looked up a topic that has no route."""
         if topic is None or not _TOPIC.fullmatch(topic):
             self._invalid += 1
             return
@@ -137,12 +137,12 @@ class Activity:
         return bool(self._due)
 
     def take_due(self) -> list[Record]:
-        """What need not wait for the end of the minute: a session has ended, or its minute is over."""
+        """Records that are ready: of sessions that have ended or whose minute is over."""
         due, self._due = self._due, []
         return due
 
     def flush(self, minute: int) -> Iterator[Record]:
-        """Everything that was counted; what belongs to no session, in the minute that began then."""
+        """Records of all counts; those without a time of their own get `minute`, its start in wall ms."""
         yield from self.take_due()
         for session in self._sessions.values():
             if session.count:
@@ -161,8 +161,8 @@ class Activity:
         for (code, host, reason), count in denied.items():
             yield Denied(code=code, host=host, reason=reason, count=count)
 
-    def _session(self, key: BrokerKey, now_ms: int) -> _Session | None:
-        """The session of a sign of life, which is counted."""
+    def _refresh(self, key: BrokerKey, now_ms: int) -> _Session | None:
+        """Count a refresh; returns the session, None if it is not known."""
         session = self._sessions.get(key)
         if session is None:
             return None

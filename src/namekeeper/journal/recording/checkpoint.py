@@ -1,4 +1,4 @@
-"""A checkpoint: the whole state of a server at one moment, as records."""
+"""A checkpoint: the whole state of a server at one position, as records."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ __all__ = ["checkpoint_records"]
 def checkpoint_records(snapshot: Snapshot, reason: str) -> Iterator[Record]:
     """The records of a checkpoint: its begin, every row, its end with the counts.
 
-    Each is a change of its own; all but the first carry the first one's seq as `checkpoint`. They may be
-    written with other changes in between.
+    Each is a change of its own. All but the first have the first one's seq as `checkpoint`. Other changes may
+    be written between them.
 
     Args:
-        snapshot: the state at the place of the begin.
+        snapshot: the state at the position of the begin.
         reason: start, interval, recovery or retention.
     """
     yield CheckpointBegin(reason=reason)

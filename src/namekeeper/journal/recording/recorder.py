@@ -1,7 +1,7 @@
-"""The loop's half of the journal: changes, activity and checkpoints into the queue; costs next to nothing.
+"""The event loop's half of the journal: puts changes, activity and checkpoints into the queue.
 
-What does not fit into the queue is dropped, and a checkpoint follows as soon as there is room again. The rows
-of a checkpoint enter only while there is room, a few in a turn.
+A change that does not fit into the queue is dropped, and a checkpoint follows as soon as there is room again.
+The rows of a checkpoint are queued only while there is room, a few in each turn of the loop.
 """
 
 from collections import deque
@@ -25,31 +25,32 @@ from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGo
 
 __all__ = ["Recorder", "Source"]
 
-FEED_ROOM_BYTES = 4 << 20
-"""Rows of a checkpoint are queued while less than this waits, or a half of a small queue; then they always
-are, whatever their size: a checkpoint is never the reason for a drop, of which there would be no end."""
+CHECKPOINT_ROOM_BYTES = 4 << 20
+"""Rows of a checkpoint are queued only while the queue holds less than this, or less than half of a small
+queue. Such a row is queued even if it is larger than the queue: if a checkpoint caused a drop, it would need
+another."""
 ROWS_IN_A_TURN = 2
-"""Records of a checkpoint made in one turn of the loop: a millisecond."""
+"""Records of a checkpoint that are made in one turn of the loop, which takes a millisecond."""
 ROWS_AT_ONCE = 1_000
-"""Records of the first checkpoint made before the first request: nobody is registered yet."""
+"""Records of the first checkpoint that are made at once: no broker is registered yet."""
 RETENTION_PAUSE_MS = 600_000
-"""How often retention may ask for a checkpoint: where limits are too small for one, it would ask for ever."""
+"""How often retention may ask for a checkpoint: with limits smaller than one it would ask again and again."""
 SOON_S, BUSY_S, IDLE_S = 0.002, 0.05, 1.0
 
 
 class Source(Struct, frozen=True):
-    """What is recorded besides changes."""
+    """What the recorder reads besides changes."""
 
     take_snapshot: Callable[[], Snapshot]
-    """Gives the whole state as it is now."""
+    """Takes the whole state as it is now."""
     connections: Callable[[], int]
-    """How many are open."""
+    """Gives the number of open connections."""
     take_lookups: Callable[[], Mapping[str, LookupCounter]]
-    """Gives the look-ups of each topic since it was called last."""
+    """Gives the counter of each topic with look-ups since the last call."""
 
 
 class Recorder:
-    """Touched from the event loop only; recording begins with `begin`."""
+    """Used on the event loop only; records nothing before `begin`."""
 
     def __init__(
         self,
@@ -63,10 +64,10 @@ class Recorder:
         """Prepare.
 
         Args:
-            source: What there is to record.
-            backlog: Where it goes.
-            clock: The time of each change.
-            started: Makes the first record of a boot; called by the writer, who knows the folder.
+            source: What to record besides changes.
+            backlog: The queue.
+            clock: The clock.
+            started: Makes the first record of a boot; the writer calls it, which knows the folder.
             checkpoint_ms: Time between two checkpoints.
         """
         self.sequencer = Sequencer(backlog)
@@ -78,10 +79,10 @@ class Recorder:
         self._is_recording = False
         self._timeline: Timeline
         self._activity: Activity
-        self._feeds: deque[Iterator[None]] = deque()
-        """What enters the queue piece by piece."""
-        self._holes_healed = 0
-        """Holes that come before the newest checkpoint."""
+        self._steps: deque[Iterator[None]] = deque()
+        """Checkpoints and look-up counts that are queued step by step: each step queues one record."""
+        self._holes_covered = 0
+        """`sequencer.holes` when the newest checkpoint began."""
         self._lost_records = 0
         self._clock_step_ms = 0
         self._minute = 0
@@ -91,44 +92,44 @@ class Recorder:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether records were dropped and no checkpoint followed yet."""
-        return self.sequencer.holes != self._holes_healed
+        """Whether records were lost and no checkpoint has begun since."""
+        return self.sequencer.holes != self._holes_covered
 
     def begin(self, now: Now | None = None, snapshot: Snapshot | None = None) -> None:
         """Begin a boot: its first record, and a checkpoint of what is there.
 
         Args:
-            now: when; changes before it are not recorded. Otherwise now.
-            snapshot: what was there then.
+            now: when it began; changes before it are not recorded. None is the present.
+            snapshot: the state at that time; None takes it now.
         """
         now = now or self._clock.now()
         snapshot = snapshot or self._source.take_snapshot()
-        self._feeds.clear()
+        self._steps.clear()
         self._timeline = Timeline(now)
         self._activity = Activity(snapshot.live)
         self._minute, self._hour = now.wall_ms // MINUTE_MS, now.wall_ms // HOUR_MS
         self._is_recording = True
         self.sequencer.begin(self._started, self._timeline.at(now))
         self._begin_checkpoint("start", snapshot, now)
-        self._feed(ROWS_AT_ONCE)
+        self._do_steps(ROWS_AT_ONCE)
 
     def stop(self) -> None:
-        """Nobody writes: record nothing until the next `begin`."""
+        """Record nothing until the next `begin`."""
         self._is_recording = False
-        self._feeds.clear()
+        self._steps.clear()
 
     def end(self) -> None:
-        """Write down what was counted, and that the server has stopped."""
+        """Queue what was counted, and the record that the server has stopped."""
         if not self._is_recording:
             return
-        instant = self._at(self._clock.now())
-        self._put(self._activity.flush(self._minute * MINUTE_MS), instant)
-        self._put(lookup_hours(self._source.take_lookups(), self._hour * HOUR_MS), instant)
-        self.sequencer.record(ServerStopped(last_seq=self.sequencer.last_seq + 1), instant, must=True)
+        time = self._at(self._clock.now())
+        self._put(self._activity.flush(self._minute * MINUTE_MS), time)
+        self._put(lookup_hours(self._source.take_lookups(), self._hour * HOUR_MS), time)
+        self.sequencer.record(ServerStopped(last_seq=self.sequencer.last_seq + 1), time, must=True)
         self.stop()
 
     def record(self, change: Change, now: Now | None = None) -> None:
-        """Queue a change that was made `now`; count the signs of life in it."""
+        """Queue a change that was made `now`; count the refreshes in it."""
         if not self._is_recording:
             return
         now, activity = now or self._clock.now(), self._activity
@@ -136,13 +137,13 @@ class Recorder:
             note = _ACTIVITY.get(type(event))
             if note is not None:
                 note(activity, event, now.wall_ms)
-        instant = self._at(now)
+        time = self._at(now)
         if activity.has_due:
-            self._put(activity.take_due(), instant)
-        self.sequencer.change(change, instant)
+            self._put(activity.take_due(), time)
+        self.sequencer.change(change, time)
 
     def unknown_topic(self, topic: str | None, language: str | None, version: int) -> None:
-        """A topic was asked for that has no route."""
+        """A client looked up a topic that has no route."""
         if self._is_recording:
             self._activity.unknown_topic(topic, language, version)
 
@@ -152,23 +153,23 @@ class Recorder:
             self._activity.denied(code, host, reason)
 
     def note(self, record: Record) -> None:
-        """Write down what the writer has done."""
+        """Queue a record that the writer made."""
         if self._is_recording:
             self._put((record,), self._at(self._clock.now()))
 
     def need_checkpoint(self, reason: str) -> None:
-        """Write a checkpoint soon, because of `recovery` or `retention`."""
+        """Write a checkpoint soon; `reason` is `recovery` or `retention`."""
         now = self._clock.now()
         if reason == "recovery":
             self.sequencer.note_hole()
-        elif self._is_recording and not self._feeds and self._may_retention_ask(now):
+        elif self._is_recording and not self._steps and self._retention_may_ask(now):
             self._begin_checkpoint(reason, self._source.take_snapshot(), now)
 
     def tick(self, *, lost_records: int, is_writable: bool) -> float:
-        """Do what is due by the clock; says in how many seconds to call again.
+        """Do what is due; returns in how many seconds to call again.
 
         Args:
-            lost_records: How many queued records the writer has lost in all.
+            lost_records: How many queued records the writer has lost since it started.
             is_writable: Whether the disk takes records now.
         """
         if lost_records != self._lost_records:
@@ -177,82 +178,82 @@ class Recorder:
         if not self._is_recording:
             return IDLE_S
         now = self._clock.now()
-        instant = self._at(now)
+        time = self._at(now)
         if now.wall_ms // MINUTE_MS != self._minute:
-            self._end_minute(now, instant)
+            self._end_minute(now, time)
         if self.is_incomplete and is_writable and self._has_room:
-            self._feeds.clear()
+            self._steps.clear()
             self._begin_checkpoint("recovery", self._source.take_snapshot(), now)
-        elif now.mono_ms >= self._checkpoint_due_ms and not self._feeds:
+        elif now.mono_ms >= self._checkpoint_due_ms and not self._steps:
             self._begin_checkpoint("interval", self._source.take_snapshot(), now)
-        self._feed(ROWS_IN_A_TURN)
-        if not self._feeds:
+        self._do_steps(ROWS_IN_A_TURN)
+        if not self._steps:
             return IDLE_S
         return SOON_S if self._has_room else BUSY_S
 
     def take_clock_step_ms(self) -> int:
-        """The last step of the wall clock since this was asked; 0 if there was none."""
+        """The last step of the wall clock since the last call; 0 if there was none."""
         step_ms, self._clock_step_ms = self._clock_step_ms, 0
         return step_ms
 
     @property
     def _has_room(self) -> bool:
-        return self._backlog.weight < min(FEED_ROOM_BYTES, self._backlog.limit // 2)
+        return self._backlog.weight < min(CHECKPOINT_ROOM_BYTES, self._backlog.limit // 2)
 
     def _at(self, now: Now) -> ChangeTime:
-        """The time of a record; a step of the clock is written down before it."""
-        instant = self._timeline.at(now)
-        if instant.step_ms:
-            self._clock_step_ms = instant.step_ms
-            self.sequencer.record(ClockChanged(step_ms=instant.step_ms), instant)
-        return instant
+        """The time of a record; a step of the clock is recorded before it."""
+        time = self._timeline.at(now)
+        if time.step_ms:
+            self._clock_step_ms = time.step_ms
+            self.sequencer.record(ClockChanged(step_ms=time.step_ms), time)
+        return time
 
-    def _put(self, records: Iterable[Record], instant: ChangeTime) -> None:
+    def _put(self, records: Iterable[Record], time: ChangeTime) -> None:
         for record in records:
-            self.sequencer.record(record, instant)
+            self.sequencer.record(record, time)
 
-    def _end_minute(self, now: Now, instant: ChangeTime) -> None:
+    def _end_minute(self, now: Now, time: ChangeTime) -> None:
         alive = ServerAlive(
             connections=self._source.connections(),
             dropped_changes=self.sequencer.dropped_changes,
             dropped_records=self.sequencer.dropped_records + self._lost_records,
         )
-        self._put((alive, *self._activity.flush(self._minute * MINUTE_MS)), instant)
+        self._put((alive, *self._activity.flush(self._minute * MINUTE_MS)), time)
         self._minute = now.wall_ms // MINUTE_MS
         hour = now.wall_ms // HOUR_MS
         if hour != self._hour:
-            self._feeds.append(
-                self._feed_of_lookups(lookup_hours(self._source.take_lookups(), self._hour * HOUR_MS))
+            self._steps.append(
+                self._queue_lookups(lookup_hours(self._source.take_lookups(), self._hour * HOUR_MS))
             )
             self._hour = hour
 
-    def _may_retention_ask(self, now: Now) -> bool:
+    def _retention_may_ask(self, now: Now) -> bool:
         asked_ms = self._retention_asked_ms
         if asked_ms is not None and now.mono_ms - asked_ms < RETENTION_PAUSE_MS:
             return False
         self._retention_asked_ms = now.mono_ms
         return True
 
-    # What enters the queue piece by piece.
+    # Checkpoints and look-up counts, step by step.
 
-    def _feed(self, limit: int) -> None:
+    def _do_steps(self, limit: int) -> None:
         for _ in range(limit):
-            if not self._feeds or not self._has_room:
+            if not self._steps or not self._has_room:
                 return
-            if next(self._feeds[0], self) is self:
-                self._feeds.popleft()
+            if next(self._steps[0], self) is self:
+                self._steps.popleft()
 
     def _begin_checkpoint(self, reason: str, snapshot: Snapshot, now: Now) -> None:
-        """Take the place of a checkpoint; its rows follow."""
+        """Queue the begin of a checkpoint; its rows follow in later turns."""
         self._checkpoint_due_ms = now.mono_ms + self._checkpoint_ms
-        instant = self._at(now)
-        self._holes_healed = holes = self.sequencer.holes
+        time = self._at(now)
+        self._holes_covered = holes = self.sequencer.holes
         records = checkpoint_records(snapshot, reason)
-        self.sequencer.record(next(records), instant, mark=Mark.CHECKPOINT_BEGIN)
-        self._feeds.append(self._feed_of_rows(records, self.sequencer.last_seq, holes))
+        self.sequencer.record(next(records), time, mark=Mark.CHECKPOINT_BEGIN)
+        self._steps.append(self._queue_rows(records, self.sequencer.last_seq, holes))
 
-    def _feed_of_rows(self, records: Iterator[Record], begin: int, holes: int) -> Iterator[None]:
-        """Rows of a checkpoint and its end; no more of them once it can't be complete."""
+    def _queue_rows(self, records: Iterator[Record], begin: int, holes: int) -> Iterator[None]:
+        """Queue the rows and the end of a checkpoint; stop after a loss, which makes it incomplete."""
         record = next(records)
         for following in records:
             if self.sequencer.holes != holes:
@@ -261,10 +262,10 @@ class Recorder:
             record = following
             yield
         if self.sequencer.holes == holes:
-            instant = self._at(self._clock.now())
-            self.sequencer.record(record, instant, checkpoint=begin, mark=Mark.CHECKPOINT_END, must=True)
+            time = self._at(self._clock.now())
+            self.sequencer.record(record, time, checkpoint=begin, mark=Mark.CHECKPOINT_END, must=True)
 
-    def _feed_of_lookups(self, records: Iterable[Record]) -> Iterator[None]:
+    def _queue_lookups(self, records: Iterable[Record]) -> Iterator[None]:
         for record in records:
             self.sequencer.record(record, self._at(self._clock.now()))
             yield

@@ -1,4 +1,4 @@
-"""Where changes get their numbers and enter the queue, or are dropped whole, which the numbers show."""
+"""Numbers changes and queues them; a change without room is dropped, and its numbers show the loss."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -13,37 +13,37 @@ __all__ = ["Sequencer"]
 
 _CHANGE_BYTES = 1_000
 _TABLE_ROW_BYTES = 64
-"""Memory of a topic row in a table that is kept alive; the row itself is shared."""
+"""Memory of a topic row in a table that the entry keeps alive; the row itself is shared."""
 _RECORD_ROW_BYTES = 120
-"""The same in a record that was made of it."""
+"""Memory of a topic row in a record."""
 
 
 class Sequencer:
-    """Touched from the event loop only."""
+    """Gives each record its seq; used on the event loop only."""
 
     def __init__(self, backlog: Backlog) -> None:
         self.last_seq = 0
         self.dropped_changes = 0
         self.dropped_records = 0
         self.holes = 0
-        """Counts drops: a checkpoint with one in it is not complete."""
+        """How often something was lost: a checkpoint during which this rises is not complete."""
         self._backlog = backlog
 
-    def begin(self, make_first: Callable[[], Record], instant: ChangeTime) -> None:
-        """Number from 1; the writer makes the first record when it knows the folder."""
+    def begin(self, make_first: Callable[[], Record], time: ChangeTime) -> None:
+        """Begin at seq 1; the writer calls `make_first` when it knows the folder."""
         self.last_seq = 0
-        self._put(1, lambda stamp: _encode_one(make_first(), 0, stamp), instant, _CHANGE_BYTES, must=True)
+        self._put(1, lambda stamp: _encode_one(make_first(), 0, stamp), time, _CHANGE_BYTES, must=True)
 
-    def change(self, change: Change, instant: ChangeTime) -> None:
-        """Queue a change, if it is one of state."""
+    def change(self, change: Change, time: ChangeTime) -> None:
+        """Queue a change, if it has events of state."""
         records = records_of(change)
         if records:
-            self._put(records, partial(encode_change, change), instant, _weight_of_change(change))
+            self._put(records, partial(encode_change, change), time, _weight_of_change(change))
 
     def record(
         self,
         record: Record,
-        instant: ChangeTime,
+        time: ChangeTime,
         *,
         checkpoint: int = 0,
         mark: Mark = Mark.NONE,
@@ -52,30 +52,30 @@ class Sequencer:
         """Queue a record that is a change of its own.
 
         Args:
-            record: It.
-            instant: Its time.
-            checkpoint: If it belongs to a checkpoint, the seq of its begin.
-            mark: What the writer must know of it.
+            record: The record.
+            time: Its time.
+            checkpoint: The seq of `checkpoint_begin` for a row or the end of a checkpoint, else 0.
+            mark: Tells the writer that a checkpoint begins or ends here.
             must: Queue it even if there is no room.
         """
         encode = partial(_encode_one, record, checkpoint)
-        self._put(1, encode, instant, _weight_of_record(record), mark=mark, must=must)
+        self._put(1, encode, time, _weight_of_record(record), mark=mark, must=must)
 
     def note_hole(self) -> None:
-        """Something that was queued is lost."""
+        """Note that something that was queued is lost."""
         self.holes += 1
 
     def _put(
         self,
         records: int,
         encode: Callable[[Stamp], Iterable[bytes]],
-        instant: ChangeTime,
+        time: ChangeTime,
         weight: int,
         *,
         mark: Mark = Mark.NONE,
         must: bool = False,
     ) -> None:
-        entry = Entry(self.last_seq + 1, records, instant.ts, instant.up_ms, weight, encode, mark)
+        entry = Entry(self.last_seq + 1, records, time.ts, time.up_ms, weight, encode, mark)
         self.last_seq += records
         if not self._backlog.put(entry, must=must):
             self.dropped_changes += 1

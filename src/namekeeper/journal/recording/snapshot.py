@@ -1,7 +1,7 @@
-"""The whole state of a server at one moment, taken in one turn of the event loop.
+"""The whole state of a server, taken in one turn of the event loop.
 
-It costs pointers: topic tables are immutable and stay as they are while their rows are written, however long
-that takes. Imports only what a server has loaded when it starts to listen.
+Taking it is cheap: topic tables are immutable, so a snapshot keeps references to them while their rows are
+written. This module imports only modules that a server has loaded when it starts to listen.
 """
 
 from collections.abc import Mapping
@@ -29,24 +29,24 @@ NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class Snapshot(Struct, frozen=True):
-    """What a server holds at one moment."""
+    """The state of a server at one time."""
 
     topic_tables: dict[str, Mapping[str, TopicRow]]
     """Broker name -> its immutable table."""
     live: tuple[BrokerLiveChanged, ...]
     others: tuple[Event, ...]
-    """Every row that is neither a topic's nor a live registration, as the event that would make it."""
+    """All other rows, each as the event that would make it."""
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Every row but the topics', as the event that would make it."""
+        """All rows but topic rows, each as the event that would make it."""
         return (*self.live, *self.others)
 
 
 def take_snapshot(
     tables: RouteTables, kv_config: KvConfigStore, properties: Mapping[str, str] = NO_PROPERTIES
 ) -> Snapshot:
-    """Take the state as it is now, in one turn.
+    """Take the state as it is now.
 
     Args:
         tables: the route tables.

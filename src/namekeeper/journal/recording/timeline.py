@@ -1,4 +1,4 @@
-"""The time that records have: wall clock held or followed when it steps, and milliseconds since the boot."""
+"""The times of records: wall clock, without its small steps back, and monotonic ms since the boot began."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from namekeeper.model.now import Now
 __all__ = ["STEP_MS", "ChangeTime", "Timeline"]
 
 STEP_MS = 1_000
-"""Steps from here on are written down; smaller ones backwards are held, so that times stay in order."""
+"""Steps of the wall clock of at least this size are recorded; after a smaller step back `ts` stands still."""
 
 
 class ChangeTime(Struct, frozen=True, gc=False):
@@ -18,11 +18,11 @@ class ChangeTime(Struct, frozen=True, gc=False):
     up_ms: int
     """Monotonic ms since the boot began."""
     step_ms: int = 0
-    """What the wall clock did since the instant before, if that was a step: new minus old."""
+    """The step of the wall clock since the time before: new minus old; 0 if there was none."""
 
 
 class Timeline:
-    """Turns instants into the times of records; begins at the boot."""
+    """Gives the times of records; begins with the boot."""
 
     def __init__(self, begin: Now) -> None:
         self._begin_ms = begin.mono_ms
@@ -30,11 +30,11 @@ class Timeline:
         self._last_ts = begin.wall_ms
 
     def at(self, now: Now) -> ChangeTime:
-        """The time of what happens at `now`; instants come in order of their monotonic time."""
+        """The time of a record that is made `now`; call it in order of the monotonic time."""
         step = (now.wall_ms - self._last.wall_ms) - (now.mono_ms - self._last.mono_ms)
         self._last = now
         if abs(step) < STEP_MS:
-            # Small steps back are held until the wall clock has caught up, unless they add up to a large one.
+            # After small steps back `ts` stands still, unless they add up to a large one.
             behind = self._last_ts - now.wall_ms
             if behind < STEP_MS:
                 self._last_ts = max(now.wall_ms, self._last_ts)

@@ -61,10 +61,10 @@ def test_where_nothing_is_known_the_last_that_was_is_shown(story, tmp_path):
     story.alive()
     result = run(story.folder(tmp_path))
     assert result.exit_code == 3
-    assert "unknown, because records were lost; this is what was known last:" in result.output
+    assert "unknown, because records were lost; this is the last known state:" in result.output
     assert "topic T" in result.output
 
 
 def test_a_folder_that_is_no_journal(tmp_path):
     result = run(str(tmp_path))
-    assert (result.exit_code, "is no journal" in result.output) == (2, True)
+    assert (result.exit_code, "is not a journal" in result.output) == (2, True)

@@ -88,4 +88,4 @@ def test_tail_follows_what_is_written(tmp_path, monkeypatch, lines):
 def test_what_is_no_journal_is_refused_with_what_to_do(tmp_path, command):
     result = run(command, str(tmp_path))
     assert result.exit_code == 2
-    assert "is no journal: it holds no segments" in result.stderr
+    assert "is not a journal: it holds no segments" in result.stderr

@@ -55,7 +55,7 @@ def test_without_an_instant_it_is_the_last_that_is_known(story, tmp_path):
 def test_a_route_that_was_not_is_an_answer(story, tmp_path):
     result = run("--at", iso(story.now - 1_500), "--journal", story.folder(tmp_path))
     assert result.exit_code == 0
-    assert "no route of T; `namekeeper why` tells the cause" in result.output
+    assert "no route of T; `namekeeper why` shows the cause" in result.output
 
 
 def test_what_nobody_knows_is_none(story, tmp_path):
@@ -82,12 +82,12 @@ def test_a_name_that_plays_tricks_is_written_out(story, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "message"),
     [
-        (["--at", "yesterday"], 2, "'yesterday' is no time: write it as 2026-01-31T03:12:00Z"),
+        (["--at", "yesterday"], 2, "'yesterday' is not a time: write it as 2026-01-31T03:12:00Z"),
         (["--at", "now", "--zone", "Mars/Olympus"], 2, "there is no time zone 'Mars/Olympus'"),
         (
             ["--at", "now", "--namesrv", "who"],
             2,
-            "none of the journals is that of 'who'; they are of ns_9876",
+            "there is no journal of 'who'; the journals are of ns_9876",
         ),
         (["--at", "now", "--journal", "/nowhere"], 2, "/nowhere"),
     ],

@@ -62,8 +62,8 @@ def test_lines_that_can_not_be_read_are_told_on_stderr(story, tmp_path):
     ("arguments", "message"),
     [
         (["--back", "far"], "'far' is no duration"),
-        (["--at", "25:00"], "'25:00' is no time"),
-        (["--journal", "."], "is no journal"),
+        (["--at", "25:00"], "'25:00' is not a time"),
+        (["--journal", "."], "is not a journal"),
     ],
 )
 def test_bad_input(story, tmp_path, monkeypatch, arguments, message):

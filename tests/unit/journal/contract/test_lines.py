@@ -58,9 +58,9 @@ def test_a_record_gives_what_every_record_has():
         (Line(1, b"[1]"), "no record"),
         (Line(1, b"\xff\xfe"), "no record"),
         (Line(1, RECORD.replace(b'"seq":7', b'"seq":"7"')), "no record"),
-        (Line(1, RECORD.replace(b'"change":7', b'"change":8')), "can't be"),
-        (Line(1, RECORD.replace(b'"change":7', b'"change":0')), "can't be"),
-        (Line(1, RECORD.replace(b'"boot":1700000000000', b'"boot":0')), "can't be"),
+        (Line(1, RECORD.replace(b'"change":7', b'"change":8')), "is impossible"),
+        (Line(1, RECORD.replace(b'"change":7', b'"change":0')), "is impossible"),
+        (Line(1, RECORD.replace(b'"boot":1700000000000', b'"boot":0')), "is impossible"),
     ],
 )
 def test_what_is_no_record_says_why(line, why):

@@ -56,7 +56,7 @@ def test_a_closed_segment_is_sealed(disk):
     made.seal(closed(disk, 1), 1)
     finish(made)
     assert files(disk) == ["000000000001-000000000001.jsonl.gz"]
-    assert made.newest.place == (BOOT, 1)
+    assert made.newest.position == (BOOT, 1)
     assert made.size == made.newest.size > 0
     assert made.newest_ts(made.newest) == BOOT + 1
 

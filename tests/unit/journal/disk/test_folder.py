@@ -33,7 +33,7 @@ def test_a_new_folder_gets_an_identity_that_stays(tmp_path):
     again.release()
     asked = opened(path, "another", is_configured=True)
     assert asked.identity == first.identity
-    assert "belongs to ns_9876, and stays so" in asked.notes[0]
+    assert "keeps its id ns_9876" in asked.notes[0]
     asked.release()
 
 
@@ -61,7 +61,7 @@ def test_a_folder_of_somebody_else_is_refused_and_left_alone(tmp_path):
     for name in ("a", "b", "c", "d"):
         (tmp_path / name).touch()
     with pytest.raises(
-        JournalError, match=r"is no journal: it has no identity.json, but a, b, c and 1 more; set"
+        JournalError, match=r"is not a journal: it has no identity.json, but a, b, c and 1 more; set"
     ):
         opened(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c", "d"]
@@ -78,7 +78,7 @@ def test_what_a_crash_of_the_first_start_leaves_is_no_somebody(tmp_path):
 
 def test_a_file_in_its_place_is_refused(tmp_path):
     (tmp_path / "journal").touch()
-    with pytest.raises(JournalError, match="can't be used: Not a directory; mend it, or set journalPath"):
+    with pytest.raises(JournalError, match="can't be used: Not a directory; repair it, or set journalPath"):
         opened(tmp_path / "journal")
 
 
@@ -87,14 +87,14 @@ def test_a_folder_that_can_not_be_written_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(module, "save_identity", refuse)
-    with pytest.raises(JournalError, match="can't be used: Permission denied; mend it"):
+    with pytest.raises(JournalError, match="can't be used: Permission denied; repair it"):
         opened(tmp_path)
     assert not is_locked(str(tmp_path))
 
 
 def test_an_identity_that_makes_no_sense_gives_the_lock_back(tmp_path):
     (tmp_path / "identity.json").write_text("{}")
-    with pytest.raises(JournalError, match="makes no sense"):
+    with pytest.raises(JournalError, match="is not valid"):
         opened(tmp_path)
     assert not is_locked(str(tmp_path))
 

@@ -25,7 +25,7 @@ def test_what_is_saved_is_loaded(tmp_path):
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_with_what_to_do(tmp_path, text):
     (tmp_path / IDENTITY_FILE).write_bytes(text)
-    with pytest.raises(JournalError, match=r"identity\.json makes no sense .* restore it from a copy"):
+    with pytest.raises(JournalError, match=r"identity\.json is not valid .* restore it from a copy"):
         load_identity(str(tmp_path))
 
 

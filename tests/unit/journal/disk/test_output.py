@@ -34,7 +34,7 @@ class Rig:
 
     def advance(self, ms):
         self.now = Now(0, self.now.mono_ms + ms)
-        self.output.do_what_is_due(self.now)
+        self.output.sync_and_close_by_clock(self.now)
 
     def content(self):
         return {
@@ -135,12 +135,12 @@ def test_what_can_never_be_written_is_counted_and_gives_its_room_back():
 
 def test_a_segment_that_vanished_is_noticed():
     rig = Rig()
-    rig.output.look()
+    rig.output.check_segment()
     rig.write()
-    rig.output.look()
+    rig.output.check_segment()
     rig.disk.unlink(next(iter(rig.disk.names)))
     with pytest.raises(FileNotFoundError, match="has vanished"):
-        rig.output.look()
+        rig.output.check_segment()
 
 
 def test_a_checkpoint_counts_when_its_end_is_durable():

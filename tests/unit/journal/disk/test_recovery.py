@@ -39,7 +39,8 @@ def test_a_leftover_is_sealed_with_its_whole_changes_and_the_torn_rest_put_aside
     recovery = recover(str(folder), IDENTITY)
     assert (recovery.previous_boot, recovery.previous_seq) == (BOOT, 3)
     assert (
-        f"{len(torn) - torn.count(10)} bytes that are no whole change are in quarantine/" in recovery.notes[0]
+        f"{len(torn) - torn.count(10)} bytes outside of complete changes are in quarantine/"
+        in recovery.notes[0]
     )
     assert segments(folder) == [f"ns-0123abcd-{BOOT}-000000000001-000000000003.jsonl.gz"]
     assert b"".join(line.data + b"\n" for line in lines_in(folder)) == whole
@@ -52,7 +53,7 @@ def test_a_leftover_without_anything_whole_is_put_aside_as_it_is(folder):
     (folder / str(OPEN)).write_bytes(b"\0" * 50)
     recovery = recover(str(folder), IDENTITY)
     assert (recovery.previous_boot, recovery.previous_seq) == (BOOT, 0)
-    assert recovery.notes[0].startswith("nothing whole was in ")
+    assert recovery.notes[0].startswith("a crashed process left ")
     assert segments(folder) == []
     assert [path.read_bytes() for path in (folder / "quarantine").iterdir()] == [b"\0" * 50]
 

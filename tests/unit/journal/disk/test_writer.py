@@ -326,7 +326,7 @@ def test_breath_is_taken_between_long_changes(disk, feeder):
     breaths = []
     writer = Writer(
         WriterSettings(folder=FOLDER, namesrv="ns", segments=SegmentSettings()), feeder.backlog,
-        breathe=lambda: breaths.append(1), lock=no_lock, system=disk,
+        pause=lambda: breaths.append(1), lock=no_lock, system=disk,
     )  # fmt: skip
     feeder.begin()
     feeder.change(rows=5, size=50_000)

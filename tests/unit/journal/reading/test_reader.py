@@ -107,8 +107,8 @@ def test_one_that_is_deleted_meanwhile_has_no_lines(journal):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: None, "is no journal: it holds no segments"),
-        (lambda path: (path / "data.csv").touch(), "is no journal: it holds no segments"),
+        (lambda path: None, "is not a journal: it holds no segments"),
+        (lambda path: (path / "data.csv").touch(), "is not a journal: it holds no segments"),
         (lambda path: path.rmdir(), "can't read .*: No such file"),
         (lambda path: (path.rmdir(), path.touch()), "can't read .*: Not a directory"),
         (
@@ -119,9 +119,9 @@ def test_one_that_is_deleted_meanwhile_has_no_lines(journal):
         ),
         (
             lambda path: ((path / "9876").mkdir(), (path / "9876" / "identity.json").touch()),
-            "is no journal, but there is one in 9876 below it",
+            "is not a journal, but there is one in 9876 below it",
         ),
-        (lambda path: (path / "identity.json").write_text("{"), "makes no sense"),
+        (lambda path: (path / "identity.json").write_text("{"), "is not valid"),
     ],
 )
 def test_what_is_no_journal_says_what_to_do(tmp_path, make, message):

@@ -61,7 +61,7 @@ def test_a_whole_journal_is_whole(made):
     made.boot()
     made.boot()
     report = made.verify()
-    assert report.is_whole
+    assert report.is_complete
     assert (report.namesrv, report.segments, report.lost_records) == ("ns_9876", 2, 0)
     assert [
         (b.first_seq, b.last_seq, b.records, b.complete_checkpoints, b.is_stopped) for b in report.boots
@@ -76,9 +76,9 @@ def test_while_it_is_written_its_last_change_may_be_under_way(made):
     release = take_lock(str(made.folder))
     report = made.verify()
     assert report.is_being_written
-    assert report.is_whole
+    assert report.is_complete
     release()
-    assert not made.verify().is_whole
+    assert not made.verify().is_complete
     assert problems(made.verify()) == [(12, "torn: no line feed ends it")]
 
 
@@ -86,7 +86,7 @@ def test_a_boot_that_did_not_stop_in_order_may_have_lost_its_end(made):
     made.boot(stops=False)
     made.boot()
     report = made.verify()
-    assert not report.is_whole
+    assert not report.is_complete
     assert [boot.is_stopped for boot in report.boots] == [False, True]
     assert report.lost_records == 0
 
@@ -96,7 +96,7 @@ def test_holes_are_told_with_their_numbers(made):
     made.rewrite(0, lambda lines: lines.__delitem__(slice(5, 9)))
     report = made.verify()
     assert (report.lost_records, report.boots[0].holes) == (4, [(6, 9)])
-    assert not report.is_whole
+    assert not report.is_complete
 
 
 def test_a_lost_segment_at_the_end_of_a_boot_is_known_from_the_next(made):
@@ -108,7 +108,7 @@ def test_a_lost_segment_at_the_end_of_a_boot_is_known_from_the_next(made):
     made.boot()
     (_, second, _) = find_segments(str(made.folder))
     (made.folder / str(second)).unlink()
-    assert any("which came before, is not here" in what for _, what in problems(made.verify()))
+    assert any("the boot before, " in what for _, what in problems(made.verify()))
 
 
 def test_a_change_without_its_end_is_told(made):
@@ -162,13 +162,13 @@ def test_records_of_a_newer_version_are_counted(made):
     made.rewrite(0, lambda lines: lines.__setitem__(7, lines[7].replace(b'"v":1', b'"v":2')))
     report = made.verify()
     assert (report.unknown_versions, report.lost_records) == (1, 0)
-    assert not report.is_whole
+    assert not report.is_complete
 
 
 def test_another_uuid_is_told(made):
     made.boot()
     made.rewrite(0, lambda lines: lines.__setitem__(0, lines[0].replace(b'"uuid":"', b'"uuid":"x')))
-    assert "the folder's is" in problems(made.verify())[0][1]
+    assert "that of the folder" in problems(made.verify())[0][1]
 
 
 def test_what_was_put_aside_is_named(made):
@@ -179,7 +179,7 @@ def test_what_was_put_aside_is_named(made):
     made.boot()
     report = made.verify()
     assert report.quarantined == [str(name).replace(".open", ".torn")]
-    assert report.is_whole
+    assert report.is_complete
 
 
 def test_what_was_written_twice_counts_once(made):
@@ -189,7 +189,7 @@ def test_what_was_written_twice_counts_once(made):
     again = name.replace("000000000001-000000000012", "000000000012-000000000012")
     (made.folder / again).write_bytes(gzip.compress(lines[11] + b"\n"))
     report = made.verify()
-    assert report.is_whole
+    assert report.is_complete
     assert report.boots[0].records == 12
 
 

@@ -6,7 +6,13 @@ from msgspec import structs
 from namekeeper.journal.contract.record import ROWS_IN_A_RECORD, SegmentsDeleted
 from namekeeper.journal.queue.backlog import Mark
 from namekeeper.journal.recording.activity import MINUTE_MS
-from namekeeper.journal.recording.recorder import BUSY_S, FEED_ROOM_BYTES, IDLE_S, RETENTION_PAUSE_MS, SOON_S
+from namekeeper.journal.recording.recorder import (
+    BUSY_S,
+    CHECKPOINT_ROOM_BYTES,
+    IDLE_S,
+    RETENTION_PAUSE_MS,
+    SOON_S,
+)
 from namekeeper.journal.recording.snapshot import Snapshot, take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.topic import QueueSpec
@@ -191,10 +197,10 @@ def test_rows_of_a_checkpoint_wait_while_there_is_little_room():
     rig.taken()
     rig.snapshot = large_snapshot()
     rig.clock.advance(1_000)
-    rig.recorder.record(kv_change("x" * FEED_ROOM_BYTES))
-    rig.recorder.record(kv_change("x" * FEED_ROOM_BYTES))
+    rig.recorder.record(kv_change("x" * CHECKPOINT_ROOM_BYTES))
+    rig.recorder.record(kv_change("x" * CHECKPOINT_ROOM_BYTES))
     rig.recorder.note(SegmentsDeleted(segments=[], bytes=0, reason="age"))
-    while rig.backlog.weight < FEED_ROOM_BYTES:
+    while rig.backlog.weight < CHECKPOINT_ROOM_BYTES:
         rig.recorder.record(kv_change())
     assert rig.tick() == BUSY_S
     assert "topic_queues" not in rig.kinds()
