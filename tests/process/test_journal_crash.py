@@ -1,4 +1,4 @@
-"""Killed at any moment, a name server leaves a journal with everything that it had published as durable."""
+"""Killed at any time, a name server leaves a journal with everything that it had published as durable."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ class Load:
 
 
 def check(folder: Path, load: Load) -> None:
-    """What was published is there; changes are whole, in order, up to one place; `verify` says the same."""
+    """What was published is there; changes are whole, in order, up to one position; `verify` says the same."""
     records = records_in(folder)
     boot, durable = max(load.durable)
     seqs = [record["seq"] for record in records if record["boot"] == boot]
@@ -85,7 +85,7 @@ def check(folder: Path, load: Load) -> None:
 
 
 @pytest.mark.timeout(180 * TIME_UNIT)
-def test_kill_9_at_any_moment(tmp_path):
+def test_kill_9_at_any_time(tmp_path):
     chance = random.Random(5)
     port, http_port = free_port(), free_port()
     flags = {

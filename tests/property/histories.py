@@ -37,7 +37,7 @@ class _RandomRun:
         self.server = server
         self.clusters = clusters
         self.chance = chance
-        self.said: list[Broker] = []
+        self.seen_brokers: list[Broker] = []
         self.connections = list(range(1, CONNECTIONS + 1))
 
     def ask(self, request: Request, connection: int | None = None) -> None:
@@ -47,15 +47,15 @@ class _RandomRun:
     def register(self) -> None:
         """103: a new face, or what was said before with something changed."""
         chance = self.chance
-        if self.said and chance.random() < 0.5:
-            broker = chance.choice(self.said)
+        if self.seen_brokers and chance.random() < 0.5:
+            broker = chance.choice(self.seen_brokers)
             if chance.random() < 0.5:
                 broker.counter += 1
             if chance.random() < 0.5:
                 broker.topics = self.topics()
         else:
             broker = self.broker()
-            self.said.append(broker)
+            self.seen_brokers.append(broker)
         connection = broker.conn if broker.conn in self.connections else None
         self.ask(registration(broker), connection)
         if chance.random() < 0.7:
@@ -84,14 +84,14 @@ class _RandomRun:
 
     def unregister(self) -> None:
         """104."""
-        if self.said:
-            broker = self.chance.choice(self.said)
+        if self.seen_brokers:
+            broker = self.chance.choice(self.seen_brokers)
             self.ask(Request(104, broker.fields()), broker.conn)
 
     def hear(self) -> None:
         """322 and 904."""
-        if self.said:
-            broker = self.chance.choice(self.said)
+        if self.seen_brokers:
+            broker = self.chance.choice(self.seen_brokers)
             self.ask(Request(self.chance.choice((322, 904)), broker.fields(), b"{}"), broker.conn)
 
     def change_perms(self) -> None:

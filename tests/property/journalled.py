@@ -25,9 +25,9 @@ from namekeeper.route.tables import RouteTables
 from tests.property import laws
 from tests.property.local_server import LocalServer
 
-__all__ = ["JournalledServer", "Place", "Written", "losses", "shown", "unknown", "whole_checkpoints"]
+__all__ = ["JournalledServer", "Position", "Written", "losses", "shown", "unknown", "whole_checkpoints"]
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """Boot and seq."""
 
 FIRST_BOOT = 1_700_000_000_000
@@ -70,8 +70,8 @@ class JournalledServer:
 
     namesrv: str = "ns_9876"
     written: list[Written] = field(default_factory=list)
-    truth: dict[Place, dict[str, Any]] = field(default_factory=dict)
-    """What the live server showed when the record at this place was the last one."""
+    truth: dict[Position, dict[str, Any]] = field(default_factory=dict)
+    """What the live server showed when the record at this position was the last one."""
     boots: list[int] = field(default_factory=list)
     """All there were."""
 
@@ -214,20 +214,20 @@ class JournalledServer:
         self.truth[self.boot, self.seq] = self.shown()
 
 
-def whole_checkpoints(server: JournalledServer) -> list[Place]:
+def whole_checkpoints(server: JournalledServer) -> list[Position]:
     """Begins of the checkpoints of which every line is there, and every seq until their end."""
     found = []
-    by_place = {(each.boot, each.seq): each for each in server.written}
+    by_position = {(each.boot, each.seq): each for each in server.written}
     for end in server.written:
         if end.checkpoint and b'"checkpoint_end"' in end.line[:30]:
             seqs = range(end.checkpoint, end.seq + 1)
-            if all((end.boot, seq) in by_place for seq in seqs):
+            if all((end.boot, seq) in by_position for seq in seqs):
                 found.append((end.boot, end.checkpoint))
     return found
 
 
-def losses(server: JournalledServer) -> list[Place]:
-    """Place of the last complete change before each loss."""
+def losses(server: JournalledServer) -> list[Position]:
+    """Position of the last complete change before each loss."""
     found, last = [], None
     seqs_of: dict[int, list[Written]] = {boot: [] for boot in server.boots}
     for each in server.written:
@@ -250,12 +250,12 @@ def losses(server: JournalledServer) -> list[Place]:
     return found
 
 
-def unknown(server: JournalledServer) -> list[tuple[Place, Place | None]]:
+def unknown(server: JournalledServer) -> list[tuple[Position, Position | None]]:
     """From the last complete change before a loss to the begin of the next whole checkpoint."""
     whole = whole_checkpoints(server)
-    spans: list[tuple[Place, Place | None]] = []
-    for place in losses(server):
-        if not whole or place < whole[0] or (spans and (spans[-1][1] is None or place < spans[-1][1])):
+    spans: list[tuple[Position, Position | None]] = []
+    for position in losses(server):
+        if not whole or position < whole[0] or (spans and (spans[-1][1] is None or position < spans[-1][1])):
             continue
-        spans.append((place, next((begin for begin in whole if begin > place), None)))
+        spans.append((position, next((begin for begin in whole if begin > position), None)))
     return spans

@@ -7,7 +7,7 @@ from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import split_lines
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.history import AnyRecord
-from tests.property.journalled import JournalledServer, Place, Written, shown, unknown, whole_checkpoints
+from tests.property.journalled import JournalledServer, Position, Written, shown, unknown, whole_checkpoints
 from tests.support.history.oracle import State
 from tests.support.pipeline.gold_state import frozen
 
@@ -31,9 +31,9 @@ class Known:
         """Instants at which something happened, or a ms beside it."""
         return sorted({chance.choice(self._in_order).ts + chance.choice((-1, 0, 1)) for _ in range(count)})
 
-    def place(self, at: int) -> Place:
+    def position(self, at: int) -> Position:
         """The last record that is not later: by effective time, whatever the clock did."""
-        return max((place for place, ms in self._effective.items() if ms <= at), default=(0, 0))
+        return max((position for position, ms in self._effective.items() if ms <= at), default=(0, 0))
 
     def knowledge(self, at: int) -> Knowledge:
         """What is known of an instant, by the definition."""
@@ -45,15 +45,15 @@ class Known:
         for since, until in self._unknown:
             if effective[since] <= at and (until is None or at < effective[until]):
                 return Knowledge.UNKNOWN
-        return Knowledge.STOPPED if self.place(at) in self._stops else Knowledge.KNOWN
+        return Knowledge.STOPPED if self.position(at) in self._stops else Knowledge.KNOWN
 
     def state(self, at: int) -> State | None:
         """What the live tables held, table by table as the tables of a warehouse have it; None: not known."""
-        place = self.place(at)
-        if self.knowledge(at) is not Knowledge.KNOWN or place[1] <= 1:
+        position = self.position(at)
+        if self.knowledge(at) is not Knowledge.KNOWN or position[1] <= 1:
             return None
-        truth = self.server.truth[place]
-        if not is_told(self.whole, place):
+        truth = self.server.truth[position]
+        if not is_recorded(self.whole, position):
             return None  # which properties the new process has comes with its first whole checkpoint
         return {
             "live": {
@@ -89,18 +89,18 @@ def read(server: JournalledServer) -> list[AnyRecord]:
     return [record for record in found if record is not None]
 
 
-def held(state: Any, server: JournalledServer, whole: list[Place], place: Place) -> dict[str, Any]:
+def held(state: Any, server: JournalledServer, whole: list[Position], position: Position) -> dict[str, Any]:
     """What was replayed. A new process may have other properties: its first whole checkpoint tells them."""
-    properties = state.properties if is_told(whole, place) else server.truth[place]["properties"]
+    properties = state.properties if is_recorded(whole, position) else server.truth[position]["properties"]
     return shown(state.tables, state.kv, properties)
 
 
-def is_told(whole: list[Place], place: Place) -> bool:
-    """Whether there is a whole checkpoint in the boot of a place, before it."""
-    return any(boot == place[0] and seq <= place[1] for boot, seq in whole)
+def is_recorded(whole: list[Position], position: Position) -> bool:
+    """Whether there is a whole checkpoint in the boot of a position, before it."""
+    return any(boot == position[0] and seq <= position[1] for boot, seq in whole)
 
 
-def effective_times(in_order: list[Written]) -> dict[Place, int]:
+def effective_times(in_order: list[Written]) -> dict[Position, int]:
     """The minimum of a record's time and of all later ones'."""
     times, least = {}, in_order[-1].ts
     for each in reversed(in_order):

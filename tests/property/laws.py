@@ -1,4 +1,4 @@
-"""What must hold for route tables at any moment, and their content as plain values."""
+"""What must hold for route tables at any time, and their content as plain values."""
 
 from collections import defaultdict
 from typing import Any

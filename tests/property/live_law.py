@@ -62,8 +62,10 @@ class LiveLaw:
                 wanted = known.state(at)
                 if wanted is None:
                     continue
-                place = known.place(at)
-                assert held(replayed.state, known.server, known.whole, place) == known.server.truth[place]
+                position = known.position(at)
+                assert (
+                    held(replayed.state, known.server, known.whole, position) == known.server.truth[position]
+                )
                 assert gold.at(namesrv, at) == wanted, (namesrv, at)
                 compared += 1
         return compared

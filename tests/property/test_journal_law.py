@@ -28,12 +28,12 @@ def small() -> Iterator[None]:
         yield
 
 
-def time_of(server: JournalledServer, place):
-    return None if place is None else next(e.ts for e in server.written if (e.boot, e.seq) == place)
+def time_of(server: JournalledServer, position):
+    return None if position is None else next(e.ts for e in server.written if (e.boot, e.seq) == position)
 
 
-def is_unknown(ranges, place) -> bool:
-    return any(since < place and (until is None or place < until) for since, until in ranges)
+def is_unknown(ranges, position) -> bool:
+    return any(since < position and (until is None or position < until) for since, until in ranges)
 
 
 def check_law(server: JournalledServer) -> int:
@@ -42,10 +42,10 @@ def check_law(server: JournalledServer) -> int:
     replay, compared = Replay(), 0
     for step in steps(read(server)):
         replay.take(step)
-        place = (step.boot, step.seq)
-        if not whole or place < whole[0] or is_unknown(ranges, place) or step.seq == 1:
+        position = (step.boot, step.seq)
+        if not whole or position < whole[0] or is_unknown(ranges, position) or step.seq == 1:
             continue
-        assert held(replay.state, server, whole, place) == server.truth[place], place
+        assert held(replay.state, server, whole, position) == server.truth[position], position
         compared += 1
     check_unknown(server, replay.coverage, ranges)
     return compared
@@ -73,12 +73,12 @@ def test_many_places_are_known():
 @given(chances)
 @LAW
 def test_the_state_at_an_instant_goes_by_effective_time(chance):
-    """Whatever the clock did: an instant is the place of the last record that is not later."""
+    """Whatever the clock did: an instant is the position of the last record that is not later."""
     server = random_history(chance, 40, clock_jumps=True)
     known = Known(server)
     for at in known.instants(chance, 3):
         found = state_at(read(server), at)
         assert found.knowledge == known.knowledge(at)
-        place = known.place(at)
-        if found.knowledge is Knowledge.KNOWN and place[1] > 1:
-            assert held(found.state, server, known.whole, place) == server.truth[place]
+        position = known.position(at)
+        if found.knowledge is Knowledge.KNOWN and position[1] > 1:
+            assert held(found.state, server, known.whole, position) == server.truth[position]

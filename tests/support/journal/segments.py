@@ -53,13 +53,13 @@ def records_of_a_boot(namesrv: str, boot: int, seed: int, changes: int = 20) -> 
         ts += rng.choice([0, 20, 900, -500, 60_000])
         size = 1 if change == 0 else rng.randint(1, 4)
         first = len(records) + 1
-        for place in range(size):
-            body = started if change == 0 else _KINDS[makers[(first + place) % len(makers)]](rng, boot)
+        for position in range(size):
+            body = started if change == 0 else _KINDS[makers[(first + position) % len(makers)]](rng, boot)
             record = {
-                **body, "v": 1, "namesrv": namesrv, "boot": boot, "seq": first + place, "change": first,
+                **body, "v": 1, "namesrv": namesrv, "boot": boot, "seq": first + position, "change": first,
                 "ts": ts, "up_ms": max(0, ts - boot),
             }  # fmt: skip
-            if place == size - 1:
+            if position == size - 1:
                 record["end"] = True
             if rng.random() < 0.3:
                 record["cause"], record["peer"] = "register_broker", f"10.0.0.{rng.randint(1, 9)}:4000"

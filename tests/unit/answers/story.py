@@ -1,4 +1,4 @@
-"""Incidents at a name server, told in the past tense: what was said and done, minute by minute, into a journal."""
+"""Incidents at a name server, as steps that a test writes one by one into a journal."""
 
 from pathlib import Path
 from typing import Any

@@ -10,10 +10,10 @@ from tests.unit.answers.story import MINUTE, Story
 
 @pytest.fixture
 def story() -> Story:
-    told = Story()
-    told.registers()
-    told.later()
-    return told
+    incident = Story()
+    incident.registers()
+    incident.later()
+    return incident
 
 
 def why(story: Story, at: int | None = None, *others: Story, topic: str = "T") -> Any:

@@ -35,10 +35,10 @@ class Reading:
     """Counts segments as they are read."""
 
     def __init__(self):
-        self.told = []
+        self.progress = []
 
     def __call__(self, done, total):
-        self.told.append((done, total))
+        self.progress.append((done, total))
 
 
 def test_a_state_needs_what_follows_the_last_checkpoint_only(long_story, tmp_path):
@@ -46,10 +46,10 @@ def test_a_state_needs_what_follows_the_last_checkpoint_only(long_story, tmp_pat
     journal = JournalFolder(long_story.folder(tmp_path, per_segment=2), reading)
     found = journal.state_at(None)
     assert found.state.tables.topics_of("b0").keys() == {"T", "other", "more"}
-    read = reading.told[-1][1]
+    read = reading.progress[-1][1]
     journal.state_at(long_story.journal.boots[0] + 5_000)
-    assert reading.told[-1][1] > 2 * read
-    assert reading.told[0] == (0, read)
+    assert reading.progress[-1][1] > 2 * read
+    assert reading.progress[0] == (0, read)
 
 
 def test_an_instant_before_the_first_checkpoint_reads_all(long_story, tmp_path):
@@ -81,7 +81,7 @@ def test_a_checkpoint_that_is_not_complete_does_not_do(long_story, tmp_path):
     assert found.state.tables.topics_of("b0")
 
 
-def test_lines_that_can_not_be_read_are_told_and_their_loss_shows(tmp_path):
+def test_lines_that_can_not_be_read_are_reported_and_their_loss_shows(tmp_path):
     story = Story()
     story.registers()
     story.alive()
@@ -98,7 +98,7 @@ def test_lines_that_can_not_be_read_are_told_and_their_loss_shows(tmp_path):
     assert journal.notes[2].startswith(f"the first of them: line {len(lines) - 1}: version 7")
 
 
-def test_a_kind_that_is_not_known_is_told_and_no_loss(tmp_path):
+def test_a_kind_that_is_not_known_is_reported_and_no_loss(tmp_path):
     story = Story()
     story.registers()
     story.alive()

@@ -27,7 +27,7 @@ FOUND = Explanation(
 )  # fmt: skip
 
 
-def test_every_time_is_told_in_both_zones_and_no_name_reaches_the_terminal():
+def test_every_time_is_reported_in_both_zones_and_no_name_reaches_the_terminal():
     assert list(explanation_lines(FOUND, BERLIN)) == [
         "ns at 2026-01-31 04:12:00.000 CET (03:12:00.000Z): the topic was deleted",
         "  - deleted  2026-01-31 04:11:59.999 CET (03:11:59.999Z)",

@@ -20,7 +20,7 @@ def replayed(story):
     return state_at(read_records(story.journal.lines())).state
 
 
-def told(story, code, fields, body=b""):
+def sent(story, code, fields, body=b""):
     from tests.support.java_model.values import Request
 
     story.later()
@@ -34,9 +34,9 @@ def test_a_topic_that_nobody_has_has_none():
 @pytest.mark.parametrize("is_on", [True, False])
 def test_the_order_configuration_shows_where_the_server_showed_it(is_on):
     story = Story()
-    told(story, 318, {}, b"orderMessageEnable=%b\n" % str(is_on).lower().encode())
+    sent(story, 318, {}, b"orderMessageEnable=%b\n" % str(is_on).lower().encode())
     story.registers()
-    told(story, 100, {**KEY, "value": "b0:4"})
+    sent(story, 100, {**KEY, "value": "b0:4"})
     assert route_of(replayed(story), "T").order_topic_conf == ("b0:4" if is_on else None)
 
 

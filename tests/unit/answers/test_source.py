@@ -47,13 +47,13 @@ def test_two_journals_of_one_name_server_are_refused(folders, tmp_path):
     assert len(JournalSource([folders[0], folders[0]]).routes("T", 5)) == 1
 
 
-def test_reading_is_told_with_its_folder(folders):
-    told = []
-    JournalSource(folders, progress=lambda *what: told.append(what)).routes("T", 5)
-    assert told == [(folder, done, 1) for folder in folders for done in (0, 1)]
+def test_reading_is_reported_with_its_folder(folders):
+    reported = []
+    JournalSource(folders, progress=lambda *what: reported.append(what)).routes("T", 5)
+    assert reported == [(folder, done, 1) for folder in folders for done in (0, 1)]
 
 
-def test_what_could_not_be_read_is_told_with_its_folder(folders):
+def test_what_could_not_be_read_is_reported_with_its_folder(folders):
     from pathlib import Path
 
     (file,) = Path(folders[1]).iterdir()

@@ -140,7 +140,7 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
 
 
 @both_loops
-async def test_a_journal_that_can_not_be_started_is_told_and_keeps_nothing(tmp_path, monkeypatch, caplog):
+async def test_a_journal_that_can_not_be_started_is_reported_and_keeps_nothing(tmp_path, monkeypatch, caplog):
     def fail(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -155,7 +155,7 @@ async def test_a_journal_that_can_not_be_started_is_told_and_keeps_nothing(tmp_p
 
 
 @both_loops
-async def test_operators_are_told_how_it_is(tmp_path):
+async def test_operators_are_reported_how_it_is(tmp_path):
     async with name_server(tmp_path, journal_fsync_interval_ms="1") as server:
 
         def is_durable():

@@ -117,8 +117,8 @@ def lines_of(records: Iterable[Record], checkpoint: int, stamp: Stamp) -> list[b
     records = list(records)
     lines = []
     for number, record in enumerate(records):
-        place = Stamp(stamp.namesrv, stamp.boot, stamp.seq + number, stamp.ts, stamp.up_ms)
-        line = json.loads(encode_record(record, place, checkpoint=checkpoint))
+        position = Stamp(stamp.namesrv, stamp.boot, stamp.seq + number, stamp.ts, stamp.up_ms)
+        line = json.loads(encode_record(record, position, checkpoint=checkpoint))
         line["change"] = stamp.seq
         if number + 1 < len(records):
             del line["end"]

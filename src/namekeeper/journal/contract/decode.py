@@ -1,6 +1,6 @@
 """Decodes a line of a journal: its record, or the reason why it has none.
 
-Nothing is guessed: a record that can't be read counts as lost (`reading/history.py`).
+Nothing is guessed: a record that can't be read counts as lost (`journal/reading/history.py`).
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Is it whole: said in words, in JSON and as a status; and sealing, with and without a server."""
+"""Is anything lost: in words, in JSON and as a status; and sealing, with and without a server."""
 
 import json
 import threading
@@ -30,7 +30,7 @@ def test_a_journal_whose_server_died_may_have_lost_its_end(tmp_path):
     assert result.stdout.splitlines()[-1] == "not complete: records may be lost"
 
 
-def test_what_is_lost_or_broken_is_told_with_its_place(tmp_path):
+def test_what_is_lost_or_broken_is_reported_with_its_position(tmp_path):
     make(tmp_path)
     (path,) = tmp_path.glob("*.open")
     lines = path.read_bytes().split(b"\n")

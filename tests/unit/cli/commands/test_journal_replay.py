@@ -11,10 +11,10 @@ from tests.unit.answers.story import Story
 
 @pytest.fixture
 def story():
-    told = Story()
-    told.registers(topics=("T", "a\nb"))
-    told.wiped()
-    return told
+    incident = Story()
+    incident.registers(topics=("T", "a\nb"))
+    incident.wiped()
+    return incident
 
 
 def run(*arguments):

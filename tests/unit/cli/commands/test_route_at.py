@@ -11,10 +11,10 @@ from tests.unit.answers.story import Story
 
 @pytest.fixture
 def story():
-    told = Story()
-    told.registers()
-    told.alive()
-    return told
+    incident = Story()
+    incident.registers()
+    incident.alive()
+    return incident
 
 
 def run(*arguments):

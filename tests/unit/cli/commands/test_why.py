@@ -11,17 +11,17 @@ from tests.unit.answers.story import Story
 
 @pytest.fixture
 def story():
-    told = Story()
-    told.registers()
-    told.deleted()
-    return told
+    incident = Story()
+    incident.registers()
+    incident.deleted()
+    return incident
 
 
 def run(*arguments):
     return CliRunner().invoke(namekeeper, ["why", "T", "--zone", "UTC", *arguments])
 
 
-def test_the_cause_is_told_with_its_evidence(story, tmp_path):
+def test_the_cause_is_reported_with_its_evidence(story, tmp_path):
     result = run("--journal", story.folder(tmp_path))
     assert (result.exit_code, result.output.splitlines()) == (
         0,
@@ -48,7 +48,7 @@ def test_what_nobody_knows_is_no_answer(story, tmp_path):
     assert run("--at", "1 min ago", "--journal", story.folder(tmp_path)).exit_code == 3
 
 
-def test_lines_that_can_not_be_read_are_told_on_stderr(story, tmp_path):
+def test_lines_that_can_not_be_read_are_reported_on_stderr(story, tmp_path):
     folder = story.folder(tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes() + b"\0\0\n")

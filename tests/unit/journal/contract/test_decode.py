@@ -84,7 +84,7 @@ def test_the_first_of_many_is_kept():
     assert reader.first_unreadable.number == 3
 
 
-def test_a_kind_that_is_not_known_keeps_its_place():
+def test_a_kind_that_is_not_known_keeps_its_position():
     reader = RecordReader()
     found = reader(line("a_later_kind", end=True))
     assert isinstance(found, Envelope)
@@ -119,7 +119,7 @@ def test_a_topic_is_found_however_it_is_spelled(topic):
         assert record.rows == [(topic,)]
 
 
-def test_kinds_that_are_not_wanted_keep_their_place():
+def test_kinds_that_are_not_wanted_keep_their_position():
     reader = RecordReader(skip=frozenset({"server_alive"}))
     assert isinstance(reader(line()), Envelope)
     assert isinstance(reader(line("server_stopped", last_seq=3)), Record)

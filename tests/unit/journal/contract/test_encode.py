@@ -145,9 +145,9 @@ def test_a_row_says_what_it_is_now(event, record):
 
 def test_what_is_no_state_makes_no_record():
     heard = BrokerHeard("c", "a:1", 1, 30_000)
-    told = MinBrokerIdChanged("b", 0, "a:1", ())
-    assert lines_of(heard, told) == []
-    (record,) = lines_of(heard, BrokerGroupGone("b"), told)
+    notified = MinBrokerIdChanged("b", 0, "a:1", ())
+    assert lines_of(heard, notified) == []
+    (record,) = lines_of(heard, BrokerGroupGone("b"), notified)
     assert (record["seq"], record["end"]) == (7, True)
 
 
@@ -166,7 +166,7 @@ def test_names_are_data():
     assert (record["broker_name"], record["rows"]) == (name, [[name, 8, 4, 6, 0]])
 
 
-def test_rows_that_look_the_same_but_are_others_are_told_apart():
+def test_rows_that_look_the_same_but_are_others_are_reported_apart():
     other = make_row(QueueSpec(1, 1, 2, 3), QueueSpec(1, 1, 2, 3))
     rows = {f"T{number}": (RW, WIPED, other)[number % 3] for number in range(3_000)}
     pieces = [

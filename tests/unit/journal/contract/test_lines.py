@@ -1,4 +1,4 @@
-"""Lines of any bytes: whole ones come as they are, others are told, and none fills the memory."""
+"""Lines of any bytes: whole ones come as they are, others are reported, and none fills the memory."""
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ def test_whatever_comes_no_more_than_the_limit_is_kept_of_a_line(data, size, lim
         assert bool(line.problem) == (len(full) > limit or (line is lines[-1] and not data.endswith(b"\n")))
 
 
-def test_a_line_of_100_megabytes_is_told_by_its_size():
+def test_a_line_of_100_megabytes_is_reported_by_its_size():
     part = b"x" * (1 << 20)
     (long, after) = split_lines([*[part] * 100, b"\nafter\n"], limit=1 << 22)
     assert (len(long.data), long.problem) == (1 << 22, f"{100 << 20} bytes, more than a line may have")

@@ -97,7 +97,7 @@ def test_what_is_there_at_the_start_counts_if_it_is_ours(disk):
     assert archive(disk).size == 5
 
 
-def test_old_segments_go_by_age_and_it_is_told(disk):
+def test_old_segments_go_by_age_and_it_is_recorded(disk):
     made = archive(disk, max_age_ms=DAY_MS)
     for first in (1, 2, 3):
         made.seal(closed(disk, first), first)

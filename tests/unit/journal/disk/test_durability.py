@@ -1,7 +1,7 @@
-"""At whatever moment the machine dies, what was published as durable is in the journal, and it is whole.
+"""At whatever step the machine dies, what was published as durable is in the journal, and it is whole.
 
 The disk is a model that loses unsynced data and unsynced names, each by itself. Writing, sealing, recovery and
-retention run on it together, through several lives of the process.
+retention run on it together, through several boots.
 """
 
 import random
@@ -22,7 +22,7 @@ LIVES = 4
 
 
 class History:
-    """What happened, over several lives on one disk."""
+    """What happened, over several boots on one disk."""
 
     def __init__(self, seed: int, disk: ModelOs | None = None, limits: Limits | None = None) -> None:
         self.chance = random.Random(seed)
@@ -34,7 +34,7 @@ class History:
         self.deleted_up_to = (0, 0)
 
     def live(self) -> None:
-        """One life: some work, then the machine dies in the middle of it."""
+        """One boot: some work, then the machine dies in the middle of it."""
         chance = self.chance
         self.disk.crash_at = self.disk.calls + int(chance.expovariate(1 / 60))
         self.wall_ms += chance.randint(-50_000, 500_000)
@@ -170,8 +170,8 @@ def _is_complete(records: list[dict], end: dict) -> bool:
     return {r["seq"] for r in records if r["boot"] == end["boot"]} >= set(span)
 
 
-def check_from(history: History, records: list[dict], place: tuple[int, int]) -> None:
-    boot, seq = place
+def check_from(history: History, records: list[dict], position: tuple[int, int]) -> None:
+    boot, seq = position
     for one, durable in history.durable.items():
         if one >= boot:
             found = {record["seq"] for record in records if record["boot"] == one}

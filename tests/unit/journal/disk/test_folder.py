@@ -38,21 +38,21 @@ def test_a_new_folder_gets_an_identity_that_stays(tmp_path):
 
 
 def test_two_folders_have_two_uuids(tmp_path):
-    holds = [opened(tmp_path / name) for name in ("a", "b")]
-    assert holds[0].identity.uuid != holds[1].identity.uuid
-    for hold in holds:
-        hold.release()
+    locks = [opened(tmp_path / name) for name in ("a", "b")]
+    assert locks[0].identity.uuid != locks[1].identity.uuid
+    for held in locks:
+        held.release()
 
 
 def test_a_folder_in_use_names_who_uses_it_and_is_free_afterwards(tmp_path):
-    hold = opened(tmp_path)
+    held = opened(tmp_path)
     assert is_locked(str(tmp_path))
     with pytest.raises(
         JournalError, match=f"in use by process {os.getpid()}: stop it, or give this name server"
     ):
         opened(tmp_path)
-    hold.release()
-    hold.release()
+    held.release()
+    held.release()
     assert not is_locked(str(tmp_path))
     opened(tmp_path).release()
 
@@ -111,27 +111,27 @@ def test_segments_are_listed_in_order_and_other_files_are_not(tmp_path):
 
 
 def test_a_folder_that_is_still_ours_is_reopened_as_it_is(tmp_path):
-    hold = opened(tmp_path)
-    assert reopen_folder(hold, lock=take_lock) == (hold, False)
-    hold.release()
+    held = opened(tmp_path)
+    assert reopen_folder(held, lock=take_lock) == (held, False)
+    held.release()
 
 
 def test_a_folder_that_was_removed_is_made_anew(tmp_path):
-    hold = opened(tmp_path / "journal")
+    held = opened(tmp_path / "journal")
     for path in (tmp_path / "journal").iterdir():
         path.unlink()
     (tmp_path / "journal").rmdir()
-    again, is_new = reopen_folder(hold, lock=take_lock)
-    assert (again.identity, is_new) == (hold.identity, True)
-    assert load_identity(again.path) == hold.identity
+    again, is_new = reopen_folder(held, lock=take_lock)
+    assert (again.identity, is_new) == (held.identity, True)
+    assert load_identity(again.path) == held.identity
     assert is_locked(again.path)
     again.release()
 
 
 def test_a_folder_that_was_replaced_is_refused():
     disk = model_disk()
-    hold = open_folder(FOLDER, "a", is_configured=False, lock=no_lock, system=disk)
+    held = open_folder(FOLDER, "a", is_configured=False, lock=no_lock, system=disk)
     disk.unlink(f"{FOLDER}/identity.json")
     open_folder(FOLDER, "b", is_configured=False, lock=no_lock, system=disk)
     with pytest.raises(JournalError, match="was replaced by a journal of b: set another journalPath"):
-        reopen_folder(hold, lock=no_lock, system=disk)
+        reopen_folder(held, lock=no_lock, system=disk)

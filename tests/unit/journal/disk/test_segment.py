@@ -85,9 +85,9 @@ def test_a_sealed_segment_has_the_same_content_under_its_last_name():
 
 
 def test_at_every_crash_while_sealing_one_of_the_two_is_whole():
-    for moment in itertools.count():
+    for step in itertools.count():
         system = whole(disk())
-        system.crash_at = system.calls + moment
+        system.crash_at = system.calls + step
         try:
             for _ in sealing(FOLDER, NAME, 9, system=system):
                 pass

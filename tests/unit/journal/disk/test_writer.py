@@ -311,13 +311,13 @@ def test_retention_deletes_the_oldest_tells_it_and_never_what_the_checkpoint_nee
     assert files_in(FOLDER, disk)[0] == "1-5"
     assert CheckpointNeeded("retention") in writer.messages
     assert not any(isinstance(news, SegmentsDeleted) for news in writer.messages)
-    place = feeder.checkpoint()
+    position = feeder.checkpoint()
     writer.step(feeder.advance(200))
     deleted = [news for news in writer.messages if isinstance(news, SegmentsDeleted)]
     assert [SegmentName.parse(file).first_seq for news in deleted for file in news.segments][:2] == [1, 6]
     assert {news.reason for news in deleted} == {"size"}
     assert (
-        all(int(name.partition("-")[0]) >= place - 3 for name in files_in(FOLDER, disk))
+        all(int(name.partition("-")[0]) >= position - 3 for name in files_in(FOLDER, disk))
         or writer.disk_bytes <= 1_000
     )
 

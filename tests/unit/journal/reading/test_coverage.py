@@ -36,12 +36,12 @@ class Told:
 
 
 @pytest.fixture
-def told():
+def history():
     return Told()
 
 
-def test_nothing_is_known_without_records(told):
-    coverage = told.coverage
+def test_nothing_is_known_without_records(history):
+    coverage = history.coverage
     assert (coverage.knows_from, coverage.knows_up_to, coverage.boots, coverage.unknown) == (
         None,
         None,
@@ -51,40 +51,40 @@ def test_nothing_is_known_without_records(told):
     assert coverage.at(5) is Knowledge.NOT_YET
 
 
-def test_it_knows_from_the_first_whole_checkpoint_to_the_last_record(told):
-    coverage = told.begins(10).checkpoint(20).alive(30).coverage
+def test_it_knows_from_the_first_whole_checkpoint_to_the_last_record(history):
+    coverage = history.begins(10).checkpoint(20).alive(30).coverage
     assert (coverage.knows_from, coverage.knows_up_to) == (20, 30)
     found = [coverage.at(ms) for ms in (5, 19, 20, 30, 31)]
     assert found == [Knowledge.BEFORE, Knowledge.BEFORE, Knowledge.KNOWN, Knowledge.KNOWN, Knowledge.NOT_YET]
 
 
-def test_a_loss_is_unknown_until_the_next_whole_checkpoint(told):
-    told.begins(10).checkpoint(20).alive(30)(Lost, 30).alive(40)
-    assert told.coverage.unknown == [TimeRange(30, None)]
-    assert told.coverage.at(40) is Knowledge.UNKNOWN
-    told(Lost, 40).checkpoint(50).alive(60)
-    assert told.coverage.unknown == [TimeRange(30, 50)]
-    assert [told.coverage.at(ms) for ms in (29, 30, 49, 50)] == [
+def test_a_loss_is_unknown_until_the_next_whole_checkpoint(history):
+    history.begins(10).checkpoint(20).alive(30)(Lost, 30).alive(40)
+    assert history.coverage.unknown == [TimeRange(30, None)]
+    assert history.coverage.at(40) is Knowledge.UNKNOWN
+    history(Lost, 40).checkpoint(50).alive(60)
+    assert history.coverage.unknown == [TimeRange(30, 50)]
+    assert [history.coverage.at(ms) for ms in (29, 30, 49, 50)] == [
         Knowledge.KNOWN, Knowledge.UNKNOWN, Knowledge.UNKNOWN, Knowledge.KNOWN,
     ]  # fmt: skip
 
 
-def test_each_loss_has_its_own_span(told):
-    told.begins(10).checkpoint(20)(Lost, 20).checkpoint(30).alive(40)(Lost, 40).checkpoint(50)
-    assert told.coverage.unknown == [TimeRange(20, 30), TimeRange(40, 50)]
+def test_each_loss_has_its_own_range(history):
+    history.begins(10).checkpoint(20)(Lost, 20).checkpoint(30).alive(40)(Lost, 40).checkpoint(50)
+    assert history.coverage.unknown == [TimeRange(20, 30), TimeRange(40, 50)]
 
 
-def test_a_loss_that_a_checkpoint_mends_at_once_is_none(told):
-    assert told.begins(10).checkpoint(20)(Lost, 20).checkpoint(20).coverage.unknown == []
+def test_a_loss_right_before_a_checkpoint_is_none(history):
+    assert history.begins(10).checkpoint(20)(Lost, 20).checkpoint(20).coverage.unknown == []
 
 
-def test_a_loss_before_anything_is_known_is_none(told):
-    assert told.begins(10)(Lost, 10).checkpoint(20).coverage.unknown == []
+def test_a_loss_before_anything_is_known_is_none(history):
+    assert history.begins(10)(Lost, 10).checkpoint(20).coverage.unknown == []
 
 
-def test_between_a_stop_and_a_start_it_is_stopped(told):
-    told.begins(10).checkpoint(11)(Stopped, 20).begins(30).checkpoint(31).alive(40)
-    coverage = told.coverage
+def test_between_a_stop_and_a_start_it_is_stopped(history):
+    history.begins(10).checkpoint(11)(Stopped, 20).begins(30).checkpoint(31).alive(40)
+    coverage = history.coverage
     assert coverage.boots == [Boot(2, 10, 20, True), Boot(3, 30, None, False)]
     found = [coverage.at(ms) for ms in (19, 20, 29, 30)]
     assert found == [Knowledge.KNOWN, Knowledge.STOPPED, Knowledge.STOPPED, Knowledge.KNOWN]
@@ -93,27 +93,27 @@ def test_between_a_stop_and_a_start_it_is_stopped(told):
     assert coverage.boot_at(99).boot == 3
 
 
-def test_a_boot_that_did_not_stop_lasts_until_the_next(told):
-    told.begins(10).checkpoint(11).alive(20)(Lost, 20).begins(30)
-    assert told.coverage.boots == [Boot(2, 10, 30, False), Boot(3, 30, None, False)]
+def test_a_boot_that_did_not_stop_lasts_until_the_next(history):
+    history.begins(10).checkpoint(11).alive(20)(Lost, 20).begins(30)
+    assert history.coverage.boots == [Boot(2, 10, 30, False), Boot(3, 30, None, False)]
 
 
-def test_a_clock_that_runs_back_hides_what_it_passes_again(told):
-    told.begins(100).checkpoint(110)(Changed, 200, []).alive(150)
-    told(Lost, 150).checkpoint(120).alive(130)
-    coverage = told.coverage
+def test_a_clock_that_runs_back_hides_what_it_passes_again(history):
+    history.begins(100).checkpoint(110)(Changed, 200, []).alive(150)
+    history(Lost, 150).checkpoint(120).alive(130)
+    coverage = history.coverage
     assert (coverage.knows_from, coverage.knows_up_to) == (110, 130)
     assert coverage.unknown == []  # it was from 120 to 120
-    told.alive(90)
+    history.alive(90)
     assert (coverage.knows_from, coverage.knows_up_to, coverage.boots[0].since) == (90, 90, 90)
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=30))
 def test_an_instant_is_the_minimum_of_its_time_and_of_all_later_ones(seen):
     time, kept = EffectiveTimes(), []
-    for place, (ts, is_kept) in enumerate(seen):
+    for position, (ts, is_kept) in enumerate(seen):
         time.note(ts)
         if is_kept:
-            kept.append((place, time.at(ts)))
-    for place, instant in kept:
-        assert instant.ms == min(ts for ts, _ in seen[place:])
+            kept.append((position, time.at(ts)))
+    for position, instant in kept:
+        assert instant.ms == min(ts for ts, _ in seen[position:])

@@ -50,7 +50,7 @@ class Pen:
     def finish(self, begin, rows):
         return self.put(CheckpointEnd(counts={"kv": rows} if rows else {}), checkpoint=begin)
 
-    def told(self):
+    def steps(self):
         return [(type(step), step.seq) for step in steps(self.records)]
 
 
@@ -59,12 +59,12 @@ def pen():
     return Pen()
 
 
-def test_each_change_is_told_at_the_place_of_its_end(pen):
+def test_each_change_is_reported_at_the_place_of_its_end(pen):
     pen.kv()
     pen.kv(end=False)
     pen.kv(change=2)
     pen.alive()
-    assert pen.told() == [(Changed, 1), (Changed, 3), (Seen, 4)]
+    assert pen.steps() == [(Changed, 1), (Changed, 3), (Seen, 4)]
     _, change, seen = steps(pen.records)
     assert (len(change.records), change.ts) == (2, 1_003)
     assert seen.record is pen.records[3]
@@ -74,61 +74,61 @@ def test_a_boot_begins_and_ends(pen):
     pen.start()
     pen.stop()
     pen.start()
-    assert pen.told() == [(Began, 1), (Stopped, 2), (Began, 1)]
+    assert pen.steps() == [(Began, 1), (Stopped, 2), (Began, 1)]
 
 
 def test_a_missing_seq_is_a_loss_after_the_last_change(pen):
     pen.kv()
     pen.seq += 1
     pen.kv()
-    assert pen.told() == [(Changed, 1), (Lost, 1), (Changed, 3)]
+    assert pen.steps() == [(Changed, 1), (Lost, 1), (Changed, 3)]
 
 
 @pytest.mark.parametrize(
-    ("missing", "told"),
+    ("missing", "expected"),
     [
         (1, [(Changed, 1), (Lost, 1), (Seen, 3), (Seen, 4), (Changed, 5)]),
         (2, [(Changed, 1), (Lost, 1), (Seen, 2), (Seen, 4), (Changed, 5)]),
         (3, [(Changed, 1), (Lost, 1), (Seen, 2), (Seen, 3), (Changed, 5)]),
     ],
 )
-def test_a_change_that_lost_a_record_is_applied_by_nobody(pen, missing, told):
+def test_a_change_that_lost_a_record_is_applied_by_nobody(pen, missing, expected):
     pen.kv()
     pen.kv(end=False)
     pen.kv(change=2, end=False)
     pen.kv(change=2)
     pen.kv()
     del pen.records[missing]
-    assert pen.told() == told
+    assert pen.steps() == expected
 
 
 def test_a_change_without_its_end_is_a_loss_also_when_no_seq_is_missing(pen):
     pen.kv()
     pen.kv(end=False)
     pen.kv()
-    assert pen.told() == [(Changed, 1), (Lost, 1), (Seen, 2), (Changed, 3)]
+    assert pen.steps() == [(Changed, 1), (Lost, 1), (Seen, 2), (Changed, 3)]
 
 
 def test_the_last_change_may_still_be_under_way(pen):
     pen.kv()
     pen.kv(end=False)
-    assert pen.told() == [(Changed, 1)]
+    assert pen.steps() == [(Changed, 1)]
 
 
 def test_a_boot_that_did_not_stop_lost_something_if_another_follows(pen):
     pen.start()
     pen.kv()
-    assert pen.told() == [(Began, 1), (Changed, 2)]
+    assert pen.steps() == [(Began, 1), (Changed, 2)]
     pen.kv(end=False)
     pen.start()
-    assert pen.told() == [(Began, 1), (Changed, 2), (Lost, 2), (Seen, 3), (Began, 1)]
+    assert pen.steps() == [(Began, 1), (Changed, 2), (Lost, 2), (Seen, 3), (Began, 1)]
 
 
 def test_a_boot_of_which_nothing_is_there_is_lost(pen):
     pen.start()
     pen.stop()
     pen.start(boot=7, previous_boot=5, previous_seq=9)
-    assert pen.told() == [(Began, 1), (Stopped, 2), (Lost, 2), (Began, 1)]
+    assert pen.steps() == [(Began, 1), (Stopped, 2), (Lost, 2), (Began, 1)]
 
 
 def test_a_boot_without_its_beginning_is_lost_to_there(pen):
@@ -137,14 +137,14 @@ def test_a_boot_without_its_beginning_is_lost_to_there(pen):
     pen.start()
     pen.kv()
     del pen.records[2]
-    assert pen.told() == [(Began, 1), (Stopped, 2), (Lost, 2), (Changed, 2)]
+    assert pen.steps() == [(Began, 1), (Stopped, 2), (Lost, 2), (Changed, 2)]
 
 
 def test_what_is_before_the_oldest_record_is_no_loss(pen):
     pen.seq = 10
     pen.kv(change=9)
     pen.kv()
-    assert pen.told() == [(Seen, 11), (Changed, 12)]
+    assert pen.steps() == [(Seen, 11), (Changed, 12)]
 
 
 def test_what_comes_twice_counts_once(pen):
@@ -152,7 +152,7 @@ def test_what_comes_twice_counts_once(pen):
     pen.kv()
     pen.records += [*pen.records, *pen.records[:1]]
     pen.kv()
-    assert pen.told() == [(Changed, 1), (Changed, 2), (Changed, 3)]
+    assert pen.steps() == [(Changed, 1), (Changed, 2), (Changed, 3)]
 
 
 def test_a_checkpoint_counts_at_the_place_of_its_begin(pen):
@@ -160,10 +160,10 @@ def test_a_checkpoint_counts_at_the_place_of_its_begin(pen):
     pen.kv("between")
     pen.row(begin, "row")
     pen.alive()
-    assert pen.told() == [(Seen, 1), (Changed, 2), (Seen, 4)]
+    assert pen.steps() == [(Seen, 1), (Changed, 2), (Seen, 4)]
     pen.finish(begin, 1)
     pen.kv("after")
-    assert pen.told() == [(CheckpointApplied, 1), (Changed, 2), (Seen, 4), (Changed, 6)]
+    assert pen.steps() == [(CheckpointApplied, 1), (Changed, 2), (Seen, 4), (Changed, 6)]
     whole = next(steps(pen.records))
     assert (whole.ts, whole.state.kv) == (1_001, {"n": {"k": "row"}})
 
@@ -174,7 +174,7 @@ def test_a_checkpoint_with_another_count_does_not_count(pen, counted):
     pen.row(begin)
     pen.finish(begin, counted)
     pen.kv()
-    assert pen.told() == [(Seen, 1), (Changed, 4)]
+    assert pen.steps() == [(Seen, 1), (Changed, 4)]
 
 
 def test_a_checkpoint_with_a_hole_does_not_count(pen):
@@ -183,7 +183,7 @@ def test_a_checkpoint_with_a_hole_does_not_count(pen):
     pen.alive()
     pen.finish(begin, 1)
     del pen.records[2]
-    assert pen.told() == [(Seen, 1), (Lost, 1)]
+    assert pen.steps() == [(Seen, 1), (Lost, 1)]
 
 
 def test_a_checkpoint_that_another_overtakes_does_not_count(pen):
@@ -192,7 +192,7 @@ def test_a_checkpoint_that_another_overtakes_does_not_count(pen):
     pen.row(first)
     pen.finish(first, 1)
     pen.finish(second, 0)
-    assert pen.told() == [(Seen, 1), (CheckpointApplied, 2)]
+    assert pen.steps() == [(Seen, 1), (CheckpointApplied, 2)]
 
 
 def test_a_checkpoint_does_not_reach_into_another_boot(pen):
@@ -200,7 +200,7 @@ def test_a_checkpoint_does_not_reach_into_another_boot(pen):
     pen.row(begin)
     pen.start()
     pen.finish(begin, 1)
-    assert pen.told() == [(Seen, 1), (Lost, 1), (Began, 1)]
+    assert pen.steps() == [(Seen, 1), (Lost, 1), (Began, 1)]
 
 
 def test_rows_of_a_checkpoint_are_not_the_last_change_before_a_loss(pen):
@@ -208,7 +208,7 @@ def test_rows_of_a_checkpoint_are_not_the_last_change_before_a_loss(pen):
     pen.row(begin)
     pen.seq += 1
     pen.alive()
-    assert pen.told() == [(Seen, 1), (Lost, 1), (Seen, 4)]
+    assert pen.steps() == [(Seen, 1), (Lost, 1), (Seen, 4)]
 
 
 def test_a_row_that_was_not_read_whole_still_counts(pen):

@@ -1,4 +1,4 @@
-"""A whole journal is found whole; everything that is lost or broken is told with its place."""
+"""A whole journal is found whole; everything that is lost or broken is reported with its position."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ class Made:
         self.wall_ms = 1_700_000_000_000
 
     def boot(self, changes: int = 3, *, stops: bool = True, is_closed: bool = True):
-        """One life; returns its writer."""
+        """One boot; returns its writer."""
         self.wall_ms += 1_000_000
         feeder = Feeder(wall_ms=self.wall_ms)
         writer = writer_on(os, feeder.backlog, str(self.folder))
@@ -91,7 +91,7 @@ def test_a_boot_that_did_not_stop_in_order_may_have_lost_its_end(made):
     assert report.lost_records == 0
 
 
-def test_holes_are_told_with_their_numbers(made):
+def test_holes_are_reported_with_their_numbers(made):
     made.boot(5)
     made.rewrite(0, lambda lines: lines.__delitem__(slice(5, 9)))
     report = made.verify()
@@ -111,7 +111,7 @@ def test_a_lost_segment_at_the_end_of_a_boot_is_known_from_the_next(made):
     assert any("the boot before, " in what for _, what in problems(made.verify()))
 
 
-def test_a_change_without_its_end_is_told(made):
+def test_a_change_without_its_end_is_reported(made):
     made.boot()
     made.rewrite(0, lambda lines: lines.__delitem__(10))  # a change of two loses its end
     report = made.verify()
@@ -141,20 +141,20 @@ def test_a_checkpoint_with_a_hole_is_incomplete(made):
     ("line", "what"),
     [(b"\0" * 64, "64 NUL bytes"), (b"garbage", "no record"), (b'{"kind":1}', "no record")],
 )
-def test_broken_lines_are_told(made, line, what):
+def test_broken_lines_are_reported(made, line, what):
     made.boot()
     made.rewrite(0, lambda lines: lines.insert(6, line))
     assert any(number == 7 and what in text for number, text in problems(made.verify()))
 
 
-def test_a_torn_file_is_told(made):
+def test_a_torn_file_is_reported(made):
     made.boot(50)
     (name,) = find_segments(str(made.folder))
     path = made.folder / str(name)
     path.write_bytes(path.read_bytes()[:-100])
-    told = [what for _, what in problems(made.verify())]
-    assert any(what.startswith("torn: ") for what in told)
-    assert any("its name says that it ends with" in what for what in told)
+    texts = [what for _, what in problems(made.verify())]
+    assert any(what.startswith("torn: ") for what in texts)
+    assert any("its name says that it ends with" in what for what in texts)
 
 
 def test_records_of_a_newer_version_are_counted(made):
@@ -165,7 +165,7 @@ def test_records_of_a_newer_version_are_counted(made):
     assert not report.is_complete
 
 
-def test_another_uuid_is_told(made):
+def test_another_uuid_is_reported(made):
     made.boot()
     made.rewrite(0, lambda lines: lines.__setitem__(0, lines[0].replace(b'"uuid":"', b'"uuid":"x')))
     assert "that of the folder" in problems(made.verify())[0][1]

@@ -1,4 +1,4 @@
-"""Everything that happens gets its place; what is dropped is healed by a checkpoint when there is room."""
+"""Every record gets its position; what is dropped is followed by a checkpoint when there is room."""
 
 import pytest
 from msgspec import structs
@@ -136,7 +136,7 @@ def test_each_minute_tells_what_nobody_has_and_what_was_refused():
     assert (denied["kind"], denied["code"], denied["host"]) == ("denied", 318, "10.0.0.1")
 
 
-def test_look_ups_are_told_by_the_hour_piece_by_piece():
+def test_look_ups_are_reported_by_the_hour_piece_by_piece():
     rig = Rig()
     rig.recorder.begin()
     rig.taken()
@@ -149,7 +149,7 @@ def test_look_ups_are_told_by_the_hour_piece_by_piece():
     assert [len(record["lookups"]) for record in records] == [ROWS_IN_A_RECORD] * 3
 
 
-def test_the_end_tells_everything_that_was_counted_and_its_own_place():
+def test_the_end_tells_everything_that_was_counted_and_its_own_position():
     rig = Rig()
     rig.recorder.begin()
     rig.taken()
@@ -181,7 +181,7 @@ def test_a_checkpoint_is_written_now_and_then_row_by_row():
     assert records[-1]["counts"] == {"topic_queues": 4}
 
 
-def test_the_writer_is_told_where_a_checkpoint_begins_and_ends():
+def test_the_writer_is_reported_where_a_checkpoint_begins_and_ends():
     rig = Rig()
     rig.snapshot = large_snapshot(names=1)
     rig.recorder.begin()

@@ -1,4 +1,4 @@
-"""Times of records are in order unless the wall clock made a step, which is told."""
+"""Times of records are in order unless the wall clock made a step, which is recorded."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ def test_a_small_step_back_is_held_until_the_clock_has_caught_up():
     assert timeline.at(after(5_600, 6_200)).ts == BEGIN.wall_ms + 5_600
 
 
-def test_a_step_of_a_second_is_followed_and_told():
+def test_a_step_of_a_second_is_followed_and_recorded():
     timeline = Timeline(BEGIN)
     back = timeline.at(after(-900, 100))
     assert (back.ts, back.step_ms) == (BEGIN.wall_ms - 900, -1_000)
@@ -35,7 +35,7 @@ def test_a_step_of_a_second_is_followed_and_told():
     assert timeline.at(after(3_600_100, 300)).step_ms == 0
 
 
-def test_small_steps_back_that_add_up_are_followed_and_told():
+def test_small_steps_back_that_add_up_are_followed_and_recorded():
     timeline = Timeline(BEGIN)
     assert timeline.at(after(-600, 0)).step_ms == 0
     assert timeline.at(after(-1_200, 0)) == ChangeTime(BEGIN.wall_ms - 1_200, 0, -1_200)
