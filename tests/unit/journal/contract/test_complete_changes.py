@@ -11,6 +11,7 @@ from tests.unit.journal.segment_parts import BOOT, OPEN, change
 REJECTED = {
     "hole": (change(1) + change(2, 3).split(b"\n", 1)[1] + change(5), [1, 5]),
     "no end": (change(1) + change(2, 2).rsplit(b"\n", 2)[0] + b"\n" + change(4), [1, 4]),
+    "no end, after two of three": (change(1) + change(2, 3).rsplit(b"\n", 2)[0] + b"\n" + change(5), [1, 5]),
     "garbage": (change(1) + b"garbage\n" + change(2), [1, 2]),
     "garbage in a change": (change(1, 2).replace(b"\n", b"\nx\n", 1) + change(3), [3]),
     "another boot": (change(1) + change(2, boot=BOOT + 1) + change(3), [1, 3]),
