@@ -2,7 +2,7 @@
 
     python -m tests.spark.catalog_deaths FOLDER PLACE
 
-The runs are processes, the reader is this one. Each dies some time after it has said that it begins a step, so that
+The runs are processes, the reader is this one. Each dies some time after it has reported that it begins a step, so that
 deaths are spread over a run however fast the machine is.
 """
 
@@ -29,8 +29,8 @@ LATEST_S = 1.5
 class Deaths:
     """A warehouse of files whose runs all end, and one in the catalog."""
 
-    def __init__(self, spark: SparkSession, folder: Path, place: str) -> None:
-        self.runs = CatalogRuns(spark, folder, place)
+    def __init__(self, spark: SparkSession, folder: Path, location: str) -> None:
+        self.runs = CatalogRuns(spark, folder, location)
         self.rng = random.Random(SEED)
         self.seen: dict[str, Any] = {"deaths": [], "different": [], "rows": {}}
 
@@ -64,17 +64,17 @@ class Deaths:
         self.seen["deaths"].append({"step": step, "exit_code": exit_code, "half": half, "left": left})
 
     def killed(self, step: str, seconds: float, journals: tuple[int, ...]) -> int:
-        """Kill a run some time after it has said that it begins a step; returns what it ended with."""
+        """Kill a run some time after it has reported that it begins a step; returns what it ended with."""
         command = [sys.executable, "-m", "namekeeper.pipeline", "--warehouse", self.runs.catalog]
         for number in journals:
             command += ["--journal", str(self.runs.folder / f"journal-{number}")]
-        command += ["--tables", self.runs.place]
+        command += ["--tables", self.runs.location]
         with subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ
         ) as process:
             assert process.stderr is not None
-            said = next((line for line in process.stderr if line.startswith(step)), None)
-            assert said is not None, f"never said {step!r}"
+            output = next((line for line in process.stderr if line.startswith(step)), None)
+            assert output is not None, f"never reported {step!r}"
             try:
                 process.wait(seconds)
             except subprocess.TimeoutExpired:
@@ -88,4 +88,4 @@ def differences(tables: Tables, wanted: Tables) -> list[str]:
 
 
 if __name__ == "__main__":
-    in_folder(lambda spark, folder, place: Deaths(spark, folder, place).live())
+    in_folder(lambda spark, folder, location: Deaths(spark, folder, location).live())

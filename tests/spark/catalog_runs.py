@@ -38,10 +38,10 @@ class DiedError(Exception):
 class CatalogRuns:
     """Two warehouses, and what was seen of them."""
 
-    def __init__(self, spark: SparkSession, folder: Path, place: str) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, location: str) -> None:
         self.spark = spark
         self.folder = folder
-        self.place = place
+        self.location = location
         self.files, self.catalog = str(folder / "files"), str(folder / "catalog")
         self.seen: dict[str, Any] = {}
         self.steps: list[str] = []
@@ -70,9 +70,9 @@ class CatalogRuns:
 
     def run(self, warehouse: str, *journals: int) -> RunResult:
         """One run over some of the journals."""
-        place = self.place if warehouse == self.catalog else None
+        location = self.location if warehouse == self.catalog else None
         uris = [str(self.folder / f"journal-{number}") for number in journals]
-        request = Request(uris, warehouse, tables=place)
+        request = Request(uris, warehouse, tables=location)
         steps: dict[str, None] = {}
         with timed(f"a run of {Path(warehouse).name} over {journals}"):
             outcome = run_once(request, lambda: self.spark, lambda what, *_: steps.setdefault(what))
@@ -81,7 +81,7 @@ class CatalogRuns:
 
     def left(self, table: str) -> int:
         """How many rows a table has for other engines: with what a run that died has left."""
-        name = "`.`".join([*self.place.partition(":")[2].split("."), table])
+        name = "`.`".join([*self.location.partition(":")[2].split("."), table])
         if not self.spark.catalog.tableExists(f"`{name}`"):
             return 0
         self.spark.sql(f"REFRESH TABLE `{name}`").collect()
@@ -134,4 +134,4 @@ def dying(method: str, *, at: int) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    in_folder(lambda spark, folder, place: CatalogRuns(spark, folder, place).live())
+    in_folder(lambda spark, folder, location: CatalogRuns(spark, folder, location).live())

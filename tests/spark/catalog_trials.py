@@ -47,17 +47,17 @@ Rows = list[tuple[str, int]]
 class Bench:
     """A namespace of its own for each trial."""
 
-    def __init__(self, spark: SparkSession, folder: Path, place: str, name: str) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, location: str, name: str) -> None:
         self.spark = spark
         self.folder = folder / name
-        self.place = f"{place}_{name}"
-        self.format, _, self.namespace = self.place.partition(":")
+        self.location = f"{location}_{name}"
+        self.format, _, self.namespace = self.location.partition(":")
         self.store = self.made(self.folder)
 
     def made(self, folder: Path) -> CatalogStore:
         """A warehouse in this namespace."""
         store = open_or_make_store(
-            open_folder(str(folder)), None, self.place, [PLAIN.name], lambda: self.spark
+            open_folder(str(folder)), None, self.location, [PLAIN.name], lambda: self.spark
         )
         assert isinstance(store, CatalogStore)
         return store
@@ -200,9 +200,9 @@ def what_is_of_others(bench: Bench) -> None:
     assert bench.there(PLAIN) == [("mine", 1)]
     assert "has tables already, events" in refusal(lambda: bench.made(bench.folder / "other"))
     bench.made(bench.folder)
-    bench.place += "_2"
+    bench.location += "_2"
     assert "leave --tables out" in refusal(lambda: bench.made(bench.folder))
-    bench.place = f"{bench.format}:nowhere.namekeeper"
+    bench.location = f"{bench.format}:nowhere.namekeeper"
     assert "must have the catalog nowhere" in refusal(lambda: bench.made(bench.folder / "third"))
 
 
@@ -217,14 +217,14 @@ def timed(what: str) -> Iterator[None]:
     sys.stderr.write(f"{what}: {time.monotonic() - begin:.0f} s\n")
 
 
-def tried(spark: SparkSession, folder: Path, place: str) -> dict[str, str]:
+def tried(spark: SparkSession, folder: Path, location: str) -> dict[str, str]:
     """What went wrong in each trial; empty if nothing did."""
     found = {}
     for trial in TRIALS:
         name = trial.__name__
         try:
-            with timed(f"{place} {name}"):
-                trial(Bench(spark, folder / "warehouses", place, name))
+            with timed(f"{location} {name}"):
+                trial(Bench(spark, folder / "warehouses", location, name))
             found[name] = ""
         except Exception:  # noqa: BLE001 -- the test shows it
             found[name] = traceback.format_exc()
@@ -233,10 +233,10 @@ def tried(spark: SparkSession, folder: Path, place: str) -> dict[str, str]:
 
 def in_folder(act: Callable[[SparkSession, Path, str], dict[str, Any]]) -> None:
     """Do what the arguments say, and write down what was seen."""
-    folder, place, *remote = sys.argv[1:]
+    folder, location, *remote = sys.argv[1:]
     spark = get_session(remote=remote[0] if remote else None, master="local[1]", conf=SETTINGS)
     try:
-        seen = {**act(spark, Path(folder), place), "spark": spark.version}
+        seen = {**act(spark, Path(folder), location), "spark": spark.version}
         (Path(folder) / "seen.json").write_text(json.dumps(seen))
     finally:
         spark.stop()

@@ -122,5 +122,5 @@ def test_tables_of_a_catalog_behave(tmp_path: Path) -> None:
     seen = dict(seen_by("catalog_trials", tmp_path, *([remote] if remote else [])))
     assert seen.pop("spark") == PYSPARK
     assert len(seen) == 5
-    failed = {name: said for name, said in seen.items() if said}
+    failed = {name: output for name, output in seen.items() if output}
     assert not failed, "\n".join(failed.values())

@@ -67,7 +67,7 @@ def arguments(tmp_path: Path) -> list[str]:
 
 
 def ran(command: list[str], environment: Mapping[str, str], tmp_path: Path, *, code: int = 0) -> str:
-    """What a process said on stderr, which spark-submit puts on stdout; it must end with the code."""
+    """What a process writes on stderr, which spark-submit puts on stdout; it must end with the code."""
     done = subprocess.run(
         command, env=dict(environment), cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -89,9 +89,9 @@ def test_without_a_java_of_the_system_it_brings_its_own_and_is_quiet(
     boot, without_java, tmp_path: Path
 ) -> None:
     assert shutil.which("java", path=without_java["PATH"]) is None
-    said = ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], without_java, tmp_path)
+    output = ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], without_java, tmp_path)
     assert written(tmp_path / "w") == expected_facts(boot, UUID8)
-    lines = said.splitlines()
+    lines = output.splitlines()
     assert lines[0].startswith("reading segments")
     assert lines[-1] == f"{len(boot)} new records; 1 segments are there"
     noise = ("WARN", "Using Spark", "log level", "incubator", "Stage", "hostname", "Hadoop")
@@ -105,8 +105,8 @@ def test_from_one_zip_under_spark_submit(boot, environment, tmp_path: Path, mast
     conf = [word for setting in settings for word in ("--conf", setting)]
     command = [SUBMIT, "--master", master, *conf, "--py-files", str(package), str(main), *arguments(tmp_path)]
     environment = {**environment, "SPARK_LOCAL_IP": "127.0.0.1"}
-    said = ran([*command, "--check"], environment, tmp_path, code=EXIT_CONCERNS)
-    assert "CONCERN  clock set back: 1" in said
+    output = ran([*command, "--check"], environment, tmp_path, code=EXIT_CONCERNS)
+    assert "CONCERN  clock set back: 1" in output
     assert written(tmp_path / "w") == expected_facts(boot, UUID8)
 
 
@@ -124,8 +124,10 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(environment
     command = [sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)]
     for _ in range(3):
         with (
-            tempfile.TemporaryFile() as said,
-            subprocess.Popen(command, env=dict(environment), stderr=said, start_new_session=True) as process,
+            tempfile.TemporaryFile() as output,
+            subprocess.Popen(
+                command, env=dict(environment), stderr=output, start_new_session=True
+            ) as process,
         ):
             # The session alone takes some seconds; most deaths fall into the work behind it.
             try:
@@ -148,12 +150,12 @@ def test_a_line_of_100_mb_is_set_aside_and_no_record_is_lost(
     records = few_kinds("ns", BOOT, 60)
     lines = lines_of(records).splitlines(keepends=True)
     lines.insert(31, begin + LONG + b"\n")
-    said = ran_over(tmp_path, segment_name(records, ending=ending), lines, environment)
+    output = ran_over(tmp_path, segment_name(records, ending=ending), lines, environment)
     assert written(tmp_path / "w") == expected_facts(records, UUID8)
     shown = (begin + LONG[:65_536])[:65_536].decode()
     assert ("unreadable", shown, len(begin + LONG)) in set_aside(tmp_path / "w")
-    assert "60 new records; 1 segments are there" in said
-    assert "1 lines can't be taken; they are in the table quarantine, with what is wrong" in said
+    assert "60 new records; 1 segments are there" in output
+    assert "1 lines can't be taken; they are in the table quarantine, with what is wrong" in output
 
 
 def test_lines_of_100_mb_in_several_segments_are_set_aside(environment, tmp_path: Path) -> None:
@@ -173,13 +175,13 @@ def test_a_record_may_have_100_mb_in_a_member_that_nobody_knows(environment, tmp
     records = few_kinds("ns", BOOT, 60)
     lines = lines_of(records).splitlines(keepends=True)
     lines[31] = lines[31].replace(b"{", b'{"of_tomorrow":"' + LONG + b'",', 1)
-    said = ran_over(tmp_path, segment_name(records), lines, environment)
+    output = ran_over(tmp_path, segment_name(records), lines, environment)
     assert written(tmp_path / "w") == expected_facts(records, UUID8)
-    assert said.splitlines()[-1] == "60 new records; 1 segments are there"
+    assert output.splitlines()[-1] == "60 new records; 1 segments are there"
 
 
 def ran_over(tmp_path: Path, name: str, lines: list[bytes], environment: Mapping[str, str]) -> str:
-    """What a run over one segment said, with the settings that it has by default."""
+    """What a run over one segment prints, with the settings that it has by default."""
     put(tmp_path / "j", name, lines)
     return ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], environment, tmp_path)
 

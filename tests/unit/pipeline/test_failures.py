@@ -39,10 +39,10 @@ def test_other_errors_are_not_touched():
 
 
 def test_pyspark_is_not_imported_to_find_out_whose_failure_it_is():
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", NOT_OF_SPARK], check=True, capture_output=True, text=True, timeout=60
     )
-    assert said.stdout == "refused False\n"
+    assert output.stdout == "refused False\n"
 
 
 NOT_OF_SPARK = """
@@ -57,10 +57,10 @@ except ConnectionRefusedError:
 
 
 def test_what_py4j_tells_of_a_call_that_was_interrupted_is_not_printed():
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True, timeout=60
     )
-    assert said.stderr == ""
+    assert output.stderr == ""
 
 
 INTERRUPTED = """

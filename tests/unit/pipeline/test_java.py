@@ -86,8 +86,10 @@ def test_the_shim_drops_one_argument_and_keeps_the_others(tmp_path):
     real = fake(tmp_path / "it's real", modules=MODULES_17)
     home = make_shim(tmp_path / "shim", f"{real}/bin/java")
     arguments = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "$HOME", "*", "--add-modules=x"]
-    said = subprocess.run([f"{home}/bin/java", *arguments], capture_output=True, text=True, check=True).stdout
-    assert said == "<-cp><a b><><$HOME><*><--add-modules=x>"
+    output = subprocess.run(
+        [f"{home}/bin/java", *arguments], capture_output=True, text=True, check=True
+    ).stdout
+    assert output == "<-cp><a b><><$HOME><*><--add-modules=x>"
 
 
 def test_spark_gets_a_home_of_its_own(tmp_path):

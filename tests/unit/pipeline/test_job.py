@@ -21,7 +21,7 @@ class Script:
 
     def __init__(self, *ends):
         self.ends = list(ends)
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self.waited: list[float] = []
 
     def run_once(self, request, session, progress):
@@ -33,7 +33,7 @@ class Script:
     def job(self, monkeypatch, **options) -> int:
         monkeypatch.setattr(job, "run_once", self.run_once)
         return run_job(
-            REQUEST, lambda: "a session", None, self.said.append, wait=self.waited.append, **options
+            REQUEST, lambda: "a session", None, self.lines.append, wait=self.waited.append, **options
         )
 
 
@@ -51,9 +51,9 @@ LOST = CheckFinding("lost records", Level.CONCERN, "records are missing", 1, [{"
 def test_what_checks_found_is_told_and_is_the_code(monkeypatch):
     script = Script(NOTHING._replace(findings=[LOST]))
     assert script.job(monkeypatch) == EXIT_CONCERNS
-    assert script.said[-2:] == ["CONCERN  lost records: 1 (records are missing)", "    namesrv ns"]
+    assert script.lines[-2:] == ["CONCERN  lost records: 1 (records are missing)", "    namesrv ns"]
     script = Script(NOTHING._replace(findings=[]))
-    assert (script.job(monkeypatch), script.said[-1]) == (0, "all is well")
+    assert (script.job(monkeypatch), script.lines[-1]) == (0, "all is well")
     assert (
         Script(NOTHING._replace(findings=[LOST], conflicts=[Conflict("ns", ("a", "b"))])).job(monkeypatch)
         == EXIT_CONFLICT
@@ -64,8 +64,8 @@ def test_watching_goes_on_through_errors_until_it_is_interrupted(monkeypatch):
     script = Script(NOTHING, BusyError("in use"), NOTHING, KeyboardInterrupt())
     assert script.job(monkeypatch, watch_ms=60_000) == EXIT_INTERRUPTED
     assert script.waited == [60.0] * 3
-    assert "in use; trying again in 1 min" in script.said
-    assert script.said[-1] == "stopped; the warehouse is as the last commit left it"
+    assert "in use; trying again in 1 min" in script.lines
+    assert script.lines[-1] == "stopped; the warehouse is as the last commit left it"
 
 
 def test_the_report_names_what_needs_a_look():

@@ -213,7 +213,7 @@ def _losses(
         segment: look_for_loss(
             batch.journals[segment.journal], segment, counts.get(segment.file, SegmentCount())
         )
-        for segment in found.not_whole
+        for segment in found.incomplete
     }
 
 
@@ -255,5 +255,5 @@ def _ledger(
         key = each.namesrv, each.uuid8, each.boot
         last_ts[key] = max(each.last_ts, last_ts.get(key, 0))
     tried = [segment for segment, loss in losses.items() if loss is not None and loss.is_final]
-    read = ledger.with_segments(found.whole, found.parts, tried)
+    read = ledger.with_segments(found.complete, found.parts, tried)
     return read.with_times(last_ts).with_waiting(found.boots, result.waiting)

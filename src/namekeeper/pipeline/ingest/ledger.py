@@ -105,17 +105,17 @@ class Ledger(NamedTuple):
         return chosen
 
     def with_segments(
-        self, whole: Iterable[Segment], parts: Iterable[RecordRange], tried: Iterable[Segment]
+        self, complete: Iterable[Segment], parts: Iterable[RecordRange], tried: Iterable[Segment]
     ) -> "Ledger":
         """The ledger after segments were read.
 
         Args:
-            whole: Those of which every record was read.
+            complete: Those of which every record was read.
             parts: What was read of the others.
             tried: Those of the others that need not be read again.
         """
         ranges: dict[BootKey, list[Range]] = {}
-        for segment in whole:
+        for segment in complete:
             ranges.setdefault(segment.boot_key, []).append((segment.first_seq, segment.last_seq))
         pieces: dict[BootKey, list[Range]] = {}
         for part in parts:

@@ -60,7 +60,7 @@ def repair_segments(
     waited = waiting.select(record.alias("_record"), FILE, "uuid8").select("_record.*", FILE, "uuid8")
     known = _of_boots(tables.table(spark, EVENTS), boots).select(*_RECORD)
     new = staged.unionByName(waited).dropDuplicates(_RECORD).join(known, _RECORD, "left_anti")
-    whole = (
+    complete = (
         new.groupBy(*_BOOT_KEY, "change")
         .agg(
             fn.count("*").alias("n"),
@@ -69,10 +69,10 @@ def repair_segments(
             fn.expr("max_by(end, seq) AS ends"),
         )
         .where("ends AND first = change AND last - first + 1 = n")
-        .select(*_BOOT_KEY, "change", fn.lit(True).alias("_whole"))  # noqa: FBT003
+        .select(*_BOOT_KEY, "change", fn.lit(True).alias("_complete"))  # noqa: FBT003
     )
-    parted = new.join(whole, [*_BOOT_KEY, "change"], "left").withColumn(
-        PARTITION, fn.when(fn.col("_whole"), partition_of_kind()).otherwise(fn.lit(UNFINISHED))
+    parted = new.join(complete, [*_BOOT_KEY, "change"], "left").withColumn(
+        PARTITION, fn.when(fn.col("_complete"), partition_of_kind()).otherwise(fn.lit(UNFINISHED))
     )
     into.write(parted.select(*record_columns(), FILE, PARTITION))
     return _counted(into.read(spark))

@@ -10,7 +10,7 @@ from pyspark.sql import functions as fn
 from namekeeper.pipeline.ingest.records import FILE
 from namekeeper.pipeline.ingest.segments import Segment
 
-__all__ = ["BootRecords", "SegmentCount", "counts_of", "is_clean", "is_whole", "sums_of"]
+__all__ = ["BootRecords", "SegmentCount", "counts_of", "is_clean", "is_complete", "sums_of"]
 
 _MODULUS = 1 << 16
 """Sums are of seq modulo this: they stay small, and records that are missing and doubled still show."""
@@ -82,7 +82,7 @@ def counts_of(records: DataFrame, is_rejected: str) -> Mapping[str, SegmentCount
     return counts
 
 
-def is_whole(segment: Segment, count: SegmentCount) -> bool:
+def is_complete(segment: Segment, count: SegmentCount) -> bool:
     """Whether a segment held each record that its name promises exactly once, and nothing else."""
     if count.rejected or len(count.boots) != 1:
         return False

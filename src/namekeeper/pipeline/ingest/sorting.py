@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from namekeeper.pipeline.ingest.ledger import BootKey, Ledger, LoadedBoot, RecordRange, overlapping
-from namekeeper.pipeline.ingest.segment_counts import SegmentCount, is_clean, is_whole
+from namekeeper.pipeline.ingest.segment_counts import SegmentCount, is_clean, is_complete
 from namekeeper.pipeline.ingest.segments import Segment
 
 __all__ = ["Sorted", "sort_segments"]
@@ -17,9 +17,9 @@ class Sorted(NamedTuple):
     """Complete, without cut changes, and without overlap: all their records are new."""
     damaged: Sequence[Segment]
     """The others of which at least one record was read."""
-    whole: Sequence[Segment]
+    complete: Sequence[Segment]
     """Every record that the name promises was read."""
-    not_whole: Sequence[Segment]
+    incomplete: Sequence[Segment]
     """Something is missing, or is not what the name says."""
     parts: Sequence[RecordRange]
     """Ranges of records that were read from incomplete segments."""
@@ -36,20 +36,20 @@ def sort_segments(segments: Sequence[Segment], counts: Mapping[str, SegmentCount
         ledger: What is in already.
     """
     touching = overlapping(ledger, _ranges(segments, counts))
-    clean, damaged, whole, not_whole = list[Segment](), list[Segment](), list[Segment](), list[Segment]()
+    clean, damaged, complete, incomplete = list[Segment](), list[Segment](), list[Segment](), list[Segment]()
     boots: set[BootKey] = set()
     for segment in segments:
         count = counts.get(segment.file, SegmentCount())
-        is_all = is_whole(segment, count)
-        (whole if is_all else not_whole).append(segment)
+        is_all = is_complete(segment, count)
+        (complete if is_all else incomplete).append(segment)
         waits = ledger.boots.get(segment.boot_key, LoadedBoot()).waiting
         if is_all and is_clean(segment, count) and segment.file not in touching and not waits:
             clean.append(segment)
         elif count.boots:
             damaged.append(segment)
             boots |= {(group.namesrv, segment.uuid8, group.boot) for group in count.boots}
-    parts = list(_ranges(not_whole, counts))
-    return Sorted(clean, damaged, whole, not_whole, parts, boots)
+    parts = list(_ranges(incomplete, counts))
+    return Sorted(clean, damaged, complete, incomplete, parts, boots)
 
 
 def _ranges(segments: Sequence[Segment], counts: Mapping[str, SegmentCount]) -> Iterator[RecordRange]:

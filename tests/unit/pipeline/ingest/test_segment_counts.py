@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namekeeper.pipeline.ingest.segment_counts import BootRecords, SegmentCount, is_clean, is_whole, sums_of
+from namekeeper.pipeline.ingest.segment_counts import (
+    BootRecords,
+    SegmentCount,
+    is_clean,
+    is_complete,
+    sums_of,
+)
 from namekeeper.pipeline.ingest.segments import Segment
 
 MODULUS = 65_536
@@ -29,14 +35,14 @@ def test_sums_are_those_of_the_numbers(first, more):
 @given(st.integers(1, 100_000), st.integers(1, 60), st.data())
 def test_any_record_missing_or_twice_is_seen(first, more, data):
     seqs = list(range(first, first + more + 1))
-    assert is_whole(segment(first, first + more), SegmentCount((group_of(seqs),)))
+    assert is_complete(segment(first, first + more), SegmentCount((group_of(seqs),)))
     at, other = data.draw(st.integers(0, more)), data.draw(st.integers(0, more))
     if at != other:
-        assert not is_whole(
+        assert not is_complete(
             segment(first, first + more),
             SegmentCount((group_of([*seqs[:at], *seqs[at + 1 :], seqs[other]]),)),
         )
-    assert not is_whole(segment(first, first + more), SegmentCount((group_of([*seqs, seqs[at]]),)))
+    assert not is_complete(segment(first, first + more), SegmentCount((group_of([*seqs, seqs[at]]),)))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +57,7 @@ def test_any_record_missing_or_twice_is_seen(first, more, data):
     ],
 )
 def test_what_the_name_does_not_promise_is_not_whole(count):
-    assert not is_whole(segment(1, 3), count)
+    assert not is_complete(segment(1, 3), count)
 
 
 def test_a_segment_of_whole_changes_is_straight():

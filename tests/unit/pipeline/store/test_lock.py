@@ -13,7 +13,7 @@ from namekeeper.pipeline.files.arrow_folder import ArrowFolder
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.store.lock import LEASE_MS, WarehouseLease, lock_warehouse
 
-HOLD_AND_DIE = """
+LOCK_AND_DIE = """
 import os, sys
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.store.lock import lock_warehouse
@@ -38,7 +38,7 @@ def test_the_second_is_refused_and_told_who_has_it(tmp_path):
 
 def test_the_lock_dies_with_its_process(tmp_path):
     folder = open_folder(str(tmp_path))
-    command = [sys.executable, "-c", HOLD_AND_DIE, str(tmp_path)]
+    command = [sys.executable, "-c", LOCK_AND_DIE, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"

@@ -112,8 +112,8 @@ def test_several_tables_can_take_the_same_file_and_what_nobody_takes_goes(store,
     folder = open_folder(str(tmp_path))
     change = store.begin()
     one, two = change.shared_files(), change.shared_files()
-    for room in (one, two):
-        folder.put(f"{room.path}/_part=x/a.parquet", b"x")
+    for shared in (one, two):
+        folder.put(f"{shared.path}/_part=x/a.parquet", b"x")
     events, kinds = FACTS["events"], FACTS["broker_minute"]
     for table in (events, kinds):
         one.take(table, folder.files(one.path))

@@ -21,8 +21,8 @@ def no_session():
     raise AssertionError("Spark is not needed")
 
 
-def made(folder, zone=None, place=None):
-    return open_or_make_store(folder, zone, place, (), no_session)
+def made(folder, zone=None, location=None):
+    return open_or_make_store(folder, zone, location, (), no_session)
 
 
 def test_a_new_one_has_files(folder):
