@@ -1,6 +1,5 @@
 """`python -m tests.mutants`: exit 1 unless every known bug is caught and the tests pass without any."""
 
-import argparse
 import sys
 import tempfile
 import time
@@ -9,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.mutants.catalogue import MUTANTS
+from tests.mutants.choice import options, take
 from tests.mutants.mutant import Mutant
 from tests.mutants.run import PASSED, Verdict, copy_sources, run_mutant, run_tests
 
@@ -17,13 +17,7 @@ AT_ONCE = 2
 
 def main() -> int:
     """Run; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants to run; all if none is given")
-    names = parser.parse_args().names
-    unknown = set(names) - {mutant.name for mutant in MUTANTS}
-    if unknown:
-        parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    chosen = [mutant for mutant in MUTANTS if not names or mutant.name in names]
+    chosen = take(MUTANTS, options("python -m tests.mutants", __doc__))
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="namekeeper-mutants-") as folder:
         sources = copy_sources(Path(folder))
@@ -61,4 +55,7 @@ def _print_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ValueError as error:
+        sys.exit(str(error))

@@ -24,6 +24,11 @@ class Mutant:
     tests: tuple[str, ...]
     """Test modules below tests/unit, of which at least one test must fail."""
 
+    @property
+    def files(self) -> frozenset[str]:
+        """Names of the file that it changes and of its tests, without folders."""
+        return frozenset(Path(name).name for name in (self.file, *self.tests))
+
     def path_in(self, sources: Path) -> Path:
         """The file in a folder of sources."""
         return sources / "namekeeper" / self.file

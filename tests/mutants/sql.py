@@ -3,7 +3,6 @@
 Runs the SQL on DuckDB, where a mutant takes seconds; that Spark makes the same of it is tests/spark/test_law.py's.
 """
 
-import argparse
 import random
 import sys
 import time
@@ -17,6 +16,7 @@ from namekeeper.pipeline.gold import sql_text
 from namekeeper.pipeline.gold.sql_text import raw_text
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
+from tests.mutants.choice import options, take
 from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
 from tests.support.history.histories import histories
 from tests.support.history.pieces import arrivals
@@ -39,19 +39,13 @@ WORLDS_IN_PIECES = 8
 
 def main() -> int:
     """Run; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants.sql", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants to run; all if none is given")
-    names = parser.parse_args().names
-    if unknown := set(names) - {mutant.name for mutant in SQL_MUTANTS}:
-        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    chosen = take(SQL_MUTANTS, options("python -m tests.mutants.sql", __doc__))
     law = Law(histories(SEED, WORLDS))
     if (found := caught_by(law, None)) is not None:
         print(f"without a mutant the law is broken: {found}")
         return 1
     survived = 0
-    for mutant in SQL_MUTANTS:
-        if names and mutant.name not in names:
-            continue
+    for mutant in chosen:
         begun = time.monotonic()
         found = caught_by(law, mutant)
         survived += found is None
@@ -149,5 +143,7 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
 if __name__ == "__main__":
     try:
         sys.exit(main())
+    except ValueError as error:
+        sys.exit(str(error))
     except duckdb.Error as error:
         sys.exit(f"a mutant can't be run, so it shows nothing: {error}")

@@ -19,6 +19,11 @@ class SqlMutant(NamedTuple):
     rule: str
     """What does not hold any more."""
 
+    @property
+    def files(self) -> frozenset[str]:
+        """Name of the file that it changes, without folders."""
+        return frozenset({f"{self.query.rpartition('/')[2]}.sql"})
+
     def text(self) -> str:
         """The query with the bug in it.
 

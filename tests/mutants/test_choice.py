@@ -1,0 +1,80 @@
+"""A change takes its own mutants along; the others are drawn."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.choice import Change, change_since, choose, options, take
+from tests.mutants.sql_catalogue import SQL_MUTANTS
+
+NOTHING = Change(frozenset(), "")
+
+
+@dataclass(frozen=True)
+class Bug:
+    name: str
+    files: frozenset[str] = frozenset()
+
+
+BUGS = [Bug(f"bug-{number}", frozenset({f"{number}.py"})) for number in range(20)]
+
+
+def names(chosen):
+    return [each.name for each in chosen]
+
+
+def test_a_file_that_changed_takes_its_mutants_along():
+    change = Change(frozenset({"3.py", "11.py", "other.py"}), "")
+    assert names(choose(BUGS, change, sample=0, seed="a")) == ["bug-3", "bug-11"]
+
+
+def test_a_mutant_that_is_new_in_the_list_is_tried():
+    change = Change(frozenset({"catalogue.py"}), '+        "bug-1",\n')
+    assert names(choose(BUGS, change, sample=0, seed="a")) == ["bug-1"]
+
+
+def test_the_sample_comes_on_top_and_is_drawn_by_the_seed():
+    change = Change(frozenset({"3.py"}), "")
+    chosen = {seed: names(choose(BUGS, change, sample=5, seed=seed)) for seed in "ab"}
+    assert all(len(found) == 6 and "bug-3" in found for found in chosen.values())
+    assert chosen["a"] != chosen["b"]
+    assert chosen["a"] == names(choose(BUGS, change, sample=5, seed="a"))
+
+
+def test_a_sample_larger_than_the_list_is_the_list():
+    assert choose(BUGS, NOTHING, sample=100, seed="a") == BUGS
+
+
+def test_over_the_commits_every_mutant_is_drawn():
+    drawn = {name for seed in range(200) for name in names(choose(BUGS, NOTHING, sample=2, seed=str(seed)))}
+    assert drawn == set(names(BUGS))
+
+
+@pytest.mark.parametrize("mutant", [*MUTANTS, *SQL_MUTANTS], ids=lambda mutant: mutant.name)
+def test_each_depends_on_the_file_that_it_changes(mutant):
+    own = mutant.file.rpartition("/")[2] if hasattr(mutant, "file") else f"{mutant.query}.sql"
+    assert own in mutant.files
+
+
+def test_names_are_taken_as_they_are():
+    assert names(take(BUGS, options("it", None, ["bug-2"]))) == ["bug-2"]
+    assert take(BUGS, options("it", None, [])) == BUGS
+    with pytest.raises(ValueError, match="unknown: bug-x; the names are in tests/mutants"):
+        take(BUGS, options("it", None, ["bug-x"]))
+
+
+@pytest.mark.parametrize("words", [["bug-1", "--since", "HEAD"], ["--sample", "3"]])
+def test_words_that_contradict_each_other_are_refused(words, capsys):
+    with pytest.raises(SystemExit):
+        options("it", None, words)
+    assert "--since" in capsys.readouterr().err
+
+
+def test_a_revision_that_git_does_not_know_leaves_a_sample(capsys):
+    with pytest.raises(ValueError, match="git diff"):
+        change_since("no-such-revision")
+    assert len(take(BUGS, options("it", None, ["--since", "no-such-revision", "--sample", "4"]))) == 4
+    said = capsys.readouterr().out
+    assert "a sample is all there is" in said
+    assert "4 of 20 mutants" in said
