@@ -4,11 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # More words for a command, e.g. make differential ARGS='--requests 1000000'
 ARGS   ?=
+# Tests run in so many processes; SPREAD= for one. Neighbours stay together: they share started peers.
+SPREAD ?= --numprocesses auto --dist worksteal
 # A plain constraints file pins versions: no lock file, no download addresses.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential fuzz mutants bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential fuzz mutants nightly dist bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -44,14 +46,14 @@ demo: $(VENV)/.pipeline ## an incident in a small cluster, and what is remembere
 demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through namekeeper (needs java and mvn)
 	$(BIN)/python -m tests.interop.demo_java
 
-test: $(VENV)/.test ## the tests; those that need Java skip where there is none
-	$(BIN)/python -m pytest -m 'not slow'
+test: $(VENV)/.test ## the tests that need no Java
+	$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not interop' $(ARGS)
 
 interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
-	$(BIN)/python -m pytest -m interop tests/interop tests/unit/cli tests/differential
+	$(BIN)/python -m pytest $(SPREAD) -m interop tests/interop tests/unit/cli tests/differential $(ARGS)
 
 spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on hundreds of histories, spark-submit, Connect
-	$(BIN)/python -m pytest tests/spark -m 'not long'
+	$(BIN)/python -m pytest tests/spark -m 'not long' $(ARGS)
 
 spark-long: $(VENV)/.test ## what of them takes too long for CI: runs on Iceberg that are killed
 	$(BIN)/python -m pytest tests/spark -m long
@@ -63,8 +65,14 @@ fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
-	$(BIN)/python -m tests.mutants
-	$(BIN)/python -m tests.mutants.sql
+	$(BIN)/python -m tests.mutants $(ARGS)
+	$(BIN)/python -m tests.mutants.sql $(ARGS)
+
+nightly: ## what is too deep for CI: all mutants, long law, whole differential and fuzzing runs
+	.ci/nightly
+
+dist: $(VENV)/.dev ## wheel and sdist, each installed in an empty environment and used
+	$(BIN)/python -m tests.release
 
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders
 	$(BIN)/python -m benchmarks.load $(ARGS)

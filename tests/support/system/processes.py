@@ -23,6 +23,7 @@ LIVE: "dict[str, Process]" = {}
 
 _POLL_SECONDS = 0.05
 _PORTS = range(12_000, 32_000)  # below the range from which the kernel gives out ports by itself
+_CHANCE = random.SystemRandom()  # the seeded generator draws the same ports in every process of a test run
 
 
 class ProcessError(AssertionError):
@@ -53,7 +54,7 @@ def eventually(fact: Callable[[], T | None], *, within: float, what: str) -> T:
 def free_port(*offsets: int) -> int:
     """Return a port that is free on every interface, and so are its neighbours at `offsets`."""
     while True:
-        port = random.choice(_PORTS)
+        port = _CHANCE.choice(_PORTS)
         with contextlib.suppress(OSError), contextlib.ExitStack() as held:
             for offset in (0, *offsets):
                 probe = held.enter_context(socket.socket())

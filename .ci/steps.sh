@@ -1,0 +1,57 @@
+# Steps of a run: each prints its time, and the table of all of them stands at the end. Sourced by run and nightly.
+
+names=() seconds=() others=()
+
+# step NAME COMMAND...: run it; if it fails the run ends, with the table.
+step() {
+    local name=$1 begun=$SECONDS status=0
+    shift
+    printf '\n=== %s (%ss)\n' "$name" "$SECONDS"
+    "$@" || status=$?
+    ended "$name" "$begun" "$status"
+    [ "$status" = 0 ] || exit "$status"
+}
+
+# beside NAME LOG COMMAND...: run it beside the steps that follow, until `join`.
+beside() {
+    local log=$2
+    beside_name=$1 beside_log=$log beside_begun=$SECONDS
+    shift 2
+    printf '\n=== %s, beside the next steps (%ss)\n' "$beside_name" "$SECONDS"
+    mkdir -p "$(dirname "$log")"
+    # Its end is written beside the log, because the steps that follow may end later. A process group of its own, so
+    # that all of it can be ended.
+    set -m
+    { status=0; "$@" || status=$?; echo "$SECONDS $status" >"$log.end"; } >"$log" 2>&1 &
+    others+=("$!")
+    set +m
+}
+
+# join: wait for what `beside` began, and show what it printed.
+join() {
+    local end status
+    wait "${others[@]}" || true
+    others=()
+    read -r end status <"$beside_log.end"
+    printf '\n=== %s, done at %ss\n' "$beside_name" "$end"
+    cat "$beside_log"
+    note "$beside_name (beside)" "$((end - beside_begun))" "$status"
+    [ "$status" = 0 ] || exit "$status"
+}
+
+ended() { note "$1" "$((SECONDS - $2))" "$3"; }
+
+note() {
+    names+=("$1$([ "$3" = 0 ] || echo " FAILED with $3")")
+    seconds+=("$2")
+    printf -- '--- %s: %ss\n' "$1" "$2"
+}
+
+table() {
+    local number
+    for number in "${others[@]}"; do kill -- "-$number" 2>/dev/null || true; done
+    printf '\n%-44s %8s\n' step seconds
+    for number in "${!names[@]}"; do printf '%-44s %8s\n' "${names[$number]}" "${seconds[$number]}"; done
+    printf '%-44s %8s\n' 'in all' "$SECONDS"
+}
+trap table EXIT
