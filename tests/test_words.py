@@ -76,15 +76,6 @@ COMMON = {
 
 COMMON_NAMES = {name for names in COMMON.values() for name in names.split()}
 
-NOT_YET = {
-    "journal/disk/folder.py": {"hold"},
-    "journal/disk/writer.py": {"hold"},
-    "pipeline/report/sections.py": {"life", "lives"},
-    "pipeline/gold/sql/bucketed_topic_row.sql": {"handfuls"},
-    "pipeline/gold/steps.py": {"its lives"},
-}
-"""Files whose names or terms still wait; nothing may be added."""
-
 TERMS = re.compile(
     r"\b(?:handfuls|workshop|crooked|mending|kept[ _]store|tally|tallies|deeds|known requests)\b"
     r"|\b(?:one|this|that|each|every|previous|last|next|earlier|per|same|other|whose|process's|boot's) life\b"
@@ -133,7 +124,7 @@ def documents() -> Iterator[tuple[str, str]]:
 
 
 def test_names_use_the_words_of_the_field():
-    wrong = {path: set(wrong_names(path, source)) - NOT_YET.get(path, set()) for path, source in sources()}
+    wrong = {path: set(wrong_names(path, source)) for path, source in sources()}
     assert {path: names for path, names in wrong.items() if names} == {}
 
 
@@ -152,7 +143,7 @@ def test_a_class_name_means_one_thing():
 
 def test_documents_comments_and_messages_use_the_words_of_the_field():
     texts = [*documents(), *sources()]
-    found = {path: set(TERMS.findall(text)) - NOT_YET.get(path, set()) for path, text in texts}
+    found = {path: set(TERMS.findall(text)) for path, text in texts}
     assert {path: terms for path, terms in found.items() if terms} == {}
 
 

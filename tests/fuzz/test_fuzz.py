@@ -17,9 +17,9 @@ def test_a_target_keeps_its_contract(target):
 def test_a_failure_says_how_to_see_it_again(monkeypatch, capsys):
     monkeypatch.setitem(TARGETS, "proxy_header", lambda data: 1 // (b"PROXY" not in data))
     assert main(["--target", "proxy_header", "--seconds", "10"]) == 1
-    told = capsys.readouterr().err
-    assert "ZeroDivisionError" in told
-    repeat = told.strip().splitlines()[-1].split("python -m tests.fuzz ")[1]
+    printed = capsys.readouterr().err
+    assert "ZeroDivisionError" in printed
+    repeat = printed.strip().splitlines()[-1].split("python -m tests.fuzz ")[1]
     assert main(repeat.split()) == 1
     monkeypatch.undo()
     assert main(repeat.split()) == 0

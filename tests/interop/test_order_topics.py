@@ -56,7 +56,7 @@ def test_the_order_configuration_decides_to_how_many_queues_a_producer_publishes
 def test_a_broker_learns_from_its_registration_which_topics_are_ordered(
     broker: JavaBroker, name_server: NameServer
 ):
-    topic, trigger = f"told-{broker.name}", f"trigger-{broker.name}"
+    topic, trigger = f"ordered-{broker.name}", f"trigger-{broker.name}"
     JavaClient(broker.version, name_server.address).admin(
         f"updateTopic -b {broker.address} -t {topic} -r 1 -w 1",
         f"updateOrderConf -m put -t {topic} -v {broker.name}:1",

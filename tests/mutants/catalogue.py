@@ -11,7 +11,7 @@ __all__ = ["MUTANTS"]
 ROUTE = "route/test_"
 
 MUTANTS = (
-    # Fencing and life.
+    # Fencing and liveness.
     Mutant(
         "removal-without-generation",
         "route/removal.py",
@@ -101,7 +101,7 @@ MUTANTS = (
         (ROUTE + "live.py",),
     ),
     Mutant(
-        "arrival-is-no-life",
+        "arrival-is-no-sign-of-life",
         "route/registration.py",
         "        tables.note_arrival(self.key, now)\n",
         "",
@@ -353,7 +353,7 @@ MUTANTS = (
         (ROUTE + "commit.py",),
     ),
     Mutant(
-        "min-id-told-to-itself",
+        "min-id-sent-to-itself",
         "route/commit.py",
         "recipients=others or tuple(group.broker_addrs.values()),",
         "recipients=tuple(group.broker_addrs.values()),",

@@ -35,7 +35,7 @@ class LocalServer:
         settings = NamesrvSettings(allow_config_update=True)
         self.state = NameServerState(RuntimeConfig.start(settings, {}), kv_config or KvConfigStore())
         self.changed = changed
-        """Told every change in the turn in which it shows."""
+        """Gets every change in the turn in which it becomes visible."""
         self.queue = ChangeQueue(self.state.tables)
         self.channels: dict[int, Channel] = {}
         self.events: list[Event] = []
@@ -54,7 +54,7 @@ class LocalServer:
         return None if request.one_way else answers[0]
 
     def begin(self, request: Request, conn: int, now_ms: int, done: Done) -> None:
-        """Handle one request; `done` is told the answer, perhaps turns later."""
+        """Handle one request; `done` gets the answer, perhaps turns later."""
         command = RemotingCommand(
             code=request.code, language="JAVA", version=request.version, flag=ONEWAY_FLAG if request.one_way else 0,
             ext_fields=dict(request.fields), body=request.body,
@@ -76,7 +76,7 @@ class LocalServer:
             self.turn(now_ms)
 
     def close(self, conn: int, now_ms: int = 0, ended: Ended = lambda end: None) -> None:
-        """The connection is gone; `ended` is told of each registration whose turn to end has come."""
+        """The connection is gone; `ended` gets each registration whose turn to end has come."""
         channel = self.channel(conn)
         channel.is_open = False
         for live in self.state.tables.broker_live_table.over_channel(conn):

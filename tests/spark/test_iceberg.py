@@ -47,7 +47,7 @@ CATALOGS = {
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """What happened to a warehouse in a catalog."""
     require()
-    folder = tmp_path_factory.mktemp("life")
+    folder = tmp_path_factory.mktemp("catalog")
     write_journals(folder)
     return seen_by("catalog_runs", folder)
 

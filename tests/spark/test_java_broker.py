@@ -1,4 +1,4 @@
-"""The life of a real Java broker, as our journal tells it and Spark's tables say it."""
+"""The life of a real Java broker, as our journal and the tables of Spark show it."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ from tests.support.system.processes import eventually, scratch_folder
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 VERSION = "5.3.3"
-TOPIC = "told-by-java"
+TOPIC = "of-a-java-broker"
 SOON = 60
 EXPIRES_SOON = {
     # The only brokers that say themselves how long their silence may be (protocol.md 6.5).
@@ -100,8 +100,8 @@ def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: 
 
     def judged(at: int) -> tuple[str, str]:
         found = topics.why_rows(spark, warehouse, TOPIC, at)
-        (told,) = explain(evidence_from_rows(TOPIC, found.tables, found.knows_up_to), at)
-        return told.verdict, told.summary
+        (explanation,) = explain(evidence_from_rows(TOPIC, found.tables, found.knows_up_to), at)
+        return explanation.verdict, explanation.summary
 
     assert judged((wiped["valid_from"] + wiped["valid_to"]) // 2)[0] == "write_perm_wiped"
     verdict, summary = judged(expired["valid_to"])

@@ -16,7 +16,7 @@ __all__ = ["SavedFile", "Saver"]
 log = logging.getLogger("namekeeper.files")
 
 Saved = Callable[["Response | None"], None]
-"""Told when the file holds the change: with None, or with the answer that says why it does not."""
+"""Called when the file holds the change: with None, or with the answer that says why it does not."""
 
 
 class SavedFile:
@@ -57,7 +57,7 @@ class SavedFile:
         def attempt(step: Callable[[], object]) -> None:
             try:
                 step()
-            except Exception as error:  # noqa: BLE001 - whatever it is, who waits for the answer is told
+            except Exception as error:  # noqa: BLE001 - whatever it is, the waiting requester gets the answer
                 self._call_soon_threadsafe(self._written, waiting, error)
 
         def write(data: bytes) -> None:
@@ -99,5 +99,5 @@ class Saver:
             await file.finish()
 
     def save(self, what: Save, saved: Saved) -> None:
-        """Have a file written; `saved` is told when it is."""
+        """Have a file written; `saved` is called when it is."""
         self._files[what].save(saved)

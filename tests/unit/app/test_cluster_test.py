@@ -260,32 +260,32 @@ async def test_an_address_server_that_can_not_be_reached_is_no_bug(
 async def test_a_look_up_ends_in_time(tmp_path, address_server, clock, monkeypatch, caplog):
     monkeypatch.setattr(module, "LOOKUP_SECONDS", 0.05)
     address_server.may_answer.clear()
-    told = []
+    received = []
     async with looking(tmp_path, address_server, clock) as cluster_test:
-        cluster_test.look_up("T", told.append)
-        await eventually(lambda: told)
-        assert told == [None]
+        cluster_test.look_up("T", received.append)
+        await eventually(lambda: received)
+        assert received == [None]
         assert "look-up of T given up" in caplog.text
 
 
 async def test_a_bug_is_logged_and_answered(tmp_path, address_server, clock, monkeypatch, caplog):
     monkeypatch.setattr(module, "fetch_name_server_addresses", lambda *_, **__: 1 // 0)
-    told = []
+    received = []
     async with looking(tmp_path, address_server, clock) as cluster_test:
-        cluster_test.look_up("T", told.append)
-        await eventually(lambda: told)
+        cluster_test.look_up("T", received.append)
+        await eventually(lambda: received)
         assert "ZeroDivisionError" in caplog.text
 
 
 async def test_how_many_are_under_way_is_limited_and_close_gives_them_up(tmp_path, address_server, clock):
     address_server.may_answer.clear()
-    told = []
+    received = []
     async with looking(tmp_path, address_server, clock) as cluster_test:
         for _ in range(MAX_UNDER_WAY + 3):
-            cluster_test.look_up("T", told.append)
+            cluster_test.look_up("T", received.append)
         await turns()
-        assert told == [None] * 3
-    assert told == [None] * 3
+        assert received == [None] * 3
+    assert received == [None] * 3
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Each event is counted, logged and told to whom it concerns, in one place."""
+"""Each event is counted, logged and sent to whom it concerns, in one place."""
 
 import logging
 
@@ -22,7 +22,7 @@ MIN_ID = MinBrokerIdChanged("broker-a", 1, "10.0.0.1:10911", ("10.0.0.1:10911",)
 
 
 @pytest.fixture
-def told():
+def received():
     return []
 
 
@@ -37,8 +37,8 @@ class Recording:
 
 
 @pytest.fixture
-def effects(told):
-    return Effects(Recording(), told.append, lambda properties: told.append(dict(properties)))
+def effects(received):
+    return Effects(Recording(), received.append, lambda properties: received.append(dict(properties)))
 
 
 def apply(effects, *happened, cause=Cause.REGISTER):
@@ -91,14 +91,14 @@ def test_kv_changes_are_counted_and_logged(effects, caplog):
     assert "deleteKVConfig" in caplog.text
 
 
-def test_a_new_smallest_id_is_told_to_the_group(effects, told):
+def test_a_new_smallest_id_is_told_to_the_group(effects, received):
     apply(effects, MIN_ID)
-    assert told == [MIN_ID]
+    assert received == [MIN_ID]
 
 
-def test_new_properties_are_told(effects, told):
+def test_new_properties_are_told(effects, received):
     apply(effects, ConfigChanged({"logLevel": "DEBUG"}), cause=Cause.UPDATE_CONFIG)
-    assert told == [{"logLevel": "DEBUG"}]
+    assert received == [{"logLevel": "DEBUG"}]
 
 
 def test_nobody_need_listen_to_new_properties(caplog):
@@ -113,10 +113,10 @@ def test_every_end_has_a_name_in_the_counters():
     assert reasons <= set(events.Cause)
 
 
-def test_every_change_is_recorded_before_anything_follows_from_it(effects, told):
-    told_before = []
-    effects.journaling.record = lambda change: told_before.append((change, list(told)))
+def test_every_change_is_recorded_before_anything_follows_from_it(effects, received):
+    received_before = []
+    effects.journaling.record = lambda change: received_before.append((change, list(received)))
     change = Change(Cause.REGISTER, "10.9.0.1:5000", (MIN_ID,))
     effects.apply(change)
-    assert told_before == [(change, [])]
-    assert told == [MIN_ID]
+    assert received_before == [(change, [])]
+    assert received == [MIN_ID]

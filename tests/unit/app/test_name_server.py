@@ -277,16 +277,16 @@ async def test_a_bug_in_a_handler_ends_neither_connection_nor_server(tmp_path, m
 
 @both_loops
 async def test_brokers_are_notified(tmp_path):
-    told = []
+    received = []
     async with (
-        RemotingServer(lambda asked, _: told.append(asked), host=LOCAL, port=0) as slave,
+        RemotingServer(lambda asked, _: received.append(asked), host=LOCAL, port=0) as slave,
         name_server(tmp_path, notify_min_broker_id_changed="true") as server,
         asking(server) as ask,
     ):
         await register(ask, addr=str(slave.addresses[0]), broker_id=1)
         await register(ask, addr="10.0.0.1:10911", broker_id=0)
-        await eventually(lambda: told)
-        assert told[0].ext_fields["minBrokerAddr"] == "10.0.0.1:10911"
+        await eventually(lambda: received)
+        assert received[0].ext_fields["minBrokerAddr"] == "10.0.0.1:10911"
 
 
 async def test_bad_certificates_keep_tls_clients_out_and_nobody_else(tmp_path, caplog):

@@ -18,11 +18,11 @@ LOCAL = "127.0.0.1"
 
 
 class Broker(RemotingServer):
-    """Keeps what it is told."""
+    """Keeps what it receives."""
 
     def __init__(self):
-        super().__init__(lambda request, _: self.told.append(request), host=LOCAL, port=0)
-        self.told = []
+        super().__init__(lambda request, _: self.received.append(request), host=LOCAL, port=0)
+        self.received = []
 
 
 def changed(*recipients, **more):
@@ -36,14 +36,14 @@ async def test_every_recipient_is_told_one_way_with_javas_fields():
         addrs = [str(broker.addresses[0]) for broker in (one, two)]
         notifier(changed(*addrs, offline_broker_addr="10.0.0.1:10911"))
         notifier(changed(addrs[0], ha_broker_addr="10.0.0.1:10912"))
-        await eventually(lambda: len(one.told) == 2 and two.told)
-        first = next(request for request in one.told if "offlineBrokerAddr" in request.ext_fields)
+        await eventually(lambda: len(one.received) == 2 and two.received)
+        first = next(request for request in one.received if "offlineBrokerAddr" in request.ext_fields)
         assert (first.code, first.flag, first.body) == (905, ONEWAY_FLAG, b"")
         assert first.ext_fields == {
             "minBrokerId": "1", "minBrokerAddr": "10.0.0.2:10911", "offlineBrokerAddr": "10.0.0.1:10911",
         }  # fmt: skip
-        assert two.told[0].ext_fields == first.ext_fields
-        (second,) = (request for request in one.told if request is not first)
+        assert two.received[0].ext_fields == first.ext_fields
+        (second,) = (request for request in one.received if request is not first)
         assert second.ext_fields["haBrokerAddr"] == "10.0.0.1:10912"
         await notifier.close()
 
@@ -54,7 +54,7 @@ async def test_who_can_not_be_reached_is_logged_and_forgotten(caplog):
         async with Broker() as gone:
             addr = str(gone.addresses[0])
         notifier(changed(addr, "no address", str(reachable.addresses[0])))
-        await eventually(lambda: reachable.told and not notifier._under_way)
+        await eventually(lambda: reachable.received and not notifier._under_way)
         assert f"notify min broker id changed to {addr} failed" in caplog.text
         assert "to no address failed" in caplog.text
 

@@ -183,11 +183,11 @@ async def test_who_left_meanwhile_is_not_answered_and_not_registered(parts):
 async def test_a_change_that_nobody_asked_for_tells_its_result(parts):
     broker = await registered(parts)
     (live,) = parts.state.tables.broker_live_table
-    told = []
+    received = []
     parts.clock.advance(121)
-    parts.requests.submit(EndOfRegistration(live.key, live.gen, Cause.EXPIRED), told.append)
+    parts.requests.submit(EndOfRegistration(live.key, live.gen, Cause.EXPIRED), received.append)
     parts.run_turns()
-    assert told == [broker.channel]
+    assert received == [broker.channel]
     assert parts.effects.counters.gone[Cause.EXPIRED] == 1
 
 

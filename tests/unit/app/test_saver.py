@@ -14,7 +14,7 @@ from tests.unit.app.parts import HeldExecutor
 
 
 class Written:
-    """A file, the state that it follows, and who was told what."""
+    """A file, the state that it follows, and who received what."""
 
     def __init__(self, path, executor=None):
         self.path = path
@@ -25,7 +25,7 @@ class Written:
         self.file = SavedFile(
             str(path), self.text, executor=self.executor, call_soon_threadsafe=loop.call_soon_threadsafe
         )
-        self.told: list[tuple[str, object]] = []
+        self.received: list[tuple[str, object]] = []
 
     def text(self):
         self.texts += 1
@@ -33,7 +33,7 @@ class Written:
 
     def save(self, who):
         self.state += who.encode()
-        self.file.save(lambda answer: self.told.append((who, answer and (answer.code, answer.remark))))
+        self.file.save(lambda answer: self.received.append((who, answer and (answer.code, answer.remark))))
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ async def written(tmp_path):
 async def test_nobody_is_told_before_the_file_holds_it(written):
     written.save("a")
     await turns()
-    assert not written.told
+    assert not written.received
     await written.executor.run()
-    assert written.told == [("a", None)]
+    assert written.received == [("a", None)]
     assert written.path.read_bytes() == b"a"
 
 
@@ -55,10 +55,10 @@ async def test_changes_during_a_writing_share_the_next(written):
         written.save(who)
     assert len(written.executor.tasks) == 1
     await written.executor.run()
-    assert written.told == [("a", None)]
+    assert written.received == [("a", None)]
     assert written.path.read_bytes() == b"a"
     await written.executor.run()
-    assert written.told == [(who, None) for who in "abcd"]
+    assert written.received == [(who, None) for who in "abcd"]
     assert written.path.read_bytes() == b"abcd"
     assert written.texts == 2
     assert not written.executor.tasks
@@ -69,14 +69,14 @@ async def test_the_file_is_written_again_where_nothing_changed(written):
         written.save("")
         await written.executor.run()
         written.path.unlink()
-    assert len(written.told) == 2
+    assert len(written.received) == 2
 
 
 async def test_everybody_hears_of_a_failure_and_the_next_success_is_one(written):
     written.path.mkdir(parents=True)
     written.save("a")
     await written.executor.run()
-    ((_, answer),) = written.told
+    ((_, answer),) = written.received
     assert answer == (1, "the change is in effect but not on disk: Is a directory")
     assert written.file.has_failed
     written.path.rmdir()
@@ -84,7 +84,7 @@ async def test_everybody_hears_of_a_failure_and_the_next_success_is_one(written)
     written.save("c")
     await written.executor.run()
     await written.executor.run()
-    assert written.told[1:] == [("b", None), ("c", None)]
+    assert written.received[1:] == [("b", None), ("c", None)]
     assert not written.file.has_failed
     assert written.path.read_bytes() == b"abc"
 
@@ -96,7 +96,7 @@ async def test_what_is_no_error_of_the_disk_is_told_too(written, monkeypatch, ca
     monkeypatch.setattr(module, "atomic_replace", fail)
     written.save("a")
     await written.executor.run()
-    assert written.told == [("a", (1, "the change is in effect but not on disk: a bug"))]
+    assert written.received == [("a", (1, "the change is in effect but not on disk: a bug"))]
     assert "in memory only" in caplog.text
 
 
@@ -105,11 +105,11 @@ async def test_a_text_that_can_not_be_made_is_a_failure_like_others(written, mon
     written.save("a")
     written.save("b")
     await turns()
-    assert [answer[0] for _, answer in written.told] == [1, 1]
+    assert [answer[0] for _, answer in written.received] == [1, 1]
     monkeypatch.setattr(written.file, "_text", lambda: b"text")
     written.save("c")
     await written.executor.run()
-    assert written.told[-1] == ("c", None)
+    assert written.received[-1] == ("c", None)
 
 
 async def test_finish_waits_for_what_waits(written):
@@ -129,13 +129,13 @@ async def test_finish_waits_for_what_waits(written):
 async def test_files_are_written_by_what_changed(tmp_path):
     kv, config = Written(tmp_path / "kv.json"), Written(tmp_path / "namesrv.properties")
     saver = Saver({Save.KV_CONFIG: kv.file, Save.CONFIG: config.file})
-    told = []
-    saver.save(Save.CONFIG, told.append)
+    received = []
+    saver.save(Save.CONFIG, received.append)
     assert (len(kv.executor.tasks), len(config.executor.tasks)) == (0, 1)
     await config.executor.run()
-    assert told == [None]
+    assert received == [None]
     kv.path.mkdir()
-    saver.save(Save.KV_CONFIG, told.append)
+    saver.save(Save.KV_CONFIG, received.append)
     await kv.executor.run()
     assert saver.has_failed
 
@@ -153,7 +153,7 @@ async def test_the_loop_goes_on_while_a_thread_writes(tmp_path, monkeypatch):
         for who in "abc":
             written.save(who)
         await turns()
-        assert not written.told
+        assert not written.received
         may_write.set()
-        await eventually(lambda: len(written.told) == 3)
+        await eventually(lambda: len(written.received) == 3)
     assert written.path.read_bytes() == b"abc"
