@@ -2,6 +2,7 @@
 
 from tests.mutants.common import COMMON_MUTANTS
 from tests.mutants.disk import DISK_MUTANTS
+from tests.mutants.edge import EDGE_MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.records import RECORD_MUTANTS
 from tests.mutants.serving import SERVING_MUTANTS
@@ -495,5 +496,6 @@ MUTANTS = (
     *RECORD_MUTANTS,
     *DISK_MUTANTS,
     *SERVING_MUTANTS,
+    *EDGE_MUTANTS,
     *COMMON_MUTANTS,
 )

@@ -25,7 +25,10 @@ log = logging.getLogger("namekeeper.http")
 SHUTDOWN_SECONDS = 1.0
 """How long requests under way may take when the server stops: they are all short."""
 MAX_CONNECTIONS = 64
-"""There are a few scrapers and people; each connection costs a descriptor that brokers may need."""
+"""There are a few scrapers and people; each connection costs a descriptor that brokers may need. At the limit
+the connection that has waited longest without a request is closed for the new one."""
+REQUEST_SECONDS = 5.0
+"""How long a connection may take to send its request."""
 CONNECTION_SECONDS = 30.0
 """Each connection carries one request, which takes milliseconds."""
 MAX_REQUEST_LINE_BYTES = 4_096
@@ -74,6 +77,7 @@ class OperatorHttpServer:
         self._health = health
         self._nsaddr = nsaddr
         self._journal = journal
+        self._gate: _Gate | None = None
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
 
@@ -90,7 +94,7 @@ class OperatorHttpServer:
         )  # fmt: skip
         await runner.setup()
         assert runner.server is not None
-        gate = _Gate(runner.server)
+        self._gate = gate = _Gate(runner.server)
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(gate, self._host, self._port)
@@ -119,7 +123,9 @@ class OperatorHttpServer:
             await runner.cleanup()
 
     def _application(self) -> web.Application:
-        application = web.Application(middlewares=[_plain_errors], client_max_size=MAX_REQUEST_BODY_BYTES)
+        application = web.Application(
+            middlewares=[self._note_request, _plain_errors], client_max_size=MAX_REQUEST_BODY_BYTES
+        )
         application.router.add_get("/", self._index)
         application.router.add_get("/metrics", self._get_metrics)
         application.router.add_get("/healthz", self._get_healthz)
@@ -128,6 +134,12 @@ class OperatorHttpServer:
         # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
         application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
         return application
+
+    @web.middleware
+    async def _note_request(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        if self._gate is not None:
+            self._gate.note_request(request.protocol)
+        return await handler(request)
 
     async def _index(self, _request: web.Request) -> web.Response:
         return web.Response(text=_INDEX)
@@ -170,14 +182,38 @@ class _Gate:
 
     def __init__(self, server: web.Server) -> None:
         self._server = server
+        self._idle: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+        """Connections that have sent no request yet, oldest first; each with the end of its patience."""
 
     def __call__(self) -> asyncio.BaseProtocol:
         """Make the protocol of a new connection."""
-        if len(self._server.connections) >= MAX_CONNECTIONS:
+        if len(self._server.connections) >= MAX_CONNECTIONS and not self._close_an_idle_one():
             return _Refusal()
+        loop = asyncio.get_running_loop()
         handler = self._server()
-        asyncio.get_running_loop().call_later(CONNECTION_SECONDS, _abort, handler)
+        self._idle[handler] = loop.call_later(REQUEST_SECONDS, self._close_idle, handler)
+        loop.call_later(CONNECTION_SECONDS, _abort, handler)
         return handler
+
+    def note_request(self, handler: web.RequestHandler) -> None:
+        """Note that a connection has sent its request."""
+        timer = self._idle.pop(handler, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _close_an_idle_one(self) -> bool:
+        """Close the oldest connection without a request; return whether there was one."""
+        while self._idle:
+            handler = next(iter(self._idle))
+            is_open = handler.transport is not None
+            self._close_idle(handler)
+            if is_open:
+                return True
+        return False
+
+    def _close_idle(self, handler: web.RequestHandler) -> None:
+        self.note_request(handler)
+        _abort(handler)
 
 
 class _Refusal(asyncio.Protocol):

@@ -120,7 +120,7 @@ def _nothing(version: int) -> RegistrationBody:
 
 
 def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None, None, RegistrationBody]:
-    filter_servers, wrapper = _read_json(body, version)
+    filter_servers, wrapper = yield from _read_json(body, version)
     yield
     table = wrapper.topic_config_table or {}
     topics: dict[str, QueueSpec] = {}
@@ -140,14 +140,14 @@ def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None
     )
 
 
-def _read_json(body: bytes, version: int) -> tuple[tuple[str, ...] | None, _Wrapper]:
+def _read_json(body: bytes, version: int) -> Generator[None, None, tuple[tuple[str, ...] | None, _Wrapper]]:
     """Return filter servers, None where the form has none, and the wrapper with everything else."""
     if version < REGISTER_BODY_VERSION:
-        either = fastjson.decode(body, _BodyOrWrapper)
+        either = yield from fastjson.decode_in_slices(body, _BodyOrWrapper)
         if not either.is_register_body:
             return None, either
         return tuple(either.filter_server_list or ()), either.topic_config_serialize_wrapper or _Wrapper()
-    whole = fastjson.decode(body, _RegisterBody)
+    whole = yield from fastjson.decode_in_slices(body, _RegisterBody)
     return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or _Wrapper()
 
 

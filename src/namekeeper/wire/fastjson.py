@@ -5,6 +5,7 @@ with numbers as keys (trap T3), are quoted first. Only the rest meets the slow r
 """
 
 import re
+from collections.abc import Generator
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,18 +15,25 @@ from namekeeper.wire.lenient_json import MAX_DEPTH, DialectError, parse
 
 __all__ = [
     "MAX_BARE_KEYS",
+    "MAX_COERCED_BYTES",
     "MAX_LENIENT_BYTES",
     "DialectError",
     "decode",
+    "decode_in_slices",
     "loads",
     "quote_bare_keys",
     "resolve_refs",
 ]
 
-MAX_LENIENT_BYTES = 65_536
+MAX_LENIENT_BYTES = 16_384
 """Largest text for the slow reader, which holds up the event loop for nearly a microsecond a byte.
 
 Large bodies come from brokers, whose dialect (bare numeric keys) doesn't need it.
+"""
+
+MAX_COERCED_BYTES = 524_288
+"""Largest text whose bytes are not UTF-8 or whose values have other types than were asked for: a tenth of a
+microsecond a byte, and several times its size in memory. No broker sends either.
 """
 
 MAX_BARE_KEYS = 262_144
@@ -40,6 +48,9 @@ _STRICT_ERRORS = (ValueError, RecursionError)
 """What msgspec raises: its own errors and UnicodeDecodeError are ValueErrors."""
 
 _BARE_KEY = re.compile(rb"[{,]\s*+(-?[0-9]++)\s*+:")
+_KEY_BEGIN = re.compile(rb"[{,]")
+_SLICE_BYTES = 131_072
+"""Searched for bare keys in one slice: some milliseconds."""
 _PATH_STEP = re.compile(r"\.((?:[^.\\\[]|\\.)+)|\[([0-9]{1,9})\]", re.DOTALL)
 
 _decode_any = msgspec.json.Decoder().decode
@@ -52,6 +63,11 @@ def decode(data: bytes, as_type: type[T], /) -> T:
     As in Java, numbers may come as strings and the other way round, unknown members are ignored, missing ones
     and those that are `null` without allowing it get their default.
     """
+    return _run(decode_in_slices(data, as_type))
+
+
+def decode_in_slices(data: bytes, as_type: type[T], /) -> Generator[None, None, T]:
+    """Do what `decode` does, yielding wherever a turn of the event loop may end; never for standard JSON."""
     decoder = _decoder(as_type)
     value: T
     try:
@@ -59,10 +75,10 @@ def decode(data: bytes, as_type: type[T], /) -> T:
     except msgspec.ValidationError:
         value = _decode_coerced(data, as_type)  # standard JSON so far, with values of other types
     except _STRICT_ERRORS:
+        yield
+        repaired = yield from _repair(data)
         try:
-            value = decoder.decode(_repair(data))
-        except DialectError:
-            raise
+            value = decoder.decode(repaired)
         except _STRICT_ERRORS:
             value = _decode_coerced(data, as_type)
     return value
@@ -77,7 +93,7 @@ def loads(data: bytes, *, lenient: bool = True) -> object:
     try:
         return _decode_any(data)
     except _STRICT_ERRORS:
-        repaired = _repair(data)
+        repaired = _run(_repair(data))
     try:
         return _decode_any(repaired)
     except _STRICT_ERRORS as error:
@@ -93,20 +109,7 @@ def quote_bare_keys(data: bytes) -> bytes:
 
     Raises DialectError for more than MAX_BARE_KEYS of them.
     """
-    pieces: list[bytes] = []
-    copied = seen = 0
-    in_string = False
-    for count, match in enumerate(_BARE_KEY.finditer(data)):
-        if count == MAX_BARE_KEYS:
-            raise DialectError(f"not JSON: more than {MAX_BARE_KEYS} bare numeric keys")
-        if _count_quotes(data, seen, match.start()) & 1:
-            in_string = not in_string
-        seen = match.start()
-        if not in_string:
-            start, end = match.span(1)
-            pieces += (data[copied:start], b'"', data[start:end], b'"')
-            copied = end
-    return b"".join((*pieces, data[copied:])) if pieces else data
+    return _run(_quote_bare_keys(data))
 
 
 def resolve_refs(document: object) -> object:
@@ -125,7 +128,22 @@ def _decoder(as_type: type) -> msgspec.json.Decoder[Any]:
     return decoder
 
 
+def _run(slices: Generator[None, None, T]) -> T:
+    """Run all slices in one turn."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+
 def _decode_coerced(data: bytes, as_type: type[T]) -> T:
+    if len(data) > MAX_COERCED_BYTES:
+        raise DialectError(
+            f"not JSON, or values of other types: beyond {MAX_COERCED_BYTES} bytes it must be standard JSON, "
+            f"but for bare numeric keys, and these are {len(data)}"
+        )
     try:
         return msgspec.convert(coerce(loads(data), as_type), as_type, strict=False)
     except DialectError:
@@ -134,13 +152,40 @@ def _decode_coerced(data: bytes, as_type: type[T]) -> T:
         raise DialectError(str(error)) from None
 
 
-def _repair(data: bytes) -> bytes:
+def _repair(data: bytes) -> Generator[None, None, bytes]:
     """Make standard JSON of what peers write in large bodies: bare numeric keys, bytes that are not UTF-8."""
     try:
         data.decode()
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if len(data) > MAX_COERCED_BYTES:
+            raise DialectError(f"not UTF-8: {error.reason} at byte {error.start}") from None
         data = data.decode("utf-8", "replace").encode()
-    return quote_bare_keys(data)
+    return (yield from _quote_bare_keys(data))
+
+
+def _quote_bare_keys(data: bytes) -> Generator[None, None, bytes]:
+    pieces: list[bytes] = []
+    copied = seen = count = start = 0
+    in_string = False
+    while start < len(data):
+        # A key's text holds neither of the characters before it, so no key goes across such an end.
+        begin_of_next = _KEY_BEGIN.search(data, start + _SLICE_BYTES)
+        end = begin_of_next.start() if begin_of_next else len(data)
+        for match in _BARE_KEY.finditer(data, start, end):
+            in_string ^= _count_quotes(data, seen, match.start()) & 1 == 1
+            seen = match.start()
+            if not in_string:
+                key_start, key_end = match.span(1)
+                pieces += (data[copied:key_start], b'"', data[key_start:key_end], b'"')
+                copied = key_end
+            count += 1
+            if count > MAX_BARE_KEYS:
+                raise DialectError(f"not JSON: more than {MAX_BARE_KEYS} bare numeric keys")
+        in_string ^= _count_quotes(data, seen, end) & 1 == 1
+        seen = start = end
+        if end < len(data):
+            yield
+    return b"".join((*pieces, data[copied:])) if pieces else data
 
 
 def _count_quotes(data: bytes, start: int, end: int) -> int:

@@ -210,6 +210,30 @@ async def test_connections_over_the_limit_are_closed_on_arrival(
 
 
 @both_loops
+async def test_connections_that_ask_nothing_make_room_for_one_that_asks(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_CONNECTIONS", 4)
+    idle = [await asyncio.open_connection("127.0.0.1", site.server.port) for _ in range(4)]
+
+    assert [(await site.ask("/healthz")).status for _ in range(3)] == [200, 200, 200]
+    assert await idle[0][0].read() == b""  # the oldest went first
+    for _, writer in idle:
+        writer.close()
+
+
+@both_loops
+async def test_a_connection_without_a_request_is_closed_soon(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "REQUEST_SECONDS", 0.01)
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
+
+    assert await reader.read() == b""
+    writer.close()
+
+
+@both_loops
 async def test_a_port_in_use_is_one_warning_and_no_error(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:

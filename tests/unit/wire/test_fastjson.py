@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.wire import fastjson
-from namekeeper.wire.fastjson import DialectError, decode, loads, quote_bare_keys, resolve_refs
+from namekeeper.wire.fastjson import (
+    DialectError,
+    decode,
+    decode_in_slices,
+    loads,
+    quote_bare_keys,
+    resolve_refs,
+)
 from tests.support.wire.legacy_json import dumps_legacy
 from tests.wire_samples import load
 
@@ -62,6 +69,37 @@ def test_standard_json_has_no_bare_keys(document):
 )
 def test_bare_keys_are_quoted_outside_strings_alone(bare, quoted):
     assert quote_bare_keys(bare) == quoted
+
+
+@given(documents)
+def test_bare_keys_are_the_same_however_the_search_is_cut(document):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fastjson, "_SLICE_BYTES", 1)
+        assert json.loads(quote_bare_keys(dumps_legacy(document))) == with_text_keys(document)
+
+
+def test_a_large_body_with_bare_keys_is_read_in_slices():
+    body = b'{"a":["%b"],"b":{1:2}}' % b",".join([b"{0:x"] * 200_000)
+    slices = decode_in_slices(body, dict[str, object])
+    more = object()
+    assert sum(1 for _ in iter(lambda: next(slices, more), more)) >= len(body) // fastjson._SLICE_BYTES - 1
+
+
+def test_standard_json_is_read_in_one_slice():
+    with pytest.raises(StopIteration) as end:
+        next(decode_in_slices(b'{"a":1}', dict[str, int]))
+    assert end.value.value == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "as_type"),
+    [(b'{"a":"\xff%b"}', dict[str, str]), (b'{"a":1,"b":"%b"}', dict[str, str])],
+    ids=["not UTF-8", "values of other types"],
+)
+def test_large_bodies_are_read_strictly_but_for_bare_keys(body, as_type):
+    assert len(decode(body % b"small", as_type)) > 0
+    with pytest.raises(DialectError, match=r"not UTF-8|values of other types"):
+        decode(body % (b"x" * fastjson.MAX_COERCED_BYTES), as_type)
 
 
 def test_bare_keys_have_a_limit(monkeypatch):
