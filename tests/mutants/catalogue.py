@@ -1,5 +1,6 @@
 """The bugs: each breaks one rule of protocol.md or docs/decisions that a real name server has broken, or might."""
 
+from tests.mutants.changes import CHANGE_MUTANTS
 from tests.mutants.common import COMMON_MUTANTS
 from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.edge import EDGE_MUTANTS
@@ -493,6 +494,7 @@ MUTANTS = (
         "after a crash a file holds the old or the new content, whole",
         ("test_files.py",),
     ),
+    *CHANGE_MUTANTS,
     *RECORD_MUTANTS,
     *DISK_MUTANTS,
     *SERVING_MUTANTS,

@@ -1,19 +1,35 @@
-"""Rows of the topic tables: made, shared, and with another permission."""
+"""Rows of the topic tables: made, shared, with another permission; and copies of tables made in slices."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
 from msgspec import structs
 
 from namekeeper.model.perm import Perm
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import TopicRow
+from namekeeper.route.tables import RouteTables
 
-__all__ = ["READ_WRITE", "changed_rows", "make_row", "with_perm", "without_write"]
+__all__ = [
+    "READ_WRITE",
+    "ChangedTable",
+    "TableCopies",
+    "changed_rows",
+    "make_row",
+    "with_perm",
+    "without_write",
+]
 
 READ_WRITE = Perm.READ | Perm.WRITE
 
 MAX_SHARED_ROWS = 65_536
 """Rows kept for sharing. Real clusters have dozens; at this number, made up by a peer, all are dropped."""
+
+CHANGED_SLICE = 10_000
+"""Rows changed in one slice: about a millisecond."""
+
+COPIED_SLICE = 50_000
+"""Rows copied in one slice, where nothing is looked at: about a millisecond."""
 
 _shared_rows: dict[tuple[QueueSpec, QueueSpec], TopicRow] = {}
 
@@ -41,9 +57,69 @@ def without_write(row: TopicRow) -> TopicRow:
 
 def changed_rows(rows: Mapping[str, TopicRow], change: Callable[[TopicRow], TopicRow]) -> dict[str, TopicRow]:
     """The rows that `change` makes different, in their new form; it is called once for each shared row."""
-    new_by_id: dict[int, TopicRow] = {}
+    return _changed(rows.items(), change, {})
+
+
+class ChangedTable:
+    """A topic table whose rows are changed in slices, beside the one in use."""
+
+    __slots__ = ("after", "before", "changed")
+
+    def __init__(self, before: Mapping[str, TopicRow]) -> None:
+        self.before = before
+        self.after: dict[str, TopicRow] = {}
+        self.changed: list[str] = []
+        """Topics whose row is another one."""
+
+    def build(self, change: Callable[[TopicRow], TopicRow]) -> Iterator[None]:
+        """Change every row by `change`."""
+        rows = iter(self.before.items())
+        new_by_id: dict[int, TopicRow] = {}
+        some = list(islice(rows, CHANGED_SLICE))
+        while some:
+            changed = _changed(some, change, new_by_id)
+            self.after.update(some)
+            self.after.update(changed)
+            self.changed += changed
+            some = list(islice(rows, CHANGED_SLICE))
+            if some:
+                yield
+
+
+class TableCopies:
+    """Copies of topic tables, made in slices before the commit that changes and uses them."""
+
+    __slots__ = ("_copies",)
+
+    def __init__(self) -> None:
+        self._copies: dict[str, tuple[Mapping[str, TopicRow], dict[str, TopicRow]]] = {}
+
+    def make(self, tables: RouteTables, broker_names: Iterable[str]) -> Iterator[None]:
+        """Copy the table of each broker name."""
+        copied = 0
+        for name in broker_names:
+            table = tables.topics_of(name)
+            if copied and copied + len(table) > COPIED_SLICE:
+                copied = 0
+                yield
+            copied += len(table)
+            self._copies[name] = (table, dict(table))
+
+    def take(self, tables: RouteTables, broker_name: str) -> dict[str, TopicRow]:
+        """A copy of the table as it is now, for the caller to change."""
+        table = tables.topics_of(broker_name)
+        made_of, copy = self._copies.pop(broker_name, (None, {}))
+        return copy if made_of is table else dict(table)
+
+
+def _changed(
+    rows: Iterable[tuple[str, TopicRow]],
+    change: Callable[[TopicRow], TopicRow],
+    new_by_id: dict[int, TopicRow],
+) -> dict[str, TopicRow]:
+    """The rows that become different; `new_by_id` has the new form of each shared row met so far."""
     changed = {}
-    for topic, row in rows.items():
+    for topic, row in rows:
         new = new_by_id.get(id(row))
         if new is None:
             new = change(row)

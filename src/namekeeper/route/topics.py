@@ -1,21 +1,37 @@
-"""Changes of single topics and of permissions: 205, 216, 217, 327 (protocol.md 2.4, 2.6, 2.12)."""
+"""Changes of single topics and of permissions: 205, 216, 217, 327 (protocol.md 2.4, 2.6, 2.12).
 
-from collections.abc import Collection
+A topic table of a broker name may have 100,000 rows, and each change makes a new table. So the new tables are
+made before the commit, in slices: other requests are served in between (docs/decisions/0003).
+"""
 
-from msgspec import Struct
+from collections.abc import Collection, Iterator
+from itertools import takewhile
+from typing import Any
+
+from msgspec import Struct, field
 
 from namekeeper.model.now import Now
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route.change import Applied, Edit, OneStep
+from namekeeper.route.change import Applied, Edit
 from namekeeper.route.events import Cause, TopicQueuesChanged, TopicRow
 from namekeeper.route.removal import end_mappings
-from namekeeper.route.rows import READ_WRITE, make_row, with_perm, without_write
+from namekeeper.route.rows import READ_WRITE, ChangedTable, TableCopies, make_row, with_perm, without_write
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["ChangeWritePerm", "DeleteTopic", "RegisterTopic"]
 
 
-class ChangeWritePerm(OneStep, Struct, frozen=True):
+class _NothingLeft:
+    """A change after whose commit nothing has to be cleaned up."""
+
+    __slots__ = ()
+
+    def clean_up(self, tables: RouteTables, applied: Applied[Any]) -> Iterator[None]:
+        """No slices."""
+        return iter(())
+
+
+class ChangeWritePerm(_NothingLeft, Struct):
     """WIPE_WRITE_PERM_OF_BROKER (205) or ADD_WRITE_PERM_OF_BROKER (327), in effect only.
 
     What was registered stays: an unchanged registration leaves the permission as it was made here, a changed
@@ -26,26 +42,37 @@ class ChangeWritePerm(OneStep, Struct, frozen=True):
     cause: Cause
     """WIPE_WRITE_PERM or ADD_WRITE_PERM."""
     remote_addr: str | None = None
+    table: ChangedTable | None = None
+    """The new table, once it is built."""
 
     def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker name."""
         return (self.broker_name,)
 
-    def commit(self, tables: RouteTables, now: Now) -> Applied[int]:
-        """Replace the table of the name by one with the other permission."""
-        edit = Edit(tables, now)
+    def build(self, tables: RouteTables) -> Iterator[None]:
+        """Make the table with the other permission."""
         change = without_write if self.cause is Cause.WIPE_WRITE_PERM else _read_write
-        edit.change_rows(self.broker_name, change)
-        return edit.applied(len(tables.topics_of(self.broker_name)))
+        self.table = table = ChangedTable(tables.topics_of(self.broker_name))
+        return table.build(change)
+
+    def commit(self, tables: RouteTables, now: Now) -> Applied[int]:
+        """Replace the table of the name; nobody changed it since `build`, as changes of a name wait."""
+        edit, table = Edit(tables, now), self.table
+        assert table is not None
+        if table.changed:
+            event = TopicQueuesChanged(self.broker_name, table.before, table.after, tuple(table.changed))
+            edit.apply(event, updates_index=False)
+        return edit.applied(len(table.before))
 
 
-class DeleteTopic(OneStep, Struct, frozen=True):
+class DeleteTopic(_NothingLeft, Struct):
     """DELETE_TOPIC_IN_NAMESRV (216): everywhere, or on the broker names of one cluster."""
 
     topic: str
     cluster_name: str | None = None
     remote_addr: str | None = None
     cause: Cause = Cause.DELETE_TOPIC
+    copies: TableCopies = field(default_factory=TableCopies)
 
     def touches(self, tables: RouteTables) -> Collection[str]:
         """Broker names that have the topic, within the cluster if one is given."""
@@ -54,23 +81,28 @@ class DeleteTopic(OneStep, Struct, frozen=True):
             names &= tables.cluster_addr_table.get(self.cluster_name, frozenset())
         return names
 
+    def build(self, tables: RouteTables) -> Iterator[None]:
+        """Copy the tables that have the topic now; one that gets it meanwhile is copied in the commit."""
+        return self.copies.make(tables, sorted(self.touches(tables)))
+
     def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
         """Drop the rows."""
         edit = Edit(tables, now)
         for broker_name in sorted(self.touches(tables)):
             before = tables.topics_of(broker_name)
-            after = {topic: row for topic, row in before.items() if topic != self.topic}
+            after = self.copies.take(tables, broker_name)
+            del after[self.topic]
             edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))
             end_mappings(edit, (self.topic,), broker_name)
             tables.forget_bodies(broker_name)
         return edit.applied(None)
 
 
-class RegisterTopic(OneStep, Struct, frozen=True):
+class RegisterTopic(_NothingLeft, Struct):
     """REGISTER_TOPIC_IN_NAMESRV (217): queues of one topic, each on a broker name that must have a group.
 
     The first name without a group ends it: what came before stays if the topic existed, and nothing does if
-    it was new (protocol.md 2.12).
+    it was new (protocol.md 2.12). Of several entries of one name the last one counts.
     """
 
     topic: str
@@ -78,30 +110,39 @@ class RegisterTopic(OneStep, Struct, frozen=True):
     """(broker name, queues), in the order of the request."""
     remote_addr: str | None = None
     cause: Cause = Cause.REGISTER_TOPIC
+    copies: TableCopies = field(default_factory=TableCopies)
 
     def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker names of the request."""
         return {broker_name for broker_name, _ in self.queues}
 
+    def build(self, tables: RouteTables) -> Iterator[None]:
+        """Copy the tables whose row of the topic will be another one."""
+        names = [name for name, row in self._rows(tables).items() if self._differs(tables, name, row)]
+        return self.copies.make(tables, names)
+
     def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
         """Set what is registered and what is in effect alike."""
         edit = Edit(tables, now)
-        accepted = []
-        for broker_name, spec in self.queues:
-            if broker_name not in tables.broker_addr_table:
-                break
-            accepted.append((broker_name, spec))
-        if len(accepted) < len(self.queues) and not tables.rows_of(self.topic):
+        rows = self._rows(tables)
+        if len(rows) < len(self.touches(tables)) and not tables.rows_of(self.topic):
             return Applied(None)
-        for broker_name, spec in accepted:
-            before = tables.topics_of(broker_name)
-            row = make_row(spec, spec)
-            if before.get(self.topic) != row:
-                edit.apply(
-                    TopicQueuesChanged(broker_name, before, {**before, self.topic: row}, (self.topic,))
-                )
+        for broker_name, row in rows.items():
+            if self._differs(tables, broker_name, row):
+                before = tables.topics_of(broker_name)
+                after = self.copies.take(tables, broker_name)
+                after[self.topic] = row
+                edit.apply(TopicQueuesChanged(broker_name, before, after, (self.topic,)))
             tables.forget_bodies(broker_name)
         return edit.applied(None)
+
+    def _rows(self, tables: RouteTables) -> dict[str, TopicRow]:
+        """The row of each broker name that comes before the first one without a group."""
+        known = takewhile(lambda queue: queue[0] in tables.broker_addr_table, self.queues)
+        return {broker_name: make_row(spec, spec) for broker_name, spec in dict(known).items()}
+
+    def _differs(self, tables: RouteTables, broker_name: str, row: TopicRow) -> bool:
+        return tables.topics_of(broker_name).get(self.topic) != row
 
 
 def _read_write(row: TopicRow) -> TopicRow:

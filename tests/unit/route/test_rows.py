@@ -2,7 +2,9 @@
 
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route import rows
-from namekeeper.route.rows import changed_rows, make_row, with_perm, without_write
+from namekeeper.route.events import TopicQueuesChanged
+from namekeeper.route.rows import ChangedTable, TableCopies, changed_rows, make_row, with_perm, without_write
+from namekeeper.route.tables import RouteTables
 
 RW = QueueSpec(4, 4, 6, 0)
 RO = QueueSpec(4, 4, 4, 0)
@@ -57,3 +59,23 @@ def test_an_equal_row_that_is_another_object_is_no_change(monkeypatch):
     row = make_row(RO, RO)
     monkeypatch.setattr(rows, "_shared_rows", {})
     assert changed_rows({"T1": row}, without_write) == {}
+
+
+def test_a_table_is_changed_in_slices_beside_the_old_one(monkeypatch):
+    monkeypatch.setattr(rows, "CHANGED_SLICE", 2)
+    before = {"T1": make_row(RW, RW), "T2": make_row(RO, RO), "T3": make_row(RW, RW)}
+    table = ChangedTable(before)
+    assert len(list(table.build(without_write))) == 1
+    assert table.changed == ["T1", "T3"]
+    assert table.after == {**before, **changed_rows(before, without_write)}
+    assert before["T1"] == make_row(RW, RW)
+
+
+def test_a_copy_of_a_table_that_was_replaced_is_not_used():
+    tables = RouteTables()
+    row = make_row(RW, RW)
+    tables.apply(TopicQueuesChanged("a", {}, {"T1": row}, ("T1",)))
+    copies = TableCopies()
+    list(copies.make(tables, ["a"]))
+    tables.apply(TopicQueuesChanged("a", {}, {"T2": row}, ("T2",)))
+    assert copies.take(tables, "a") == {"T2": row}

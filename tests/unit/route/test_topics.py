@@ -7,7 +7,7 @@ from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import Cause, TopicMappingChanged, TopicQueuesChanged
 from namekeeper.route.queries import topic_route
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
-from tests.support.server.builders import CLUSTER, RW4, World, body, channel, header
+from tests.support.server.builders import CLUSTER, RW4, World, body, channel, header, register
 
 WIPE = ChangeWritePerm("broker-a", Cause.WIPE_WRITE_PERM, "peer")
 ADD = ChangeWritePerm("broker-a", Cause.ADD_WRITE_PERM, "peer")
@@ -187,3 +187,50 @@ def test_a_name_whose_group_is_empty_is_known():
     assert world.register(content=body(["only"])).is_refused
     world.do(RegisterTopic("T", (("broker-a", RW4),)))
     assert [name for name, _ in world.tables.rows_of("T")] == ["broker-a"]
+
+
+# In slices
+
+
+def test_a_permission_is_changed_in_slices_and_seen_at_once(world, monkeypatch):
+    monkeypatch.setattr("namekeeper.route.rows.CHANGED_SLICE", 2)
+    world.submit(WIPE)
+    assert world.queue.is_busy
+    assert [world.perm(topic) for topic in ("T1", "T2", "RO")] == [6, 7, 4]
+    world.submit(ADD)
+    world.run_turns()
+    assert [answer for _, answer in world.answers[-2:]] == [3, 3]
+    assert [world.perm(topic) for topic in ("T1", "T2", "RO")] == [6, 6, 6]
+    assert world.queue.is_busy is False
+
+
+def test_tables_are_copied_in_slices_for_one_topic_of_many_names(world, monkeypatch):
+    monkeypatch.setattr("namekeeper.route.rows.COPIED_SLICE", 2)
+    world.submit(DeleteTopic("T1"))
+    assert world.queue.is_busy
+    assert world.perm("T1") == 6
+    world.run_turns()
+    assert world.tables.rows_of("T1") == []
+    world.submit(RegisterTopic("T1", (("broker-a", RW4), ("broker-b", RW4))))
+    assert world.queue.is_busy
+    assert world.tables.rows_of("T1") == []
+    world.run_turns()
+    assert len(world.tables.rows_of("T1")) == 2
+
+
+def test_a_name_that_gets_the_topic_while_tables_are_copied_loses_it_too(world, monkeypatch):
+    monkeypatch.setattr("namekeeper.route.rows.COPIED_SLICE", 3)
+    world.submit(DeleteTopic("T1"))
+    assert world.queue.is_busy
+    world.submit(register(header("broker-c", "10.0.0.3:10911"), body(["T1", "T5"]), channel(3)))
+    assert len(world.tables.rows_of("T1")) == 3
+    world.run_turns()
+    assert world.tables.rows_of("T1") == []
+
+
+def test_of_many_entries_of_one_name_the_last_counts_and_makes_one_table(world):
+    queues = [QueueSpec(number % 2 + 1, 1, 6, 0) for number in range(2_001)]
+    count = len(world.events)
+    world.do(RegisterTopic("T1", tuple(("broker-a", spec) for spec in queues)))
+    assert len(world.events) == count + 1
+    assert world.tables.topics_of("broker-a")["T1"].registered == queues[-1]
