@@ -38,7 +38,7 @@ TOOLS = (
 
 
 @pytest.fixture
-def boot_key(tmp_path: Path) -> list[dict[str, object]]:
+def boot(tmp_path: Path) -> list[dict[str, object]]:
     records = records_of_a_boot("ns", BOOT, 5, 30)
     write_segment(tmp_path / "j", records)
     return records

@@ -16,14 +16,19 @@ from namekeeper.wire.command import RemotingCommand
 from tests.support.java.servers import JavaNameServer, mqadmin, require
 from tests.support.wire.ask import ask
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.xdist_group("mqadmin_java"),  # one Java name server for all of them
+]
 
 JAVA = "5.5.0"
 CLUSTER = "DefaultCluster"
 
 
 class Asking:
-    """An sender over the tests' own requester, so that nothing of ours is below the commands."""
+    """A sender over the tests' own requester, so that nothing of ours is below the commands."""
 
     async def invoke(self, addr, code, ext_fields=None, body=b"", *, timeout_ms=3000):
         answer = await asyncio.to_thread(ask, addr, code, body, **(ext_fields or {}))
