@@ -12,7 +12,7 @@ import click
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.failures import failures_of_spark, hush_interrupts
+from namekeeper.pipeline.failures import failures_of_spark, hush_interrupts, missing_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,12 +94,26 @@ interval_option = click.option(
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Show what the pipeline refuses, or Spark fails at, as one line, with the exit code of a refusal."""
+    """Show what the pipeline refuses, or Spark fails at, as one line, with the exit code of a refusal.
+
+    The same for a package of the pipeline that is not installed, and for a file or folder that this user may
+    not read or write.
+    """
     try:
         with failures_of_spark():
             yield
     except PipelineError as error:
         raise CommandRefused(str(error)) from error
+    except ImportError as error:
+        if (missing := missing_package(error)) is None:
+            raise
+        raise CommandRefused(str(missing)) from error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise CommandRefused(
+            f"{error.filename} can't be used: {error.strerror}; may this user read and write it?"
+        ) from error
 
 
 @contextmanager

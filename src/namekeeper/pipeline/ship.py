@@ -1,6 +1,6 @@
 """Copies sealed segments to another folder, each completely or not at all; deletes nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import JournalFolderError
@@ -39,12 +39,7 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
         list_segments([journal]).segments, key=lambda segment: (segment.boot_key, segment.first_seq)
     )
     there = _there(target)
-    missing = [
-        segment
-        for segment in segments
-        if (other := there.get(_identity(segment))) is None
-        or (other.file == segment.file and target.size(other.path) != journal.size(segment.path))
-    ]
+    missing = [segment for segment in segments if _is_missing(segment, journal, there, target)]
     size = 0
     for done, segment in enumerate(missing):
         progress("shipping segments", done, len(missing))
@@ -54,9 +49,26 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
 
 
 def _there(target: Folder) -> dict[tuple[object, ...], Segment]:
-    if not target.exists():
-        return {}
+    try:
+        if not target.exists():
+            return {}
+    except OSError as error:
+        raise JournalFolderError(f"{target.uri} can't be read: {error}; may this user read it?") from error
     return {_identity(segment): segment for segment in list_segments([target]).segments}
+
+
+def _is_missing(
+    segment: Segment, journal: Folder, there: Mapping[tuple[object, ...], Segment], target: Folder
+) -> bool:
+    other = there.get(_identity(segment))
+    if other is None:
+        return True
+    try:
+        return other.file == segment.file and target.size(other.path) != journal.size(segment.path)
+    except OSError as error:
+        raise JournalFolderError(
+            f"{segment.file} can't be compared with that in {target.uri}: {error}; may this user read both?"
+        ) from error
 
 
 def _identity(segment: Segment) -> tuple[object, ...]:

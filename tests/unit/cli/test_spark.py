@@ -1,5 +1,7 @@
 """Options and lines that the commands with Spark share."""
 
+import errno
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -73,3 +75,34 @@ def test_where_nobody_looks_each_step_is_a_line_once(capsys):
         ):
             show(what, done, total)
     assert capsys.readouterr().err == "reading\nwriting (16)\nreading\n"
+
+
+def test_a_package_that_is_not_installed_is_a_line_that_says_how_to_install_it():
+    @click.command("wants")
+    def wants():
+        with refusals():
+            raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark.sql")
+
+    done = CliRunner().invoke(wants)
+    assert done.exit_code == 2
+    assert "needs pyspark, which is not installed: pip install 'namekeeper[pipeline]'" in done.stderr
+
+
+def test_a_module_of_ours_that_is_missing_is_a_bug_and_stays_one():
+    @click.command("broken")
+    def broken():
+        with refusals():
+            raise ModuleNotFoundError("No module named 'namekeeper.nothing'", name="namekeeper.nothing")
+
+    assert isinstance(CliRunner().invoke(broken).exception, ModuleNotFoundError)
+
+
+def test_a_folder_without_permission_is_a_line_that_names_it():
+    @click.command("denied")
+    def denied():
+        with refusals():
+            raise PermissionError(errno.EACCES, "Permission denied", "/secret/w")
+
+    done = CliRunner().invoke(denied)
+    assert done.exit_code == 2
+    assert "/secret/w can't be used: Permission denied; may this user" in done.stderr

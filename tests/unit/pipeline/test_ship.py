@@ -1,5 +1,6 @@
 """Shipping segments."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,17 @@ def test_what_retention_takes_meanwhile_is_passed_over(tmp_path, monkeypatch):
     opened = journal.open
     monkeypatch.setattr(journal, "open", lambda name: (path.unlink(), opened(name))[1])
     assert ship(journal, open_folder(str(tmp_path / "to")), lambda *_: None).bytes == 0
+
+
+@pytest.mark.parametrize(("asked", "complaint"), [("exists", "can't be read"), ("size", "can't be compared")])
+def test_a_target_that_may_not_be_looked_into_says_so(tmp_path, monkeypatch, asked, complaint):
+    write_segment(tmp_path / "j", RECORDS)
+    sent(tmp_path)
+    target = open_folder(str(tmp_path / "to" / "here"))
+
+    def denied(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(target, asked, denied)
+    with pytest.raises(JournalFolderError, match=rf"{complaint}.*Permission denied.*may this user"):
+        ship(open_folder(str(tmp_path / "j")), target, lambda *_: None)
