@@ -29,8 +29,12 @@ def check_topic(topic: str) -> None:
     """Refuse a name that no topic can have.
 
     Raises:
-        TopicNameError: It is blank, longer than 127 characters, or has others than letters, digits and %|_-.
+        TopicNameError: It is no text, it is blank, it is longer than 127 characters, or it has others than
+            letters, digits and %|_-.
     """
+    given: object = topic
+    if not isinstance(given, str):
+        raise TopicNameError(str(given), f"a topic is named by text, not by {type(given).__name__}")
     if not topic or topic.isspace():
         raise TopicNameError(topic[:TOPIC_MAX_LENGTH], "a topic needs a name that is not blank")
     if len(topic) > TOPIC_MAX_LENGTH:

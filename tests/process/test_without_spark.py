@@ -31,7 +31,7 @@ main()
     ids=" ".join,
 )
 def test_a_command_without_its_packages_ends_with_one_line(tmp_path, command):
-    done = subprocess.run(  # noqa: S603 - our own program
+    done = subprocess.run(
         [sys.executable, "-c", HIDDEN, *command, "--warehouse", str(tmp_path)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -59,3 +59,9 @@ def test_only_brokers_send_to_their_topics(topic):
     check_topic(topic)
     with pytest.raises(TopicNameError, match="only brokers write to this system topic"):
         check_send_topic(topic)
+
+
+@pytest.mark.parametrize("given", [None, 7, b"orders"])
+def test_what_is_no_text_is_no_name(given):
+    with pytest.raises(TopicNameError, match=f"named by text, not by {type(given).__name__}"):
+        check_topic(given)

@@ -1,7 +1,7 @@
 """A broker's registrations for programs without an event loop: scripts, threads, Spark's executors."""
 
 import os
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
 from namekeeper.broker.broker_client import BrokerClient
@@ -74,6 +74,16 @@ class BlockingBrokerRegistrar:
                 "and a registrar of its own in each process"
             )
         return self._registrar
+
+    @property
+    def last_results(self) -> Mapping[str, RegisterBrokerResult]:
+        """As `BrokerRegistrar.last_results`, taken in the thread of the loop."""
+        registrar = self.registrar
+
+        async def look() -> Mapping[str, RegisterBrokerResult]:
+            return registrar.last_results
+
+        return self._run(look())
 
     def register_broker_all(self, *, force: bool = True) -> list[RegisterBrokerResult]:
         """As `BrokerRegistrar.register_broker_all`."""

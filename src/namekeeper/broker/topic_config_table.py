@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, structs
 
-from namekeeper.errors import TopicNameError
+from namekeeper.errors import ConfigError, TopicNameError
 from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
 from namekeeper.messages.registration_body import masked_crc32
 from namekeeper.model.perm import Perm
@@ -20,6 +20,9 @@ __all__ = ["BodyForm", "EncodedBody", "TopicConfigTable"]
 
 _SPACE = re.compile(r"\s")
 _READ_WRITE = Perm.READ | Perm.WRITE
+_ALL_PERMS = Perm.READ | Perm.WRITE | Perm.INHERIT | Perm.PRIORITY
+_MAX_QUEUES = 2**31 - 1
+"""What an int of Java holds."""
 
 
 class BodyForm(Struct, frozen=True):
@@ -48,11 +51,13 @@ class TopicConfigTable:
 
         Raises:
             TopicNameError: a name that can't be sent. System topics may have any other name, as in Java.
+            ConfigError: a number of queues or a permission that no topic can have.
         """
         self._configs = {config.topic_name: config for config in configs}
         for name in self._configs:
             if not name or _SPACE.search(name):
                 raise TopicNameError(name, "a topic needs a name without blanks")
+        _check_numbers(self._configs.values())
         self._encoded: tuple[BodyForm, EncodedBody] | None = None
         self._limited: tuple[int, bool, TopicConfigTable] | None = None
         self._next: tuple[tuple[TopicConfig, ...], weakref.ref[TopicConfigTable]] | None = None
@@ -122,3 +127,20 @@ class TopicConfigTable:
             data = encode_registration_body(body, compressed=form.compressed, version=form.version)
             self._encoded = (form, EncodedBody(data, masked_crc32(data)))
         return self._encoded[1]
+
+
+def _check_numbers(configs: Iterable[TopicConfig]) -> None:
+    """Refuse numbers that no topic can have; the topics of a broker have few different ones."""
+    seen: set[tuple[object, ...]] = set()
+    for config in configs:
+        numbers: tuple[object, ...] = (config.read_queue_nums, config.write_queue_nums, config.perm)
+        if numbers in seen:
+            continue
+        seen.add(numbers)
+        for field, number in zip(("read_queue_nums", "write_queue_nums", "perm"), numbers, strict=True):
+            most = _ALL_PERMS if field == "perm" else _MAX_QUEUES
+            if not isinstance(number, int) or not 0 <= number <= most:
+                raise ConfigError(
+                    f"topic {config.topic_name!r}: {field} is {number!r}; write a whole number from 0 to"
+                    f" {int(most)}"
+                )

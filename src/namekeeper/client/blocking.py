@@ -41,8 +41,9 @@ class BlockingClient:
     raise RemotingTimeoutError if the background thread gets no turn, and RemotingClosedError after `close`.
     """
 
-    def __init__(self, config: ClientConfig | None = None) -> None:
-        self.config = config or ClientConfig()
+    def __init__(self, config: ClientConfig | str | None = None) -> None:
+        """Take the settings, as `MQClientInstance` does; ConfigError if it is something else."""
+        self.config = ClientConfig.of(config)
         self._is_closed = False
         self._timeout_seconds = LOOK_UPS * self.config.mq_client_api_timeout_ms / 1000 + GRACE_SECONDS
         self._lock = threading.Lock()

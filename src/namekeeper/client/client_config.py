@@ -19,11 +19,16 @@ NAMESRV_ADDR = "NAMESRV_ADDR"
 """The environment variable that RocketMQ's own clients read."""
 
 
-class ClientConfig(Struct, frozen=True, kw_only=True):
-    """Settings of a client; the defaults are Java's (protocol.md 7.1)."""
+class _Addressed(Struct, frozen=True):
+    """The one setting that may be given without its name."""
 
     namesrv_addr: str = ""
     """`host:port;host:port`; without it NAMESRV_ADDR counts, then the address server."""
+
+
+class ClientConfig(_Addressed, frozen=True, kw_only=True):
+    """Settings of a client; the defaults are Java's (protocol.md 7.1)."""
+
     namesrv_domain: str = ""
     """Address server: host, host:port, or the URL of the list. Java's default domain is not assumed."""
     namesrv_domain_subgroup: str = "nsaddr"
@@ -42,11 +47,32 @@ class ClientConfig(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise ConfigError, with the name of the setting, for a value that can't work."""
+        for name in _TEXTS:
+            if not isinstance(getattr(self, name), str):
+                raise ConfigError(
+                    f"{name} must be text, not {getattr(self, name)!r}; several name servers are one text:"
+                    " 'host:port;host:port'"
+                )
         for name in _TIMES:
-            if getattr(self, name) <= 0:
-                raise ConfigError(f"{name} must be more than 0, not {getattr(self, name)}")
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or value <= 0:
+                raise ConfigError(f"{name} must be more than 0, in milliseconds, not {value!r}")
         if bool(self.access_key) != bool(self.secret_key):
             raise ConfigError("access_key and secret_key go together: give both, or none")
+
+    @classmethod
+    def of(cls, config: "ClientConfig | str | None") -> "ClientConfig":
+        """Return settings; a text is the list of name servers, None leaves all to the environment.
+
+        Raises:
+            ConfigError: it is something else.
+        """
+        given: object = config or cls()
+        if isinstance(given, str):
+            return cls(given)
+        if not isinstance(given, cls):
+            raise ConfigError(f"a client takes a ClientConfig, or 'host:port;host:port', not {given!r}")
+        return given
 
     def __repr__(self) -> str:
         keys = ", signed" if self.access_key else ""
@@ -55,6 +81,7 @@ class ClientConfig(Struct, frozen=True, kw_only=True):
         )
 
 
+_TEXTS = ("namesrv_addr", "namesrv_domain", "namesrv_domain_subgroup")
 _TIMES = (
     "poll_name_server_interval_ms",
     "heartbeat_broker_interval_ms",

@@ -39,7 +39,7 @@ class MQClientInstance:
     calls that ask a name server raise RemotingClosedError.
 
     Args:
-        config: the settings; without it everything comes from the environment.
+        config: the settings, or `host:port;host:port`; without it everything comes from the environment.
         remoting_client: makes the requests and belongs to this client from then on; made from `config`
             unless given.
         timing: time and chance; tests bring their own.
@@ -51,13 +51,13 @@ class MQClientInstance:
 
     def __init__(
         self,
-        config: ClientConfig | None = None,
+        config: ClientConfig | str | None = None,
         *,
         remoting_client: RemotingClient | None = None,
         timing: Timing | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.config = config or ClientConfig()
+        self.config = ClientConfig.of(config)
         self.tables = ClientTables()
         """What it knows; to read, not to change."""
         addrs, url = name_servers_of(self.config, environ)

@@ -38,6 +38,7 @@ def test_a_script_without_a_loop_registers_a_broker(namesrv, tmp_path):
         for thread in threads:
             thread.join()
         assert topics(namesrv) == {"T1", "T2", "N0", "N1", "N2", "N3"}
+        assert broker.last_results[namesrv].error is None
         assert broker.need_register() == {namesrv: False}
         assert broker.delete_topic_config("N0")
         assert broker.need_register() == {namesrv: True}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.broker.topic_config_table import BodyForm, TopicConfigTable
-from namekeeper.errors import TopicNameError
+from namekeeper.errors import ConfigError, TopicNameError
 from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
 from namekeeper.messages.registration_body import masked_crc32
 from namekeeper.model.topic import TopicConfig
@@ -89,3 +89,19 @@ def test_it_knows_what_it_has():
         None,
         1,
     )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "says"),
+    [
+        ((-1, 4), "topic 'x': read_queue_nums is -1; write a whole number from 0 to 2147483647"),
+        ((4, -1), "write_queue_nums is -1"),
+        ((2**31, 4), "read_queue_nums is 2147483648"),
+        (("4", 4), "read_queue_nums is '4'"),
+        ((4, None), "write_queue_nums is None"),
+        ((4, 4, 16), "perm is 16; write a whole number from 0 to 15"),
+    ],
+)
+def test_numbers_that_no_topic_can_have_are_refused(numbers, says):
+    with pytest.raises(ConfigError, match=says):
+        TopicConfigTable([TopicConfig("good", 4, 4), TopicConfig("x", *numbers)])

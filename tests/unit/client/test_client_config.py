@@ -47,7 +47,13 @@ def test_a_list_that_can_not_be_used_says_where_it_came_from(config, environ, sa
     ("settings", "says"),
     [
         ({"poll_name_server_interval_ms": 0}, "poll_name_server_interval_ms must be more than 0"),
-        ({"mq_client_api_timeout_ms": -1}, "mq_client_api_timeout_ms must be more than 0, not -1"),
+        (
+            {"mq_client_api_timeout_ms": -1},
+            "mq_client_api_timeout_ms must be more than 0, in milliseconds, not -1",
+        ),
+        ({"mq_client_api_timeout_ms": "3s"}, "mq_client_api_timeout_ms must be .* milliseconds, not '3s'"),
+        ({"namesrv_addr": None}, "namesrv_addr must be text, not None"),
+        ({"namesrv_addr": ["a:1", "b:2"]}, "must be text, not .*; several name servers are one text"),
         ({"access_key": "a"}, "access_key and secret_key go together"),
         ({"secret_key": "s"}, "access_key and secret_key go together"),
     ],
@@ -79,3 +85,13 @@ def test_certificates_that_can_not_be_used_are_refused_at_once():
     tls = TlsSettings(enable=True, test_mode=False, auth_server=True, client_trust_cert_path="/nowhere.pem")
     with pytest.raises(ConfigError, match=r"nowhere\.pem"):
         make_remoting_client(ClientConfig(tls=tls))
+
+
+def test_a_client_may_be_given_only_its_name_servers():
+    assert ClientConfig("a:1;b:2") == ClientConfig(namesrv_addr="a:1;b:2") == ClientConfig.of("a:1;b:2")
+    assert ClientConfig.of(None) == ClientConfig()
+
+
+def test_what_is_no_configuration_is_refused_with_what_to_write():
+    with pytest.raises(ConfigError, match=r"takes a ClientConfig, or 'host:port;host:port', not \['a:1'\]"):
+        ClientConfig.of(["a:1"])
