@@ -10,6 +10,7 @@ ENCODE, CHECKPOINT, DECODE = (
     "journal/recording/test_checkpoint.py",
     "journal/contract/test_decode.py",
 )
+CHECKSUM = "journal/contract/test_checksum.py"
 HISTORY, COVERAGE, STATE = (
     "journal/reading/test_history.py",
     "journal/reading/test_coverage.py",
@@ -114,6 +115,47 @@ RECORD_MUTANTS = (
         "encode_mapping(event.mapping, standard=False)",
         "a record is JSON that everything reads",
         (ENCODE,),
+    ),
+    # Checksums.
+    Mutant(
+        "checksum-not-compared",
+        "journal/contract/checksum.py",
+        "        return Checksum.RIGHT if data[_VALUE_AT:] == value else Checksum.WRONG\n",
+        "        return Checksum.RIGHT\n",
+        "an altered line is a damaged line",
+        (CHECKSUM,),
+    ),
+    Mutant(
+        "checksum-of-an-altered-name-not-seen",
+        "journal/contract/checksum.py",
+        "        return Checksum.WRONG\n    return Checksum.ABSENT\n",
+        "        return Checksum.ABSENT\n    return Checksum.ABSENT\n",
+        "an altered line is a damaged line, also if the name of the checksum was altered",
+        (CHECKSUM,),
+    ),
+    Mutant(
+        "checksum-may-be-taken-off",
+        "journal/contract/lines.py",
+        "            has_checksums = has_checksums or checksum is Checksum.RIGHT\n",
+        "",
+        "a line without a checksum is damaged if lines before it have one",
+        (CHECKSUM,),
+    ),
+    Mutant(
+        "altered-line-counts",
+        "journal/contract/lines.py",
+        '                problem = "altered: its checksum is not that of its bytes"\n',
+        '                problem = ""\n',
+        "an altered line never counts: readers reject it, recovery puts it aside",
+        ("journal/disk/test_recovery.py", "journal/reading/test_verify.py"),
+    ),
+    Mutant(
+        "verify-takes-a-segment-without-checksums",
+        "journal/reading/verify.py",
+        "        self._has_checksums = started.checksums\n",
+        "",
+        "in a boot that writes checksums each line has one",
+        ("journal/reading/test_verify.py",),
     ),
     # Checkpoints.
     Mutant(

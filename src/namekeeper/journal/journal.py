@@ -154,6 +154,7 @@ class Journal:
             previous_seq=opened.previous_seq,
             scan_interval_ms=self._settings.scan_interval_ms,
             port=self._port,
+            checksums=True,
         )
 
     def _pause_ratio(self) -> float:

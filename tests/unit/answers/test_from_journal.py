@@ -11,6 +11,7 @@ from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import random_history
 from tests.property.journalled import shown
+from tests.support.journal.checksums import with_new_checksums
 from tests.support.journal.folder import read_records, write_journal
 from tests.unit.answers.story import Story
 
@@ -86,7 +87,7 @@ def test_lines_that_can_not_be_read_are_reported_and_their_loss_shows(tmp_path):
     story.registers()
     story.alive()
     lines = story.journal.lines()
-    lines[-2] = lines[-2].replace(b'"v":1', b'"v":7')
+    lines[-2] = with_new_checksums(lines[-2].replace(b'"v":1', b'"v":7'))
     folder = write_journal(tmp_path, story.journal.lines())
     (file,) = folder.iterdir()
     file.write_bytes(b"".join(lines) + b'{"kind":"future","v":1,"torn')
@@ -104,7 +105,7 @@ def test_a_kind_that_is_not_known_is_reported_and_no_loss(tmp_path):
     story.alive()
     folder = write_journal(tmp_path, story.journal.lines())
     (file,) = folder.iterdir()
-    file.write_bytes(file.read_bytes().replace(b'"server_alive"', b'"server_sings"'))
+    file.write_bytes(with_new_checksums(file.read_bytes().replace(b'"server_alive"', b'"server_sings"')))
     journal = JournalFolder(str(folder))
     assert journal.state_at(None).knowledge is Knowledge.KNOWN
     assert journal.notes == ["1 records are of the unknown kind 'server_sings' and were skipped"]

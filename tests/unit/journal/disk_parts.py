@@ -8,6 +8,7 @@ from typing import Any
 
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
+from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.encode import Stamp, encode_record
 from namekeeper.journal.contract.lines import Line
 from namekeeper.journal.contract.record import CheckpointBegin, CheckpointEnd, Cluster, Record, ServerStarted
@@ -86,12 +87,13 @@ class Feeder:
         """A boot and its first checkpoint."""
         self.seq = 0
         if opened is None:
-            self.put(ServerStarted(uuid="?", server_version="test"))
+            self.put(ServerStarted(uuid="?", server_version="test", checksums=True))
         else:
             self.put(
                 ServerStarted(
                     uuid=opened.uuid,
                     server_version="test",
+                    checksums=True,
                     previous_boot=opened.previous_boot,
                     previous_seq=opened.previous_seq,
                 )
@@ -119,10 +121,11 @@ def lines_of(records: Iterable[Record], checkpoint: int, stamp: Stamp) -> list[b
     for number, record in enumerate(records):
         position = Stamp(stamp.namesrv, stamp.boot, stamp.seq + number, stamp.ts, stamp.up_ms)
         line = json.loads(encode_record(record, position, checkpoint=checkpoint))
+        del line["crc"]
         line["change"] = stamp.seq
         if number + 1 < len(records):
             del line["end"]
-        lines.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        lines.append(with_checksum(json.dumps(line, separators=(",", ":")).encode()))
     return lines
 
 

@@ -33,7 +33,7 @@ __all__ = ["LineProblem", "RecordReader", "Unreadable", "mapping_of"]
 class LineProblem(StrEnum):
     """Why a line has no record."""
 
-    CUT = "torn or too long"
+    DAMAGED = "torn, altered or too long"
     NEWER = "written by a newer namekeeper"
     MALFORMED = "no record of this version"
 
@@ -72,7 +72,7 @@ class RecordReader:
     def __call__(self, line: Line) -> Record | Envelope | None:
         """The record of a line; None if it has none, which is counted in `unreadable`."""
         if line.problem:
-            self._refuse(LineProblem.CUT, line, line.problem)
+            self._refuse(LineProblem.DAMAGED, line, line.problem)
             return None
         if self._is_skipped(line.data):
             return self._envelope(line, "")

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Raw, Struct, json
 
 from namekeeper.config.runtime import is_secret
+from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.record import (
     CONTRACT_VERSION,
     NO_MAPPING,
@@ -96,7 +97,7 @@ def encode_change(change: Change, stamp: Stamp) -> Iterator[bytes]:
         record.cause, record.peer = change.cause, peer
         _put_stamp(record, stamp, seq)
         record.end = seq == last
-        yield _encode(record) + b"\n"
+        yield with_checksum(_encode(record))
 
 
 def encode_record(record: Record, stamp: Stamp, *, checkpoint: int = 0) -> bytes:
@@ -110,7 +111,7 @@ def encode_record(record: Record, stamp: Stamp, *, checkpoint: int = 0) -> bytes
     _put_stamp(record, stamp, stamp.seq)
     record.checkpoint = checkpoint
     record.end = True
-    return _encode(record) + b"\n"
+    return with_checksum(_encode(record))
 
 
 def records_of_event(event: Event) -> Iterable[Record]:

@@ -1,9 +1,10 @@
-"""Splits the bytes of a segment into lines and reads the envelope of each; broken lines are reported."""
+"""Splits the bytes of a segment into lines and reads the envelope of each; damaged lines are reported."""
 
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from namekeeper.journal.contract.checksum import Checksum, check_line
 from namekeeper.journal.contract.record import Envelope
 
 __all__ = ["LINE_LIMIT", "Line", "read_envelope", "split_lines"]
@@ -11,6 +12,9 @@ __all__ = ["LINE_LIMIT", "Line", "read_envelope", "split_lines"]
 LINE_LIMIT = 32 * 1024 * 1024
 """No record is longer: 1,000 topic rows with the longest names are under a megabyte, and one value of the KV
 configuration has at most 16 million characters."""
+
+_RECORD = b'{"kind":"'
+"""How each record begins."""
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -21,20 +25,32 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     data: bytes
     """Without the line feed."""
     problem: str = ""
-    """If the line is torn or too long, says so; then `data` may be only its beginning."""
+    """If the line is torn, altered or too long, says so; then `data` may be only its beginning."""
 
 
 def split_lines(chunks: Iterable[bytes], *, limit: int = LINE_LIMIT) -> Iterator[Line]:
     """Split bytes into lines; of a line longer than `limit` only the beginning is kept in memory.
 
-    A last line without a line feed is torn.
+    A last line without a line feed is torn. A line whose checksum is wrong is altered; so is one without a
+    checksum after one that has it, because a writer writes it in every line or in none.
     """
     number, kept, left_out = 1, b"", 0
+    has_checksums = False
     for chunk in chunks:
         first, *others = chunk.split(b"\n")
         kept, left_out = _longer(kept, left_out, first, limit)
         for part in others:
-            yield Line(number, kept, _too_long(len(kept) + left_out) if left_out else "")
+            checksum = check_line(kept)
+            has_checksums = has_checksums or checksum is Checksum.RIGHT
+            if left_out:
+                problem = _too_long(len(kept) + left_out)
+            elif checksum is Checksum.WRONG:
+                problem = "altered: its checksum is not that of its bytes"
+            elif checksum is Checksum.ABSENT and has_checksums and kept.startswith(_RECORD):
+                problem = "altered: it has no checksum, and lines before it have one"
+            else:
+                problem = ""
+            yield Line(number, kept, problem)
             number += 1
             kept, left_out = _longer(b"", 0, part, limit)
     if left_out:

@@ -98,6 +98,8 @@ class ServerStarted(Record, tag="server_started", kw_only=True):
     previous_seq: int = 0
     scan_interval_ms: int = 0
     port: int = 0
+    checksums: bool = False
+    """Whether each record of this boot has a checksum."""
 
 
 class ServerAlive(Record, tag="server_alive", kw_only=True):

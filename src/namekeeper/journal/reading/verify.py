@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from namekeeper.files import Os
+from namekeeper.journal.contract.checksum import Checksum, check_line
 from namekeeper.journal.contract.complete_changes import CompleteChanges
 from namekeeper.journal.contract.lines import Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
@@ -108,6 +109,7 @@ class _StartedPart(Struct):
     uuid: str
     previous_boot: int = 0
     previous_seq: int = 0
+    checksums: bool = False
 
 
 def verify(folder: str, *, system: Os = os) -> VerifyReport:
@@ -139,6 +141,8 @@ class _Checker:
         self._last = 0
         """Seq of the last record that counts, in this boot."""
         self._checkpoint: _CheckpointCount | None = None
+        self._has_checksums = False
+        """Whether each record of this boot must have one."""
 
     def read(self, name: SegmentName, lines: Iterable[Line], *, is_growing: bool) -> None:
         """Check one segment.
@@ -173,6 +177,7 @@ class _Checker:
             boots.append(BootReport(name.boot, name.first_seq))
             self._last = name.first_seq - 1
             self._checkpoint = None
+            self._has_checksums = False
         return boots[-1]
 
     def _record(self, boot: BootReport, line: Line) -> None:
@@ -191,6 +196,8 @@ class _Checker:
             self._report.unknown_versions += 1
         else:
             self._check_record(boot, envelope, line)
+        if self._has_checksums and check_line(line.data) is Checksum.ABSENT:
+            self._report.add(self._file, line.number, "its checksum was removed: its boot writes checksums")
 
     def _check_record(self, boot: BootReport, envelope: Envelope, line: Line) -> None:
         checkpoint = self._checkpoint
@@ -212,6 +219,7 @@ class _Checker:
         """Compare `server_started` with the folder, and with the boot before."""
         report = self._report
         started = _decode(line, _StartedPart, _StartedPart(""))
+        self._has_checksums = started.checksums
         if report.uuid and started.uuid != report.uuid:
             report.add(
                 self._file, line.number, f"its UUID is {started.uuid}, that of the folder {report.uuid}"

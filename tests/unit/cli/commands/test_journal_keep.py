@@ -6,6 +6,7 @@ import threading
 from namekeeper.journal.disk.folder import SEAL_REQUEST
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.reader import find_segments
+from tests.support.journal.checksums import with_new_checksums
 from tests.unit.cli.commands.journal_folder import make, run
 
 
@@ -50,7 +51,7 @@ def test_newer_records_and_many_problems_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("namekeeper.journal.reading.verify.MAX_PROBLEMS", 1)
     make(tmp_path)
     (path,) = tmp_path.glob("*.open")
-    path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":7') + b"x\n" * 5)
+    path.write_bytes(with_new_checksums(path.read_bytes().replace(b'"v":1', b'"v":7')) + b"x\n" * 5)
     result = run("verify", str(tmp_path))
     assert "5 records of a newer version: use a newer namekeeper" in result.stdout
     assert "more problems" in result.stdout

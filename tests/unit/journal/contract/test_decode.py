@@ -37,7 +37,7 @@ def refused(bad: Line) -> RecordReader:
 @pytest.mark.parametrize(
     ("bad", "problem", "detail"),
     [
-        (Line(12, b'{"kind"', "torn: no line feed ends it"), LineProblem.CUT, "torn: no line feed ends it"),
+        (Line(12, b'{"kind"', "torn: no line feed ends it"), LineProblem.DAMAGED, "torn: no line feed ends it"),
         (Line(12, b""), LineProblem.MALFORMED, "empty"),
         (Line(12, b"\0\0\0"), LineProblem.MALFORMED, "3 NUL bytes"),
         (Line(12, b'{"kind":"kv","x":' + b'{"a":' * 100_000), LineProblem.MALFORMED, "recursion depth"),

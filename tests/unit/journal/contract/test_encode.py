@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from namekeeper.journal.contract.checksum import Checksum, check_line
 from namekeeper.journal.contract.encode import Stamp, encode_change, encode_record, records_of, topic_records
 from namekeeper.journal.contract.record import ServerAlive, TopicQueues
 from namekeeper.model.broker import BrokerData
@@ -44,10 +45,11 @@ def lines_of(*events, cause=Cause.REGISTER, peer="p:1"):
 
 def own(record):
     """Without what every record has."""
-    return {name: value for name, value in record.items() if name not in ENVELOPE}
+    return {name: value for name, value in record.items() if name not in NOT_OWN}
 
 
 ENVELOPE = ("v", "namesrv", "boot", "seq", "change", "end", "ts", "up_ms", "cause", "peer")
+NOT_OWN = {*ENVELOPE, "crc"}
 
 
 def test_a_change_is_stamped_as_a_whole():
@@ -182,7 +184,10 @@ def test_rows_that_look_the_same_but_are_others_are_reported_apart():
 
 def test_a_record_of_its_own_is_a_whole_change():
     line = encode_record(ServerAlive(connections=2), STAMP, checkpoint=3)
-    assert json.loads(line) == {
+    assert check_line(line[:-1]) is Checksum.RIGHT
+    members = json.loads(line)
+    del members["crc"]
+    assert members == {
         "kind": "server_alive", "v": 1, "namesrv": "ns_9876", "boot": 1_700_000_000_000, "seq": 7, "change": 7,
         "end": True, "ts": 1_700_000_000_123, "up_ms": 123, "checkpoint": 3, "connections": 2,
     }  # fmt: skip

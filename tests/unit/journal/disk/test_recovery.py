@@ -102,3 +102,12 @@ def test_the_newest_time_is_read_from_what_can_be_read(folder):
     sealed = SegmentName(namesrv="ns", uuid8="0123abcd", boot=BOOT, first_seq=1, last_seq=3, form=".gz")
     (folder / str(sealed)).write_bytes(b"no gzip")
     assert last_ts(str(folder), sealed) == 0
+
+
+def test_an_altered_line_is_not_sealed_under_a_fresh_checksum(folder):
+    altered = change(2).replace(b'"cluster":"c"', b'"cluster":"d"')
+    (folder / str(OPEN)).write_bytes(change(1) + altered + change(3))
+    recovery = recover(str(folder), IDENTITY)
+    assert "bytes outside of complete changes are in quarantine/" in recovery.notes[0]
+    assert b"".join(line.data + b"\n" for line in lines_in(folder)) == change(1) + change(3)
+    assert [path.read_bytes() for path in (folder / "quarantine").iterdir()] == [altered.removesuffix(b"\n")]

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from namekeeper.journal.contract.record import ServerStopped
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.reader import find_segments
 from namekeeper.journal.reading.verify import verify
+from tests.support.journal.checksums import with_new_checksums
 from tests.unit.journal.disk_parts import Feeder, writer_on
 
 
@@ -51,6 +53,11 @@ class Made:
 @pytest.fixture
 def made(tmp_path):
     return Made(tmp_path)
+
+
+def altered(line, old, new):
+    """As another writer would have written it: with a right checksum."""
+    return with_new_checksums(line.replace(old, new)).removesuffix(b"\n")
 
 
 def problems(report):
@@ -123,7 +130,7 @@ def test_a_checkpoint_whose_counts_are_not_met_is_incomplete(made):
     made.boot()
 
     def count_more(lines):
-        lines[4] = lines[4].replace(b'"cluster":2', b'"cluster":3')
+        lines[4] = altered(lines[4], b'"cluster":2', b'"cluster":3')
 
     made.rewrite(0, count_more)
     boot = made.verify().boots[0]
@@ -159,7 +166,7 @@ def test_a_torn_file_is_reported(made):
 
 def test_records_of_a_newer_version_are_counted(made):
     made.boot()
-    made.rewrite(0, lambda lines: lines.__setitem__(7, lines[7].replace(b'"v":1', b'"v":2')))
+    made.rewrite(0, lambda lines: lines.__setitem__(7, altered(lines[7], b'"v":1', b'"v":2')))
     report = made.verify()
     assert (report.unknown_versions, report.lost_records) == (1, 0)
     assert not report.is_complete
@@ -167,7 +174,7 @@ def test_records_of_a_newer_version_are_counted(made):
 
 def test_another_uuid_is_reported(made):
     made.boot()
-    made.rewrite(0, lambda lines: lines.__setitem__(0, lines[0].replace(b'"uuid":"', b'"uuid":"x')))
+    made.rewrite(0, lambda lines: lines.__setitem__(0, altered(lines[0], b'"uuid":"', b'"uuid":"x')))
     assert "that of the folder" in problems(made.verify())[0][1]
 
 
@@ -205,3 +212,23 @@ def test_many_problems_are_counted(made, monkeypatch):
 def test_what_is_no_journal_is_refused(tmp_path):
     with pytest.raises(JournalError):
         verify(str(tmp_path))
+
+
+def test_an_altered_line_is_reported_in_an_open_segment_too(made):
+    made.boot(is_closed=False)
+    (name,) = find_segments(str(made.folder))
+    path = made.folder / str(name)
+    path.write_bytes(path.read_bytes().replace(b'"cluster":"c7.0"', b'"cluster":"c7.1"'))
+    report = made.verify()
+    assert (8, "altered: its checksum is not that of its bytes") in problems(report)
+    assert report.boots[0].holes == [(8, 9)]
+
+
+def test_a_segment_whose_checksums_were_removed_is_reported(made):
+    made.boot()
+
+    def remove(lines):
+        lines[:] = [re.sub(rb',"crc":"\w{8}"', b"", line) for line in lines]
+
+    made.rewrite(0, remove)
+    assert problems(made.verify())[0] == (1, "its checksum was removed: its boot writes checksums")
