@@ -2,20 +2,19 @@
 
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.render import render_json
+from namekeeper.cli.verify_text import verify_lines
 from namekeeper.errors import JournalError
 from namekeeper.journal.disk.folder import SEAL_REQUEST
 from namekeeper.journal.disk.identity import load_identity
 from namekeeper.journal.disk.lock import is_locked, take_lock
 from namekeeper.journal.disk.recovery import recover
 from namekeeper.journal.reading.reader import find_segments
-from namekeeper.journal.reading.verify import BootReport, VerifyReport
 from namekeeper.journal.reading.verify import verify as verify_folder
 
 __all__ = ["seal", "verify"]
@@ -32,7 +31,8 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 def verify(folder: str, *, as_json: bool) -> None:
     """Check everything in DIR: no missing numbers, complete changes and checkpoints, readable files.
 
-    Exits with 0 if nothing is lost, 1 if something is or may be lost, 2 if DIR is not a journal.
+    What is wrong itself comes before what does not count because of it; --json has everything. Exits with 0
+    if nothing is lost, 1 if something is or may be lost, 2 if DIR is not a journal.
     """
     try:
         report = verify_folder(folder)
@@ -41,7 +41,7 @@ def verify(folder: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(render_json(report))
     else:
-        _print(report)
+        click.echo("\n".join(verify_lines(report)))
     if not report.is_complete:
         sys.exit(EXIT_LOST)
 
@@ -100,41 +100,3 @@ def _seal_leftovers(folder: str) -> None:
         recover(folder, identity)
     finally:
         release()
-
-
-def _print(report: VerifyReport) -> None:
-    uuid = f" ({report.uuid})" if report.uuid else ""
-    click.echo(f"{report.namesrv}{uuid}: {report.segments} segments, {len(report.boots)} boots")
-    for boot in report.boots:
-        for text in _about(boot, is_last=boot is report.boots[-1], is_written=report.is_being_written):
-            click.echo(f"  {text}")
-    for problem in report.problems:
-        where = f"{problem.file}, line {problem.line}" if problem.line else problem.file
-        click.echo(f"  {where}: {problem.what}")
-    if report.more_problems:
-        click.echo(f"  and {report.more_problems} more problems")
-    if report.unknown_versions:
-        click.echo(f"  {report.unknown_versions} records of a newer version: use a newer namekeeper")
-    for file in report.quarantined:
-        click.echo(f"  put aside after a crash: quarantine/{file}")
-    click.echo(_verdict(report))
-
-
-def _about(boot: BootReport, *, is_last: bool, is_written: bool) -> list[str]:
-    began = datetime.fromtimestamp(boot.boot / 1000, UTC).isoformat(sep=" ", timespec="seconds")
-    checkpoints = f"{boot.complete_checkpoints} complete checkpoint{'s' * (boot.complete_checkpoints != 1)}"
-    if boot.incomplete_checkpoints:
-        checkpoints += f" and {boot.incomplete_checkpoints} incomplete"
-    records = f"seq {boot.first_seq} to {boot.last_seq}, {boot.records} records, {checkpoints}"
-    lines = [f"boot {boot.boot} ({began}): {records}"]
-    lines += [f"  lost: seq {first} to {last}" for first, last in boot.holes]
-    if not boot.is_stopped and not (is_last and is_written):
-        lines.append(f"  it did not stop in an orderly way: records after seq {boot.last_seq} may be lost")
-    return lines
-
-
-def _verdict(report: VerifyReport) -> str:
-    if report.is_complete:
-        return "nothing is lost"
-    lost = f"{report.lost_records} records are lost" if report.lost_records else "records may be lost"
-    return f"not complete: {lost}"

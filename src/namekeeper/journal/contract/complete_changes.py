@@ -6,7 +6,11 @@ from namekeeper.journal.contract.lines import Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope
 
-__all__ = ["CompleteChanges"]
+__all__ = ["INCOMPLETE_CHANGE", "NOTHING_BEFORE", "CompleteChanges"]
+
+INCOMPLETE_CHANGE = "of an incomplete change"
+NOTHING_BEFORE = "what comes before it is missing"
+"""Parts of the reasons for lines that are whole themselves: what was wrong with another line is the cause."""
 
 
 class CompleteChanges:
@@ -54,10 +58,10 @@ class CompleteChanges:
             return f"seq {envelope.seq} comes after {self.last_seq}"
         begins = envelope.seq == envelope.change
         if not begins and (not self._started or envelope.seq != self._next):
-            return f"seq {envelope.seq} of change {envelope.change}: what comes before it is missing"
+            return f"seq {envelope.seq} of change {envelope.change}: {NOTHING_BEFORE}"
         return ""
 
     def _reject_started(self, why: str) -> None:
         started, self._started = self._started, []
         for line in started:
-            self._reject(line, f"of an incomplete change: {why}")
+            self._reject(line, f"{INCOMPLETE_CHANGE}: {why}")

@@ -1,6 +1,7 @@
 """Checks whether a journal is complete: missing seqs, broken lines, incomplete checkpoints, crashed boots."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +12,7 @@ from msgspec import Struct, field
 
 from namekeeper.files import Os
 from namekeeper.journal.contract.checksum import Checksum, check_line
-from namekeeper.journal.contract.complete_changes import CompleteChanges
+from namekeeper.journal.contract.complete_changes import INCOMPLETE_CHANGE, NOTHING_BEFORE, CompleteChanges
 from namekeeper.journal.contract.lines import Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
@@ -25,16 +26,26 @@ __all__ = ["BootReport", "VerifyProblem", "VerifyReport", "verify"]
 T = TypeVar("T")
 
 MAX_PROBLEMS = 1_000
-"""Problems that are listed one by one; a broken disk can cause millions."""
+"""Groups of problems that are kept; a broken disk can cause millions."""
+
+_NUMBER = re.compile(r"[0-9]+")
 
 
-class VerifyProblem(Struct, frozen=True):
-    """A problem at one line, or with one file."""
+class VerifyProblem(Struct):
+    """A problem at one line, at several lines in a row, or with one file."""
 
     file: str
     line: int
     """From 1; 0 for a problem with the file."""
     what: str
+    """What is wrong with the first of the lines; the others differ from it in numbers only."""
+    lines: int = 1
+    """How many lines in a row have it."""
+
+    @property
+    def is_consequence(self) -> bool:
+        """Whether the lines are whole themselves, and do not count because of what is wrong with others."""
+        return INCOMPLETE_CHANGE in self.what or NOTHING_BEFORE in self.what
 
 
 class BootReport(Struct):
@@ -83,8 +94,11 @@ class VerifyReport(Struct):
         return not (self.lost_records or self.problems or self.unknown_versions or crashed or ends_open)
 
     def add(self, file: str, line: int, what: str) -> None:
-        """Add a problem to the list, or only count it if there are too many."""
-        if len(self.problems) < MAX_PROBLEMS:
+        """Add a problem to the group before it or to the list, or only count it if there are too many."""
+        last = self.problems[-1] if self.problems else None
+        if last is not None and line and _are_alike(last, VerifyProblem(file, line, what)):
+            last.lines += 1
+        elif len(self.problems) < MAX_PROBLEMS:
             self.problems.append(VerifyProblem(file, line, what))
         else:
             self.more_problems += 1
@@ -237,6 +251,14 @@ class _Checker:
         if self._checkpoint is not None:
             boot.incomplete_checkpoints += 1
             self._checkpoint = None
+
+
+def _are_alike(group: VerifyProblem, problem: VerifyProblem) -> bool:
+    return (group.file, group.line + group.lines, _NUMBER.sub("#", group.what)) == (
+        problem.file,
+        problem.line,
+        _NUMBER.sub("#", problem.what),
+    )
 
 
 def _decode(line: Line, kind: type[T], default: T) -> T:

@@ -51,10 +51,10 @@ def test_newer_records_and_many_problems_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("namekeeper.journal.reading.verify.MAX_PROBLEMS", 1)
     make(tmp_path)
     (path,) = tmp_path.glob("*.open")
-    path.write_bytes(with_new_checksums(path.read_bytes().replace(b'"v":1', b'"v":7')) + b"x\n" * 5)
+    path.write_bytes(with_new_checksums(path.read_bytes().replace(b'"v":1', b'"v":7')) + b"x\n\0\n" * 5)
     result = run("verify", str(tmp_path))
     assert "5 records of a newer version: use a newer namekeeper" in result.stdout
-    assert "more problems" in result.stdout
+    assert "more lines with problems" in result.stdout
 
 
 def test_as_json(tmp_path):

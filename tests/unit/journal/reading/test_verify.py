@@ -203,10 +203,24 @@ def test_what_was_written_twice_counts_once(made):
 def test_many_problems_are_counted(made, monkeypatch):
     monkeypatch.setattr("namekeeper.journal.reading.verify.MAX_PROBLEMS", 3)
     made.boot()
-    made.rewrite(0, lambda lines: lines.extend([b"x"] * 10))
+    made.rewrite(0, lambda lines: lines.extend([b"x", b"\0"] * 5))
     report = made.verify()
     assert len(report.problems) == 3
-    assert report.more_problems >= 7
+    assert report.more_problems >= 6
+
+
+def test_lines_in_a_row_with_the_same_problem_are_one_problem(made):
+    made.boot(5)
+    made.rewrite(0, lambda lines: lines.__setitem__(slice(6, 6), [b"x"] * 2_000))
+    (problem,) = [each for each in made.verify().problems if not each.is_consequence]
+    assert (problem.line, problem.lines) == (7, 2_000)
+
+
+def test_a_line_that_does_not_count_because_of_another_is_a_consequence(made):
+    made.boot()
+    made.rewrite(0, lambda lines: lines.__setitem__(10, b"garbage"))  # a change of two loses its end
+    found = {problem.line: problem.is_consequence for problem in made.verify().problems if problem.line}
+    assert found == {10: True, 11: False}
 
 
 def test_what_is_no_journal_is_refused(tmp_path):
