@@ -29,4 +29,28 @@ CHANGE_MUTANTS = (
         "205 and 327 of a large table are made in slices",
         ("route/test_topics.py",),
     ),
+    Mutant(
+        "log-keeps-tables",
+        "app/log_lines.py",
+        "            return _ShownRows(event.broker_name, rows, len(event.topics))",
+        "            return event if topics == () else _ShownRows(event.broker_name, rows, len(event.topics))",
+        "a log message that waits keeps no topic table alive",
+        ("app/test_log_lines.py",),
+    ),
+    Mutant(
+        "journal-keeps-tables",
+        "journal/recording/weight.py",
+        "    if len(topics) * _FEW < len(after):",
+        "    if not topics:",
+        "a change of one row keeps one row in the journal's queue",
+        ("journal/recording/test_weight.py",),
+    ),
+    Mutant(
+        "values-weigh-nothing",
+        "journal/recording/weight.py",
+        '_texts(event.namespace, event.key, event.value or "")',
+        "0",
+        "a change weighs the texts that it keeps alive",
+        ("journal/recording/test_weight.py",),
+    ),
 )

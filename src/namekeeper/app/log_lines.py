@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from msgspec import Struct
+
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import (
     BrokerGroupGone,
@@ -20,6 +22,7 @@ from namekeeper.route.events import (
     Change,
     ClusterChanged,
     ConfigChanged,
+    Event,
     KvChanged,
     MinBrokerIdChanged,
     TopicQueuesChanged,
@@ -36,19 +39,49 @@ Line = tuple[int, str]
 TOPIC_LINES_LIMIT = 100
 """How many topics of one event get a line each; 22 to 36 us a line, and a broker may bring 100,000."""
 
+VALUE_LIMIT = 4_096
+"""How many characters of a KV value are shown: one value may be a megabyte, and 10,000 messages may wait."""
+
 _INFO, _WARN = logging.INFO, logging.WARNING
 
 
 class ChangeMessage:
-    """A change as the message of a log record; made into text by whoever writes it, off the event loop."""
+    """A change as the message of a log record; made into text by whoever writes it, off the event loop.
 
-    __slots__ = ("change",)
+    It keeps what is shown and no more: a message may wait for the disk, and a topic table takes megabytes.
+    """
+
+    __slots__ = ("cause", "events", "remote_addr")
 
     def __init__(self, change: Change) -> None:
-        self.change = change
+        self.cause = change.cause
+        self.remote_addr = change.remote_addr
+        self.events = tuple(_shown(event, change.cause) for event in change.events if type(event) in _LINES)
 
     def __str__(self) -> str:
-        return "\n".join(text for _, text in lines_of(self.change))
+        return "\n".join(text for _, text in self.lines())
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that the change is worth, in order."""
+        for event in self.events:
+            yield from _LINES[type(event)](event, self)
+
+
+class _ShownRows(Struct, frozen=True):
+    """What is shown of changed topic rows: the first of them, and how many there are."""
+
+    broker_name: str
+    rows: tuple[tuple[str, TopicRow | None, TopicRow | None], ...]
+    """Topic, row before, row after."""
+    count: int
+
+
+class _ShownRemoval(Struct, frozen=True):
+    """The same of the rows of a broker name that is gone."""
+
+    broker_name: str
+    rows: tuple[tuple[str, TopicRow], ...]
+    count: int
 
 
 def log_change(change: Change) -> None:
@@ -59,19 +92,33 @@ def log_change(change: Change) -> None:
 
 def lines_of(change: Change) -> Iterator[Line]:
     """Every line that a change is worth, in order."""
-    for event in change.events:
-        lines = _LINES.get(type(event))
-        if lines is not None:
-            yield from lines(event, change)
+    return ChangeMessage(change).lines()
 
 
-def _live_changed(event: BrokerLiveChanged, _: Change) -> Iterable[Line]:
+def _shown(event: Event, cause: Cause) -> "Event | _ShownRows | _ShownRemoval":
+    """What is kept of an event until its lines are made."""
+    match event:
+        case TopicQueuesChanged():
+            topics = () if cause in _WRITE_PERM else event.topics[:TOPIC_LINES_LIMIT]
+            rows = tuple((topic, event.before.get(topic), event.after.get(topic)) for topic in topics)
+            return _ShownRows(event.broker_name, rows, len(event.topics))
+        case BrokerNameRemoved():
+            first = tuple(islice(event.before.items(), TOPIC_LINES_LIMIT))
+            return _ShownRemoval(event.broker_name, first, len(event.before))
+        case KvChanged() if event.value is not None and len(event.value) > VALUE_LIMIT:
+            value = f"{event.value[:VALUE_LIMIT]}... ({len(event.value)} characters)"
+            return KvChanged(event.namespace, event.key, value)
+        case _:
+            return event
+
+
+def _live_changed(event: BrokerLiveChanged, _: ChangeMessage) -> Iterable[Line]:
     if event.is_new:
         broker = _broker(event.cluster_name, event.broker_addr)
         yield _INFO, f"new broker registered, {broker} HAService: {event.ha_server_addr}"
 
 
-def _live_gone(event: BrokerLiveGone, _: Change) -> Iterable[Line]:
+def _live_gone(event: BrokerLiveGone, _: ChangeMessage) -> Iterable[Line]:
     broker = _broker(event.cluster_name, event.broker_addr)
     named = f"{broker} brokerName={event.broker_name}, brokerId={event.broker_id}"
     match event.reason:
@@ -93,23 +140,22 @@ def _live_gone(event: BrokerLiveGone, _: Change) -> Iterable[Line]:
         yield _INFO, f"unregisterBroker, remove addr from brokerAddrTable OK, {broker}"
 
 
-def _group_gone(event: BrokerGroupGone, _: Change) -> Iterable[Line]:
+def _group_gone(event: BrokerGroupGone, _: ChangeMessage) -> Iterable[Line]:
     yield _INFO, f"unregisterBroker, remove name from brokerAddrTable OK, {event.broker_name}"
     yield _INFO, f"unregisterBroker, remove name from clusterAddrTable OK, {event.broker_name}"
 
 
-def _cluster_changed(event: ClusterChanged, _: Change) -> Iterable[Line]:
+def _cluster_changed(event: ClusterChanged, _: ChangeMessage) -> Iterable[Line]:
     if not event.broker_names:
         yield _INFO, f"unregisterBroker, remove cluster from clusterAddrTable {event.cluster_name}"
 
 
-def _topics_changed(event: TopicQueuesChanged, change: Change) -> Iterable[Line]:
+def _topics_changed(event: _ShownRows, change: ChangeMessage) -> Iterable[Line]:
     if change.cause in _WRITE_PERM:
         text = f"{_WRITE_PERM[change.cause]} write perm of broker[{event.broker_name}]"
-        yield _INFO, f"{text}, client: {change.remote_addr}, {len(event.topics)}"
+        yield _INFO, f"{text}, client: {change.remote_addr}, {event.count}"
         return
-    for topic in event.topics[:TOPIC_LINES_LIMIT]:
-        before, after = event.before.get(topic), event.after.get(topic)
+    for topic, before, after in event.rows:
         if before is None and after is not None:
             text = (
                 "Register topic route:{}, {}"
@@ -123,7 +169,7 @@ def _topics_changed(event: TopicQueuesChanged, change: Change) -> Iterable[Line]
                 yield _INFO, f"topic changed, {topic} OLD: {old} NEW: {new}"
         elif before is not None:
             yield _topic_gone(topic, event.broker_name, before, change.cause)
-    yield from _and_more(len(event.topics), event.broker_name, "registered, changed or removed")
+    yield from _and_more(event.count, event.broker_name, "registered, changed or removed")
 
 
 def _topic_gone(topic: str, broker_name: str, row: TopicRow, cause: Cause) -> Line:
@@ -133,14 +179,14 @@ def _topic_gone(topic: str, broker_name: str, row: TopicRow, cause: Cause) -> Li
     return _INFO, f"removeTopicByBrokerName, remove one broker's topic {topic} {data}"
 
 
-def _name_removed(event: BrokerNameRemoved, _: Change) -> Iterable[Line]:
-    for topic, row in islice(event.before.items(), TOPIC_LINES_LIMIT):
+def _name_removed(event: _ShownRemoval, _: ChangeMessage) -> Iterable[Line]:
+    for topic, row in event.rows:
         data = _queue_data(event.broker_name, row)
         yield _INFO, f"removeTopicByBrokerName, remove one broker's topic {topic} {data}"
-    yield from _and_more(len(event.before), event.broker_name, "removed")
+    yield from _and_more(event.count, event.broker_name, "removed")
 
 
-def _kv_changed(event: KvChanged, _: Change) -> Iterable[Line]:
+def _kv_changed(event: KvChanged, _: ChangeMessage) -> Iterable[Line]:
     item = f"Namespace: {event.namespace} Key: {event.key}"
     if event.value is None:
         yield _INFO, f"deleteKVConfig delete a config item, {item}"
@@ -148,13 +194,13 @@ def _kv_changed(event: KvChanged, _: Change) -> Iterable[Line]:
         yield _INFO, f"putKVConfig update config item, {item} Value: {event.value}"
 
 
-def _config_changed(event: ConfigChanged, change: Change) -> Iterable[Line]:
+def _config_changed(event: ConfigChanged, change: ChangeMessage) -> Iterable[Line]:
     yield _INFO, f"updateConfig called by {change.remote_addr}"
     for key, value in event.properties.items():
         yield _INFO, f"Replace, key: {key}, value: {value}"
 
 
-def _min_broker_id_changed(event: MinBrokerIdChanged, _: Change) -> Iterable[Line]:
+def _min_broker_id_changed(event: MinBrokerIdChanged, _: ChangeMessage) -> Iterable[Line]:
     notified = "[" + ", ".join(event.recipients) + "]"
     offline = event.offline_broker_addr or "null"
     yield (
@@ -185,13 +231,15 @@ _WARNED = frozenset({Cause.EXPIRED, Cause.STALE, Cause.REPLACED, Cause.REGISTER}
 
 _WRITE_PERM = {Cause.WIPE_WRITE_PERM: "wipe", Cause.ADD_WRITE_PERM: "add"}
 
-_LINES: Mapping[type, Callable[[Any, Change], Iterable[Line]]] = {
+_LINES: Mapping[type, Callable[[Any, ChangeMessage], Iterable[Line]]] = {
     BrokerLiveChanged: _live_changed,
     BrokerLiveGone: _live_gone,
     BrokerGroupGone: _group_gone,
     ClusterChanged: _cluster_changed,
     TopicQueuesChanged: _topics_changed,
+    _ShownRows: _topics_changed,
     BrokerNameRemoved: _name_removed,
+    _ShownRemoval: _name_removed,
     KvChanged: _kv_changed,
     ConfigChanged: _config_changed,
     MinBrokerIdChanged: _min_broker_id_changed,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from namekeeper.app.log_files import ROTATE_BYTES, LogFile
-from namekeeper.app.log_lines import ChangeMessage, lines_of
+from namekeeper.app.log_lines import ChangeMessage
 from namekeeper.common.printable import printable
 
 __all__ = ["QUEUE_LIMIT", "Logs", "format_line", "start_logs"]
@@ -186,7 +186,7 @@ def format_line(at: float, level: int, thread: str, text: str) -> bytes:
 
 def _lines(record: logging.LogRecord) -> Iterator[tuple[int, str]]:
     if isinstance(record.msg, ChangeMessage):
-        for level, text in lines_of(record.msg.change):
+        for level, text in record.msg.lines():
             yield level, _one_line(text)
         return
     trace = f"\n{record.exc_text}" if record.exc_text else ""

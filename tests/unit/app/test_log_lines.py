@@ -1,10 +1,12 @@
 """The log says what happened in Java's words."""
 
 import logging
+import sys
 
 import pytest
+from msgspec.structs import astuple as to_tuple
 
-from namekeeper.app.log_lines import TOPIC_LINES_LIMIT, ChangeMessage, lines_of, log_change
+from namekeeper.app.log_lines import TOPIC_LINES_LIMIT, VALUE_LIMIT, ChangeMessage, lines_of, log_change
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.topic import QueueSpec
 from namekeeper.model.version import DataVersion
@@ -177,7 +179,29 @@ def test_a_change_is_one_record_whose_text_is_made_later(caplog):
     log_change(Change(Cause.PUT_KV, None, (KvChanged("ns", "k", "v"),)))
     expired, put = caplog.records
     assert isinstance(expired.msg, ChangeMessage)
-    assert expired.msg.change is change
     assert expired.levelname == "WARNING"
     assert put.levelname == "INFO"
     assert expired.getMessage().count("\n") == 2
+
+
+def kept_alive(message: ChangeMessage, table: dict) -> bool:
+    return any(value is table for event in message.events for value in to_tuple(event))
+
+
+@pytest.mark.parametrize("cause", [Cause.WIPE_WRITE_PERM, Cause.REGISTER])
+def test_a_message_that_waits_for_the_disk_keeps_no_table_alive(cause):
+    topics = tuple(f"T{number}" for number in range(TOPIC_LINES_LIMIT * 2))
+    before, after = dict.fromkeys(topics, row(6)), dict.fromkeys(topics, row(4))
+    events = (TopicQueuesChanged("b", before, after, topics), BrokerNameRemoved("b", before))
+    message = ChangeMessage(Change(cause, "p:1", events))
+    assert not any(kept_alive(message, table) for table in (before, after, topics))
+    assert sum(sys.getsizeof(value) for event in message.events for value in to_tuple(event)) < 5_000
+
+
+def test_a_long_value_is_cut():
+    value = "x" * (VALUE_LIMIT + 1)
+    (line,) = texts(Cause.PUT_KV, KvChanged("n", "k", value))
+    assert line.endswith(f"xx... ({VALUE_LIMIT + 1} characters)")
+    assert len(line) < VALUE_LIMIT + 150
+    (whole,) = texts(Cause.PUT_KV, KvChanged("n", "k", value[1:]))
+    assert whole.endswith("Value: " + value[1:])

@@ -229,7 +229,7 @@ def test_a_name_that_gets_the_topic_while_tables_are_copied_loses_it_too(world, 
 
 
 def test_of_many_entries_of_one_name_the_last_counts_and_makes_one_table(world):
-    queues = [QueueSpec(number % 2 + 1, 1, 6, 0) for number in range(2_001)]
+    queues = [QueueSpec(number % 2 + 1, 1, 6, 0) for number in range(2_002)]
     count = len(world.events)
     world.do(RegisterTopic("T1", tuple(("broker-a", spec) for spec in queues)))
     assert len(world.events) == count + 1

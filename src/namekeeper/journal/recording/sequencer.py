@@ -4,18 +4,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from namekeeper.journal.contract.encode import Stamp, encode_change, encode_record, records_of
-from namekeeper.journal.contract.record import Kv, LookupHour, Record, TopicQueues
+from namekeeper.journal.contract.record import Record
 from namekeeper.journal.queue.backlog import Backlog, Entry, Mark
 from namekeeper.journal.recording.timeline import ChangeTime
-from namekeeper.route.events import BrokerNameRemoved, Change, TopicQueuesChanged
+from namekeeper.journal.recording.weight import weight_of_change, weight_of_record, without_spare_rows
+from namekeeper.route.events import Change
 
 __all__ = ["Sequencer"]
 
-_CHANGE_BYTES = 1_000
-_TABLE_ROW_BYTES = 64
-"""Memory of a topic row in a table that the entry keeps alive; the row itself is shared."""
-_RECORD_ROW_BYTES = 120
-"""Memory of a topic row in a record."""
+_FIRST_BYTES = 1_000
 
 
 class Sequencer:
@@ -32,13 +29,14 @@ class Sequencer:
     def begin(self, make_first: Callable[[], Record], time: ChangeTime) -> None:
         """Begin at seq 1; the writer calls `make_first` when it knows the folder."""
         self.last_seq = 0
-        self._put(1, lambda stamp: _encode_one(make_first(), 0, stamp), time, _CHANGE_BYTES, must=True)
+        self._put(1, lambda stamp: _encode_one(make_first(), 0, stamp), time, _FIRST_BYTES, must=True)
 
     def change(self, change: Change, time: ChangeTime) -> None:
         """Queue a change, if it has events of state."""
         records = records_of(change)
         if records:
-            self._put(records, partial(encode_change, change), time, _weight_of_change(change))
+            kept = without_spare_rows(change)
+            self._put(records, partial(encode_change, kept), time, weight_of_change(kept))
 
     def record(
         self,
@@ -59,7 +57,7 @@ class Sequencer:
             must: Queue it even if there is no room.
         """
         encode = partial(_encode_one, record, checkpoint)
-        self._put(1, encode, time, _weight_of_record(record), mark=mark, must=must)
+        self._put(1, encode, time, weight_of_record(record), mark=mark, must=must)
 
     def note_hole(self) -> None:
         """Note that something that was queued is lost."""
@@ -85,23 +83,3 @@ class Sequencer:
 
 def _encode_one(record: Record, checkpoint: int, stamp: Stamp) -> Iterable[bytes]:
     return (encode_record(record, stamp, checkpoint=checkpoint),)
-
-
-def _weight_of_change(change: Change) -> int:
-    weight = _CHANGE_BYTES
-    for event in change.events:
-        if type(event) is TopicQueuesChanged:
-            weight += _TABLE_ROW_BYTES * len(event.after)
-        elif type(event) is BrokerNameRemoved:
-            weight += _TABLE_ROW_BYTES * len(event.before)
-    return weight
-
-
-def _weight_of_record(record: Record) -> int:
-    if isinstance(record, TopicQueues):
-        return _CHANGE_BYTES + _RECORD_ROW_BYTES * len(record.rows)
-    if isinstance(record, LookupHour):
-        return _CHANGE_BYTES + _RECORD_ROW_BYTES * len(record.lookups)
-    if isinstance(record, Kv):
-        return _CHANGE_BYTES + len(record.value)
-    return _CHANGE_BYTES

@@ -209,7 +209,7 @@ def test_rows_of_a_checkpoint_wait_while_there_is_little_room():
 
 
 def test_a_drop_is_healed_by_a_checkpoint_as_soon_as_there_is_room():
-    rig = Rig(queue_bytes=5_500)
+    rig = Rig(queue_bytes=6_500)
     rig.recorder.begin()
     rig.taken()
     for _ in range(10):

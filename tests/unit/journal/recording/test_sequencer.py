@@ -7,12 +7,13 @@ from namekeeper.journal.queue.backlog import Backlog
 from namekeeper.journal.recording.sequencer import Sequencer
 from namekeeper.journal.recording.timeline import ChangeTime
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route.events import BrokerHeard, BrokerNameRemoved, Cause, Change, TopicQueuesChanged
+from namekeeper.route.events import BrokerHeard, Cause, Change, TopicQueuesChanged
 from namekeeper.route.rows import make_row
 from tests.unit.journal.loop_parts import kv_change, taken
 
 NOW = ChangeTime(1_700_000_000_000, 7)
 ROW = make_row(QueueSpec(), QueueSpec())
+ROWS = {f"T{number}": ROW for number in range(100)}
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_a_new_beginning_is_numbered_from_one(sequencer, backlog):
     "put",
     [
         lambda sequencer: sequencer.change(
-            Change(Cause.EXPIRED, None, (BrokerNameRemoved("b", dict.fromkeys(range(100), ROW)),)), NOW
+            Change(Cause.REGISTER, None, (TopicQueuesChanged("b", {}, ROWS, tuple(ROWS)),)), NOW
         ),
         lambda sequencer: sequencer.record(TopicQueues(broker_name="b", rows=[("T", 1, 1, 6, 0)] * 60), NOW),
         lambda sequencer: sequencer.record(LookupHour(hour=0, lookups=[("T", 1)] * 60), NOW),
