@@ -13,7 +13,7 @@ BY_PEER   := $(if $(SPREAD),$(SPREAD) --dist loadgroup)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential fuzz mutants nightly dist bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants nightly dist bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -63,6 +63,9 @@ spark-long: $(VENV)/.test ## what of them takes too long for CI: runs on Iceberg
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
 	$(BIN)/python -m tests.differential $(ARGS)
+
+attacks: $(VENV)/.test ## what one or a few peers can do to a server: memory, look-ups, stop, recovery
+	$(BIN)/python -m tests.attacks $(ARGS)
 
 fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
 	$(BIN)/python -m tests.fuzz $(ARGS)

@@ -1,0 +1,409 @@
+"""The attacks: what one or a few peers do, what the server holds before, and the limits that must hold.
+
+Each is a function of the target that returns when all is sent, or never: its process is ended then.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics
+
+__all__ = ["ROWS", "Row"]
+
+Attack = Callable[[Target], None]
+Prepare = Callable[[Target, contextlib.ExitStack], None]
+
+MIB = 1 << 20
+FRAME = 16 * MIB
+VICTIM = "victim"
+
+
+def _nothing(_target: Target, _stack: contextlib.ExitStack) -> None:
+    """Prepare nothing."""
+
+
+def _no_files(_folder: Path) -> None:
+    """Write no file before the start."""
+
+
+def _no_complaint(_target: Target) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attack."""
+
+    key: str
+    about: str
+    attack: Attack
+    prepare: Prepare = _nothing
+    """Puts the server into the state that is attacked; what it opens stays open."""
+    files: Callable[[Path], None] = _no_files
+    """Writes what the server finds in its folder when it starts."""
+    check: Callable[[Target], str] = _no_complaint
+    """Looks at the server after the attack; returns what is wrong."""
+    seconds: float = 15.0
+    """The attack is ended after that."""
+    lookup_ms: float = 250.0
+    """Limit of the longest look-up."""
+    state_mib: float = 0.0
+    """What the attack may rightly leave in memory, as its requests were accepted."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+
+def hold_victim(count: int, target: Target, stack: contextlib.ExitStack) -> None:
+    """Register a broker with many topics, and stay."""
+    wire = stack.enter_context(Wire(target.port))
+    header, _ = wire.ask(registration(VICTIM, topics("Victim", count), compressed=True))
+    assert b'"code":0,' in header, header
+
+
+def wait_for_the_end() -> None:
+    """Hold all connections until the process is ended."""
+    signal.pause()
+
+
+def side_by_side(count: int, work: Callable[[int], None]) -> None:
+    """Run a function in that many threads."""
+
+    def quietly(index: int) -> None:
+        with contextlib.suppress(OSError):
+            work(index)
+
+    threads = [threading.Thread(target=quietly, args=(index,), daemon=True) for index in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+# Row 1: one request names a broker many times.
+
+
+def repeat_broker_in_217(target: Target) -> None:
+    queues = [
+        {
+            "brokerName": VICTIM,
+            "perm": 6,
+            "readQueueNums": 4 + 4 * (index % 2),
+            "topicSysFlag": 0,
+            "writeQueueNums": 4,
+        }
+        for index in range(target.times(2_000))
+    ]
+    body = json.dumps({"queueDatas": queues, "brokerDatas": []}).encode()
+    with Wire(target.port) as wire:
+        for index in range(3):
+            wire.ask(frame(217, {"topic": f"Named{target.salt}{index}"}, body))
+
+
+# Rows 2 and 7: many broker names.
+
+
+def register_many_names(target: Target) -> None:
+    rows = topics("Small", 2)
+    frames = (
+        registration(
+            f"many{target.salt}-{index}", rows, cluster="Crowd", addr=f"10.1.{index >> 8}.{index & 255}:1"
+        )
+        for index in range(target.times(12_000))
+    )
+    pipelined(target.port, frames)
+
+
+def be_refused_under_many_names(target: Target) -> None:
+    rows = topics("Single", 1)
+    frames = (
+        registration(
+            f"refused{target.salt}-{index}",
+            rows,
+            cluster=f"Refused{index}",
+            addr=f"10.2.{index >> 8}.{index & 255}:1",
+        )
+        for index in range(target.times(60_000))
+    )
+    pipelined(target.port, frames)
+
+
+def refused_names_stay(target: Target) -> str:
+    with Wire(target.port) as wire:
+        _, body = wire.ask(frame(106))
+    names = body.count(b'"refused')
+    return f"{names:,} names of refused registrations stay" if names else ""
+
+
+# Row 3: keys as long as a frame.
+
+
+def send_huge_cluster_names(target: Target) -> None:
+    filler = "c" * 900_000
+
+    def flood(part: int) -> None:
+        with Wire(target.port) as wire:
+            for index in range(target.times(1_000)):
+                fields = {
+                    "clusterName": f"{part}-{index}-{filler}",
+                    "brokerAddr": "10.3.0.1:1",
+                    "brokerName": "b",
+                }
+                wire.send(frame(904, fields, oneway=True))
+            wire.ask(frame(105, {"topic": "none"}))
+
+    side_by_side(4, flood)
+
+
+# Row 4: answers that nobody reads.
+
+
+def fill_namespace(target: Target, stack: contextlib.ExitStack) -> None:
+    value = "v" * 100_000
+    pipelined(
+        target.port, (frame(100, {"namespace": "Large", "key": f"k{i}", "value": value}) for i in range(108))
+    )
+
+
+def never_read_answers(target: Target) -> None:
+    with opened(target.port, target.times(400)) as wires:
+        for wire in wires:
+            wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            wire.send(frame(219, {"namespace": "Large"}))
+        wait_for_the_end()
+
+
+# Rows 5, 6, 12: the budget of large bodies.
+
+
+def _announcement(size: int) -> bytes:
+    header = b'{"code":103,"language":"JAVA","version":513,"opaque":1,"flag":0,"extFields":{}}'
+    return struct.pack(">II", size - 4, len(header)) + header
+
+
+def announce_and_send_nothing(count: int, target: Target) -> None:
+    def come_again(_: int) -> None:
+        while True:
+            with Wire(target.port) as wire:
+                wire.send(_announcement(FRAME))
+                with contextlib.suppress(OSError):
+                    wire.answer()
+
+    side_by_side(target.times(count), come_again)
+
+
+def send_a_byte_a_second(target: Target) -> None:
+    """Keep large bodies coming, as slowly as nobody's broker does."""
+    pause = threading.Event()
+
+    def trickle(_: int) -> None:
+        while True:
+            with contextlib.suppress(OSError), Wire(target.port) as wire:
+                wire.send(_announcement(FRAME))
+                while True:
+                    wire.send(b"x")
+                    pause.wait(1.0)
+
+    side_by_side(target.times(32), trickle)
+
+
+def send_bombs(target: Target) -> None:
+    version = b'{"counter":3,"stateVersion":0,"timestamp":1700000000000}'
+    row = b"BombTopic 4 4 6 SINGLE_TAG {}"
+    count = 129_000_000 // (len(row) + 4)
+    deflate = zlib.compressobj(9)
+    item = struct.pack(">i", len(row)) + row
+    body = deflate.compress(struct.pack(">i", len(version)) + version + struct.pack(">i", count))
+    body += b"".join(deflate.compress(item * 10_000) for _ in range(count // 10_000))
+    body += deflate.compress(item * (count % 10_000) + struct.pack(">i", 2) + b"[]" + struct.pack(">i", 0))
+    body += deflate.flush()
+    frames = (
+        registration(f"bomb{target.salt}-{index}", (), compressed=True, raw=body)
+        for index in range(target.times(20))
+    )
+    pipelined(target.port, frames)
+
+
+def send_rubbish(target: Target) -> None:
+    rubbish = os.urandom(FRAME - 4_096)
+
+    def flood(_: int) -> None:
+        with Wire(target.port) as wire:
+            wire.send(_announcement(len(_announcement(0)) + len(rubbish)))
+            wire.send(rubbish)
+            wire.answer()
+
+    side_by_side(target.times(40), flood)
+
+
+# Row 8 and one of 9: every topic of a name changed again and again.
+
+
+def switch_permissions(target: Target) -> None:
+    with Wire(target.port) as wire:
+        while True:
+            for code in (205, 327):
+                wire.ask(frame(code, {"brokerName": VICTIM}))
+
+
+def switch_permissions_pipelined(target: Target) -> None:
+    both = (frame(205, {"brokerName": VICTIM}), frame(327, {"brokerName": VICTIM}))
+    pipelined(target.port, (both[index % 2] for index in range(target.times(2_000))))
+
+
+RETENTION = 64 * MIB
+
+
+def folder_is_too_large(target: Target) -> str:
+    size = sum(path.stat().st_size for path in (target.folder / "journal").rglob("*") if path.is_file())
+    return (
+        f"the journal's folder has {size / MIB:.0f} MiB of {RETENTION // MIB}"
+        if size > 1.5 * RETENTION
+        else ""
+    )
+
+
+# Row 9: requests that take long.
+
+
+def list_all_topics(target: Target) -> None:
+    def flood(_: int) -> None:
+        pipelined(target.port, [frame(206)] * target.times(10))
+
+    side_by_side(30, flood)
+
+
+def send_headers_for_the_slow_reader(target: Target) -> None:
+    members = ",".join(f"'k{index}':'v'" for index in range(4_200))
+    header = f"{{'code':105,'language':'JAVA','version':513,'opaque':1,'flag':0,'extFields':{{{members}}}}}".encode()
+    data = struct.pack(">II", 4 + len(header), len(header)) + header
+
+    def flood(_: int) -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                pipelined(target.port, [data] * 20)
+
+    side_by_side(target.times(100), flood)
+
+
+def be_refused_with_318(target: Target) -> None:
+    body = "".join(f"unknownProperty{index}=some value\n" for index in range(2_000)).encode()[:65_000]
+    pipelined(target.port, [frame(318, {}, body)] * target.times(5_000))
+
+
+# Row 10: bodies that the fast readers don't understand.
+
+
+def send_odd_bodies(target: Target) -> None:
+    member = ",\"Odd%06d\":{'topicName':'Odd%06d','perm':'6','readQueueNums':'4','writeQueueNums':'4'}"
+    table = "".join(member % (index, index) for index in range(150_000))[1:]
+    version = '"dataVersion":{"counter":"1","timestamp":"1"}'
+    quoted = f'{{"topicConfigSerializeWrapper":{{{version},"topicConfigTable":{{{table}}}}}}}'
+    bodies = (quoted.encode(), quoted.replace("'", '"').encode())
+    with contextlib.suppress(OSError):
+        for index in range(target.times(6)):
+            pipelined(
+                target.port, [registration(f"odd{target.salt}", (), raw=bodies[index % 2][: FRAME - 4_096])]
+            )
+
+
+# Row 11: a KV table that is printed.
+
+
+def write_large_kv_file(folder: Path) -> None:
+    table = {f"Namespace{part}": {f"key{index}": "value" for index in range(34_000)} for part in range(10)}
+    (folder / "kv.json").write_text(json.dumps({"configTable": table}))
+
+
+def wait(_target: Target) -> None:
+    """Do nothing: time does it."""
+    wait_for_the_end()
+
+
+# Row 13: the port of the operators.
+
+
+def sit_on_http_port(target: Target) -> None:
+    with opened(target.http_port, target.times(64)):
+        wait_for_the_end()
+
+
+# More than the issue names.
+
+
+def never_read_routes(target: Target) -> None:
+    """Ask for routes without end and read no answer."""
+
+    def flood(_: int) -> None:
+        with Wire(target.port) as wire:
+            wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            burst = frame(105, {"topic": "Known000001"}) * 1_000
+            while True:
+                wire.send(burst)
+
+    side_by_side(target.times(64), flood)
+
+
+def connect_and_leave(target: Target) -> None:
+    """Open connections and close them, as fast as it goes."""
+
+    def churn(_: int) -> None:
+        while True:
+            with Wire(target.port):
+                pass
+
+    side_by_side(target.times(8), churn)
+
+
+def ask_for_unknown_topics(target: Target) -> None:
+    """Look up topics that nobody has, each once, so that no cache helps."""
+
+    def flood(part: int) -> None:
+        names = (f"{target.salt}-{part}-{index}" for index in range(target.times(50_000)))
+        pipelined(target.port, (frame(105, {"topic": name * 8}) for name in names))
+
+    side_by_side(8, flood)
+
+
+def _among(rows: Iterable[Row]) -> Mapping[str, Row]:
+    return {row.key: row for row in rows}
+
+
+_hold_50k = partial(hold_victim, 50_000)
+_hold_100k = partial(hold_victim, 100_000)
+_hold_200k = partial(hold_victim, 200_000)
+
+ROWS = _among((
+    Row("1", "217 names one broker 2,000 times", repeat_broker_in_217, _hold_50k),
+    Row("2", "12,000 broker names of one cluster", register_many_names, state_mib=64, seconds=30),
+    Row("3", "4,000 one-way 904 with cluster names of 900 KB", send_huge_cluster_names),
+    Row("4", "400 connections never read 10.8 MB of 219", never_read_answers, fill_namespace),
+    Row("5", "32 connections announce 16 MiB, send nothing", partial(announce_and_send_nothing, 32), lookup_ms=100),
+    Row("5b", "64 connections announce 16 MiB, send nothing", partial(announce_and_send_nothing, 64), lookup_ms=100),
+    Row("5c", "32 bodies of 16 MiB, a byte a second", send_a_byte_a_second, lookup_ms=100),
+    Row("6", "20 registrations that inflate to 129 MB", send_bombs, lookup_ms=100, seconds=20),
+    Row("7", "60,000 registrations refused, as many names", be_refused_under_many_names,
+        check=refused_names_stay, lookup_ms=100, seconds=30),
+    Row("8", "205 and 327 in turn on 100,000 topics", switch_permissions, _hold_100k, check=folder_is_too_large,
+        lookup_ms=100, seconds=30, flags={"journal_retention_bytes": str(RETENTION)}),
+    Row("9a", "300 x 206 with 200,000 topics", list_all_topics, _hold_200k, lookup_ms=100),
+    Row("9b", "100 connections, headers for the slow reader", send_headers_for_the_slow_reader, lookup_ms=100),
+    Row("9c", "5,000 refused 318 of 65 KB, pipelined", be_refused_with_318, lookup_ms=100),
+    Row("9d", "205 and 327 pipelined on 100,000 topics", switch_permissions_pipelined, _hold_100k, lookup_ms=100),
+    Row("10", "bodies of 13 MB in odd JSON", send_odd_bodies, seconds=20),
+    Row("11", "340,000 KV entries are printed", wait, files=write_large_kv_file, seconds=65),
+    Row("12", "40 x 16 MiB of rubbish at once", send_rubbish),
+    Row("13", "64 idle connections to the operators' port", sit_on_http_port),
+    Row("14", "64 connections ask for routes, read nothing", never_read_routes),
+    Row("15", "connections that come and go", connect_and_leave),
+    Row("16", "400,000 look-ups of unknown topics", ask_for_unknown_topics),
+))  # fmt: skip
+"""All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -1,0 +1,210 @@
+"""One attack on one server of its own: start, prepare, look before, attack, look after, attack again and stop it."""
+
+import contextlib
+import multiprocessing
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Self
+
+from tests.attacks.bystander import Sample, Seen, stand_by
+from tests.attacks.peers import Target
+from tests.attacks.rows import Attack, Row
+from tests.process.running import NameServerProcess
+from tests.support.system.processes import free_port
+
+__all__ = ["RECOVERY_SECONDS", "STOP_SECONDS", "Measured", "Memory", "attacking", "run_row", "served"]
+
+SPAWN = multiprocessing.get_context("spawn")
+BEFORE_SECONDS = 2.0
+AFTER_SECONDS = 3.0
+BITE_SECONDS = 2.0
+"""How long the second attack lasts when the server is asked to stop."""
+STOP_SECONDS = 10.0
+STOP_AT_MOST_SECONDS = 60.0
+RECOVERY_SECONDS = 60.0
+RECOVERED_MIB = 64.0
+"""Memory counts as back when no more than this is kept beside what is rightly held."""
+MEMORY_PAUSE_SECONDS = 0.02
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was seen of one attack."""
+
+    seen: Seen
+    attack: tuple[float, float]
+    """When it began and ended, on the monotonic clock."""
+    held_mib: float
+    """Memory before the attack."""
+    most_mib: float
+    recovery_seconds: float | None
+    """After the end of the attack until memory was back; None if it was not within a minute."""
+    stop_seconds: float | None
+    """From SIGTERM, sent amid a second attack, to the end of the process; None if it had to be killed."""
+    complaint: str
+    """What the row's own check found wrong."""
+
+    def lookups(self, phase: str) -> Sequence[Sample]:
+        """Look-ups that began before, during or after the attack; one that waits for it to begin is of it."""
+        begin, end = self.attack
+        return [
+            sample
+            for sample in self.seen.lookups
+            if phase
+            == (
+                "before"
+                if sample.began + sample.seconds < begin
+                else "during"
+                if sample.began < end
+                else "after"
+            )
+        ]
+
+
+def run_row(row: Row, *, scale: float = 1.0) -> Measured:
+    """Take one row."""
+    with contextlib.ExitStack() as stack:
+        server, target, memory = stack.enter_context(served(row, scale))
+        with contextlib.ExitStack() as prepared:
+            row.prepare(target, prepared)
+            bystanders = stack.enter_context(_standing_by(server, target))
+            threading.Event().wait(BEFORE_SECONDS)
+            held = memory.now()
+            memory.forget()
+            begin = time.monotonic()
+            with attacking(row.attack, target) as process:
+                process.join(row.seconds)
+            end = time.monotonic()
+            recovery = _recovery(memory, held + row.state_mib + RECOVERED_MIB)
+            threading.Event().wait(AFTER_SECONDS)
+            seen = bystanders.collect()
+            most = memory.most()
+            complaint = row.check(target)
+            again = Target(target.port, target.http_port, target.folder, scale, salt="again")
+            with attacking(row.attack, again) as process:
+                process.join(BITE_SECONDS)
+                stopped = _stop_seconds(server)
+    return Measured(seen, (begin, end), held, most, recovery, stopped, complaint)
+
+
+@contextlib.contextmanager
+def served(row: Row, scale: float = 1.0) -> Iterator[tuple[NameServerProcess, Target, "Memory"]]:
+    """Run a server for a row, in a folder that goes at the end."""
+    with tempfile.TemporaryDirectory(prefix="namekeeper-attack-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        row.files(folder)
+        http_port = free_port()
+        flags = {"http_port": str(http_port), "journal_path": str(folder / "journal"), **row.flags}
+        server = NameServerProcess(folder, **flags)  # type: ignore[arg-type] # no flag is named as `command`
+        with server, Memory(server.pid) as memory:
+            server.started()
+            yield server, Target(int(server.address.rpartition(":")[2]), http_port, folder, scale), memory
+
+
+@contextlib.contextmanager
+def attacking(attack: Attack, target: Target) -> Iterator[multiprocessing.process.BaseProcess]:
+    """Attack from a process of its own, which is killed at the end: its connections close."""
+    process = SPAWN.Process(target=_attack_quietly, args=(attack, target), daemon=True)
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
+
+
+class Memory(threading.Thread):
+    """Looks again and again at how much memory a process has."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._file = Path(f"/proc/{pid}/statm")
+        self._over = threading.Event()
+        self._most = 0.0
+
+    def now(self) -> float:
+        """Resident memory, MiB; 0 when the process is gone."""
+        try:
+            return int(self._file.read_text().split()[1]) * 4_096 / MIB
+        except (OSError, IndexError):
+            return 0.0
+
+    def most(self) -> float:
+        """The most that was seen since `forget`."""
+        return self._most
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._most = 0.0
+
+    def run(self) -> None:
+        while not self._over.is_set():
+            self._most = max(self._most, self.now())
+            self._over.wait(MEMORY_PAUSE_SECONDS)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self.join()
+
+
+class _Bystanders:
+    def __init__(self, channel: Connection) -> None:
+        self._channel = channel
+
+    def collect(self) -> Seen:
+        self._channel.send("over")
+        seen: Seen = self._channel.recv()
+        return seen
+
+
+@contextlib.contextmanager
+def _standing_by(server: NameServerProcess, target: Target) -> Iterator[_Bystanders]:
+    ours, theirs = SPAWN.Pipe()
+    process = SPAWN.Process(
+        target=stand_by, args=(target.port, target.http_port, server.pid, theirs), daemon=True
+    )
+    process.start()
+    theirs.close()
+    try:
+        ours.recv()
+        yield _Bystanders(ours)
+    finally:
+        process.kill()
+        process.join()
+
+
+def _attack_quietly(attack: Attack, target: Target) -> None:
+    with contextlib.suppress(OSError):  # a server that closes connections defends itself
+        attack(target)
+
+
+def _recovery(memory: Memory, limit: float) -> float | None:
+    begin = time.monotonic()
+    pause = threading.Event()
+    while (passed := time.monotonic() - begin) < RECOVERY_SECONDS:
+        if memory.now() <= limit:
+            return passed
+        pause.wait(0.1)
+    return None
+
+
+def _stop_seconds(server: NameServerProcess) -> float | None:
+    begin = time.monotonic()
+    server.signal(signal.SIGTERM)
+    try:
+        server.ended(within=STOP_AT_MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+    return time.monotonic() - begin
