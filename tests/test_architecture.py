@@ -15,6 +15,7 @@ MODULES = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob(
 PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
 
 TESTED_ELSEWHERE = {
+    "answers/verdict.py": ("values; what makes them has the tests", "tests/unit/answers/test_explain.py"),
     "pipeline/answers/warehouse.py": ("opens tables that Spark reads", "tests/spark/test_answers.py"),
     "pipeline/answers/topics.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
     "pipeline/answers/daily.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),

@@ -5,6 +5,7 @@ from tests.mutants.mutant import Mutant
 __all__ = ["RECORD_MUTANTS"]
 
 LAW = "../property/test_journal_law.py"
+WHY_LAW = "../property/test_why_law.py"
 ENCODE, CHECKPOINT, DECODE = (
     "journal/contract/test_encode.py",
     "journal/recording/test_checkpoint.py",
@@ -312,5 +313,69 @@ RECORD_MUTANTS = (
         "    known = {(s.cluster, s.broker_addr) for s in before}\n",
         "known brokers are those of the boot before",
         ("answers/test_restart.py",),
+    ),
+    Mutant(
+        "last-change-before-a-loss-forgotten",
+        "answers/collector.py",
+        "            for row in self.all\n",
+        "            for row in self.all\n            if row.until is None or row.since.ms < row.until.ms\n",
+        "what a loss ended at once was there: the last change before a kill counts",
+        ("answers/test_without_route.py",),
+    ),
+    Mutant(
+        "writable-without-master",
+        "common/writable.py",
+        " and has_master\n",
+        "\n",
+        "clients write to masters only",
+        ("common/test_writable.py", WHY_LAW),
+    ),
+    Mutant(
+        "any-member-is-a-master",
+        "answers/with_route.py",
+        "s.broker_id == MASTER_ID and s.is_valid(at)",
+        "s.is_valid(at)",
+        "a master is the member with id 0",
+        (WHY_LAW,),
+    ),
+    Mutant(
+        "wipe-not-told",
+        "answers/with_route.py",
+        'original.from_cause == "wipe_write_perm"',
+        'original.from_cause == "delete_topic"',
+        "a wiped permission is told as such",
+        ("answers/test_with_route.py",),
+    ),
+    Mutant(
+        "deletion-is-a-broker-gone",
+        "answers/without_route.py",
+        '    if newest.to_cause == "delete_topic":\n',
+        '    if newest.to_cause == "":\n',
+        "a deletion is told as such",
+        (WHY_LAW,),
+    ),
+    Mutant(
+        "restart-forgotten",
+        "answers/without_route.py",
+        "    if interrupted:\n",
+        "    if not interrupted:\n",
+        "after a start the brokers that have not come back are the cause",
+        (WHY_LAW,),
+    ),
+    Mutant(
+        "loss-is-an-end",
+        "answers/without_route.py",
+        '    if newest.ended_by in {"unknown", "checkpoint"}:\n',
+        '    if newest.ended_by == "":\n',
+        "what ended while records were lost has no known cause",
+        (WHY_LAW,),
+    ),
+    Mutant(
+        "older-end-counts",
+        "answers/without_route.py",
+        "sorted(last.values(), key=_order_of_ends, reverse=True)",
+        "sorted(last.values(), key=_order_of_ends)",
+        "the cause is the end of the last broker that had the topic",
+        (WHY_LAW,),
     ),
 )

@@ -71,7 +71,7 @@ class _RowHistory(Generic[K]):
             self.end(key, at, end)
 
     def result(self, kind: Callable[..., R]) -> list[R]:
-        """All rows, without those that ended at the time at which they began."""
+        """All rows, also those that ended when they began: what is lost at once was there."""
         return [
             kind(
                 **row.values,
@@ -82,7 +82,6 @@ class _RowHistory(Generic[K]):
                 **({} if row.end is None else _ending(row.end)),
             )
             for row in self.all
-            if row.until is None or row.since.ms < row.until.ms
         ]
 
 

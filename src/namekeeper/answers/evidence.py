@@ -110,5 +110,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return [route for route in self.routes if route.is_valid(at)]
 
     def began(self, boot: int) -> int:
-        """When a boot began, or the first known time in it."""
-        return min(period.valid_from for period in self.periods if period.boot == boot)
+        """When a boot began.
+
+        The number of a boot is the wall clock at its start, or more if the clock was put back meanwhile.
+        """
+        return min(boot, *(period.valid_from for period in self.periods if period.boot == boot))

@@ -4,7 +4,16 @@ from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
 from namekeeper.common.durations import shown_duration
 from namekeeper.model.perm import format_perm
 
-__all__ = ["ENDS", "by", "end_of_row", "queues", "session_ended_with", "was_dropped_by_broker", "with_cause"]
+__all__ = [
+    "ENDS",
+    "by",
+    "end_of_row",
+    "end_of_session",
+    "queues",
+    "session_ended_with",
+    "was_dropped_by_broker",
+    "with_cause",
+]
 
 ENDS = {
     "expired": "expired",
@@ -50,9 +59,19 @@ def end_of_row(one: Evidence, route: TopicRoute) -> str:
     session = session_ended_with(one, route)
     if session is None:
         return f"{name} {ENDS.get(route.to_cause or '', 'is gone')}{by(route.to_peer)}"
+    return end_of_session(session)
+
+
+def end_of_session(session: BrokerSession) -> str:
+    """How the registration of a broker ended."""
+    who = f"{session.broker_name} ({session.broker_addr})"
+    if session.ended_by == "stopped":
+        return f"{who} was registered until the name server stopped"
+    if session.ended_by in {"unknown", "checkpoint"}:
+        return f"{who} was registered until records were lost"
     how = ENDS.get(session.reason or "", "is gone")
     idle = f", {shown_duration(session.idle_ms or 0)} after it was last refreshed"
-    return f"{name} ({session.broker_addr}) {how}{by(session.to_peer)}{idle}"
+    return f"{who} {how}{by(session.to_peer)}{idle}"
 
 
 def with_cause(route: TopicRoute) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from namekeeper.answers.explain import Explanation
 from namekeeper.answers.times import Zone, shown
+from namekeeper.answers.verdict import Explanation
 from namekeeper.common.printable import printable
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.messages.bodies import encode_topic_route

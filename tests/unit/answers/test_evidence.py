@@ -29,10 +29,11 @@ def test_what_is_known_of_an_instant():
     assert [found.period_at(at) for at in (4, 5, 6, 7, 99)] == [None, up, up, down, down]
 
 
-def test_a_boot_began_with_its_first_known_stretch():
+def test_a_boot_began_at_the_time_that_it_is_named_by_unless_the_clock_was_put_back():
+    """Its first known time may be later: after a loss the state is known from the next checkpoint on."""
     periods = [
         KnownPeriod(valid_from=at, valid_to=at + 1, state="up", boot=boot)
-        for at, boot in ((5, 3), (7, 3), (9, 4))
+        for at, boot in ((5, 3), (7, 3), (9, 99))
     ]
     found = evidence(*periods)
-    assert (found.began(3), found.began(4)) == (5, 9)
+    assert (found.began(3), found.began(99)) == (3, 9)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from namekeeper.answers.explain import Verdict, explain
+from namekeeper.answers.explain import explain
+from namekeeper.answers.verdict import Verdict
 from tests.unit.answers.story import MINUTE, Story
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from namekeeper.answers.explain import Verdict, explain
+from namekeeper.answers.explain import explain
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
+from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import JournalError
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.replay import state_at

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from namekeeper.answers.explain import Explanation, Fact, Verdict
 from namekeeper.answers.render import (
     RouteAt,
     explain_knowledge,
@@ -15,6 +14,7 @@ from namekeeper.answers.render import (
     routes_json,
 )
 from namekeeper.answers.times import zone_of
+from namekeeper.answers.verdict import Explanation, Fact, Verdict
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import TopicRouteData

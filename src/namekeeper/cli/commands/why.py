@@ -2,8 +2,9 @@
 
 import click
 
-from namekeeper.answers.explain import Verdict, explain
+from namekeeper.answers.explain import explain
 from namekeeper.answers.render import explanation_lines, explanations_json
+from namekeeper.answers.verdict import Verdict
 from namekeeper.cli.asking import note
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from namekeeper.client.queues.message_queue import MessageQueue, java_order, java_split, parse_java_int
+from namekeeper.common.writable import is_writable
 from namekeeper.errors import RouteDataError
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.mapping import TopicQueueMappingInfo
@@ -184,7 +185,8 @@ def _writable(route: TopicRouteData) -> Iterator[tuple[str, int]]:
     for broker in route.broker_datas:
         with_master.setdefault(broker.broker_name, MASTER_ID in broker.broker_addrs)
     for queues in sorted(route.queue_datas, key=lambda queues: java_order(queues.broker_name)):
-        if queues.perm & Perm.WRITE and with_master.get(queues.broker_name):
+        has_master = with_master.get(queues.broker_name, False)
+        if is_writable(queues.perm, queues.write_queue_nums, has_master=has_master):
             yield queues.broker_name, queues.write_queue_nums
 
 

@@ -1,0 +1,136 @@
+"""The verdict about a topic that had no route: which broker had it last, and how that ended."""
+
+from collections.abc import Sequence
+
+from namekeeper.answers.evidence import Evidence, TopicRoute
+from namekeeper.answers.phrases import (
+    ENDS,
+    by,
+    end_of_row,
+    session_ended_with,
+    was_dropped_by_broker,
+    with_cause,
+)
+from namekeeper.answers.restart import BrokersBack, brokers_back
+from namekeeper.answers.verdict import Fact, Judgement, Verdict
+from namekeeper.common.durations import shown_duration
+from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
+
+__all__ = ["absent_brokers", "judge_without_route"]
+
+_INTERRUPTED = frozenset({"stopped", "unknown"})
+
+
+def judge_without_route(one: Evidence, others: Sequence[Evidence], at: int, began: int) -> Judgement:
+    """Judge a time at which no row was valid.
+
+    Args:
+        one: what is known of the name server.
+        others: what is known of the other name servers.
+        at: wall ms.
+        began: when the boot at that time began, wall ms.
+    """
+    last = _last_of_each_name(one, at)
+    in_this_boot = [route for route in last if _ended_after(route, began)]
+    interrupted = [route for route in last if route.ended_by in _INTERRUPTED]
+    if in_this_boot:
+        verdict, summary, facts = _ended(one, in_this_boot)
+        waited_for = [route for route in interrupted if route not in in_this_boot]
+        return verdict, summary, [*facts, *(Fact(_not_back(route), route.valid_to) for route in waited_for)]
+    if interrupted:
+        return _since_start(interrupted, brokers_back(one, at, began))
+    if last:
+        return _ended(one, last)
+    return _not_here(one, others, at)
+
+
+def absent_brokers(one: Evidence, at: int, began: int) -> list[tuple[str, Fact]]:
+    """Brokers that had the topic before a time, in this boot or at its start, but not then.
+
+    Returns:
+        For each a phrase for the summary, and the fact.
+    """
+    there = {route.broker_name for route in one.routes_at(at)}
+    found = []
+    for route in _last_of_each_name(one, at):
+        if route.broker_name in there:
+            continue
+        if _ended_after(route, began):
+            _, summary, (fact,) = _ended(one, [route])
+            found.append((f"{route.broker_name}: {summary}", fact))
+        elif route.ended_by in _INTERRUPTED:
+            text = f"{route.broker_name} was not back since the name server started"
+            found.append((text, Fact(_not_back(route), route.valid_to)))
+    return found
+
+
+def _ended_after(route: TopicRoute, began: int) -> bool:
+    return route.valid_to is not None and route.valid_to > began
+
+
+def _not_back(route: TopicRoute) -> str:
+    return f"{route.broker_name}, which had it until here, was not back"
+
+
+def _ended(one: Evidence, ended: list[TopicRoute]) -> Judgement:
+    newest = ended[0]
+    facts = [Fact(end_of_row(one, route), route.valid_to) for route in ended]
+    if newest.ended_by in {"unknown", "checkpoint"}:
+        return Verdict.UNKNOWN, "it ended while records were lost", facts
+    if newest.to_cause == "delete_topic":
+        return Verdict.DELETED, f"the topic was deleted{by(newest.to_peer)}", facts
+    if was_dropped_by_broker(newest):
+        return Verdict.DROPPED_BY_BROKER, f"{newest.broker_name} registered without it", facts
+    session = session_ended_with(one, newest)
+    reason = newest.to_cause if session is None else session.reason
+    how = ENDS.get(reason or "", "is gone")
+    return Verdict.BROKER_GONE, f"broker {newest.broker_name} {how}", facts
+
+
+def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
+    count = f"{back.back} of {back.known} known brokers were back"
+    after = shown_duration(back.after_ms)
+    facts = [Fact(f"the name server started, {after} before", back.began), Fact(count)]
+    for route in last:
+        name = route.broker_name
+        sessions = [session for session in back.sessions if session.broker_name == name]
+        facts += [
+            Fact(f"{name} registered at {s.broker_addr} without the topic", s.valid_from) for s in sessions
+        ]
+        if not sessions:
+            facts.append(Fact(_not_back(route), route.valid_to))
+    verdict = Verdict.JUST_STARTED if back.after_ms < DEFAULT_HEARTBEAT_TIMEOUT_MS else Verdict.NOT_BACK
+    return verdict, f"the name server had started {after} before; {count}", facts
+
+
+def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:
+    elsewhere = [(other, route) for other in others for route in other.routes_at(at)]
+    facts = [Fact(f"{other.namesrv}: {with_cause(route)}", route.valid_from) for other, route in elsewhere]
+    lost = [s for s in one.periods if s.state == "unknown" and s.valid_from <= at]
+    facts += [
+        Fact("records were lost from here on: it may have been registered then", s.valid_from) for s in lost
+    ]
+    if elsewhere:
+        names = ", ".join(sorted({other.namesrv for other, _ in elsewhere}))
+        return Verdict.NOT_ON_THIS_ONE, f"registered on {names}, but never on this name server", facts
+    had = [other.namesrv for other in others if any(route.valid_from <= at for route in other.routes)]
+    if had:
+        names = ", ".join(sorted(had))
+        return Verdict.NOT_ON_THIS_ONE, f"never registered here; {names} had it before", facts
+    if one.known_from is not None:
+        facts.append(Fact("its records begin", one.known_from))
+    return Verdict.NEVER_REGISTERED, "never registered, as far as its records show", facts
+
+
+def _last_of_each_name(one: Evidence, at: int) -> list[TopicRoute]:
+    """For each broker name the row that ended last; the newest first."""
+    last: dict[str, TopicRoute] = {}
+    for route in sorted(one.routes, key=_order_of_ends):
+        if route.has_ended(at):
+            last[route.broker_name] = route
+    return sorted(last.values(), key=_order_of_ends, reverse=True)
+
+
+def _order_of_ends(route: TopicRoute) -> tuple[int, bool]:
+    """Of rows that ended at one time, those that a loss or a stop ended were there last."""
+    return route.valid_to or 0, route.ended_by in _INTERRUPTED

@@ -1,0 +1,230 @@
+"""`why` in the law (docs/decisions/0013): its verdict and its evidence agree with what the server held.
+
+At any instant of any history, with losses and kills. What each verdict claims is a plain table here.
+"""
+
+import os
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import json
+
+from namekeeper.answers.collector import EvidenceCollector
+from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.explain import explain
+from namekeeper.answers.phrases import ENDS
+from namekeeper.answers.route import route_of
+from namekeeper.answers.verdict import Explanation, Verdict
+from namekeeper.client.queues.route_queues import topic_publish_info
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.history import steps
+from namekeeper.journal.reading.replay import state_at
+from tests.property.histories import TOPICS, random_history
+from tests.property.journalled import JournalledServer, Position, Written, losses, unknown
+from tests.property.known import Known, read
+from tests.property.live_law import small_pieces
+from tests.support.journal.folder import read_records
+
+EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "200"))
+LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+WRITE = 2
+chances = st.randoms(use_true_random=True)
+
+NOT_KNOWN = {
+    Knowledge.NOT_YET: Verdict.NOT_YET,
+    Knowledge.BEFORE: Verdict.BEFORE,
+    Knowledge.UNKNOWN: Verdict.UNKNOWN,
+    Knowledge.STOPPED: Verdict.STOPPED,
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small() -> Iterator[None]:
+    """What takes turns and comes in pieces with thousands of topics does so with four."""
+    with small_pieces():
+        yield
+
+
+class Truth:
+    """What the server held of one topic, by position; only positions whose records are on disk."""
+
+    def __init__(self, server: JournalledServer, topic: str) -> None:
+        self.known = Known(server)
+        self._topic = topic
+        self._server = server
+        self._lost = unknown(server)
+        self._lines = [each for each in server.written if not each.checkpoint]
+        self._ends = [(each.boot, each.seq) for each in self._lines if each.is_end and each.seq > 1]
+
+    def rows(self, position: Position) -> dict[str, tuple[int, ...]]:
+        """Broker name -> read queues, write queues, permission, flag."""
+        return self._server.truth[position]["topics"].get(self._topic, {})
+
+    def masters(self, position: Position) -> set[str]:
+        live = self._server.truth[position]["live"].values()
+        return {name for name, broker_id, *_ in live if broker_id == 0}
+
+    def can_be_written(self, position: Position) -> bool:
+        masters = self.masters(position)
+        return any(
+            row[2] & WRITE and row[1] > 0 and name in masters for name, row in self.rows(position).items()
+        )
+
+    def last_held(self, position: Position) -> list[Position]:
+        """The last positions up to this one at which the topic was there: of all, and of those that are known.
+
+        Before the first whole checkpoint every one counts: what is lost there does not show.
+        """
+        held = [each for each in self._ends if each <= position and self.rows(each)]
+        known = [each for each in held if self.is_known(each)]
+        return [*held[-1:], *known[-1:], *(each for each in held if each < self.known.whole[0])]
+
+    def was_there(self, position: Position) -> bool:
+        """Whether there is a position up to this one with a known state in which the topic was there."""
+        return any(each <= position and self.is_known(each) and bool(self.rows(each)) for each in self._ends)
+
+    def is_known(self, position: Position) -> bool:
+        whole = self.known.whole
+        lost = any(a < position and (b is None or position < b) for a, b in self._lost)
+        return bool(whole) and position >= whole[0] and not lost
+
+    def is_lost_between(self, one: Position, other: Position) -> bool:
+        return any(one <= since < other for since in losses(self._server))
+
+    def causes_after(self, position: Position) -> set[str]:
+        """The causes of the records at the time of the first record after a position."""
+        after = [each for each in self._lines if (each.boot, each.seq) > position]
+        return {_cause(each) for each in after if each.ts == after[0].ts}
+
+
+def _cause(line: Written) -> str:
+    return json.decode(line.line).get("cause", "")
+
+
+def check(truth: Truth, evidence: Evidence, found: Explanation, at: int) -> Verdict:
+    knowledge, position = truth.known.knowledge(at), truth.known.position(at)
+    if knowledge is not Knowledge.KNOWN:
+        assert found.verdict is NOT_KNOWN[knowledge]
+        return found.verdict
+    if position[1] <= 1:
+        return found.verdict
+    rows = truth.rows(position)
+    assert {row.broker_name: (row.read_queue_nums, row.write_queue_nums, row.perm, row.topic_sys_flag)
+            for row in evidence.routes_at(at)} == rows  # fmt: skip
+    claim = WITH_ROUTE if rows else WITHOUT_ROUTE
+    assert found.verdict in claim, (found, rows)
+    assert claim[found.verdict](truth, position), (found, rows)
+    named = "\n".join(fact.text for fact in found.facts)
+    assert all(name in named for name in rows)
+    return found.verdict
+
+
+def _not_writable(truth: Truth, position: Position) -> bool:
+    return not truth.can_be_written(position)
+
+
+WITH_ROUTE = {
+    Verdict.HAS_ROUTE: Truth.can_be_written,
+    Verdict.WRITE_PERM_WIPED: lambda truth, position: (
+        _not_writable(truth, position) and any(not row[2] & WRITE for row in truth.rows(position).values())
+    ),
+    Verdict.MASTER_GONE: lambda truth, position: (
+        _not_writable(truth, position) and bool(truth.rows(position).keys() - truth.masters(position))
+    ),
+    Verdict.NOT_WRITABLE: lambda truth, position: (
+        _not_writable(truth, position)
+        and any(not (row[2] & WRITE and row[1]) for row in truth.rows(position).values())
+    ),
+}
+"""What a verdict claims of a state with a row of the topic."""
+
+
+def _ended_by(*causes: str):
+    def claim(truth: Truth, position: Position) -> bool:
+        return any(truth.causes_after(last) & {*causes} for last in truth.last_held(position))
+
+    return claim
+
+
+def _ended_with_its_boot(truth: Truth, position: Position) -> bool:
+    return any(boot < position[0] for boot, _ in truth.last_held(position))
+
+
+def _ended_in_a_loss(truth: Truth, position: Position) -> bool:
+    return any(truth.is_lost_between(last, position) for last in truth.last_held(position))
+
+
+WITHOUT_ROUTE = {
+    Verdict.NEVER_REGISTERED: lambda truth, position: not truth.was_there(position),
+    Verdict.DELETED: _ended_by("delete_topic"),
+    Verdict.DROPPED_BY_BROKER: _ended_by("register_broker"),
+    Verdict.BROKER_GONE: _ended_by(*ENDS, "register_broker"),
+    Verdict.JUST_STARTED: _ended_with_its_boot,
+    Verdict.NOT_BACK: _ended_with_its_boot,
+    Verdict.UNKNOWN: _ended_in_a_loss,
+}
+"""What a verdict claims of a state without a row of the topic."""
+
+
+def evidence_of(server: JournalledServer, topic: str) -> Evidence:
+    collector = EvidenceCollector(server.namesrv, topic)
+    for step in steps(read_records(server.lines(), topic)):
+        collector.take(step)
+    return collector.result()
+
+
+def check_history(chance: Random, server: JournalledServer, count: int) -> set[Verdict]:
+    topic = chance.choice(TOPICS)
+    truth, evidence = Truth(server, topic), evidence_of(server, topic)
+    found = set()
+    for at in truth.known.instants(chance, count):
+        (explanation,) = explain([evidence], at)
+        found.add(check(truth, evidence, explanation, at))
+    return found
+
+
+@given(chances)
+@LAW
+def test_a_verdict_claims_what_the_server_held(chance):
+    check_history(chance, random_history(chance, 60), 10)
+
+
+@given(chances)
+@LAW
+def test_a_verdict_claims_what_the_server_held_when_it_was_killed(chance):
+    """The last thing on disk counts, although nothing follows it."""
+    server = random_history(chance, 25)
+    server.crash(chance.randrange(1, 200))
+    server.passed(5_000)
+    server.start()
+    check_history(chance, server, 10)
+
+
+def test_every_verdict_is_met():
+    """So that the law says something."""
+    chance = Random(3)
+    found = set()
+    for _ in range(60):
+        found |= check_history(chance, random_history(chance, 80), 20)
+    assert {*Verdict} - found <= {Verdict.NOT_ON_THIS_ONE}
+
+
+@given(chances)
+@LAW
+def test_a_client_has_a_queue_to_send_to_if_why_says_so(chance):
+    """One definition of writable, whatever acting masters and order configurations do to the route."""
+    server = random_history(chance, 40)
+    topic = chance.choice(TOPICS)
+    known, evidence, records = Known(server), evidence_of(server, topic), read(server)
+    for at in known.instants(chance, 4):
+        state = state_at(records, at)
+        if state.knowledge is not Knowledge.KNOWN:
+            continue
+        route = route_of(state.state, topic)
+        if route is None or route.order_topic_conf or route.topic_queue_mapping_by_broker:
+            continue
+        (explanation,) = explain([evidence], at)
+        assert topic_publish_info(topic, route).ok == (explanation.verdict is Verdict.HAS_ROUTE)

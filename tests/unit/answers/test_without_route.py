@@ -1,0 +1,67 @@
+"""A topic that had no route: who had it last. The verdicts themselves are in test_explain.py."""
+
+from namekeeper.answers.explain import explain
+from namekeeper.answers.verdict import Verdict
+from namekeeper.answers.without_route import absent_brokers
+from tests.unit.answers.story import Story
+
+
+def test_the_last_change_before_a_kill_is_known_after_the_next_start():
+    story = Story()
+    story.later()
+    story.registers()
+    began = story.crashes()
+    (found,) = explain([story.evidence()], began)
+    assert found.verdict is Verdict.JUST_STARTED
+    assert "b0, which had it until here, was not back" in [fact.text for fact in found.facts]
+
+
+def test_the_last_change_before_a_kill_is_what_was_there_before_the_loss():
+    story = Story()
+    story.registers()
+    wiped = story.wiped()
+    story.crashes()
+    (found,) = explain([story.evidence()], wiped)
+    assert found.verdict is Verdict.UNKNOWN
+    before = [fact.text for fact in found.facts if fact.text.startswith("before")]
+    assert before == ["before, b0: 4 read and 4 write queues, R--"]
+
+
+def test_a_broker_that_ended_and_one_that_was_not_back_are_both_told():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b1", "a1:1")
+    story.restarts()
+    story.registers("b0", "a0:1")
+    story.deleted()
+    (found,) = explain([story.evidence()], story.now)
+    assert found.verdict is Verdict.DELETED
+    assert [fact.text for fact in found.facts] == [
+        "deleted on b0 by peer:99",
+        "b1, which had it until here, was not back",
+    ]
+
+
+def test_what_a_loss_ended_at_the_same_time_was_there_last():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b1", "a1:1")
+    story.unregisters("a1:1")
+    story.journal.dropping = True
+    story.later()
+    story.unregisters("a0:1")
+    story.journal.begin_checkpoint("recovery")
+    story.journal.go_on_with_checkpoint(1_000)
+    (found,) = explain([story.evidence()], story.now)
+    assert (found.verdict, found.summary) == (Verdict.UNKNOWN, "it ended while records were lost")
+
+
+def test_absent_brokers_are_those_that_had_it_and_not_those_that_have_it():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b1", "a1:1")
+    assert absent_brokers(story.evidence(), story.now, story.journal.boots[-1]) == []
+    story.unregisters("a1:1")
+    ((text, fact),) = absent_brokers(story.evidence(), story.now, story.journal.boots[-1])
+    assert text == "b1: broker b1 was unregistered"
+    assert fact.at == story.now
