@@ -71,6 +71,7 @@ TESTED_ELSEWHERE = {
         "a value; each kind of folder gives it",
         "tests/unit/pipeline/files/test_folder.py",
     ),
+    "pipeline/ingest/checksum.py": ("SQL; Spark compares lines by it", "tests/spark/test_ingest.py"),
     "pipeline/ingest/batch.py": ("needs Spark", "tests/spark/test_ingest.py"),
     "pipeline/ingest/repair.py": ("needs Spark", "tests/spark/test_ingest.py"),
     "pipeline/ingest/rebuilding.py": ("needs Spark", "tests/spark/test_run.py"),

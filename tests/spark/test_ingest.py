@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from namekeeper.journal.contract.checksum import Checksum, check_line, with_checksum
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest import batch
+from namekeeper.pipeline.ingest.checksum import damage_of
 from namekeeper.pipeline.ingest.records import REASON, columns_of_segments, is_unreadable, records_of
 from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
 from namekeeper.pipeline.store.manifest import newest_manifest
@@ -161,6 +163,63 @@ def test_a_line_that_stops_a_large_batch_is_one_that_a_small_one_marks(
         assert is_unreadable(raised.value)
     else:
         assert large.collect() == small
+
+
+def sealed_line(record: Record) -> bytes:
+    """A record as a server writes it."""
+    return with_checksum(json.dumps(record, separators=(",", ":")).encode())
+
+
+def test_each_altered_bit_of_a_line_is_seen_as_the_server_sees_it(spark: SparkSession) -> None:
+    key_at_the_end = {"kind": "kv", "namespace": "n", "key": "12345678"}
+    lines = [
+        sealed_line(key_at_the_end)[:-1],
+        json.dumps(key_at_the_end, separators=(",", ":")).encode(),
+        b"",
+        b"{}",
+    ]
+    for position in range(len(lines[0]) * 8):
+        altered = bytearray(lines[0])
+        altered[position // 8] ^= 1 << position % 8
+        lines.append(bytes(altered))
+    rows_of_lines = spark.createDataFrame([(line,) for line in lines], "data binary")
+    found = rows_of_lines.selectExpr("cast(data AS string) AS line").selectExpr(
+        f"{damage_of('line')} AS damage"
+    )
+    wanted = {Checksum.RIGHT: {None}, Checksum.WRONG: {"altered"}, Checksum.ABSENT: {None, "unreadable"}}
+    for line, row in zip(lines, found.collect(), strict=True):
+        assert row.damage in wanted[check_line(line)], line
+    assert sum(check_line(line) is Checksum.WRONG for line in lines) > len(lines) * 9 // 10
+
+
+@pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])
+def test_no_altered_record_gets_into_the_facts_and_what_is_missing_is_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
+) -> None:
+    """One bit of each of many segments is altered; gzip sees it in a large batch, the checksums in a small one."""
+    monkeypatch.setattr(batch, "LARGE_BYTES", large_bytes)
+    rng = random.Random(large_bytes)
+    every = boots(80, changes=3)
+    wanted = {
+        name: set(found)
+        for name, found in expected_facts([record for boot in every for record in boot], UUID8).items()
+    }
+    (tmp_path / "j").mkdir()
+    for number, boot in enumerate(every):
+        ending = ".jsonl" if number % 4 == 0 else ".jsonl.gz"
+        data = b"".join(map(sealed_line, boot))
+        data = bytearray(data if ending == ".jsonl" else gzip.compress(data))
+        position = rng.randrange(len(data) * 8)
+        data[position // 8] ^= 1 << position % 8
+        (tmp_path / "j" / segment_name(boot, ending=ending)).write_bytes(data)
+    outcome = run(spark, tmp_path / "w", tmp_path / "j")
+    found = written(tmp_path / "w")
+    assert [name for name in TABLES if not set(found[name]) <= wanted[name]] == []
+    lost = {loss.segment.file for load in outcome.loads for loss in load.losses}
+    whole = [boot for boot in every if not lost & {segment_name(boot), segment_name(boot, ending=".jsonl")}]
+    expected = expected_facts([record for boot in whole for record in boot], UUID8)["events"]
+    assert set(expected) <= set(found["events"])
+    assert len(lost) > len(every) * 3 // 4
 
 
 def test_a_row_knows_the_segment_that_it_was_read_from_whatever_the_length_of_its_name(

@@ -284,7 +284,7 @@ QUARANTINE = Table(
             "uuid8 string: From the segment's name.",
             "boot bigint: From the segment's name.",
             "file string: Name of the segment.",
-            "reason string: unreadable, malformed, unknown_version or incomplete_segment.",
+            "reason string: unreadable, altered, malformed, unknown_version or incomplete_segment.",
             "detail string: What is wrong, in words.",
             "line string: The line, at most 65,536 characters of it; null for a segment.",
             "length bigint: Characters of the line.",

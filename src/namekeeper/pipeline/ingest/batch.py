@@ -3,8 +3,8 @@
 Lines are parsed once, into a staging folder by kind; every later step reads that folder. Most segments are
 clean: complete, without cut changes, without overlap. Their rows are written at once; the others go through
 `repair`. If a large batch has no damaged segment, the staged files themselves become part of the tables whose
-rows are the records. A large batch is first read as if every line could be parsed; if one can't, it is read
-again, slower.
+rows are the records. A large batch of compressed segments is first read as if every file were whole and every
+line could be parsed; if one is not, all are read again, slower, and each line is compared with its checksum.
 """
 
 import uuid
@@ -129,12 +129,13 @@ def _stage(
 ) -> Mapping[str, SegmentCount]:
     paths = batch.paths(segments)
     columns = columns_of_segments(paths)
+    may_be_quick = may_stay and all(segment.compressed for segment in segments)
     # Each task makes a file for each kind; Spark would start one for some hundred segments.
     tasks = max(_LEAST_TASKS, bytes_of(segments) // _TASK_BYTES) if may_stay else None
     try:
-        staged.write(_parted(batch, paths, may_stay=may_stay, all_readable=may_stay), columns, tasks)
+        staged.write(_parted(batch, paths, may_stay=may_stay, all_readable=may_be_quick), columns, tasks)
     except Exception as error:
-        if not (may_stay and is_unreadable(error)):
+        if not (may_be_quick and is_unreadable(error)):
             raise
         staged.clear()
         staged.write(_parted(batch, paths, may_stay=may_stay, all_readable=False), columns, tasks)
