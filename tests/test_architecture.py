@@ -17,8 +17,7 @@ PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
 TESTED_ELSEWHERE = {
     "answers/verdict.py": ("values; what makes them has the tests", "tests/unit/answers/test_explain.py"),
     "pipeline/answers/warehouse.py": ("opens tables that Spark reads", "tests/spark/test_answers.py"),
-    "pipeline/answers/topics.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
-    "pipeline/answers/daily.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
+    "pipeline/answers/spark_tables.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),
     "pipeline/gold/build.py": (
         "the steps on Spark; the steps themselves have theirs",
         "tests/spark/test_gold.py",
@@ -28,10 +27,9 @@ TESTED_ELSEWHERE = {
         "a protocol and a value; who keeps it has the tests",
         "tests/unit/pipeline/gold/test_steps.py",
     ),
-    "pipeline/report/query.py": ("asks tables that Spark holds", "tests/spark/test_report.py"),
     "pipeline/report/specification.py": (
-        "values, and rows of tables that Spark holds",
-        "tests/spark/test_report.py",
+        "values; who asks the questions has the tests",
+        "tests/unit/pipeline/report/test_query.py",
     ),
     "__main__.py": (
         "a door to the command line; tests of processes go through it",
@@ -242,7 +240,7 @@ def test_nobody_prints_but_the_command_line():
 
 def test_only_the_pipeline_imports_spark_and_nobody_tests():
     """The server installs and starts without the pipeline, and without what tries it out."""
-    spark = {"pyspark", "py4j", "pyarrow", "pandas", "matplotlib", "jinja2"}
+    spark = {"pyspark", "py4j", "pyarrow", "pandas", "matplotlib", "jinja2", "duckdb"}
     for module in MODULES:
         found = imported_packages(module)
         assert not found & {"tests", "benchmarks"}, module

@@ -13,6 +13,7 @@ from namekeeper.answers.explain import explain
 from namekeeper.answers.from_rows import evidence_from_rows
 from namekeeper.journal.reading.verify import verify
 from namekeeper.pipeline.answers import topics
+from namekeeper.pipeline.answers.spark_tables import SparkTables
 from namekeeper.pipeline.answers.warehouse import table
 from namekeeper.pipeline.run import Request, run_once
 from tests.interop.clients import JavaClient
@@ -99,7 +100,7 @@ def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: 
     assert held[-1]["valid_to"] == sessions[-1]["valid_to"]
 
     def judged(at: int) -> tuple[str, str]:
-        found = topics.why_rows(spark, warehouse, TOPIC, at)
+        found = topics.why_rows(SparkTables(spark, warehouse), TOPIC, at)
         (explanation,) = explain(evidence_from_rows(TOPIC, found.tables, found.knows_up_to), at)
         return explanation.verdict, explanation.summary
 

@@ -51,9 +51,9 @@ def history_options(function: Callable[..., None]) -> Callable[..., None]:
     function = session_options(function)
     function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
     function = zone_option(function)
-    function = click.option(
-        "--warehouse", metavar="URI", help="Tables that `namekeeper pipeline run` made, read with Spark."
-    )(function)
+    function = click.option("--warehouse", metavar="URI", help="Tables that `namekeeper pipeline run` made.")(
+        function
+    )
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",
         help="Journal folder of a name server; once for each name server.",

@@ -1,7 +1,6 @@
 """The history of name servers from the pipeline's tables, for the commands about the past."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from namekeeper.answers.evidence import Evidence
@@ -19,11 +18,11 @@ __all__ = ["WarehouseSource"]
 
 
 class WarehouseSource:
-    """A warehouse, asked through Spark; a `HistorySource`.
+    """A warehouse; a `HistorySource`.
 
     Args:
         uri: where it is.
-        session: makes the session of Spark, when there is something to ask.
+        session: makes the session of Spark; called only if Spark has to read the tables.
         namesrv: only this name server is wanted.
         progress: called when Spark starts.
 
@@ -41,13 +40,11 @@ class WarehouseSource:
         *,
         progress: SourceProgress | None = None,
     ) -> None:
-        self._session = session
         self._namesrv = namesrv
-        self._progress = progress
         with refusals():
-            from namekeeper.pipeline.answers.warehouse import open_warehouse
+            from namekeeper.pipeline.answers.engines import open_tables
 
-            self._tables = open_warehouse(uri)
+            self._tables = open_tables(uri, _shown(session, progress))
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
         """The route of a topic at each name server, at an instant; None is the end of each.
@@ -58,14 +55,14 @@ class WarehouseSource:
         with refusals():
             from namekeeper.pipeline.answers.topics import knowledge, route_rows
 
-            rows = knowledge(self._spark, self._tables, at or 0, self._namesrv).collect()
+            rows = knowledge(self._tables, at or 0, self._namesrv)
             ends = {row["namesrv"]: row["knows_up_to"] for row in rows}
             self._check(list(ends))
             instants = dict.fromkeys(ends, at) if at is not None else ends
             found = [
                 (instant, each)
                 for instant in sorted(set(instants.values()))
-                for each in route_rows(self._spark, self._tables, topic, instant, self._namesrv)
+                for each in route_rows(self._tables, topic, instant, self._namesrv)
                 if instants[each.namesrv] == instant
             ]
         return [
@@ -88,17 +85,23 @@ class WarehouseSource:
         with refusals():
             from namekeeper.pipeline.answers.topics import why_rows
 
-            found = why_rows(self._spark, self._tables, topic, at, self._namesrv)
+            found = why_rows(self._tables, topic, at, self._namesrv)
         self._check(list(found.knows_up_to))
         return evidence_from_rows(topic, found.tables, found.knows_up_to)
-
-    @cached_property
-    def _spark(self) -> "SparkSession":
-        if self._progress is not None:
-            self._progress("starting Spark", 0, 1)
-        return self._session()
 
     def _check(self, found: Sequence[str]) -> None:
         if not found:
             who = f"of {self._namesrv!r}" if self._namesrv else "of any name server"
             raise ConfigError(f"the warehouse holds no journal {who}: see `namekeeper pipeline run`")
+
+
+def _shown(session: MakeSession, progress: SourceProgress | None) -> MakeSession:
+    """The same, and the user sees that Spark starts."""
+    if progress is None:
+        return session
+
+    def start() -> "SparkSession":
+        progress("starting Spark", 0, 1)
+        return session()
+
+    return start

@@ -1,17 +1,20 @@
 """The pipeline's SQL on DuckDB: the same text, another engine, in milliseconds."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.engine import NewRecords
 from namekeeper.pipeline.gold.plan import RecomputeRange
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
+from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest
 from namekeeper.pipeline.table import Table, names_in
 from tests.support.history.facts import fact_tables
 
@@ -25,12 +28,6 @@ _OF_SPARK = {
 }
 """Queries that are written for Spark alone."""
 
-_PARAMETER = re.compile(r":([a-z_]+)")
-_COMMENT = re.compile(r"--.*")
-
-
-_DDL = {"bigint": "BIGINT", "string": "VARCHAR", "int": "INTEGER", "double": "DOUBLE", "boolean": "BOOLEAN"}
-
 
 class Duck:
     """A warehouse in memory, which does what `Engine` asks for."""
@@ -43,16 +40,10 @@ class Duck:
         """Gold table -> partitions that the last run wrote; None: all."""
         self._connection = duckdb.connect()
         self._connection.execute("SET threads = 1")
-        for macro in (
-            "day_of(ms, zone) AS strftime(timezone(zone, make_timestamptz(ms * 1000)), '%Y-%m-%d')",
-            "sort_array(a) AS list_sort(a)",
-            "xxhash64(a) AS hash(a), (a, b, c, d, e, f) AS hash(a, b, c, d, e, f)",
-            "try_element_at(a, i) AS list_extract(a, i)",
-            "explode(a) AS unnest(a)",
-        ):
+        for macro in MACROS:
             self._connection.execute(f"CREATE MACRO {macro}")
         for table in (*FACTS.values(), *GOLD.values()):
-            self._connection.execute(f"CREATE TABLE stored_{table.name} ({_ddl(table.ddl)})")
+            self._connection.execute(f"CREATE TABLE stored_{table.name} ({duck_ddl(table.ddl)})")
 
     def load(self, records: Iterable[dict[str, Any]]) -> list[NewRecords]:
         """Take records into the facts as the next load; returns what is new."""
@@ -71,9 +62,7 @@ class Duck:
 
     def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
         """Make a table of what a query finds."""
-        sql = _COMMENT.sub("", _OF_SPARK.get(name, sql)).replace("`", '"')
-        used = {key: args[key] for key in _PARAMETER.findall(sql)}
-        sql = _PARAMETER.sub(r"$\1", sql)
+        sql, used = duck_query(_OF_SPARK.get(name, sql), args)
         self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", used)
 
     def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -95,7 +84,7 @@ class Duck:
 
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a small table."""
-        self._connection.execute(f"CREATE OR REPLACE TABLE {name} ({_ddl(ddl)})")
+        self._connection.execute(f"CREATE OR REPLACE TABLE {name} ({duck_ddl(ddl)})")
         if rows:
             columns = [pa.array(column) for column in zip(*rows, strict=True)]
             table = pa.table(columns, names=[f"c{number}" for number in range(len(columns))])
@@ -143,6 +132,18 @@ class Duck:
         self._connection.execute(f"INSERT INTO {stored} SELECT {columns} FROM {name}")
         self.written[table.name] = None if values is None else set(values)
 
+    def write_warehouse(self, folder: Path) -> str:
+        """Write all tables as a warehouse of Parquet files, each table in one file; returns its URI."""
+        parts = {}
+        for name in (*FACTS, *GOLD):
+            if self.rows(f"(SELECT 1 FROM stored_{name} LIMIT 1)"):
+                path = f"tables/{name}/1-0a1b2c3d/part-0.parquet"
+                (folder / path).parent.mkdir(parents=True)
+                self._connection.execute(f"COPY stored_{name} TO '{folder / path}'")
+                parts[name] = [DataFile(path, (folder / path).stat().st_size)]
+        commit_manifest(open_folder(str(folder)), Manifest(1, self.load_id + 1, self.zone, "", parts))
+        return str(folder)
+
     @contextmanager
     def harmed(self, sql: str) -> Iterator[None]:
         """Do some harm to the stored tables, and undo it in the end."""
@@ -157,14 +158,3 @@ class Duck:
         """The rows of a gold table, by its key."""
         rows = self.rows(f"stored_{name}")
         return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])
-
-
-def _ddl(ddl: str) -> str:
-    """Spark's types as DuckDB has them."""
-    ddl = ddl.replace("`", '"')
-    ddl = ddl.replace(
-        "array<struct<broker_id:bigint,broker_addr:string>>",
-        "STRUCT(broker_id BIGINT, broker_addr VARCHAR)[]",
-    )
-    ddl = re.sub(r"array<(\w+)>", lambda match: f"{_DDL[match[1]]}[]", ddl)
-    return re.sub(r"map<(\w+),(\w+)>", lambda match: f"MAP({_DDL[match[1]]}, {_DDL[match[2]]})", ddl)

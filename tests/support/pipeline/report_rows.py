@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.contents import make_report
 from namekeeper.pipeline.report.plots import Plot, plot_of
 from namekeeper.pipeline.report.values import Section
 
-__all__ = ["HOUR", "NASTY", "START", "drawn_plot", "made_section", "report_rows"]
+__all__ = ["HOUR", "NASTY", "START", "answers_of", "drawn_plot", "made_section", "report_rows"]
 
 START = 1_772_323_200_000
 HOUR = 3_600_000
@@ -78,13 +79,20 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
     }  # fmt: skip
 
 
-def made_section(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Section:
+def answers_of(
+    rows: Mapping[str, Sequence[Mapping[str, Any]]], totals: Mapping[str, int] | None = None
+) -> dict[str, Answer]:
+    """Question -> its answer; of some questions there are more rows than these."""
+    return {name: Answer(some, (totals or {}).get(name, len(some))) for name, some in rows.items()}
+
+
+def made_section(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], **totals: int) -> Section:
     """One section of the report that these rows make."""
-    (section,) = make_report("UTC", [name], rows).sections
+    (section,) = make_report("UTC", [name], answers_of(rows, totals)).sections
     assert section.name == name
     return section
 
 
-def drawn_plot(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Plot | None:
+def drawn_plot(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], **totals: int) -> Plot | None:
     """The plot of one section."""
-    return plot_of(made_section(name, rows), "UTC")
+    return plot_of(made_section(name, rows, **totals), "UTC")

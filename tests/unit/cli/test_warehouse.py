@@ -1,4 +1,4 @@
-"""The tables of the pipeline as the history that commands ask; Spark's part is answered by the test."""
+"""The tables of the pipeline as the history that commands ask; the pipeline's part is answered by the test."""
 
 from types import SimpleNamespace
 
@@ -12,6 +12,8 @@ from namekeeper.cli.warehouse import WarehouseSource
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.store.manifest import Catalog, Manifest, commit_manifest
 
 pytest.importorskip("pyspark")
 
@@ -33,22 +35,21 @@ ROWS = {
 
 @pytest.fixture
 def source(monkeypatch):
+    from namekeeper.pipeline.answers import engines
     from namekeeper.pipeline.answers import topics as answers
-    from namekeeper.pipeline.answers import warehouse
 
     asked = []
     ends = [{"namesrv": "ns-1", "knows_up_to": 10}, {"namesrv": "ns-2", "knows_up_to": 20}]
 
-    def knowledge(spark, tables, at, namesrv):
-        found = [row for row in ends if namesrv in (None, row["namesrv"])]
-        return SimpleNamespace(collect=lambda: found)
+    def knowledge(tables, at, namesrv):
+        return [row for row in ends if namesrv in (None, row["namesrv"])]
 
-    def route_rows(spark, tables, topic, at, namesrv):
+    def route_rows(tables, topic, at, namesrv):
         asked.append(at)
         known = [("ns-1", "known", 10, ROWS), ("ns-2", "unknown", 20, {})]
         return [answers.RouteRows(*row) for row in known if namesrv in (None, row[0])]
 
-    monkeypatch.setattr(warehouse, "open_warehouse", lambda uri: uri)
+    monkeypatch.setattr(engines, "open_tables", lambda uri, session: uri)
     monkeypatch.setattr(answers, "knowledge", knowledge)
     monkeypatch.setattr(answers, "route_rows", route_rows)
 
@@ -82,16 +83,17 @@ def test_a_folder_that_is_no_warehouse_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("command", [route_at, why])
-def test_the_spark_that_options_ask_for_is_the_one_that_answers(monkeypatch, command):
+def test_the_spark_that_options_ask_for_is_the_one_that_answers(monkeypatch, tmp_path, command):
     asked = []
 
     def get_session(*, remote, master, conf):
         asked.append((remote, master, conf))
         raise PipelineError("it does not start")
 
-    monkeypatch.setattr("namekeeper.pipeline.answers.warehouse.open_warehouse", lambda uri: uri)
     monkeypatch.setattr("namekeeper.pipeline.session.get_session", get_session)
-    words = ["T", "--warehouse", "w", "--memory", "1g", "--master", "local[1]", "--conf", "a=b"]
+    catalog = Catalog("iceberg", "nk.namekeeper", "mark")
+    commit_manifest(open_folder(str(tmp_path)), Manifest(1, 2, "UTC", "", {}, catalog))
+    words = ["T", "--warehouse", str(tmp_path), "--memory", "1g", "--master", "local[1]", "--conf", "a=b"]
     done = CliRunner().invoke(command, words, env={"SPARK_REMOTE": "sc://spark"})
     assert (done.exit_code, done.stderr.endswith(": it does not start\n")) == (2, True)
     assert asked == [("sc://spark", "local[1]", {"spark.driver.memory": "1g", "a": "b"})]

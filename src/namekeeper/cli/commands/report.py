@@ -58,13 +58,13 @@ def report(  # noqa: PLR0913 - one for each option
     Days are those of the warehouse's time zone. Says for each name server up to when it is known.
     """
     with refusals(), shown_steps() as progress:
-        from namekeeper.pipeline.answers.warehouse import open_warehouse
+        from namekeeper.pipeline.answers.engines import open_tables
         from namekeeper.pipeline.report.query import ReportQuery, collect_report
 
         render = _renderer(form)
-        tables = open_warehouse(warehouse)
+        tables = open_tables(warehouse, session)
         sections: Sequence[str] = _NAMES if section == _ALL else (section,)
-        made = collect_report(session(), tables, ReportQuery(sections, first_day, last_day), progress)
+        made = collect_report(tables, ReportQuery(sections, first_day, last_day), progress)
         text = render(made)
     if output is None:
         click.echo(text, nl=False)

@@ -4,35 +4,33 @@ Times are wall ms since 1970. What people type is passed as data and never becom
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as fn
-
-from namekeeper.pipeline.answers.warehouse import Warehouse, opened, table
+from namekeeper.pipeline.answers.queries import AnswerTables, Row
 from namekeeper.pipeline.gold.plan import FOREVER
 
 __all__ = [
     "RouteRows",
     "TopicEvidenceRows",
     "knowledge",
-    "route_at",
     "route_rows",
     "why_rows",
 ]
 
-Row = Mapping[str, Any]
-
-KNOWN, UNKNOWN, NOT_YET, BEFORE, STOPPED = (
-    "known",
-    "unknown",
-    "not known yet",
-    "before the journal",
-    "stopped",
-)
-"""What a journal knows about a time."""
+KNOWN = "known"
+"""What `knowledge` says of an instant whose state is known."""
 
 HOUR_MS = 60 * 60 * 1_000
+
+_ROWS_OF_A_ROUTE = {
+    "topic_route": "topic_route_at",
+    "broker_group_history": "broker_group_at",
+    "topic_mapping_history": "topic_mapping_at",
+    "kv_history": "order_config_at",
+    "config_history": "config_at",
+    "filter_server_history": "filter_server_at",
+}
+"""Table -> the query for those of its rows that make a route."""
 
 
 class TopicEvidenceRows(NamedTuple):
@@ -54,96 +52,19 @@ class RouteRows(NamedTuple):
     """Name of a table -> rows that were valid then; empty unless `knowledge` is known."""
 
 
-def knowledge(spark: SparkSession, warehouse: Warehouse, at: int, namesrv: str | None = None) -> DataFrame:
+def knowledge(tables: AnswerTables, at: int, namesrv: str | None = None) -> Sequence[Row]:
     """What each name server's journal knows of an instant.
 
     Returns:
         namesrv, knowledge (known, unknown, not known yet, before the journal or stopped), knows_up_to.
     """
-    tables = opened(warehouse)
-    up_to = (
-        _of_server(table(spark, tables, "name_server_session"), namesrv)
-        .groupBy("namesrv")
-        .agg(fn.max_by("knows_up_to", "boot").alias("knows_up_to"))
-    )
-    state = table(spark, tables, "name_server_timeline").where(_holds(at)).select("namesrv", "state")
-    return up_to.join(state, "namesrv", how="left").select(
-        "namesrv",
-        fn.when(fn.lit(at) > fn.col("knows_up_to"), NOT_YET)
-        .when(fn.col("state").isNull(), BEFORE)
-        .when(fn.col("state") == "up", KNOWN)
-        .otherwise(fn.col("state"))
-        .alias("knowledge"),
-        "knows_up_to",
-    )
+    return tables.ask("knowledge", {"at": at, "namesrv": namesrv}).rows
 
 
-def route_at(
-    spark: SparkSession, warehouse: Warehouse, topic: str, at: int, namesrv: str | None = None
-) -> DataFrame:
-    """The rows of a topic that each name server held at an instant; one of nulls where there were none.
-
-    Returns:
-        namesrv, knowledge, knows_up_to, broker_name, cluster, read_queue_nums, write_queue_nums, perm,
-        topic_sys_flag, members, since (wall ms), from_cause, from_peer.
-    """
-    tables = opened(warehouse)
-    known = knowledge(spark, tables, at, namesrv)
-    groups = table(spark, tables, "broker_group_history").where(_holds(at))
-    rows = table(spark, tables, "topic_route").where(_holds(at) & (fn.col("topic") == topic))
-    held = rows.join(
-        groups.select("namesrv", "broker_name", "cluster", "members"), ["namesrv", "broker_name"], how="left"
-    )
-    is_known = fn.col("knowledge") == KNOWN
-    columns = (
-        "broker_name",
-        "cluster",
-        "read_queue_nums",
-        "write_queue_nums",
-        "perm",
-        "topic_sys_flag",
-        "members",
-    )
-    return (
-        known.join(held, "namesrv", how="left")
-        .select(
-            "namesrv",
-            "knowledge",
-            "knows_up_to",
-            *(fn.when(is_known, fn.col(name)).alias(name) for name in columns),
-            fn.when(is_known, fn.col("valid_from")).alias("since"),
-            fn.when(is_known, fn.col("from_cause")).alias("from_cause"),
-            fn.when(is_known, fn.col("from_peer")).alias("from_peer"),
-        )
-        .orderBy("namesrv", "broker_name")
-    )
-
-
-def route_rows(
-    spark: SparkSession, warehouse: Warehouse, topic: str, at: int, namesrv: str | None = None
-) -> list[RouteRows]:
+def route_rows(tables: AnswerTables, topic: str, at: int, namesrv: str | None = None) -> list[RouteRows]:
     """The rows out of which the route of a topic at an instant is made, for each name server."""
-    tables = opened(warehouse)
-    held = {
-        "topic_route": _collected(
-            table(spark, tables, "topic_route").where(_holds(at) & (fn.col("topic") == topic))
-        ),
-        "topic_mapping_history": _collected(
-            table(spark, tables, "topic_mapping_history").where(_holds(at) & (fn.col("topic") == topic))
-        ),
-        "kv_history": _collected(
-            table(spark, tables, "kv_history").where(
-                _holds(at) & (fn.col("namespace") == "ORDER_TOPIC_CONFIG") & (fn.col("key") == topic)
-            )
-        ),
-        "config_history": _collected(table(spark, tables, "config_history").where(_holds(at))),
-        "filter_server_history": _collected(table(spark, tables, "filter_server_history").where(_holds(at))),
-    }
-    names = sorted({row["broker_name"] for row in held["topic_route"]})
-    groups = table(spark, tables, "broker_group_history").where(
-        _holds(at) & fn.col("broker_name").isin(names)
-    )
-    held["broker_group_history"] = _collected(groups) if names else []
+    args = {"topic": topic, "at": at}
+    held = {table: tables.ask(name, args).rows for table, name in _ROWS_OF_A_ROUTE.items()}
     return [
         RouteRows(
             row["namesrv"],
@@ -151,56 +72,36 @@ def route_rows(
             row["knows_up_to"],
             _rows_of(held, row["namesrv"]) if row["knowledge"] == KNOWN else {},
         )
-        for row in _collected(knowledge(spark, tables, at, namesrv).orderBy("namesrv"))
+        for row in knowledge(tables, at, namesrv)
     ]
 
 
 def why_rows(
-    spark: SparkSession, warehouse: Warehouse, topic: str, at: int | None = None, namesrv: str | None = None
+    tables: AnswerTables, topic: str, at: int | None = None, namesrv: str | None = None
 ) -> TopicEvidenceRows:
     """The rows that show why a topic had no route.
 
     Args:
-        spark: The session.
-        warehouse: URI or tables.
+        tables: The warehouse.
         topic: The topic.
         at: Wall ms; None is the last instant that is known.
         namesrv: Only this name server.
     """
-    tables = opened(warehouse)
-    boots = _collected(_of_server(table(spark, tables, "name_server_session"), namesrv))
-    newest = {row["namesrv"]: row for row in sorted(boots, key=lambda row: row["boot"])}
-    knows_up_to = {name: row["knows_up_to"] for name, row in newest.items()}
+    boots = tables.ask("name_server_boot", {"namesrv": namesrv}).rows
+    knows_up_to = {row["namesrv"]: row["knows_up_to"] for row in boots}  # the last boot of each is the last
     looked_at = max(knows_up_to.values(), default=0) if at is None else at
     since, until = _boots_around(boots, looked_at)
-    of_topic = fn.col("topic") == topic
-    sessions = table(spark, tables, "broker_session").where(
-        (fn.coalesce("valid_to", fn.lit(looked_at)) >= since) & (fn.col("valid_from") <= until)
-    )
-    lookups = table(spark, tables, "unknown_topic_minute").where(
-        of_topic & fn.col("minute").between(looked_at - HOUR_MS, looked_at)
-    )
+
+    def ask(name: str, **args: int) -> Sequence[Row]:
+        return tables.ask(name, {"topic": topic, "namesrv": namesrv, **args}).rows
+
     found = {
-        "name_server_timeline": table(spark, tables, "name_server_timeline"),
-        "topic_route": table(spark, tables, "topic_route").where(of_topic),
-        "broker_session": sessions,
-        "unknown_topic_minute": lookups,
+        "name_server_timeline": ask("name_server_period"),
+        "topic_route": ask("route_of_topic"),
+        "broker_session": ask("session_between", since=since, until=until),
+        "unknown_topic_minute": ask("lookup_in_vain", since=looked_at - HOUR_MS, until=looked_at),
     }
-    return TopicEvidenceRows(
-        {name: _collected(_of_server(rows, namesrv)) for name, rows in found.items()}, knows_up_to
-    )
-
-
-def _holds(at: int) -> Column:
-    return (fn.col("valid_from") <= at) & (fn.col("valid_to").isNull() | (fn.col("valid_to") > at))
-
-
-def _of_server(rows: DataFrame, namesrv: str | None) -> DataFrame:
-    return rows if namesrv is None else rows.where(fn.col("namesrv") == namesrv)
-
-
-def _collected(rows: DataFrame) -> list[Row]:
-    return [row.asDict(recursive=True) for row in rows.collect()]
+    return TopicEvidenceRows(found, knows_up_to)
 
 
 def _rows_of(held: Mapping[str, Iterable[Row]], namesrv: str) -> dict[str, list[Row]]:
@@ -210,7 +111,7 @@ def _rows_of(held: Mapping[str, Iterable[Row]], namesrv: str) -> dict[str, list[
 def _boots_around(boots: Iterable[Row], at: int) -> tuple[int, int]:
     """From when to when rows matter: the boot at a time and the boot before it, over all name servers."""
     begins: dict[str, list[int]] = {}
-    for row in sorted(boots, key=lambda row: row["boot"]):
+    for row in boots:
         begins.setdefault(row["namesrv"], []).append(row["first_ts"])
     since, until = [at], [at]
     for some in begins.values():

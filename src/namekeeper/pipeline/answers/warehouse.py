@@ -3,7 +3,7 @@
 A warehouse is given by its URI. Several answers about the same version of it take a `TableReader` instead.
 """
 
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
@@ -11,8 +11,12 @@ from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.stores import open_store
 from namekeeper.pipeline.store.table_store import TableReader
+from namekeeper.pipeline.table import Table
 
-__all__ = ["Warehouse", "open_warehouse", "opened", "table"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Warehouse", "any_table", "open_warehouse", "opened", "table"]
 
 Warehouse = str | TableReader
 """A URI, or tables as they were at one time."""
@@ -36,13 +40,23 @@ def opened(warehouse: Warehouse) -> TableReader:
     return open_warehouse(warehouse) if isinstance(warehouse, str) else warehouse
 
 
-def table(spark: SparkSession, warehouse: Warehouse, name: str) -> DataFrame:
+def any_table(name: str) -> Table:
     """A fact or gold table by its name (docs/reference/warehouse.md).
 
     Raises:
-        WarehouseError: There is no warehouse, or no such table.
+        WarehouseError: There is no such table.
     """
     found = GOLD.get(name) or FACTS.get(name)
     if found is None:
         raise WarehouseError(f"there is no table {name!r}; there are {', '.join(sorted([*GOLD, *FACTS]))}")
+    return found
+
+
+def table(spark: "SparkSession", warehouse: Warehouse, name: str) -> "DataFrame":
+    """A fact or gold table by its name, as a DataFrame of Spark.
+
+    Raises:
+        WarehouseError: There is no warehouse, or no such table.
+    """
+    found = any_table(name)
     return opened(warehouse).table(spark, found)

@@ -25,6 +25,8 @@ class Folder(Protocol):
     """What the pipeline needs of a folder; paths are relative to it, with `/`."""
 
     uri: str
+    path: str
+    """Its path within its file system."""
 
     def exists(self) -> bool:
         """Whether it is there and is a folder."""

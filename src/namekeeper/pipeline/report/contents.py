@@ -11,7 +11,7 @@ from namekeeper.pipeline.report.sections.topics import TOPICS
 from namekeeper.pipeline.report.sections.unknown_topics import UNKNOWN_TOPICS
 from namekeeper.pipeline.report.specification import SectionSpec
 from namekeeper.pipeline.report.times import shown_time
-from namekeeper.pipeline.report.values import Report, Row, Rows
+from namekeeper.pipeline.report.values import Answers, Report, Row
 
 __all__ = ["BOOTS", "SECTIONS", "make_report"]
 
@@ -26,7 +26,7 @@ BOOTS = "boots"
 def make_report(
     zone: str,
     sections: Iterable[str],
-    rows: Rows,
+    answers: Answers,
     wanted: tuple[str | None, str | None] = (None, None),
 ) -> Report:
     """The report that answers make.
@@ -34,16 +34,16 @@ def make_report(
     Args:
         zone: Time zone of the days.
         sections: Names of the sections that it has.
-        rows: Answers by their names: `BOOTS`, and those of the sections.
+        answers: By the names of their questions: `BOOTS`, and those of the sections.
         wanted: The first and the last day that were asked for, None: all there are.
     """
-    boots = rows.get(BOOTS, ())
+    boots = answers[BOOTS].rows if BOOTS in answers else ()
     times = [time for boot in boots for time in (boot["first_ts"], boot["knows_up_to"])]
     days = None
     if times:
         first, last = wanted
         days = (first or shown_time(min(times), zone)[:10], last or shown_time(max(times), zone)[:10])
-    return Report(zone, days, _name_servers(boots), [SECTIONS[name].make(rows) for name in sections])
+    return Report(zone, days, _name_servers(boots), [SECTIONS[name].make(answers) for name in sections])
 
 
 def _name_servers(boots: Sequence[Row]) -> list[Row]:

@@ -70,7 +70,7 @@ def plot_of(section: Section, zone: str) -> Plot | None:
         return None
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the page's fonts draw the text, whatever glyphs ours has
-        figure, alternative = draw(section.plot, ZoneInfo(zone))
+        figure, alternative = draw(section, ZoneInfo(zone))
         return Plot(_svg(figure, section.name, alternative), alternative)
 
 

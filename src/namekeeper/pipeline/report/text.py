@@ -62,7 +62,7 @@ def _table(section: Section, zone: str) -> Iterator[str]:
     yield _line(["-" * width for width in widths], widths, section.columns)
     for cells in body:
         yield _line(cells, widths, section.columns)
-    if section.total > len(section.rows) and section.name != "changes":
+    if section.total > len(section.rows):
         yield f"... and {section.total - len(section.rows)} more"
 
 

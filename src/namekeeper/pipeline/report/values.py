@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.times import shown_time
 
-__all__ = ["AT_MOST", "LANES", "SHOWN", "Report", "ReportColumn", "Row", "Rows", "Section"]
+__all__ = ["AT_MOST", "LANES", "SHOWN", "Answers", "Report", "ReportColumn", "Row", "Section"]
 
 Row = Mapping[str, Any]
-Rows = Mapping[str, Sequence[Row]]
-"""What was asked for -> rows; see `report_query`."""
+Answers = Mapping[str, Answer]
+"""Name of a question -> its answer; see `report.query`."""
 
 SHOWN = 200
 """Rows of a section that are shown at most; the tables have all of them."""

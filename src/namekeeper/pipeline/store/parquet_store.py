@@ -48,7 +48,7 @@ class ParquetReader:
     """The tables of one manifest."""
 
     def __init__(self, folder: Folder, manifest: Manifest) -> None:
-        self._folder = folder
+        self.folder = folder
         self._parts: dict[str, Sequence[DataFile]] = dict(manifest.tables)
         self.report_time_zone = manifest.report_time_zone
 
@@ -60,10 +60,14 @@ class ParquetReader:
         """Whether a table has files."""
         return bool(self._parts.get(table.name))
 
+    def paths(self, table: Table) -> list[str]:
+        """The data files of a table, below the folder. A file may have more columns than the table."""
+        return [part.path for part in self._parts.get(table.name, ())]
+
     def _read(self, spark: "SparkSession", table: Table, parts: Sequence[DataFile]) -> "DataFrame":
         if not parts:
             return empty(spark, table)
-        paths = [glob_escaped(self._folder.spark_path(part.path)) for part in parts]
+        paths = [glob_escaped(self.folder.spark_path(part.path)) for part in parts]
         return spark.read.schema(table.ddl).parquet(*paths)
 
 
@@ -109,7 +113,7 @@ class ParquetTransaction(ParquetReader):
         manifest = self._manifest._replace(
             number=self._manifest.number + 1, next_load=self.load_id + 1, tables=dict(self._parts)
         )
-        commit_run(self._folder, manifest, ledger)
+        commit_run(self.folder, manifest, ledger)
 
     def _with_few_rows(
         self, spark: "SparkSession", table: Table, parts: Sequence[DataFile]
@@ -136,12 +140,12 @@ class ParquetTransaction(ParquetReader):
         rows = rows.select(*names_in(table))
         if by is None:
             writer = rows.write.mode("error").option("maxRecordsPerFile", MOST_ROWS)
-            writer.parquet(self._folder.spark_path(path))
+            writer.parquet(self.folder.spark_path(path))
         else:
             named = rows.withColumn(_PARTITION, fn.col(by).cast("string"))
             sorted_rows = named.repartition(_PARTITION).sortWithinPartitions(_PARTITION, *table.key)
-            sorted_rows.write.mode("error").partitionBy(_PARTITION).parquet(self._folder.spark_path(path))
-        return [_part(file) for file in self._folder.files(path) if file.path.endswith(".parquet")]
+            sorted_rows.write.mode("error").partitionBy(_PARTITION).parquet(self.folder.spark_path(path))
+        return [_part(file) for file in self.folder.files(path) if file.path.endswith(".parquet")]
 
 
 class ParquetStore(WarehouseFolder):

@@ -11,23 +11,24 @@ pytest.importorskip("matplotlib")
 
 from namekeeper.cli.commands import report as module
 from namekeeper.cli.commands.report import report
-from namekeeper.pipeline.answers import warehouse as warehouse_answers
+from namekeeper.pipeline.answers import engines
 from namekeeper.pipeline.report import query as report_query
 from namekeeper.pipeline.report.contents import SECTIONS, make_report
 from namekeeper.pipeline.report.query import ReportQuery
-from tests.support.pipeline.report_rows import report_rows
+from tests.support.pipeline.report_rows import answers_of, report_rows
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReportQuery]:
     queries: list[ReportQuery] = []
 
-    def collect(spark, tables, query, progress):
+    def collect(tables, query, progress):
         queries.append(query)
-        return make_report("UTC", query.sections, report_rows(), (query.first_day, query.last_day))
+        return make_report(
+            "UTC", query.sections, answers_of(report_rows()), (query.first_day, query.last_day)
+        )
 
-    monkeypatch.setattr(warehouse_answers, "open_warehouse", lambda uri: uri)
-    monkeypatch.setattr("namekeeper.pipeline.session.get_session", lambda **_: "a session")
+    monkeypatch.setattr(engines, "open_tables", lambda uri, session: uri)
     monkeypatch.setattr(report_query, "collect_report", collect)
     return queries
 

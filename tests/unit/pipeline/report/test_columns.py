@@ -1,12 +1,6 @@
-"""Columns and words that sections share."""
+"""Columns that sections share."""
 
-from namekeeper.pipeline.report.columns import count_of_rows, duration_column
-
-
-def test_a_limit_that_was_reached_is_said():
-    rows = [{}] * 3
-    assert [count_of_rows(rows, "broker", limit) for limit in (4, 3)] == ["3 brokers", "at least 3 brokers"]
-    assert count_of_rows(rows[:1], "broker") == "1 broker"
+from namekeeper.pipeline.report.columns import duration_column
 
 
 def test_durations_are_numbers_in_words():

@@ -10,9 +10,9 @@ pytest.importorskip("matplotlib")
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.report.contents import SECTIONS, make_report
 from namekeeper.pipeline.report.html import render_html
-from tests.support.pipeline.report_rows import report_rows
+from tests.support.pipeline.report_rows import answers_of, report_rows
 
-PAGE = render_html(make_report("UTC", SECTIONS, report_rows()))
+PAGE = render_html(make_report("UTC", SECTIONS, answers_of(report_rows())))
 
 
 class Elements(HTMLParser):
@@ -93,7 +93,7 @@ def test_colours_are_those_of_the_page_in_light_and_dark():
 
 
 def test_without_anything_known_it_is_a_page_all_the_same():
-    page = render_html(make_report("UTC", SECTIONS, {name: [] for name in report_rows()}))
+    page = render_html(make_report("UTC", SECTIONS, answers_of({name: [] for name in report_rows()})))
     assert "Nothing is known yet." in page
     assert "<svg" not in page
 

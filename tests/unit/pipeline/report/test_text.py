@@ -4,9 +4,9 @@ import json
 
 from namekeeper.pipeline.report.contents import SECTIONS, make_report
 from namekeeper.pipeline.report.text import render_json, render_text
-from tests.support.pipeline.report_rows import NASTY, report_rows
+from tests.support.pipeline.report_rows import NASTY, answers_of, report_rows
 
-REPORT = make_report("UTC", SECTIONS, report_rows())
+REPORT = make_report("UTC", SECTIONS, answers_of(report_rows()))
 
 
 def test_names_may_not_move_the_cursor():
@@ -26,7 +26,7 @@ def test_it_says_what_is_known_and_what_is_not():
     text = render_text(REPORT)
     assert "ns-1: known up to 2026-03-02 06:00:00Z, 1 h unknown, 1 hole in its records" in text
     assert (
-        render_text(make_report("UTC", SECTIONS, {name: [] for name in report_rows()}))
+        render_text(make_report("UTC", SECTIONS, answers_of({name: [] for name in report_rows()})))
         == "Nothing is known yet.\n"
     )
 

@@ -1,17 +1,15 @@
 """Availability of brokers: the least available first, and a timeline of their states."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from zoneinfo import ZoneInfo
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as fn
 
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
-from namekeeper.pipeline.report.columns import BROKER_COLUMNS, count_of_rows, duration_column
+from namekeeper.pipeline.answers.queries import Answer
+from namekeeper.pipeline.report.columns import BROKER_COLUMNS, duration_column
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_share
-from namekeeper.pipeline.report.values import LANES, SHOWN, ReportColumn, Row, Rows, Section
+from namekeeper.pipeline.report.values import LANES, SHOWN, Answers, ReportColumn, Row, Section
 
 __all__ = ["AVAILABILITY"]
 
@@ -26,22 +24,20 @@ _COLUMNS = (
 )
 
 
-def _brokers(about: ReportTables, _rows: Rows) -> DataFrame:
-    return daily.availability(about.spark, about.reader, *about.days)
+def _brokers(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return daily.availability(about.tables, about.days, limit=limit)
 
 
-def _states(about: ReportTables, rows: Rows) -> DataFrame:
+def _states(about: ReportTables, _answers: Answers, limit: int) -> Answer:
     """States of the least available brokers only: the plot can't show more."""
-    names = [row["broker_name"] for row in rows["availability"][:LANES]]
-    states = about.of_days("broker_state_daily").where(fn.col("broker_name").isin(names))
-    return states.orderBy("valid_from")
+    return about.ask("broker_state", limit, brokers=LANES)
 
 
-def _make(rows: Rows) -> Section:
-    brokers = rows["availability"]
+def _make(answers: Answers) -> Section:
+    brokers, total = answers["availability"]
     outages = sum(row["outages"] for row in brokers)
     worst = [row for row in brokers if row["availability"] is not None and row["down_ms"]]
-    summary = [f"{count_of_rows(brokers, 'broker')}, {shown_count(outages, 'outage')}."]
+    summary = [f"{shown_count(total, 'broker')}, {shown_count(outages, 'outage')}."]
     if worst:
         summary.append(
             f"The least available was {_broker(worst[0])}: {shown_share(worst[0]['availability'])},"
@@ -49,14 +45,14 @@ def _make(rows: Rows) -> Section:
         )
     summary.append("Time in which no name server could tell is unknown: neither up nor down.")
     title = "Availability of brokers"
-    return Section("availability", title, summary, _COLUMNS, brokers[:SHOWN], len(brokers), rows["states"])
+    return Section("availability", title, summary, _COLUMNS, brokers[:SHOWN], total, answers["states"].rows)
 
 
 def _broker(row: Row) -> str:
     return f"{row['broker_name']} ({row['broker_id']}) of {row['cluster']}"
 
 
-def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
+def _draw(section: Section, zone: ZoneInfo) -> Drawing:
     """States of brokers, one lane each, the least available on top."""
     from namekeeper.pipeline.report.canvas import (
         DOWN,
@@ -69,22 +65,27 @@ def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
         set_time_axis,
     )
 
-    lanes: dict[str, list[Row]] = {}
-    for row in rows:
-        lanes.setdefault(label_of(f"{row['broker_name']} ({row['broker_id']})"), []).append(row)
+    lanes: dict[tuple[str, str, int], list[Row]] = {}
+    for row in section.plot:
+        lanes.setdefault((row["cluster"], row["broker_name"], row["broker_id"]), []).append(row)
     worst = sorted(lanes, key=lambda lane: (-_ms(lanes[lane], "down"), -_ms(lanes[lane], "unknown"), lane))
-    figure, axes = lanes_figure(worst[:LANES])
+    drawn = worst[:LANES]
+    figure, axes = lanes_figure([label_of(f"{name} ({broker_id})") for _, name, broker_id in drawn])
     colours = {"up": UP, "unknown": UNKNOWN, "down": DOWN}
-    for number, lane in enumerate(worst[:LANES]):
+    for number, lane in enumerate(drawn):
         for state, colour in colours.items():
             draw_bars(axes, number, (row for row in lanes[lane] if row["state"] == state), colour, zone)
     set_time_axis(axes, zone)
     draw_legend(axes, colours.items())
-    down = sum(_ms(some, "down") for some in lanes.values())
-    more = f" The {LANES} least available of them are drawn." if len(worst) > LANES else ""
-    brokers = shown_count(len(lanes), "broker")
-    text = f"Timeline of {brokers}: up, down or unknown; in all {shown_milliseconds(down)} down."
-    return Drawing(figure, text + more)
+    down = sum(_ms(lanes[lane], "down") for lane in drawn)
+    brokers = shown_count(len(drawn), "broker")
+    which = (
+        brokers
+        if len(drawn) >= section.total
+        else f"the {len(drawn)} least available of {section.total} brokers"
+    )
+    text = f"Timeline of {which}: up, down or unknown; in all {shown_milliseconds(down)} down."
+    return Drawing(figure, text)
 
 
 def _ms(rows: Iterable[Row], state: str) -> int:

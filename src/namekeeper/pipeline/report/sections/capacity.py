@@ -1,17 +1,14 @@
 """Capacity: topics and queues of each broker name on the last day, and how they grow by day."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from math import isnan, nan
 from zoneinfo import ZoneInfo
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as fn
-
-from namekeeper.pipeline.answers import daily
+from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_share, shown_time
-from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Row, Rows, Section
+from namekeeper.pipeline.report.values import SHOWN, Answers, ReportColumn, Row, Section
 
 __all__ = ["CAPACITY"]
 
@@ -34,51 +31,26 @@ _COLUMNS = (
 _LAST_HELD_COLUMNS = (*_HELD_COLUMNS, ReportColumn("until", "until", shown_time))
 
 
-def _last_day(about: ReportTables, _rows: Rows) -> DataFrame:
-    rows = daily.capacity(about.spark, about.reader, *about.days)
-    last = about.of_days("capacity_daily").agg(fn.max("day").alias("day"))
-    return rows.join(last, "day", how="left_semi").orderBy(fn.desc("write_queues"), "cluster", "broker_name")
+def _last_day(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return about.ask("capacity_last_day", limit)
 
 
-def _by_day(about: ReportTables, _rows: Rows) -> DataFrame:
-    rows = daily.capacity(about.spark, about.reader, *about.days)
-    sums = rows.groupBy("day", "cluster").agg(
-        fn.sum("write_queues").alias("write_queues"), fn.max("frame_used").alias("frame_used")
-    )
-    return sums.orderBy("day", "cluster")
+def _by_day(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return about.ask("capacity_by_day", limit)
 
 
-def _last_held(about: ReportTables, rows: Rows) -> DataFrame | None:
-    """What each broker name had when it went, at the name server that kept it longest.
-
-    It is asked only if no day has numbers.
-    """
-    if rows["capacity"]:
-        return None
-    held = about.of_days("topic_route", "valid_to_day").where(fn.col("valid_to").isNotNull())
-    sums = held.groupBy("namesrv", "broker_name", fn.col("valid_to").alias("until")).agg(
-        fn.count("*").alias("topics"),
-        fn.sum("read_queue_nums").alias("read_queues"),
-        fn.sum("write_queue_nums").alias("write_queues"),
-    )
-    counted = ("topics", "read_queues", "write_queues")
-    last = sums.groupBy("broker_name").agg(
-        fn.max("until").alias("until"), *(fn.max_by(name, "until").alias(name) for name in counted)
-    )
-    groups = about.table("broker_group_history").groupBy("broker_name")
-    clusters = groups.agg(fn.max_by("cluster", "valid_from").alias("cluster"))
-    return last.join(clusters, "broker_name", how="left").orderBy(
-        fn.desc("write_queues"), "cluster", "broker_name"
-    )
+def _last_held(about: ReportTables, answers: Answers, limit: int) -> Answer:
+    """What each broker name had when it went; asked only if no day has numbers."""
+    return Answer((), 0) if answers["capacity"].rows else about.ask("last_held", limit)
 
 
-def _make(rows: Rows) -> Section:
-    newest = rows["capacity"]
+def _make(answers: Answers) -> Section:
+    newest, total = answers["capacity"]
     if not newest:
-        return _section_of_last_held(rows["last_held"])
+        return _section_of_last_held(answers["last_held"])
     topics = sum(row["topics"] for row in newest)
     queues = sum(row["write_queues"] for row in newest)
-    names = shown_count(len(newest), "broker name")
+    names = shown_count(total, "broker name")
     summary = [
         f"{names} on {newest[0]['day']}, at its end or when it was last known:",
         f"{shown_count(topics, 'topic row')}, {shown_count(queues, 'queue')} to write to.",
@@ -86,23 +58,24 @@ def _make(rows: Rows) -> Section:
     largest = max((row["frame_used"] or 0 for row in newest), default=0)
     if largest:
         summary.append(f"The largest registration fills {shown_share(largest)} of a frame of 16 MiB.")
-    by_day = rows["capacity_by_day"]
+    by_day = answers["capacity_by_day"].rows
     if len({row["day"] for row in by_day}) < DAYS_OF_GROWTH:
         summary.append("How it grows is drawn when a second day is known.")
         by_day = ()
-    return Section("capacity", _TITLE, summary, _COLUMNS, newest[:SHOWN], len(newest), by_day)
+    return Section("capacity", _TITLE, summary, _COLUMNS, newest[:SHOWN], total, by_day)
 
 
-def _section_of_last_held(names: Sequence[Row]) -> Section:
+def _section_of_last_held(held: Answer) -> Section:
     """The section if nobody was registered at the end of any day."""
     summary = ["A day has the numbers of its end, or of when it was last known. Nobody was registered then."]
-    if names:
+    if held.rows:
         summary.append("What each broker name had when it was last there:")
-    return Section("capacity", _TITLE, summary, _LAST_HELD_COLUMNS, names[:SHOWN], len(names))
+    return Section("capacity", _TITLE, summary, _LAST_HELD_COLUMNS, held.rows[:SHOWN], held.total)
 
 
-def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
+def _draw(section: Section, zone: ZoneInfo) -> Drawing:
     """Queues to write to by cluster and day, and below it the largest registration."""
+    rows = section.plot
     from matplotlib.figure import Figure
 
     from namekeeper.pipeline.report.canvas import SERIES, label_of, set_time_axis

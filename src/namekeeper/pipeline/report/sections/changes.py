@@ -1,21 +1,17 @@
 """Changes: the newest records that say who changed what, and how many rows changed by hour and cause."""
 
-from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as fn
-
 from namekeeper.pipeline.answers import daily
+from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
-from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Row, Rows, Section
+from namekeeper.pipeline.report.values import SHOWN, Answers, ReportColumn, Section
 
 __all__ = ["CHANGES"]
 
 _CAUSES = 6
 """Causes that have a colour of their own; the rest is drawn as one."""
-_HOUR_MS = 3_600_000
 
 _COLUMNS = (
     ReportColumn("at_ts", "when", shown_time),
@@ -31,27 +27,26 @@ _COLUMNS = (
 )
 
 
-def _changes(about: ReportTables, _rows: Rows) -> DataFrame:
-    return daily.changes(about.spark, about.reader, *about.days)
+def _changes(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return daily.changes(about.tables, about.days, limit=limit)
 
 
-def _by_hour(about: ReportTables, _rows: Rows) -> DataFrame:
-    hour = fn.col("at_ts") - fn.col("at_ts") % _HOUR_MS
-    cause = fn.coalesce("cause", "action")
-    rows = about.of_days("change_log").groupBy(hour.alias("hour"), cause.alias("cause"))
-    return rows.agg(fn.sum("items").alias("items")).orderBy("hour", "cause")
+def _by_hour(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return about.ask("changes_by_hour", limit)
 
 
-def _make(rows: Rows) -> Section:
-    found, by_hour = rows["changes"], rows["changes_by_hour"]
+def _make(answers: Answers) -> Section:
+    found, records = answers["changes"]
+    by_hour = answers["changes_by_hour"].rows
     total = sum(row["items"] for row in by_hour)
     verb = "was" if total == 1 else "were"
-    listed = f"the newest {len(found)} records are" if len(found) > 1 else "the newest record is"
-    summary = [f"{shown_count(total, 'row')} {verb} changed{f'; {listed} listed' if found else ''}."]
-    return Section("changes", "Changes", summary, _COLUMNS, found[:SHOWN], total, by_hour)
+    summary = [f"{shown_count(total, 'row')} {verb} changed by {shown_count(records, 'record')}."]
+    if len(found) < records:
+        summary.append(f"The newest {len(found)} records are listed.")
+    return Section("changes", "Changes", summary, _COLUMNS, found, records, by_hour)
 
 
-def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
+def _draw(section: Section, zone: ZoneInfo) -> Drawing:
     """Changed rows by hour and cause, stacked."""
     from namekeeper.pipeline.report.canvas import (
         SERIES,
@@ -66,7 +61,7 @@ def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
 
     figure, axes = flat_figure()
     of_cause: dict[str, dict[int, int]] = {}
-    for row in rows:
+    for row in section.plot:
         hours = of_cause.setdefault(row["cause"], {})
         hours[row["hour"]] = hours.get(row["hour"], 0) + row["items"]
     largest = sorted(of_cause, key=lambda cause: (-sum(of_cause[cause].values()), cause))

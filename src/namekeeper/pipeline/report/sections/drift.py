@@ -1,16 +1,14 @@
 """Differences between name servers, about brokers and about topics."""
 
-from collections.abc import Sequence
 from zoneinfo import ZoneInfo
-
-from pyspark.sql import DataFrame
 
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
-from namekeeper.pipeline.report.columns import count_of_rows, duration_column
+from namekeeper.pipeline.answers.queries import Answer
+from namekeeper.pipeline.report.columns import duration_column
 from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
-from namekeeper.pipeline.report.values import LANES, SHOWN, ReportColumn, Row, Rows, Section
+from namekeeper.pipeline.report.values import LANES, SHOWN, Answers, ReportColumn, Row, Section
 
 __all__ = ["DRIFT"]
 
@@ -25,21 +23,21 @@ _COLUMNS = (
 )
 
 
-def _drift(about: ReportTables, _rows: Rows) -> DataFrame:
-    return daily.drift(about.spark, about.reader, *about.days)
+def _drift(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return daily.drift(about.tables, about.days, limit=limit)
 
 
-def _make(rows: Rows) -> Section:
+def _make(answers: Answers) -> Section:
+    rows, total = answers["drift"]
     found = [
-        {**row, "ms": _ms(row), "subject": _subject(row), "held": "; ".join(row["views"])}
-        for row in rows["drift"]
+        {**row, "ms": _ms(row), "subject": _subject(row), "held": "; ".join(row["views"])} for row in rows
     ]
-    summary = [f"{count_of_rows(found, 'difference')} of 5 seconds or more between name servers."]
+    summary = [f"{shown_count(total, 'difference')} of 5 seconds or more between name servers."]
     longest = max(found, key=_ms, default=None)
     if longest is not None:
         summary.append(f"The longest, about {longest['subject']}, held for {shown_duration(longest['ms'])}.")
     title = "Differences between name servers"
-    return Section("drift", title, summary, _COLUMNS, found[:SHOWN], len(found), found)
+    return Section("drift", title, summary, _COLUMNS, found[:SHOWN], total, found)
 
 
 def _ms(row: Row) -> int:
@@ -54,7 +52,7 @@ def _subject(row: Row) -> str:
     return f"broker {row['broker_name']} ({row['broker_id']})"
 
 
-def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
+def _draw(section: Section, zone: ZoneInfo) -> Drawing:
     """Intervals of disagreement, a lane for each subject."""
     from namekeeper.pipeline.report.canvas import (
         DOWN,
@@ -67,7 +65,7 @@ def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
     )
 
     lanes: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in section.plot:
         lanes.setdefault(label_of(row["subject"]), []).append(row)
     longest = sorted(lanes, key=lambda lane: -sum(map(_ms, lanes[lane])))
     figure, axes = lanes_figure(longest[:LANES])
@@ -77,7 +75,7 @@ def _draw(rows: Sequence[Row], zone: ZoneInfo) -> Drawing:
         draw_bars(axes, number, lanes[lane], colour, zone)
     set_time_axis(axes, zone)
     draw_legend(axes, colours.items())
-    intervals, subjects = shown_count(len(rows), "interval"), shown_count(len(lanes), "subject")
+    intervals, subjects = shown_count(section.total, "interval"), shown_count(len(lanes), "subject")
     return Drawing(figure, f"When name servers disagreed: {intervals} about {subjects}.")
 
 

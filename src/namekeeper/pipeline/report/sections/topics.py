@@ -1,12 +1,11 @@
 """Topics that could not be written to for some time."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as fn
-
 from namekeeper.pipeline.answers import daily
-from namekeeper.pipeline.report.columns import count_of_rows, duration_column
+from namekeeper.pipeline.answers.queries import Answer
+from namekeeper.pipeline.report.columns import duration_column
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Rows, Section
+from namekeeper.pipeline.report.times import shown_count
+from namekeeper.pipeline.report.values import SHOWN, Answers, ReportColumn, Section
 
 __all__ = ["TOPICS"]
 
@@ -20,15 +19,14 @@ _COLUMNS = (
 )
 
 
-def _topics(about: ReportTables, _rows: Rows) -> DataFrame:
-    rows = daily.topic_availability(about.spark, about.reader, *about.days)
-    return rows.where(fn.col("unwritable_ms") + fn.col("no_route_ms") > 0)
+def _topics(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return daily.topic_availability(about.tables, about.days, least_ms=1, limit=limit)
 
 
-def _make(rows: Rows) -> Section:
-    topics = rows["topics"]
-    summary = [f"{count_of_rows(topics, 'topic', SHOWN)} could not be written to for some time."]
-    return Section("topics", "Topics without a writable queue", summary, _COLUMNS, topics, len(topics))
+def _make(answers: Answers) -> Section:
+    topics, total = answers["topics"]
+    summary = [f"{shown_count(total, 'topic')} could not be written to for some time."]
+    return Section("topics", "Topics without a writable queue", summary, _COLUMNS, topics, total)
 
 
 TOPICS = SectionSpec("topics", {"topics": Question(_topics, SHOWN)}, _make)

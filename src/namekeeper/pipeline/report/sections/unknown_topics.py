@@ -1,11 +1,10 @@
 """Topics without a route that clients asked for."""
 
-from pyspark.sql import DataFrame
-
 from namekeeper.pipeline.answers import daily
+from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
-from namekeeper.pipeline.report.values import SHOWN, ReportColumn, Row, Rows, Section
+from namekeeper.pipeline.report.values import SHOWN, Answers, ReportColumn, Row, Section
 
 __all__ = ["UNKNOWN_TOPICS"]
 
@@ -19,17 +18,17 @@ _COLUMNS = (
 )
 
 
-def _unknown_topics(about: ReportTables, _rows: Rows) -> DataFrame:
-    return daily.unknown_topics(about.spark, about.reader, *about.days)
+def _unknown_topics(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    return daily.unknown_topics(about.tables, about.days, limit=limit)
 
 
-def _make(rows: Rows) -> Section:
-    found = rows["unknown_topics"]
+def _make(answers: Answers) -> Section:
+    found, total = answers["unknown_topics"]
     listed = [{**row, "name": _name(row), "clients": ", ".join(row["languages"] or ())} for row in found]
     lookups = sum(row["lookups"] for row in found)
     summary = [f"Clients asked {shown_count(lookups, 'time')} for topics that had no route."]
     title = "Topics without a route that were asked for"
-    return Section("unknown-topics", title, summary, _COLUMNS, listed[:SHOWN], len(found), listed)
+    return Section("unknown-topics", title, summary, _COLUMNS, listed[:SHOWN], total, listed)
 
 
 def _name(row: Row) -> str:

@@ -17,7 +17,10 @@ def test_it_says_what_matters(words):
 def test_the_plot_says_in_words_what_it_shows():
     plot = drawn_plot("availability", ROWS)
     assert plot is not None
-    assert "Timeline of 2 brokers: up, down or unknown; in all 1 h down." in plot.alternative
+    assert (
+        "Timeline of the 2 least available of 3 brokers: up, down or unknown; in all 1 h down."
+        in plot.alternative
+    )
     assert plot.svg.startswith('<svg role="img" aria-label="')
 
 
@@ -32,12 +35,12 @@ def test_the_least_available_are_drawn_if_there_are_many():
         }
         for number in range(60)
     ]
-    drawn = drawn_plot("availability", {**ROWS, "states": states})
-    assert "The 40 least available of them are drawn." in drawn.alternative
+    drawn = drawn_plot("availability", {**ROWS, "states": states}, availability=122)
+    assert "Timeline of the 40 least available of 122 brokers: up, down or unknown" in drawn.alternative
     assert "broker-59" in drawn.svg
     assert "broker-5 (1)" not in drawn.svg
 
 
 def test_ticks_of_seconds_say_the_minute():
     states = [{**ROWS["states"][0], "valid_to": START + 40_000}]
-    assert ">00:00:10<" in drawn_plot("availability", {**ROWS, "states": states}).svg
+    assert ">00:00:10<" in drawn_plot("availability", {**ROWS, "states": states}, availability=122).svg

@@ -14,3 +14,9 @@ def test_it_says_what_matters(words):
 
 def test_there_is_no_plot():
     assert drawn_plot("topics", ROWS) is None
+
+
+def test_what_is_cut_counts_in_the_total():
+    found = made_section("topics", ROWS, topics=5_142)
+    assert found.total == 5_142
+    assert found.summary == ["5142 topics could not be written to for some time."]

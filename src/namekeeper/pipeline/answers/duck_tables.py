@@ -1,0 +1,104 @@
+"""The queries of the answers on DuckDB, which reads Parquet files within milliseconds and needs no Java."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from namekeeper.pipeline.answers.queries import Answer, query
+from namekeeper.pipeline.answers.warehouse import any_table
+from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.files.local_folder import LocalFolder
+from namekeeper.pipeline.store.parquet_store import ParquetReader
+from namekeeper.pipeline.table import Table
+
+__all__ = ["DuckTables"]
+
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    # Spark's order.
+    "default_null_order": "nulls_first_on_asc_last_on_desc",
+    "autoinstall_known_extensions": "false",
+    "temp_directory": os.path.join(tempfile.gettempdir(), f"namekeeper-{os.getpid()}"),  # noqa: PTH118
+}
+
+
+class DuckTables:
+    """Tables of Parquet files that DuckDB reads; they are `AnswerTables`."""
+
+    def __init__(self, reader: ParquetReader) -> None:
+        self._reader = reader
+        self.report_time_zone = reader.report_time_zone
+        self._connection = duckdb.connect(config=_SETTINGS)
+        self._shown: set[str] = set()
+        for macro in MACROS:
+            self._connection.execute(f"CREATE MACRO {macro}")
+
+    def ask(self, name: str, args: Mapping[str, Any], *, limit: int | None = None) -> Answer:
+        """Run a query."""
+        view = query(name)
+        sql, used = duck_query(view.sql, args)
+        try:
+            self._show_all(view.reads)
+            found = self._connection.execute(sql if limit is None else f"{sql} LIMIT {limit}", used)
+            names = [column[0] for column in found.description]
+            rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+            return Answer(rows, self._count(sql, used) if len(rows) == limit else len(rows))
+        except (duckdb.Error, OSError) as error:
+            cause = str(error).strip().partition("\n")[0]
+            raise WarehouseError(
+                f"{self._reader.folder.uri} can't be read: {cause}; if a run of the pipeline has replaced its"
+                " files meanwhile, ask again"
+            ) from error
+
+    def columns(self, name: str, args: Mapping[str, Any]) -> list[str]:
+        """The columns of what a query gives."""
+        sql, used = duck_query(query(name).sql, args)
+        self._show_all(query(name).reads)
+        return [row[0] for row in self._connection.execute(f"DESCRIBE {sql}", used).fetchall()]
+
+    def _show_all(self, names: Iterable[str]) -> None:
+        for name in sorted(set(names) - self._shown):
+            self._show(any_table(name))
+
+    def _count(self, sql: str, args: Mapping[str, Any]) -> int:
+        found = self._connection.execute(f"SELECT count(*) FROM ({sql})", args).fetchone()  # noqa: S608 - ours
+        assert found is not None
+        return int(found[0])
+
+    def _show(self, table: Table) -> None:
+        """Give a table its name."""
+        folder = self._reader.folder
+        paths = [f"{folder.path}/{path}" for path in self._reader.paths(table)]
+        names = ", ".join(f'"{column.name}"' for column in table.columns)
+        if not paths:
+            self._connection.execute(f'CREATE TABLE "{table.name}" ({duck_ddl(table.ddl)})')
+        elif isinstance(folder, LocalFolder):
+            listed = ", ".join(f"'{_literal(path)}'" for path in paths)
+            self._connection.execute(
+                f'CREATE VIEW "{table.name}" AS SELECT {names}'  # noqa: S608 - names of ours, quoted paths
+                f" FROM read_parquet([{listed}], hive_partitioning = false)"
+            )
+        else:
+            self._connection.register(table.name, _dataset(folder, paths))
+        self._shown.add(table.name)
+
+
+def _literal(path: str) -> str:
+    """A path within quotes; what DuckDB would take for a pattern is escaped."""
+    escaped = "".join(f"[{char}]" if char in "*?[" else char for char in path)
+    return escaped.replace("'", "''")
+
+
+def _dataset(folder: Folder, paths: Sequence[str]) -> object:
+    """Files of any file system that pyarrow knows; DuckDB passes its conditions on."""
+    from pyarrow import dataset
+
+    from namekeeper.pipeline.files.arrow_folder import ArrowFolder
+
+    assert isinstance(folder, ArrowFolder)
+    found: object = dataset.dataset(list(paths), format="parquet", filesystem=folder.filesystem)
+    return found

@@ -1,0 +1,13 @@
+-- A broker name that had a topic at an instant.
+-- columns: namesrv, broker_name, cluster, zone, acting_master, members
+-- reads: broker_group_history, topic_route
+WITH of_topic AS (
+  SELECT namesrv, broker_name
+  FROM topic_route
+  WHERE topic = :topic AND valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)
+)
+SELECT g.namesrv, g.broker_name, g.cluster, g.zone, g.acting_master, g.members
+FROM broker_group_history g
+INNER JOIN of_topic t ON t.namesrv = g.namesrv AND t.broker_name = g.broker_name
+WHERE g.valid_from <= :at AND (g.valid_to IS NULL OR g.valid_to > :at)
+ORDER BY g.namesrv, g.broker_name

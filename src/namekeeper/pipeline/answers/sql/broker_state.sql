@@ -1,0 +1,25 @@
+-- A state of one of the least available brokers, on a day. What is not up comes first, the longest first.
+-- columns: day, cluster, broker_name, broker_id, state, valid_from, valid_to
+-- reads: broker_availability_daily, broker_state_daily
+WITH total AS (
+  SELECT cluster, broker_name, broker_id, sum(up_ms) AS up_ms, sum(down_ms) AS down_ms
+  FROM broker_availability_daily
+  WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
+  GROUP BY cluster, broker_name, broker_id
+),
+worst AS (
+  SELECT cluster, broker_name, broker_id
+  FROM total
+  ORDER BY
+    CASE WHEN up_ms + down_ms > 0 THEN up_ms / (up_ms + down_ms) END ASC NULLS LAST, cluster, broker_name,
+    broker_id
+  LIMIT :brokers
+)
+SELECT s.day, s.cluster, s.broker_name, s.broker_id, s.state, s.valid_from, s.valid_to
+FROM broker_state_daily s
+INNER JOIN worst w
+  ON w.cluster = s.cluster AND w.broker_name = s.broker_name AND w.broker_id = s.broker_id
+WHERE (:first_day IS NULL OR s.day >= :first_day) AND (:last_day IS NULL OR s.day <= :last_day)
+ORDER BY
+  CASE s.state WHEN 'down' THEN 0 WHEN 'unknown' THEN 1 ELSE 2 END, s.valid_to - s.valid_from DESC,
+  s.valid_from, s.cluster, s.broker_name, s.broker_id

@@ -1,0 +1,17 @@
+-- What a broker name had on the last day of which something is known; those with most queues first.
+-- columns: day, cluster, broker_name, topics, read_queues, write_queues, writable_topics, body_bytes,
+--   frame_used
+-- reads: capacity_daily
+WITH last_day AS (
+  SELECT max(day) AS day
+  FROM capacity_daily
+  WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
+)
+SELECT
+  c.day, c.cluster, c.broker_name, max(c.topics) AS topics, max(c.read_queues) AS read_queues,
+  max(c.write_queues) AS write_queues, max(c.writable_topics) AS writable_topics,
+  max(c.body_bytes) AS body_bytes, max(c.frame_used) AS frame_used
+FROM capacity_daily c
+INNER JOIN last_day l ON l.day = c.day
+GROUP BY c.day, c.cluster, c.broker_name
+ORDER BY write_queues DESC, cluster, broker_name

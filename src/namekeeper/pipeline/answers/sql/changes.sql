@@ -1,0 +1,10 @@
+-- A record that says who changed what, the newest first.
+-- columns: day, at_ts, ts, namesrv, boot, seq, kind, cause, peer, action, cluster, broker_name, broker_addr,
+--   topic, items, detail
+-- reads: change_log
+SELECT
+  day, at_ts, ts, namesrv, boot, seq, kind, cause, peer, action, cluster, broker_name, broker_addr, topic,
+  items, detail
+FROM change_log
+WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day) AND (:topic IS NULL OR topic = :topic)
+ORDER BY at_ts DESC, namesrv, boot DESC, seq DESC

@@ -1,0 +1,7 @@
+-- A broker in an hour in which it went; the hours in which brokers went most often first.
+-- columns: day, hour, cluster, broker_name, broker_id, outages, sessions_ended
+-- reads: broker_flap
+SELECT day, hour, cluster, broker_name, broker_id, outages, sessions_ended
+FROM broker_flap
+WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
+ORDER BY outages DESC, sessions_ended DESC, hour, cluster, broker_name, broker_id

@@ -1,0 +1,11 @@
+-- A topic that clients asked for in vain, the most asked for first.
+-- columns: topic, bucket, lookups, name_servers, languages, first_minute, last_minute
+-- reads: unknown_topic_daily
+SELECT
+  topic, bucket, sum(lookups) AS lookups, count(DISTINCT namesrv) AS name_servers,
+  sort_array(collect_set(language)) AS languages, min(first_minute) AS first_minute,
+  max(last_minute) AS last_minute
+FROM unknown_topic_daily
+WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
+GROUP BY topic, bucket
+ORDER BY lookups DESC, topic NULLS FIRST, bucket NULLS FIRST

@@ -1,0 +1,40 @@
+"""A warehouse of Parquet files with made-up histories, made by DuckDB within a second."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from namekeeper.pipeline.answers.duck_tables import DuckTables
+from namekeeper.pipeline.answers.warehouse import open_warehouse
+from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.store.parquet_store import ParquetReader
+from tests.support.history.histories import histories
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import Law, records_of
+
+__all__ = ["SEED", "FileWarehouse", "tables_at"]
+
+SEED = 4_242
+WORLDS = 40
+
+
+class FileWarehouse:
+    """The warehouse, and what is true of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.law = Law(histories(SEED, WORLDS))
+        self.duck = Duck()
+        make_gold(self.duck, self.duck.load(records_of(self.law.histories)))
+        self.uri = self.duck.write_warehouse(folder)
+        self.tables = tables_at(self.uri)
+
+    def rows(self, name: str) -> list[Mapping[str, Any]]:
+        """The rows of a table."""
+        return list(self.duck.rows(f"stored_{name}"))
+
+
+def tables_at(uri: str) -> DuckTables:
+    """The tables of a warehouse, on DuckDB."""
+    reader = open_warehouse(uri)
+    assert isinstance(reader, ParquetReader)
+    return DuckTables(reader)

@@ -1,0 +1,76 @@
+"""Files of a warehouse, as DuckDB reads them."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow.fs import LocalFileSystem
+
+from namekeeper.pipeline.answers import daily
+from namekeeper.pipeline.answers.duck_tables import DuckTables
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.files.arrow_folder import ArrowFolder
+from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest
+from namekeeper.pipeline.store.parquet_store import ParquetReader
+from tests.support.pipeline.file_warehouse import FileWarehouse, tables_at
+
+ROW = {
+    "day": "2026-03-01",
+    "cluster": "c",
+    "topic": "t",
+    "writable_ms": 1,
+    "unwritable_ms": 0,
+    "no_route_ms": 0,
+}
+
+
+def manifest_of(folder: Path, *rows: dict[str, object]) -> Manifest:
+    """A warehouse with files of one table, each with one row."""
+    parts = []
+    for number, row in enumerate(rows):
+        path = f"tables/topic_availability_daily/partition=2026/{number}.parquet"
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist([row]), folder / path)
+        parts.append(DataFile(path, 1))
+    return Manifest(1, 2, "UTC", "", {"topic_availability_daily": parts})
+
+
+@pytest.mark.parametrize("name", ["plain", "it's [1] * ?{x}"])
+def test_a_folder_may_have_any_name_and_a_file_more_columns_than_the_table(tmp_path: Path, name: str):
+    folder = tmp_path / name
+    manifest = manifest_of(folder, {**ROW, "unknown_ms": 0, "of_another_table": 5}, {**ROW, "unknown_ms": 0})
+    (tmp_path / "it's 1 x ?{x}").mkdir()
+    commit_manifest(open_folder(str(folder)), manifest)
+    (found,) = daily.topic_availability(tables_at(str(folder))).rows
+    assert found["writable_ms"] == 2
+
+
+def test_files_of_other_file_systems_come_through_pyarrow(tmp_path: Path):
+    manifest = manifest_of(
+        tmp_path, {**ROW, "unknown_ms": 0}, {**ROW, "unknown_ms": 0, "of_another_table": 5}
+    )
+    folder = ArrowFolder("s3://bucket/warehouse", LocalFileSystem(), str(tmp_path))
+    (found,) = daily.topic_availability(DuckTables(ParquetReader(folder, manifest))).rows
+    assert found["writable_ms"] == 2
+
+
+def test_a_file_that_is_gone_is_an_error_that_says_what_to_do(tmp_path: Path):
+    manifest = manifest_of(tmp_path, {**ROW, "unknown_ms": 0})
+    commit_manifest(open_folder(str(tmp_path)), manifest)
+    (tmp_path / manifest.tables["topic_availability_daily"][0].path).unlink()
+    with pytest.raises(WarehouseError, match=r"can't be read: .*ask again"):
+        daily.topic_availability(tables_at(str(tmp_path)))
+
+
+def test_a_table_that_nothing_was_written_to_has_no_rows(tmp_path: Path):
+    commit_manifest(open_folder(str(tmp_path)), Manifest(1, 2, "UTC", "", {}))
+    assert daily.topic_availability(tables_at(str(tmp_path))) == ([], 0)
+
+
+def test_nulls_are_where_spark_puts_them(warehouse: FileWarehouse):
+    found = [row["topic"] for row in daily.drift(warehouse.tables).rows]
+    assert None in found
+    buckets = [row["bucket"] for row in daily.unknown_topics(warehouse.tables).rows]
+    assert None in buckets

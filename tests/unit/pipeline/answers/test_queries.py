@@ -1,0 +1,16 @@
+"""The files of the queries: their headers, and that they run."""
+
+import pytest
+
+from namekeeper.pipeline.answers.queries import query, query_names
+from tests.support.pipeline.file_warehouse import FileWarehouse
+
+ARGS = {
+    "namesrv": None, "at": 0, "topic": "t", "since": 0, "until": 1, "first_day": None, "last_day": None, "least_ms": 0,
+    "brokers": 40,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", query_names())
+def test_a_query_has_the_columns_that_its_header_says(warehouse: FileWarehouse, name: str):
+    assert warehouse.tables.columns(name, ARGS) == list(query(name).columns)

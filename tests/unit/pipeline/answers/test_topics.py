@@ -1,0 +1,88 @@
+"""Answers about a topic, out of a warehouse of Parquet files, held against the oracle."""
+
+import random
+
+import pytest
+
+from namekeeper.answers.explain import explain
+from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
+from namekeeper.pipeline.answers import topics
+from tests.support.history.oracle import Story
+from tests.support.pipeline.file_warehouse import SEED, FileWarehouse
+
+NASTY = "it's; DROP TABLE --"
+
+
+def instants(warehouse: FileWarehouse, count: int) -> list[tuple[str, Story, str, int]]:
+    """(name server, story, topic, instant) where the topic had a route; of the first ones the nasty one."""
+    rng = random.Random(SEED)
+    found = []
+    for _, namesrv, story in rng.sample(warehouse.law.servers(), len(warehouse.law.servers())):
+        ends = [step.ts for step in story.steps[1:]]
+        for step, end in zip(story.steps, ends, strict=False):
+            names = sorted(key[1] for key in step.state["topic"])
+            if step.status == "up" and names and step.ts + 1 < end <= story.knows_up_to:
+                topic = NASTY if NASTY in names else rng.choice(names)
+                found.append((namesrv, story, topic, rng.randrange(step.ts, end)))
+                break
+    return sorted(found, key=lambda each: each[2] != NASTY)[:count]
+
+
+def test_the_rows_of_a_route_make_that_of_the_oracle(warehouse: FileWarehouse):
+    chosen = instants(warehouse, 20)
+    assert NASTY in {topic for _, _, topic, _ in chosen}
+    for namesrv, story, topic, at in chosen:
+        (found,) = topics.route_rows(warehouse.tables, topic, at, namesrv)
+        assert (found.namesrv, found.knowledge, found.knows_up_to) == (namesrv, "known", story.knows_up_to)
+        route = route_from_rows(topic, found.tables)
+        held = {key[0]: row for key, row in story.at(at).state["topic"].items() if key[1] == topic}
+        assert {
+            each.broker_name: (
+                each.read_queue_nums, each.write_queue_nums, each.perm, each.topic_sys_flag,
+            )
+            for each in route.queue_datas
+        } == held  # fmt: skip
+        groups = story.at(at).state["group"]
+        assert {
+            each.broker_name: tuple(sorted(each.broker_addrs.items())) for each in route.broker_datas
+        } == {name: groups[name,][3] for name in held}
+
+
+def test_every_name_server_answers_and_says_what_it_knows(warehouse: FileWarehouse):
+    at = max(story.knows_up_to for _, _, story in warehouse.law.servers()) - 3 * 86_400_000
+    rows = topics.route_rows(warehouse.tables, "no such topic", at)
+    found = {row.namesrv: (row.knowledge, row.knows_up_to) for row in rows}
+    wanted = {}
+    for _, namesrv, story in warehouse.law.servers():
+        step = story.at(at)
+        status = "before the journal" if step is None else step.status
+        knowledge = "not known yet" if at > story.knows_up_to else "known" if status == "up" else status
+        wanted[namesrv] = (knowledge, story.knows_up_to)
+    assert found == wanted
+    assert len({knowledge for knowledge, _ in found.values()}) >= 3
+    assert not any(table for row in rows for name, table in row.tables.items() if name == "topic_route")
+
+
+def test_the_evidence_of_why_is_understood(warehouse: FileWarehouse):
+    namesrv, story, topic, at = instants(warehouse, 1)[0]
+    found = topics.why_rows(warehouse.tables, topic, at, namesrv)
+    assert found.knows_up_to == {namesrv: story.knows_up_to}
+    (verdict,) = explain(evidence_from_rows(topic, found.tables, found.knows_up_to), at)
+    assert verdict.namesrv == namesrv
+    nothing = evidence_from_rows("never", {**found.tables, "topic_route": []}, found.knows_up_to)
+    (nobody,) = explain(nothing, at)
+    assert nobody.verdict == "never_registered"
+
+
+def test_without_an_instant_it_is_the_last_that_is_known(warehouse: FileWarehouse):
+    namesrv, story, topic, _ = instants(warehouse, 1)[0]
+    ends = topics.why_rows(warehouse.tables, topic, None, namesrv)
+    assert ends == topics.why_rows(warehouse.tables, topic, story.knows_up_to, namesrv)
+
+
+@pytest.mark.parametrize(
+    ("at", "wanted"), [(5, (0, 10)), (15, (0, 20)), (25, (10, topics.FOREVER)), (-1, (-1, 0))]
+)
+def test_sessions_of_this_boot_and_of_the_one_before_matter(at: int, wanted: tuple[int, int]):
+    boots = [{"namesrv": "ns", "first_ts": ts} for ts in (0, 10, 20)]
+    assert topics._boots_around(boots, at) == wanted
