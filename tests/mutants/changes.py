@@ -6,6 +6,22 @@ __all__ = ["CHANGE_MUTANTS"]
 
 CHANGE_MUTANTS = (
     Mutant(
+        "each-set-of-names-has-its-own-history",
+        "route/broker_names.py",
+        "        if not self._is_newest or self._position",
+        "        if self._position or self._position",
+        "a set of broker names made from the newest one costs one entry",
+        ("route/test_broker_names.py",),
+    ),
+    Mutant(
+        "old-set-of-names-grows",
+        "route/broker_names.py",
+        "        if not self._is_newest or self._position",
+        "        if self._position",
+        "a set of broker names never changes",
+        ("route/test_broker_names.py",),
+    ),
+    Mutant(
         "copy-of-a-table-that-changed",
         "route/rows.py",
         "return copy if made_of is table else dict(table)",

@@ -8,6 +8,7 @@ from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.version import DataVersion
 from namekeeper.route.assessment import Assessment, addrs_without_other_ids
+from namekeeper.route.broker_names import NO_NAMES, BrokerNames
 from namekeeper.route.change import Edit
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
@@ -117,9 +118,9 @@ class Commit:
     def _join_cluster(self) -> None:
         """Step 1."""
         cluster_name, broker_name = self._header.cluster_name, self._header.broker_name
-        names = self._tables.cluster_addr_table.get(cluster_name, frozenset())
+        names = self._tables.cluster_addr_table.get(cluster_name, NO_NAMES)
         if broker_name not in names:
-            self._edit.apply(ClusterChanged(cluster_name, names | {broker_name}))
+            self._edit.apply(ClusterChanged(cluster_name, BrokerNames.of(names).with_name(broker_name)))
 
     def _group_after(self, group: BrokerData | None) -> BrokerData:
         """Steps 2, 3, 5 and, unless refused, 9."""

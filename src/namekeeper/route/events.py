@@ -5,6 +5,7 @@ writes them, the log and the metrics are made from them.
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 
 from msgspec import Struct
@@ -129,7 +130,7 @@ class ClusterChanged(Struct, frozen=True, tag=True):
     """The broker names of a cluster as they are now; an empty set means the cluster is gone."""
 
     cluster_name: str
-    broker_names: frozenset[str]
+    broker_names: AbstractSet[str]
 
 
 class TopicQueuesChanged(Struct, frozen=True, tag=True):

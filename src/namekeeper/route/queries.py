@@ -8,6 +8,7 @@ from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.perm import Perm
 from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
 from namekeeper.model.topic import QueueData, QueueSpec, TopicSysFlag
+from namekeeper.route.broker_names import NO_NAMES
 from namekeeper.route.events import TopicRow
 from namekeeper.route.tables import RouteTables
 
@@ -105,7 +106,7 @@ def broker_member_group(tables: RouteTables, cluster_name: str, broker_name: str
 
 def topics_of_cluster(tables: RouteTables, cluster_name: str) -> TopicList:
     """Topics that any broker name of the cluster has (code 224)."""
-    names = tables.cluster_addr_table.get(cluster_name, frozenset())
+    names = tables.cluster_addr_table.get(cluster_name, NO_NAMES)
     topics = dict.fromkeys(topic for name in sorted(names) for topic in tables.topics_of(name))
     return TopicList(list(topics))
 

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from namekeeper.model.broker import MASTER_ID, BrokerData, BrokerKey
 from namekeeper.model.now import Now
+from namekeeper.route.broker_names import BrokerNames
 from namekeeper.route.change import Applied, Edit, OneStep
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import (
@@ -201,7 +202,7 @@ def _remove_group(edit: Edit, group: BrokerData) -> None:
     edit.apply(BrokerGroupGone(name))
     for cluster_name, broker_names in list(tables.cluster_addr_table.items()):
         if name in broker_names:
-            edit.apply(ClusterChanged(cluster_name, broker_names - {name}))
+            edit.apply(ClusterChanged(cluster_name, BrokerNames.of(broker_names).without_name(name)))
     topics = tables.topics_of(name)
     if topics:
         edit.apply(BrokerNameRemoved(name, topics), updates_index=False)

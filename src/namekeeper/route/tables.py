@@ -6,6 +6,7 @@ tables, by the same code. Everything runs on one event loop, without locks.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any
 
@@ -55,14 +56,16 @@ class RouteTables:
         self.rules = rules or RouteRules()
         self._topics_by_name: dict[str, Mapping[str, TopicRow]] = {}
         self._groups: dict[str, BrokerData] = {}
-        self._clusters: dict[str, frozenset[str]] = {}
+        self._clusters: dict[str, AbstractSet[str]] = {}
+        self.memberships = 0
+        """Broker names, each counted in every cluster that has it."""
         self._filter_servers: dict[BrokerKey, tuple[str, ...]] = {}
         self._mappings: dict[str, Mapping[str, TopicQueueMappingInfo]] = {}
         self.topic_queue_table: Mapping[str, Mapping[str, TopicRow]] = MappingProxyType(self._topics_by_name)
         """Broker name -> topic -> row. Nobody changes a table of a name: an event brings a new one."""
         self.topic_index = TopicIndex()
         self.broker_addr_table: Mapping[str, BrokerData] = MappingProxyType(self._groups)
-        self.cluster_addr_table: Mapping[str, frozenset[str]] = MappingProxyType(self._clusters)
+        self.cluster_addr_table: Mapping[str, AbstractSet[str]] = MappingProxyType(self._clusters)
         self.broker_live_table = BrokerLiveTable()
         self.filter_server_table: Mapping[BrokerKey, tuple[str, ...]] = MappingProxyType(self._filter_servers)
         self.topic_queue_mapping_info_table: Mapping[str, Mapping[str, TopicQueueMappingInfo]] = (
@@ -196,6 +199,7 @@ class RouteTables:
         self._groups.pop(event.broker_name, None)
 
     def _put_cluster(self, event: ClusterChanged) -> None:
+        self.memberships += len(event.broker_names) - len(self._clusters.get(event.cluster_name, ()))
         if event.broker_names:
             self._clusters[event.cluster_name] = event.broker_names
         else:

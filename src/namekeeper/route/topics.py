@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from namekeeper.model.now import Now
 from namekeeper.model.topic import QueueSpec
+from namekeeper.route.broker_names import NO_NAMES
 from namekeeper.route.change import Applied, Edit
 from namekeeper.route.events import Cause, TopicQueuesChanged, TopicRow
 from namekeeper.route.removal import end_mappings
@@ -78,7 +79,8 @@ class DeleteTopic(_NothingLeft, Struct):
         """Broker names that have the topic, within the cluster if one is given."""
         names = {name for name, _ in tables.rows_of(self.topic)}
         if self.cluster_name:
-            names &= tables.cluster_addr_table.get(self.cluster_name, frozenset())
+            members = tables.cluster_addr_table.get(self.cluster_name, NO_NAMES)
+            names = {name for name in names if name in members}
         return names
 
     def build(self, tables: RouteTables) -> Iterator[None]:

@@ -31,6 +31,7 @@ from namekeeper.journal.contract.record import (
 )
 from namekeeper.messages.bodies import encode_mapping
 from namekeeper.model.topic import QueueSpec
+from namekeeper.route.broker_names import in_order
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
@@ -222,7 +223,7 @@ def _group_gone(event: BrokerGroupGone) -> Iterable[Record]:
 
 
 def _cluster_changed(event: ClusterChanged) -> Iterable[Record]:
-    yield Cluster(cluster=event.cluster_name, broker_names=sorted(event.broker_names))
+    yield Cluster(cluster=event.cluster_name, broker_names=in_order(event.broker_names))
 
 
 def _topics_changed(event: TopicQueuesChanged) -> Iterable[Record]:

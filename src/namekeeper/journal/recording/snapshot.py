@@ -59,7 +59,10 @@ def take_snapshot(
         live=tuple(map(_live, tables.broker_live_table)),
         others=(
             *map(BrokerGroupChanged, tables.broker_addr_table.values()),
-            *(ClusterChanged(name, members) for name, members in tables.cluster_addr_table.items()),
+            *(
+                ClusterChanged(name, frozenset(members))
+                for name, members in tables.cluster_addr_table.items()
+            ),
             *(
                 TopicMappingChanged(topic, name, mapping)
                 for topic, by_name in mappings

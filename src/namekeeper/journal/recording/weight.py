@@ -14,6 +14,7 @@ from namekeeper.journal.contract.record import (
     TopicMapping,
     TopicQueues,
 )
+from namekeeper.route.broker_names import BrokerNames
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerLiveChanged,
@@ -39,6 +40,8 @@ _RECORD_ROW = 120
 """A topic row in a record."""
 _ENTRY = 100
 """An entry of a small dict or a list, with a number or a short text."""
+_ENTRIES_OF_A_HISTORY = 3
+"""What a set of broker names that shares a history adds to it: its entry, and a part of the next history."""
 _FEW = 8
 """A change of fewer than one in so many rows of a table keeps only those rows, not the table."""
 
@@ -96,6 +99,12 @@ def _group(event: BrokerGroupChanged) -> int:
     return _ENTRY * len(event.group.broker_addrs) + _texts(event.group.broker_name, event.group.cluster)
 
 
+def _cluster(event: ClusterChanged) -> int:
+    names = event.broker_names
+    entries = _ENTRIES_OF_A_HISTORY if isinstance(names, BrokerNames) else len(names)
+    return _ENTRY * entries + _texts(event.cluster_name)
+
+
 def _mapping(event: TopicMappingChanged) -> int:
     queues = 0 if event.mapping is None else len(event.mapping.curr_id_map)
     return _ENTRY * queues + _texts(event.topic, event.broker_name)
@@ -105,7 +114,7 @@ _EVENTS: Mapping[type, Callable[[Any], int]] = {
     TopicQueuesChanged: _topics,
     BrokerLiveChanged: _live,
     BrokerGroupChanged: _group,
-    ClusterChanged: lambda event: _ENTRY * len(event.broker_names) + _texts(event.cluster_name),
+    ClusterChanged: _cluster,
     TopicMappingChanged: _mapping,
     FilterServersChanged: lambda event: _entries(event.filter_servers),
     KvChanged: lambda event: _texts(event.namespace, event.key, event.value or ""),
