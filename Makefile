@@ -13,7 +13,7 @@ BY_PEER   := $(if $(SPREAD),$(SPREAD) --dist loadgroup)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants nightly dist bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants nightly dist container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -79,6 +79,9 @@ nightly: ## what is too deep for CI: all mutants, long law, whole differential a
 
 dist: $(VENV)/.dev ## wheel and sdist, each installed in an empty environment and used
 	$(BIN)/python -m tests.release
+
+container: $(VENV)/.test ## the image of deploy/: built, started, asked, stopped (needs root and buildah)
+	$(BIN)/python -m tests.release.container $(ARGS)
 
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders
 	$(BIN)/python -m benchmarks.load $(ARGS)
