@@ -68,7 +68,8 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
 
 
 def launch(startup: Startup) -> int:
-    """Run the server until it is stopped; return its exit status."""
+    """Print warnings on stderr and run the server until it is stopped; return its exit status."""
+    _warn(startup)
     if startup.config_file:
         say(f"load config properties file OK, {startup.config_file}")
     from namekeeper.app.name_server import run
@@ -78,8 +79,7 @@ def launch(startup: Startup) -> int:
 
 def print_config(startup: Startup) -> int:
     """Print the properties in effect, and warnings on stderr; return the exit status."""
-    for warning in startup.warnings:
-        print(f"WARN {warning}", file=sys.stderr)
+    _warn(startup)
     say(startup.runtime_config.text().rstrip("\n"))
     return 0
 
@@ -102,6 +102,12 @@ def guarded(start: Callable[[], int]) -> int:
 def say(text: str) -> None:
     """Print a line at once; scripts wait for some of them."""
     print(text, flush=True)
+
+
+def _warn(startup: Startup) -> None:
+    """Print the warnings on stderr; a running server has them in its log too."""
+    for warning in startup.warnings:
+        print(f"WARN {warning}", file=sys.stderr)
 
 
 def _read(path: str) -> bytes:

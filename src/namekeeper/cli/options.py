@@ -6,6 +6,8 @@ option and brings the archive formats of shutil along.
 
 from collections.abc import Mapping, Sequence
 
+from namekeeper.common.near_names import did_you_mean
+
 __all__ = ["BadOptionError", "parse_options"]
 
 
@@ -38,7 +40,9 @@ def parse_options(
                 raise BadOptionError(f"Missing argument for option: {name.lstrip('-')}")
             options[with_value[name]] = value if equals else rest.pop(0)
         elif name.startswith("-") and name != "-":
-            raise BadOptionError(f"Unrecognized option: {name}{equals}{value}")
+            question = did_you_mean(name, [*with_value, *without_value])
+            meant = f" ({question.removeprefix(': ')})" if question else ""
+            raise BadOptionError(f"Unrecognized option: {name}{equals}{value}{meant}")
     return options
 
 

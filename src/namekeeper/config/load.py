@@ -1,10 +1,13 @@
 """Properties, flags and environment -> NamesrvSettings, with the checks that need more than one property."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from namekeeper.common.near_names import did_you_mean
+from namekeeper.common.printable import printable
 from namekeeper.config.property import Spec, Value, convert
 from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
 from namekeeper.errors import ConfigError
@@ -21,8 +24,11 @@ __all__ = [
 ]
 
 _SPEC_OF_NAME: Mapping[str, Spec] = {**SPECS, **{alias: SPECS[name] for alias, name in ALIASES.items()}}
-_NAME_OF_FOLDED: Mapping[str, str] = {name.casefold(): name for name in SPECS}
+_VARIABLES = frozenset(spec.variable for spec in SPECS.values())
+_PREFIX = "NAMEKEEPER_"
 _ENVIRONMENT_ALIASES = {"ROCKETMQ_SERIALIZE_TYPE": "serializeType"}
+_OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?$")
+"""Variables that Kubernetes sets in every pod for a service whose name begins with ours."""
 
 
 def settings_from(
@@ -81,7 +87,7 @@ def environment_properties(environment: Mapping[str, str]) -> tuple[dict[str, st
             )
         elif text:
             properties[name] = text
-    return properties, warnings
+    return properties, warnings + _unknown_variables(environment)
 
 
 def flag_properties(fields: Mapping[str, str | None]) -> dict[str, str]:
@@ -109,8 +115,22 @@ def trusted_networks(text: str) -> tuple["IPv4Network | IPv6Network", ...]:
 
 
 def _near_miss(name: str) -> list[str]:
-    known = _NAME_OF_FOLDED.get(name.strip().casefold())
-    return [f"{name} is not a property: did you mean {known}?"] if known else []
+    """A warning for a name that looks misspelt; files of Java hold others that mean nothing here."""
+    question = did_you_mean(name, SPECS)
+    return [f"{printable(name)} is not a property{question}"] if question else []
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    unknown = (
+        name
+        for name in sorted(environment)
+        if name.startswith(_PREFIX) and name not in _VARIABLES and not _OF_KUBERNETES.search(name)
+    )
+    return [
+        f"{printable(name)} in the environment is not a property"
+        + (did_you_mean(name, sorted(_VARIABLES), prefix=_PREFIX) or ": `namekeeper serve --help` lists them")
+        for name in unknown
+    ]
 
 
 def _at_home(settings: NamesrvSettings, home: str) -> NamesrvSettings:

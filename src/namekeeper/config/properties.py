@@ -9,8 +9,9 @@ import re
 
 from namekeeper.errors import ConfigError
 
-__all__ = ["escape_key", "escape_value", "format_properties", "parse_properties"]
+__all__ = ["escape_key", "escape_value", "format_properties", "parse_properties", "without_byte_order_mark"]
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT_OR_BLANK = re.compile(r"[ \t\f]*(?:[#!].*)?", re.DOTALL)
 _KEY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*", re.DOTALL)
@@ -39,6 +40,20 @@ def parse_properties(data: bytes | str, *, source: str = "properties") -> dict[s
             raise ConfigError(f"{source}, line {number}: {error}") from None
         entries[key] = value
     return entries
+
+
+def without_byte_order_mark(data: bytes, *, source: str) -> tuple[bytes, list[str]]:
+    """The content of a file without the mark that some editors put before it, and a warning if it was there.
+
+    Raises:
+        ConfigError: A file in UTF-16, of which nothing could be read.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ConfigError(f"{source} is in UTF-16: save it as ASCII, with \\uXXXX for other characters")
+    if not data.startswith(_BYTE_ORDER_MARK):
+        return data, []
+    warning = f"{source} begins with a byte order mark, which Java takes as a part of the first name"
+    return data.removeprefix(_BYTE_ORDER_MARK), [f"{warning}: passed over here; save the file without it"]
 
 
 def format_properties(entries: dict[str, str]) -> str:

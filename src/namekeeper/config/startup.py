@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from namekeeper.config.load import environment_properties, flag_properties, settings_from
-from namekeeper.config.properties import parse_properties
+from namekeeper.config.properties import parse_properties, without_byte_order_mark
 from namekeeper.config.property import format_value
 from namekeeper.config.runtime import RuntimeConfig
 from namekeeper.config.settings import SPECS, NamesrvSettings
@@ -50,8 +50,13 @@ def make_startup(
         ConfigError: One line that says what can't be used.
     """
     environment = environment or {}
-    stored = parse_properties(file_data, source=config_file or "properties") if file_data is not None else {}
+    source = config_file or "properties"
     from_environment, warnings = environment_properties(environment)
+    stored: dict[str, str] = {}
+    if file_data is not None:
+        text, notes = without_byte_order_mark(file_data, source=source)
+        warnings += notes
+        stored = parse_properties(text, source=source)
     base = NamesrvSettings(rocketmq_home=environment.get("ROCKETMQ_HOME"))
     settings, notes = _from_file(stored, base, config_file, home)
     warnings += notes
@@ -81,11 +86,13 @@ def with_tls_file(
         given: names of properties that stay as they are.
     """
     fixed = {"tls.server.mode", "tls.enable", "tls.config.file", *given}
-    entries = parse_properties(data, source=settings.tls_config_file)
-    return settings_from(
+    text, marked = without_byte_order_mark(data, source=settings.tls_config_file)
+    entries = parse_properties(text, source=settings.tls_config_file)
+    changed, warnings = settings_from(
         {name: text for name, text in entries.items() if name.startswith("tls.") and name not in fixed},
         base=settings,
     )
+    return changed, marked + warnings
 
 
 def boot_line(settings: NamesrvSettings, port: int) -> str:

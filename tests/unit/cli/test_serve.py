@@ -45,6 +45,6 @@ def test_a_bad_option_is_status_1_and_a_bad_value_255(capsys):
     assert serve.main(["--listen-por", "1"]) == 1
     assert serve.main(["--listen-port", "x"]) == 255
     assert capsys.readouterr().err.splitlines() == [
-        "namekeeper: Unrecognized option: --listen-por; see namekeeper serve --help",
+        "namekeeper: Unrecognized option: --listen-por (did you mean --listen-port?); see namekeeper serve --help",
         "namekeeper: listenPort=x: not a number",
     ]

@@ -41,6 +41,33 @@ def test_a_name_in_the_wrong_case_is_unknown_with_a_hint():
     assert warnings == ["listenport is not a property: did you mean listenPort?"]
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("listenPrt", "listenPort"), ("jurnalPath", "journalPath"), ("tlsServerMode", "tls.server.mode")],
+)
+def test_a_misspelt_property_is_a_warning_that_names_the_nearest(name, meant):
+    assert settings_from({name: "x"})[1] == [f"{name} is not a property: did you mean {meant}?"]
+
+
+def test_a_misspelt_variable_is_a_warning_that_names_the_nearest():
+    environment = {"NAMEKEEPER_LISTENPORT": "1", "NAMEKEEPER_SOMETHING": "2", "OTHER": "3"}
+    assert environment_properties(environment) == (
+        {},
+        [
+            "NAMEKEEPER_LISTENPORT in the environment is not a property: did you mean NAMEKEEPER_LISTEN_PORT?",
+            "NAMEKEEPER_SOMETHING in the environment is not a property: `namekeeper serve --help` lists them",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT", "PORT_9876_TCP", "PORT_9876_TCP_ADDR"],
+)
+def test_what_kubernetes_sets_beside_a_service_of_our_name_is_no_typo(name):
+    assert environment_properties({f"NAMEKEEPER_{name}": "tcp://10.0.0.1:9876"}) == ({}, [])
+
+
 def test_what_java_passes_over_in_silence_is_a_warning():
     settings, warnings = settings_from({"waitSecondsForService": "8 ", "orderMessageEnable": "true "})
     assert (settings.wait_seconds_for_service, settings.order_message_enable) == (45, False)

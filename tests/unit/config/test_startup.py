@@ -87,3 +87,22 @@ def test_the_tls_file_can_be_laid_over_again():
 def test_the_boot_line_is_javas(bind, address):
     line = boot_line(NamesrvSettings(bind_address=bind), 9876)
     assert line == f"The Name Server boot success. serializeType=JSON, address {address}"
+
+
+def test_a_byte_order_mark_is_passed_over_with_a_warning():
+    startup = make_startup(
+        file_data=b"\xef\xbb\xbflistenPort=7",
+        config_file="n.properties",
+        tls_file_data=b"\xef\xbb\xbftls.ciphers=c",
+    )
+    assert startup.settings.listen_port == 7
+    assert startup.settings.tls_ciphers == "c"
+    assert len(startup.warnings) == 2
+    assert startup.warnings[0].startswith("n.properties begins with a byte order mark, which Java takes as a")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_refused_with_what_to_do(encoding):
+    data = "\ufefflistenPort=7".encode(encoding)
+    with pytest.raises(ConfigError, match=r"n.properties is in UTF-16: save it as ASCII, with"):
+        make_startup(file_data=data, config_file="n.properties")

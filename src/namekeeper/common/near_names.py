@@ -1,0 +1,35 @@
+"""Which known names a misspelt one may have meant."""
+
+from collections.abc import Iterable
+
+__all__ = ["did_you_mean", "near_names"]
+
+_ALIKE = 0.8
+"""How alike two names must be, from 0 to 1."""
+
+
+def near_names(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
+    """Known names that look like `name`, the nearest first; case, blanks and separators do not count."""
+    from difflib import get_close_matches  # only a name that is not known needs it
+
+    by_plain: dict[str, list[str]] = {}
+    for each in known:
+        by_plain.setdefault(_plain(each), []).append(each)
+    found = get_close_matches(_plain(name), by_plain, n=most, cutoff=_ALIKE)
+    return [each for plain in found for each in by_plain[plain]][:most]
+
+
+def did_you_mean(name: str, known: Iterable[str], *, prefix: str = "") -> str:
+    """The question to put behind a complaint, `: did you mean a, or b?`; empty if nothing is near.
+
+    Args:
+        name: the name that is not known.
+        known: those that are.
+        prefix: what all of them begin with; it makes none of them alike.
+    """
+    near = near_names(name.removeprefix(prefix), (each.removeprefix(prefix) for each in known))
+    return f": did you mean {', or '.join(prefix + each for each in near)}?" if near else ""
+
+
+def _plain(name: str) -> str:
+    return "".join(character for character in name.casefold() if character.isalnum())
