@@ -55,7 +55,7 @@ def test_mqnamesrv_reads_its_file_and_warns_of_a_missing_home_only(tmp_path):
         assert server.ask(100, namespace="a", key="b", value="c").code == 0
         assert (tmp_path / "namesrv" / "kvConfig.json").exists()
         assert server.stop() == 0
-        assert server.err == ""
+        assert server.err == "WARN listenport is not a property: did you mean listenPort?\n"
 
 
 def test_a_port_in_use_says_what_to_do(tmp_path):

@@ -40,7 +40,7 @@ JAVA_SWITCHES = {
 
 
 def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> Startup:
-    """Read files and environment, put them together with the flags.
+    """Read files and environment, put them together with the flags; print warnings on stderr.
 
     Args:
         config_file: The file of `-c`.
@@ -64,12 +64,15 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
 
     startup = make(None)
     tls_file_data = _read_if_readable(startup.settings.tls_config_file)
-    return startup if tls_file_data is None else make(tls_file_data)
+    if tls_file_data is not None:
+        startup = make(tls_file_data)
+    for warning in startup.warnings:
+        print(f"WARN {warning}", file=sys.stderr)
+    return startup
 
 
 def launch(startup: Startup) -> int:
-    """Print warnings on stderr and run the server until it is stopped; return its exit status."""
-    _warn(startup)
+    """Run the server until it is stopped; return its exit status."""
     if startup.config_file:
         say(f"load config properties file OK, {startup.config_file}")
     from namekeeper.app.name_server import run
@@ -78,8 +81,7 @@ def launch(startup: Startup) -> int:
 
 
 def print_config(startup: Startup) -> int:
-    """Print the properties in effect, and warnings on stderr; return the exit status."""
-    _warn(startup)
+    """Print the properties in effect; return the exit status."""
     say(startup.runtime_config.text().rstrip("\n"))
     return 0
 
@@ -102,12 +104,6 @@ def guarded(start: Callable[[], int]) -> int:
 def say(text: str) -> None:
     """Print a line at once; scripts wait for some of them."""
     print(text, flush=True)
-
-
-def _warn(startup: Startup) -> None:
-    """Print the warnings on stderr; a running server has them in its log too."""
-    for warning in startup.warnings:
-        print(f"WARN {warning}", file=sys.stderr)
 
 
 def _read(path: str) -> bytes:

@@ -29,7 +29,7 @@ The name of a flag or variable follows from that of the property: `tls.server.ce
 In the file Java's rules hold. A number with a blank behind it is no number, and the default stays;
 `true` with a blank behind it is false; strings lose the blanks around them. Java says nothing about it;
 here stderr and the log have a line, and `mqnamesrv -c FILE -p` shows it before anything is started. Unknown
-names are kept, shown by request 319 and written back; one that looks misspelt is a warning with the names that
+names are kept, shown by request 319 and written back; one that looks misspelt is a warning with those that
 may have been meant, and so is every variable that begins with `NAMEKEEPER_` and is none of ours. As a flag or
 variable such a value is an error. A value out of its limits is always one.
 
