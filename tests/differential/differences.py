@@ -104,6 +104,10 @@ def _refused(world: World) -> list[Step]:
     return _register(_broker(world, topics={world.topics[0]: TopicConfig()}))
 
 
+def _single_topic(world: World) -> list[Step]:
+    return [*_refused(world), *_ask(Request(106))]
+
+
 def _is_quoting(request: Request, java: Answer, ours: Answer) -> bool:
     return request.code in {106, 901} and _with_text_keys(java.body) == ours.body
 
@@ -151,7 +155,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         _one_name,
     ),
     "lost_id_ends_registration": Difference(
-        "An address that lost its broker id to another, or its group to the refusal of a registration, stays "
+        "An address that lost its broker id to another, stays "
         "in the live table; it is reported as expired at every scan and never goes.",
         "Its live registration and its filter servers end at once.",
         "One live registration stands behind each member of a group, and nothing else.",
@@ -236,6 +240,14 @@ DIFFERENCES: Mapping[str, Difference] = {
         "Answered with code 1 and a remark that names the key of the topic; nothing is registered.",
         "No client can use such a topic, and whoever made the table learns what is wrong.",
         _nameless,
+    ),
+    "refusals_leave_nothing": Difference(
+        "A first registration with a single topic is refused with code 1 (trap T10), and leaves its broker name "
+        "in its cluster and an empty group, for good, as well as its zone and its `enableActingMaster` in a "
+        "group that was there; an address that changed its id has lost the old one.",
+        "A refused registration changes nothing.",
+        "Made-up names would stay for ever: 60,000 of them make an answer to 106 larger than clients read.",
+        _single_topic,
     ),
 }
 

@@ -6,6 +6,16 @@ __all__ = ["CHANGE_MUTANTS"]
 
 CHANGE_MUTANTS = (
     Mutant(
+        "refusal-leaves-names",
+        "route/commit.py",
+        '        if assessment.is_guarded:\n            return RegisterResult(is_refused=True, outcome="refused")\n'
+        "        self._leave_other_name()\n        self._join_cluster()\n",
+        "        self._leave_other_name()\n        self._join_cluster()\n"
+        '        if assessment.is_guarded:\n            return RegisterResult(is_refused=True, outcome="refused")\n',
+        "a refused registration changes nothing",
+        ("route/test_commit.py", "route/test_registration.py"),
+    ),
+    Mutant(
         "each-set-of-names-has-its-own-history",
         "route/broker_names.py",
         "        if not self._is_newest or self._position",

@@ -78,8 +78,10 @@ class Commit:
         self._assessment = assessment
 
     def make_visible(self, built: Built | None) -> RegisterResult:
-        """Every step of protocol.md 4.4 at once."""
+        """Every step of protocol.md 4.4 at once; a refused registration changes nothing, unlike Java's."""
         tables, header, assessment = self._tables, self._header, self._assessment
+        if assessment.is_guarded:
+            return RegisterResult(is_refused=True, outcome="refused")
         self._leave_other_name()
         self._join_cluster()
         group_before = tables.broker_addr_table.get(header.broker_name)
@@ -87,11 +89,8 @@ class Commit:
         if group != group_before:
             self._edit.apply(BrokerGroupChanged(group))
         if assessment.is_stale:
-            self._end_without_id(group, Cause.STALE)
+            self._end_without_id(group)
             return RegisterResult(outcome="stale")
-        if assessment.is_guarded:
-            self._end_without_id(group, Cause.REPLACED)
-            return RegisterResult(is_refused=True, outcome="refused")
         was_live = tables.broker_live_table.get(self._key) is not None
         self._end_replaced(group_before)
         put_live(
@@ -123,10 +122,10 @@ class Commit:
             self._edit.apply(ClusterChanged(cluster_name, BrokerNames.of(names).with_name(broker_name)))
 
     def _group_after(self, group: BrokerData | None) -> BrokerData:
-        """Steps 2, 3, 5 and, unless refused, 9."""
+        """Steps 2, 3, 5 and, unless stale, 9."""
         header = self._header
         addrs = addrs_without_other_ids(group, header)
-        if not self._assessment.is_stale and not self._assessment.is_guarded:
+        if not self._assessment.is_stale:
             addrs[header.broker_id] = header.broker_addr
         return BrokerData(
             cluster=header.cluster_name if group is None else group.cluster,
@@ -136,11 +135,11 @@ class Commit:
             zone_name=header.zone_name,
         )
 
-    def _end_without_id(self, group: BrokerData, cause: Cause) -> None:
-        """End the registrations of a refused or stale address that step 5 took out of the group."""
+    def _end_without_id(self, group: BrokerData) -> None:
+        """End the registrations of a stale address that step 5 took out of the group."""
         for live in self._tables.broker_live_table.of_name(group.broker_name):
             if live.broker_addr not in group.broker_addrs.values():
-                end_live(self._edit, live, cause)
+                end_live(self._edit, live, Cause.STALE)
 
     def _end_replaced(self, group_before: BrokerData | None) -> None:
         """End the address that lost its id to this one, and this one's registration in another cluster."""

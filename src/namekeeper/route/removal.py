@@ -154,8 +154,7 @@ def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause) ->
     group = tables.broker_addr_table.get(broker_name)
     if group is None:
         return
-    addrs = group.broker_addrs.values()
-    if addrs and broker_addr not in addrs:  # a group that a refused registration left empty goes, as in Java
+    if broker_addr not in group.broker_addrs.values():
         return
     left = {broker_id: addr for broker_id, addr in group.broker_addrs.items() if addr != broker_addr}
     if left:

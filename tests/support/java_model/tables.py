@@ -40,6 +40,7 @@ class Rules:
     bare_errors: bool = False
     null_table_is_empty: bool = False
     nameless_topics_refused: bool = False
+    refusals_leave_nothing: bool = False
 
     @classmethod
     def ours(cls) -> "Rules":
@@ -123,6 +124,9 @@ class JavaTables:
         if self.rules.null_table_is_empty and body.is_table_null:
             self._differs("null_table_is_empty")
         changed = key not in self.live or self.live[key].version != body.version
+        if self.rules.refusals_leave_nothing and self._is_guarded(registration, body):
+            self.count["4.4.8 single topic refused"] += 1
+            return None
         if self.rules.one_name_per_address:
             self._leave_other_name(registration, key)
         self.count["4.4.1 cluster"] += 1
@@ -263,6 +267,22 @@ class JavaTables:
         return {"masterAddr": addr} | ({"haServerAddr": ha} if ha is not None else {})
 
     # listed differences at registration
+
+    def _is_guarded(self, registration: Registration, body: Body) -> bool:
+        """Whether step 8 refuses it; Java has made steps 1 to 5 by then."""
+        group = self.groups.get(registration.name)
+        addrs = {} if group is None else group.addrs
+        holder = addrs.get(registration.broker_id)
+        if holder is not None or len(body.topics) != 1:
+            return False
+        if (
+            group is None
+            or registration.addr in addrs.values()
+            or (group.acting, group.zone) != (bool(registration.acting), registration.zone)
+            or registration.name not in self.clusters.get(registration.cluster, set())
+        ):
+            self._differs("refusals_leave_nothing")
+        return True
 
     def _differs(self, name: str) -> None:
         self.differed[name] += 1

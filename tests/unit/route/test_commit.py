@@ -2,9 +2,11 @@
 
 import pytest
 
+from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.version import DataVersion
 from namekeeper.route.events import (
+    BrokerGroupChanged,
     BrokerHeard,
     BrokerLiveChanged,
     BrokerLiveGone,
@@ -115,26 +117,38 @@ def test_a_refused_registration_keeps_the_live_one_of_its_address_if_it_keeps_it
     assert world.live(SLAVE).broker_id == 1
 
 
-def test_a_refused_registration_ends_the_one_whose_id_it_gave_up(world):
-    world.register(slave(1))
-    assert world.register(slave(0), body(["only"])).is_refused
-    assert (world.addrs(), world.live(SLAVE)) == ({}, None)
-
-
-@pytest.mark.parametrize("outcome", ["refused", "stale"])
-def test_an_address_that_lost_its_id_is_not_live_in_another_cluster_either(world, outcome):
+def test_an_address_that_lost_its_id_is_not_live_in_another_cluster_either(world):
     world.register(slave(1, cluster_name="other"), body(filter_servers=("f:1",)))
-    if outcome == "stale":
-        world.register(content=body(state_version=9), over=channel(2))
+    world.register(content=body(state_version=9), over=channel(2))
     result = world.register(slave(0), body(["only"]), channel(3))
-    assert (result.outcome, world.live(SLAVE, "other")) == (outcome, None)
+    assert (result.outcome, world.live(SLAVE, "other")) == ("stale", None)
     assert world.tables.filter_server_table == {}
 
 
-def test_a_refused_registration_under_another_name_has_left_the_old_one(world):
+def state_of(world):
+    tables = world.tables
+    groups, clusters = dict(tables.broker_addr_table), dict(tables.cluster_addr_table)
+    live = {one.key: (one.broker_name, one.broker_id, one.gen) for one in tables.broker_live_table}
+    return groups, clusters, live, tables.topics(), dict(tables.filter_server_table)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        header("broker-b"),
+        header(broker_id=5, zone_name="z", enable_acting_master=True, cluster_name="other"),
+        header("broker-c", "10.0.0.3:10911", cluster_name="new"),
+        slave(0),
+    ],
+)
+def test_a_refused_registration_changes_nothing(world, refused):
     world.register()
-    assert world.register(header("broker-b"), body(["only"])).is_refused
-    assert (set(world.tables.broker_addr_table), world.tables.topics()) == ({"broker-b"}, [])
+    world.register(slave(1), over=channel(2))
+    world.do(unregister(channel()))
+    before = state_of(world)
+    count = len(world.events)
+    assert world.register(refused, body(["only"])).is_refused
+    assert (state_of(world), world.events[count:]) == (before, [])
 
 
 def test_a_name_that_is_left_goes_with_its_topics_and_clusters(world):
@@ -344,7 +358,8 @@ def test_a_first_registration_tells_nobody():
 def test_an_empty_group_counts_as_having_had_the_smallest_id():
     world = World()
     world.tables.rules = NOTIFYING
-    world.register(slave(), body(["refused"]))
+    world.tables.apply(BrokerGroupChanged(BrokerData(CLUSTER, "broker-a")))
+    world.copy.apply(BrokerGroupChanged(BrokerData(CLUSTER, "broker-a")))
     world.register(slave(1))
     assert notified(world) == []
 
