@@ -139,8 +139,8 @@ def be_refused_under_many_names(target: Target) -> None:
 def refused_names_stay(target: Target) -> str:
     with Wire(target.port) as wire:
         _, body = wire.ask(frame(106))
-    names = body.count(b'"refused')
-    return f"{names:,} names of refused registrations stay" if names else ""
+    names = body.count(b'"Refused')
+    return f"{names:,} clusters of refused registrations stay" if names else ""
 
 
 # Row 3: keys as long as a frame.

@@ -88,6 +88,7 @@ def _problems(measured: Measured) -> list[str]:
         ("registrations", measured.seen.registrations),
         ("health pages", measured.seen.probes),
     ):
-        if problems := [sample.problem for sample in samples if sample.problem]:
+        begun = [sample for sample in samples if sample.began >= measured.attack[0]]
+        if problems := [sample.problem for sample in begun if sample.problem]:
             found.append(f"{len(problems)} {what} failed: {problems[0]}")
     return found

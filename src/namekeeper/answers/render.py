@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 
 from namekeeper.answers.times import Zone, shown
 from namekeeper.answers.verdict import Explanation
-from namekeeper.common.printable import printable
+from namekeeper.common.printable import printable, printable_json
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.model.route import TopicRouteData
@@ -99,4 +99,4 @@ def _iso(ms: int) -> str:
 
 
 def _text(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

@@ -11,6 +11,7 @@ import click
 from namekeeper.admin.operations import Namesrv
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import BadUsage, describe, failure_of, is_unreachable
+from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_json
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
 from namekeeper.remoting.address import parse_addresses
@@ -21,7 +22,6 @@ __all__ = [
     "Reply",
     "Session",
     "mqadmin_command",
-    "note",
     "refuse_usage",
 ]
 
@@ -74,9 +74,9 @@ class Session:
     def emit(self, value: object, text: str) -> None:
         """Print a result, as JSON if that was asked for."""
         if self.as_json:
-            click.echo(render_json(value))
+            echo(render_json(value))
         elif text:
-            click.echo(text)
+            echo(text)
 
     def emit_each(
         self, replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]
@@ -87,7 +87,7 @@ class Session:
         """
         failed = [reply.error for reply in replies if reply.error]
         if self.as_json:
-            click.echo(render_json([_reply_value(reply) for reply in replies]))
+            echo(render_json([_reply_value(reply) for reply in replies]))
         else:
             _print_replies(replies, text)
         for error in failed:
@@ -141,11 +141,6 @@ def refuse_usage(message: str) -> NoReturn:
     raise BadUsage(message, click.get_current_context(silent=True))
 
 
-def note(message: str) -> None:
-    """Print a line on stderr, which is not part of the output."""
-    click.echo(message, err=True)
-
-
 def _shared_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that all sub-commands have, behind the function's own."""
     own = function.__dict__.pop("__click_params__", [])
@@ -175,9 +170,9 @@ def _take_session(options: dict[str, Any]) -> Session:
 def _print_replies(replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]) -> None:
     if callable(text):
         for line in filter(None, map(text, replies)):
-            click.echo(line)
+            echo(line)
     elif all(reply.error is None for reply in replies):
-        click.echo(text)
+        echo(text)
     else:
         for reply in replies:
             if reply.error is None:

@@ -10,10 +10,11 @@ import click
 from namekeeper.admin.compare import Comparison, Difference, compare_snapshots
 from namekeeper.admin.operations import ORDER_TOPIC_CONFIG, Namesrv
 from namekeeper.admin.snapshot import Progress, SnapshotScope, take_snapshot
-from namekeeper.cli.asking import note
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import failure_of
+from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import UNKNOWN, render_json
+from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.remoting.address import parse_address
 from namekeeper.remoting.request_sender import RequestSender
@@ -86,7 +87,7 @@ def compare(  # noqa: PLR0913 - one for each option
     except NamekeeperError as error:
         raise failure_of(error) from error
     if as_json:
-        click.echo(render_json(comparison))
+        echo(render_json(comparison))
     else:
         _print(comparison)
     context.exit(EXIT_DIFFERENT if comparison.differences else 0)
@@ -148,11 +149,11 @@ def _print(comparison: Comparison) -> None:
         note(f"note: {part} not compared: {why}")
     facts = sum(comparison.compared.values())
     if not comparison.differences:
-        click.echo(f"{comparison.a} and {comparison.b} agree on {facts} facts.")
+        echo(f"{comparison.a} and {comparison.b} agree on {facts} facts.")
         return
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL, highlight=False)
     console.print(_table(comparison))
-    click.echo(f"{comparison.a} and {comparison.b} differ in {len(comparison.differences)} of {facts} facts.")
+    echo(f"{comparison.a} and {comparison.b} differ in {len(comparison.differences)} of {facts} facts.")
 
 
 def _table(comparison: Comparison) -> "Table":
@@ -170,4 +171,4 @@ def _table(comparison: Comparison) -> "Table":
 
 def _cells(difference: Difference) -> tuple[str, ...]:
     a, b = (UNKNOWN if text is None else text for text in (difference.a, difference.b))
-    return difference.part, difference.name, difference.detail, a, b
+    return tuple(map(printable, (difference.part, difference.name, difference.detail, a, b)))

@@ -5,6 +5,7 @@ from typing import IO, Any
 import click
 
 from namekeeper.admin.views import first_line
+from namekeeper.common.printable import printable_lines
 from namekeeper.errors import (
     NamekeeperError,
     RemotingClosedError,
@@ -64,7 +65,7 @@ class CommandRefused(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the line."""
-        click.echo(f"{self.program}: {self.format_message()}", file=file, err=file is None)
+        click.echo(printable_lines(f"{self.program}: {self.format_message()}"), file=file, err=file is None)
 
 
 class Unreachable(CommandRefused):

@@ -10,7 +10,7 @@ import click
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
-from namekeeper.cli.asking import note
+from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError

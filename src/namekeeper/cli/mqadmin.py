@@ -8,6 +8,7 @@ import click
 
 from namekeeper.cli.failure import BadUsage
 from namekeeper.cli.group import Commands, LazyGroup
+from namekeeper.cli.output import echo
 
 __all__ = ["COMMANDS", "MqadminGroup", "admin", "main"]
 
@@ -90,8 +91,8 @@ def _list_commands(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         command = context.command_path
         lines = (f"   {name:<35} {description}" for name, (_, description) in COMMANDS.items())
-        click.echo("\n".join([f"The most commonly used {command} commands are:", *lines]))
-        click.echo(f"\nSee '{command} help <command>' for more information on a specific command.")
+        echo("\n".join([f"The most commonly used {command} commands are:", *lines]))
+        echo(f"\nSee '{command} help <command>' for more information on a specific command.")
 
 
 admin = MqadminGroup(

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from namekeeper.common.printable import printable, printable_json
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import ClusterInfo, TopicRouteData
 from namekeeper.model.topic import QueueData
@@ -48,17 +49,17 @@ _MORE_STATS_COLUMNS = (
 
 def render_json(value: object) -> str:
     """Return standard JSON, indented; members of structs have their wire names."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def render_java_json(value: object) -> str:
     """Return JSON as Java's tool prints it: tabs, members in order, bare integer keys, nulls left out."""
-    return "".join(_java_json(msgspec.to_builtins(value), "\n"))
+    return printable_json("".join(_java_json(msgspec.to_builtins(value), "\n")))
 
 
 def render_lines(lines: Iterable[str]) -> str:
-    """Return one line for each text."""
-    return "\n".join(lines)
+    """Return one line for each text, whatever characters it has."""
+    return "\n".join(map(printable, lines))
 
 
 def render_key_values(table: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ import click
 
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.output import echo
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.failures import failures_of_spark, hush_interrupts, missing_package
 
@@ -130,6 +131,6 @@ def shown_steps() -> Iterator["Progress"]:
     def line(what: str, _done: int, total: int) -> None:
         if steps[-1:] != [what]:
             steps.append(what)
-            click.echo(f"{what} ({total})" if total > 1 else what, err=True)
+            echo(f"{what} ({total})" if total > 1 else what, err=True)
 
     yield line

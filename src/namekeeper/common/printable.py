@@ -1,6 +1,14 @@
-"""Shows text of strangers harmlessly: on one line, and without any character that acts on a terminal."""
+"""Shows text of strangers harmlessly: on one line, and without any character that acts on a terminal.
 
-__all__ = ["printable"]
+Whatever is printed, logged or written as JSON for people goes through here: names come from peers.
+"""
+
+import re
+
+__all__ = ["printable", "printable_json", "printable_lines"]
+
+_LAYOUT = re.compile(r"([\n\t])")
+_JSON_UNIT_DIGITS = 4
 
 
 def printable(text: str) -> str:
@@ -15,5 +23,26 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 
+def printable_lines(text: str) -> str:
+    """The same for a text of several lines that we laid out: line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(part if part in {"\n", "\t"} else printable(part) for part in _LAYOUT.split(text))
+
+
+def printable_json(text: str) -> str:
+    r"""A JSON text of the same value whose strings show such characters as JSON escapes, `\u001b`."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else _escaped_in_json(each) for each in text)
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def _escaped_in_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(
+        f"\\u{units[at : at + _JSON_UNIT_DIGITS]}" for at in range(0, len(units), _JSON_UNIT_DIGITS)
+    )

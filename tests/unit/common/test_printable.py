@@ -1,12 +1,13 @@
 """Text of strangers can do nothing to a terminal."""
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namekeeper.common.printable import printable
+from namekeeper.common.printable import printable, printable_json, printable_lines
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -44,3 +45,14 @@ def test_the_result_is_one_line_without_controls_and_can_be_encoded(text):
     assert not {unicodedata.category(each) for each in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert printable(shown) == shown
     shown.encode()
+
+
+def test_lines_and_tabs_of_our_own_layout_stay():
+    assert printable_lines("a\tb\nc\x1b\r\u2028") == "a\tb\nc\\x1b\\r\\u2028"
+
+
+@given(st.text())
+def test_json_keeps_its_value_and_shows_nothing_that_acts_on_a_terminal(text):
+    shown = printable_json(json.dumps({text: [text]}, ensure_ascii=False, indent=2))
+    assert json.loads(shown) == {text: [text]}
+    assert not {unicodedata.category(each) for each in shown if each != "\n"} & {"Cc", "Cf", "Cs", "Zl", "Zp"}

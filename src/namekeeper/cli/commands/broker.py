@@ -4,8 +4,10 @@ import click
 
 from namekeeper.admin import operations
 from namekeeper.admin.views import DataVersionAnswer
-from namekeeper.cli.asking import Reply, Session, mqadmin_command, note
+from namekeeper.cli.asking import Reply, Session, mqadmin_command
+from namekeeper.cli.output import note
 from namekeeper.cli.render import UNKNOWN, render_lines
+from namekeeper.common.printable import printable
 from namekeeper.messages.registration import QueryDataVersionRequestHeader
 
 __all__ = ["add_write_perm", "broker_member_group", "data_version", "wipe_write_perm"]
@@ -65,7 +67,7 @@ def data_version(
 
 def _perm_line(verb: str, broker_name: str, reply: Reply[int]) -> str:
     outcome = "Failed" if reply.error else f"OK, {reply.result}"
-    return f"{verb} write perm of broker[{broker_name}] in name server[{reply.addr}] {outcome}"
+    return f"{verb} write perm of broker[{printable(broker_name)}] in name server[{reply.addr}] {outcome}"
 
 
 def _version_line(reply: Reply[DataVersionAnswer]) -> str | None:

@@ -6,7 +6,8 @@ import time
 import click
 
 from namekeeper.admin import operations
-from namekeeper.cli.asking import Session, mqadmin_command, note
+from namekeeper.cli.asking import Session, mqadmin_command
+from namekeeper.cli.output import note
 from namekeeper.cli.render import render_cluster_more_stats, render_cluster_table
 from namekeeper.model.route import ClusterInfo
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.output import echo
 from namekeeper.cli.render import render_json
 from namekeeper.cli.verify_text import verify_lines
 from namekeeper.errors import JournalError
@@ -39,9 +40,9 @@ def verify(folder: str, *, as_json: bool) -> None:
     except JournalError as error:
         raise CommandRefused(str(error)) from None
     if as_json:
-        click.echo(render_json(report))
+        echo(render_json(report))
     else:
-        click.echo("\n".join(verify_lines(report)))
+        echo("\n".join(verify_lines(report)))
     if not report.is_complete:
         sys.exit(EXIT_LOST)
 
@@ -73,7 +74,7 @@ def seal(folder: str, *, timeout: float) -> None:
         raise CommandRefused(f"{folder} can't be written: {error.strerror or error}") from None
     for name in after:
         if name not in before and not name.endswith(".open"):
-            click.echo(name)
+            echo(name)
 
 
 def _ask_server(folder: str, timeout: float) -> None:

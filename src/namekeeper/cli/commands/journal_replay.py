@@ -10,7 +10,6 @@ from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.answers.render import explain_knowledge, knows_up_to_text
 from namekeeper.answers.replayed import state_value
 from namekeeper.answers.times import Zone, shown
-from namekeeper.cli.asking import note
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
@@ -20,6 +19,7 @@ from namekeeper.cli.history import (
     take_zone,
     zone_option,
 )
+from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_json
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
@@ -58,11 +58,11 @@ def replay(
     for text in journal.notes:
         note(f"note: {text}")
     if as_json:
-        click.echo(render_json(_value(journal.namesrv, found)))
+        echo(render_json(_value(journal.namesrv, found)))
     else:
         lines = map(printable, _lines(journal.namesrv, found, zone))
         while some := list(islice(lines, _LINES_AT_ONCE)):
-            click.echo("\n".join(some))
+            echo("\n".join(some))
     if found.knowledge is not Knowledge.KNOWN:
         context.exit(EXIT_NOT_KNOWN)
 

@@ -4,6 +4,7 @@ import time
 
 import click
 
+from namekeeper.cli.output import echo
 from namekeeper.cli.spark import interval_option, refusals, shown_steps
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.errors import PipelineError
@@ -31,9 +32,9 @@ def ship(context: click.Context, /, journal: str, target: str, *, watch_ms: int 
                 try:
                     _ship_once(journal, target)
                 except PipelineError as error:
-                    click.echo(f"{error}; trying again in {shown_duration(watch_ms)}", err=True)
+                    echo(f"{error}; trying again in {shown_duration(watch_ms)}", err=True)
     except KeyboardInterrupt:
-        click.echo("stopped; what was copied is whole", err=True)
+        echo("stopped; what was copied is whole", err=True)
         context.exit(_EXIT_INTERRUPTED)
 
 
@@ -43,7 +44,7 @@ def _ship_once(journal: str, target: str) -> None:
 
     with shown_steps() as progress:
         shipped = ship_segments(open_folder(journal), open_folder(target), progress)
-    click.echo(
+    echo(
         f"{shipped.copied:,} segments copied ({shipped.bytes:,} bytes), {shipped.there:,} were there",
         err=True,
     )

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
-from namekeeper.cli.asking import note
 from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_json
+from namekeeper.common.printable import printable_json
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.lines import Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
@@ -25,6 +26,8 @@ POLL_SECONDS = 0.2
 """How often a followed journal is read again."""
 
 _ROW = "{:<24} {:>14} {:>14} {:>12}  {}"
+_DELETE = b"\x7f"
+"""The one character that JSON leaves bare in ASCII and that is not for display."""
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -35,12 +38,12 @@ def ls(folder: str, *, as_json: bool) -> None:
     """List the segments in DIR: when their boot began, which records they hold, their size."""
     rows = [(name, _size(folder, name)) for name in _segments(folder)]
     if as_json:
-        click.echo(render_json([_as_dict(name, size) for name, size in rows]))
+        echo(render_json([_as_dict(name, size) for name, size in rows]))
         return
-    click.echo(_ROW.format("#boot (UTC)", "#first seq", "#last seq", "#bytes", "#file"))
+    echo(_ROW.format("#boot (UTC)", "#first seq", "#last seq", "#bytes", "#file"))
     for name, size in rows:
         last = "open" if name.last_seq is None else name.last_seq
-        click.echo(_ROW.format(_utc(name.boot), name.first_seq, last, size, name))
+        echo(_ROW.format(_utc(name.boot), name.first_seq, last, size, name))
 
 
 @click.command("cat", context_settings=_SETTINGS)
@@ -131,7 +134,11 @@ def _position(envelope: Envelope) -> tuple[int, int]:
 
 
 def _write(line: Line) -> None:
-    sys.stdout.buffer.write(line.data + b"\n")
+    """Print a record as it is in the file, or the same value without characters that act on a terminal."""
+    data = line.data
+    if not data.isascii() or _DELETE in data:
+        data = printable_json(data.decode("utf-8", "replace")).encode()
+    sys.stdout.buffer.write(data + b"\n")
 
 
 def _size(folder: str, name: SegmentName) -> int:

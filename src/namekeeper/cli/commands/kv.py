@@ -5,7 +5,8 @@ import click
 from namekeeper.admin import operations
 from namekeeper.cli.asking import Session, mqadmin_command, refuse_usage
 from namekeeper.cli.failure import CommandRefused
-from namekeeper.cli.render import render_key_values
+from namekeeper.cli.render import render_key_values, render_lines
+from namekeeper.common.printable import printable
 
 __all__ = ["delete_kv_config", "kv_list", "update_kv_config", "update_order_conf"]
 
@@ -54,17 +55,18 @@ def update_order_conf(session: Session, *, topic: str, order_conf: str | None, m
         _print_order_conf(session, topic)
     elif method == "delete":
         replies = session.ask_each(lambda namesrv: operations.delete_order_conf(namesrv, topic))
-        session.emit_each(replies, f"delete orderConf success. topic=[{topic}]")
+        session.emit_each(replies, f"delete orderConf success. topic=[{printable(topic)}]")
     elif not conf:
         refuse_usage("please set orderConf with option -v.")
     else:
         replies = session.ask_each(lambda namesrv: operations.put_order_conf(namesrv, topic, conf))
-        session.emit_each(replies, f"update orderConf success. topic=[{topic}], orderConf=[{conf}]")
+        text = f"update orderConf success. topic=[{printable(topic)}], orderConf=[{printable(conf)}]"
+        session.emit_each(replies, text)
 
 
 def _print_order_conf(session: Session, topic: str) -> None:
     conf = session.ask_one(lambda namesrv: operations.get_order_conf(namesrv, topic))
     if conf is None:
         raise CommandRefused(f"no order conf of topic {topic}")
-    text = f"get orderConf success. topic=[{topic}], orderConf=[{conf}] "
+    text = render_lines([f"get orderConf success. topic=[{topic}], orderConf=[{conf}] "])
     session.emit({"topic": topic, "orderConf": conf}, text)

@@ -5,6 +5,7 @@ import click
 from namekeeper.admin import operations
 from namekeeper.cli.asking import Reply, Session, mqadmin_command
 from namekeeper.cli.render import render_namesrv_config
+from namekeeper.common.printable import printable
 
 __all__ = ["get_namesrv_config", "update_namesrv_config"]
 
@@ -23,8 +24,8 @@ def update_namesrv_config(session: Session, *, key: str, value: str) -> None:
     properties = {key.strip(): value.strip()}
     replies = session.ask_each(lambda namesrv: operations.update_namesrv_config(namesrv, properties))
     addrs = ", ".join(session.addrs)
-    text = f"update name server config success![{addrs}]\n{key.strip()} : {value.strip()}"
-    session.emit_each(replies, text)
+    changed = printable(f"{key.strip()} : {value.strip()}")
+    session.emit_each(replies, f"update name server config success![{addrs}]\n{changed}")
 
 
 def _config_text(reply: Reply[dict[str, str]]) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.output import echo
 from namekeeper.cli.spark import (
     MakeSession,
     interval_option,
@@ -61,7 +62,7 @@ def run(  # noqa: PLR0913 - one for each option
     request = Request(journals, warehouse, report_time_zone, take, tables, check)
     with refusals(), shown_steps() as progress:
         context.exit(
-            run_job(request, session, progress, lambda line: click.echo(line, err=True), watch_ms=watch_ms)
+            run_job(request, session, progress, lambda line: echo(line, err=True), watch_ms=watch_ms)
         )
 
 
@@ -82,9 +83,9 @@ def doctor(
     is_well = True
     for finding in examine(journals, warehouse, start=start, environment=os.environ):
         is_well &= not finding.advice
-        click.echo(f"{'  ' if finding.advice else 'ok'}  {finding.what}: {finding.found}")
+        echo(f"{'  ' if finding.advice else 'ok'}  {finding.what}: {finding.found}")
         if finding.advice:
-            click.echo(f"    -> {finding.advice}")
+            echo(f"    -> {finding.advice}")
     context.exit(0 if is_well else CommandRefused.exit_code)
 
 
@@ -95,4 +96,4 @@ def package(folder: Path) -> None:
     from namekeeper.pipeline.package import write_package
 
     for path in write_package(folder):
-        click.echo(path)
+        echo(str(path))

@@ -4,7 +4,9 @@ import json
 
 import click
 
+from namekeeper.cli.output import echo
 from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
+from namekeeper.common.printable import printable_json
 from namekeeper.pipeline.checks.findings import exit_code_of, lines_of
 
 __all__ = ["check"]
@@ -28,7 +30,8 @@ def check(context: click.Context, /, *, warehouse: str, as_json: bool, session: 
         tables = open_warehouse(warehouse)
         findings = check_warehouse(session(), tables, progress)
     if as_json:
-        click.echo(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
+        value = [finding._asdict() for finding in findings]
+        echo(printable_json(json.dumps(value, indent=2, ensure_ascii=False)))
     else:
-        click.echo("\n".join(lines_of(findings)))
+        echo("\n".join(lines_of(findings)))
     context.exit(exit_code_of(findings))

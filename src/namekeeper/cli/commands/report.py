@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from namekeeper.cli.asking import note
 from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ import click
 
 from namekeeper.answers.render import RouteAt, explain_knowledge, knows_up_to_text, routes_json
 from namekeeper.answers.times import Zone, shown
-from namekeeper.cli.asking import note
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
@@ -15,6 +14,7 @@ from namekeeper.cli.history import (
     take_source,
     take_zone,
 )
+from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_route_list
 from namekeeper.cli.spark import MakeSession
 from namekeeper.common.printable import printable
@@ -49,7 +49,7 @@ def route_at(  # noqa: PLR0913 - one for each option
         raise failure_of(error) from error
     for text in source.notes:
         note(f"note: {text}")
-    click.echo(routes_json(routes) if as_json else "\n\n".join(_text(topic, each, zone) for each in routes))
+    echo(routes_json(routes) if as_json else "\n\n".join(_text(topic, each, zone) for each in routes))
     if all(each.knowledge is not Knowledge.KNOWN for each in routes):
         context.exit(EXIT_NOT_KNOWN)
 
@@ -60,6 +60,6 @@ def _text(topic: str, found: RouteAt, zone: Zone) -> str:
     elif found.route is None:
         body = f"no route of {printable(topic)}; `namekeeper why` shows the cause"
     else:
-        body = "\n".join(map(printable, render_route_list(found.route).split("\n")))
+        body = render_route_list(found.route)
     known = knows_up_to_text(found.knows_up_to, zone)
     return f"{found.namesrv} at {shown(found.at, zone)} ({known})\n{body}"

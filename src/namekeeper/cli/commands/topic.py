@@ -7,7 +7,8 @@ import click
 from namekeeper.admin import operations
 from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.views import UnitTopics
-from namekeeper.cli.asking import Session, mqadmin_command, note
+from namekeeper.cli.asking import Session, mqadmin_command
+from namekeeper.cli.output import note
 from namekeeper.cli.render import (
     render_java_json,
     render_lines,
@@ -15,6 +16,7 @@ from namekeeper.cli.render import (
     render_topic_clusters,
     route_clusters,
 )
+from namekeeper.common.printable import printable
 from namekeeper.errors import ResponseError
 from namekeeper.model.route import ClusterInfo
 
@@ -81,7 +83,7 @@ def delete_topic(session: Session, *, topic: str, cluster_name: str) -> None:
     topic = topic.strip()
     replies = session.ask_each(lambda namesrv: operations.delete_topic(namesrv, topic, cluster_name.strip()))
     note("note: brokers were not asked; one that still has the topic registers it again")
-    session.emit_each(replies, f"delete topic [{topic}] from NameServer success.")
+    session.emit_each(replies, f"delete topic [{printable(topic)}] from NameServer success.")
 
 
 @mqadmin_command("topicsByCluster", "Topics that the brokers of a cluster have.")

@@ -5,7 +5,6 @@ import click
 from namekeeper.answers.explain import explain
 from namekeeper.answers.render import explanation_lines, explanations_json
 from namekeeper.answers.verdict import Verdict
-from namekeeper.cli.asking import note
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
@@ -17,6 +16,7 @@ from namekeeper.cli.history import (
     take_source,
     take_zone,
 )
+from namekeeper.cli.output import echo, note
 from namekeeper.cli.spark import MakeSession
 from namekeeper.errors import NamekeeperError
 
@@ -53,8 +53,8 @@ def why(  # noqa: PLR0913 - one for each option
     for text in source.notes:
         note(f"note: {text}")
     if as_json:
-        click.echo(explanations_json(explanations))
+        echo(explanations_json(explanations))
     else:
-        click.echo("\n\n".join("\n".join(explanation_lines(each, zone)) for each in explanations))
+        echo("\n\n".join("\n".join(explanation_lines(each, zone)) for each in explanations))
     if all(each.verdict in _NOT_KNOWN for each in explanations):
         context.exit(EXIT_NOT_KNOWN)

@@ -20,7 +20,7 @@ EXIT_BROKEN = 4
 def lines_of(findings: Sequence["CheckFinding"]) -> Iterator[str]:
     """Lines that say what was found, or that nothing was."""
     for finding in findings:
-        yield f"{finding.level.upper()}  {finding.name}: {finding.found} ({finding.meaning})"
+        yield printable(f"{finding.level.upper()}  {finding.name}: {finding.found} ({finding.meaning})")
         for example in finding.examples:
             yield printable(f"    {_row(example)}")
         if finding.found > len(finding.examples):

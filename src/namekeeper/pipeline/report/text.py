@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from namekeeper.common.durations import shown_duration
-from namekeeper.common.printable import printable
+from namekeeper.common.printable import printable, printable_json
 from namekeeper.pipeline.report.times import shown_count, shown_time
 from namekeeper.pipeline.report.values import Report, ReportColumn, Section
 
@@ -31,7 +31,7 @@ def render_json(report: Report) -> str:
             for section in report.sections
         },
     }
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _lines(report: Report) -> Iterator[str]:
