@@ -158,6 +158,14 @@ RECORD_MUTANTS = (
         "in a boot that writes checksums each line has one",
         ("journal/reading/test_verify.py",),
     ),
+    Mutant(
+        "missing-beginning-not-told",
+        "journal/reading/verify.py",
+        "        if before is not None and before not in self._last_deleted:\n",
+        "        if before is None and before in self._last_deleted:\n",
+        "what is missing before the oldest segment is told, unless a record says that retention deleted it",
+        ("journal/reading/test_verify.py",),
+    ),
     # Checkpoints.
     Mutant(
         "checkpoint-without-kv",

@@ -108,8 +108,7 @@ class Journal:
         writer = self._writer
         if writer is None:
             return IDLE_S
-        while writer.messages:
-            self._handle(writer.messages.popleft())
+        self._handle_messages(writer)
         seconds = self.recorder.tick(lost_records=writer.lost_records, is_writable=not writer.trouble)
         step_ms = self.recorder.take_clock_step_ms()
         if step_ms:
@@ -118,6 +117,8 @@ class Journal:
 
     def end(self) -> None:
         """Record the stop, and let the thread finish."""
+        if self._writer is not None:
+            self._handle_messages(self._writer)
         self.recorder.end()
         self._is_stopping = True
         self._backlog.wake()
@@ -131,6 +132,10 @@ class Journal:
             log.error("the journal's disk hangs: %d changes are not written", self.waiting)
             return False
         return True
+
+    def _handle_messages(self, writer: "Writer") -> None:
+        while writer.messages:
+            self._handle(writer.messages.popleft())
 
     def _handle(self, message: WriterMessage) -> None:
         if isinstance(message, FolderRefused):

@@ -110,6 +110,8 @@ class Writer:
         """Whether entries belong to a refused boot: they are lost, until one with seq 1 begins another."""
         self._is_sealing_on_request = False
         self._has_lost_file = False
+        self._is_closing = False
+        """Whether nothing is deleted any more: it could not be recorded."""
 
     @property
     def durable_seq(self) -> int:
@@ -154,6 +156,7 @@ class Writer:
     def close(self, now: Now) -> None:
         """Write and seal everything and release the folder; what can't be written is counted as lost."""
         self._retry_at_ms = now.mono_ms
+        self._is_closing = True
         self.step(now)
         folder = self._folder
         if folder is None:
@@ -332,7 +335,7 @@ class Writer:
             with contextlib.suppress(FileNotFoundError):
                 self._system.unlink(folder.path(SEAL_REQUEST))
             self._is_sealing_on_request = False
-        if was_busy or now.mono_ms - self._retained_at_ms >= RETAIN_MS:
+        if not self._is_closing and (was_busy or now.mono_ms - self._retained_at_ms >= RETAIN_MS):
             self._retain(folder, now)
 
     def _retain(self, folder: _OpenFolder, now: Now) -> None:

@@ -1,4 +1,8 @@
-"""Checks whether a journal is complete: missing seqs, broken lines, incomplete checkpoints, crashed boots."""
+"""Checks whether a journal is complete.
+
+Told are missing seqs, damaged lines, incomplete checkpoints, crashed boots, and a beginning that is missing
+although no record says that retention deleted it.
+"""
 
 import os
 import re
@@ -88,7 +92,7 @@ class VerifyReport(Struct):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every record since the oldest segment is there and can be read."""
+        """Whether every record that retention did not delete is there and can be read."""
         crashed = [boot for boot in self.boots[:-1] if not boot.is_stopped]
         ends_open = bool(self.boots) and not self.boots[-1].is_stopped and not self.is_being_written
         return not (self.lost_records or self.problems or self.unknown_versions or crashed or ends_open)
@@ -117,10 +121,16 @@ class _CheckpointEndCounts(Struct):
     counts: dict[str, int]
 
 
+class _DeletedPart(Struct):
+    """The member of `segments_deleted` that is compared."""
+
+    segments: list[str] = []
+
+
 class _StartedPart(Struct):
     """The members of `server_started` that are compared."""
 
-    uuid: str
+    uuid: str = ""
     previous_boot: int = 0
     previous_seq: int = 0
     checksums: bool = False
@@ -142,6 +152,7 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
     for name in segments:
         is_growing = report.is_being_written and name.is_open and name is segments[-1]
         checker.read(name, read_segment_lines(folder, name, system=system), is_growing=is_growing)
+    checker.check_beginning(segments[0])
     report.quarantined = _quarantined(folder, system)
     return report
 
@@ -157,6 +168,10 @@ class _Checker:
         self._checkpoint: _CheckpointCount | None = None
         self._has_checksums = False
         """Whether each record of this boot must have one."""
+        self._first_started: _StartedPart | None = None
+        """`server_started` of the oldest boot, if it is there."""
+        self._last_deleted: set[tuple[int, int | None]] = set()
+        """Boot and last seq of the segments that retention deleted."""
 
     def read(self, name: SegmentName, lines: Iterable[Line], *, is_growing: bool) -> None:
         """Check one segment.
@@ -179,6 +194,17 @@ class _Checker:
         if name.last_seq is not None and changes.last_seq != name.last_seq:
             what = f"its name says that it ends with seq {name.last_seq}, but it ends with {changes.last_seq}"
             self._report.add(self._file, 0, what)
+
+    def check_beginning(self, oldest: SegmentName) -> None:
+        """Check, after all was read, that retention deleted what came before the oldest segment."""
+        before: tuple[int, int | None] | None = None
+        if oldest.first_seq > 1:
+            before = (oldest.boot, oldest.first_seq - 1)
+        elif self._first_started is not None and self._first_started.previous_seq:
+            before = (self._first_started.previous_boot, self._first_started.previous_seq)
+        if before is not None and before not in self._last_deleted:
+            what = f"what came before it is missing, up to seq {before[1]} of boot {before[0]}"
+            self._report.add(str(oldest), 0, f"{what}: retention did not delete it, as far as is recorded")
 
     def _add_problems(self, problems: list[tuple[int, str]]) -> None:
         for number, what in problems:
@@ -220,6 +246,9 @@ class _Checker:
             self._checkpoint = _CheckpointCount(envelope.seq)
         elif envelope.kind == "server_started":
             self._check_started(line)
+        elif envelope.kind == "segments_deleted":
+            names = map(SegmentName.parse, _decode(line, _DeletedPart, _DeletedPart()).segments)
+            self._last_deleted |= {(name.boot, name.last_seq) for name in names if name is not None}
         elif checkpoint is not None and envelope.checkpoint == checkpoint.begin:
             if envelope.kind != "checkpoint_end":
                 checkpoint.counts[envelope.kind] += 1
@@ -232,13 +261,14 @@ class _Checker:
     def _check_started(self, line: Line) -> None:
         """Compare `server_started` with the folder, and with the boot before."""
         report = self._report
-        started = _decode(line, _StartedPart, _StartedPart(""))
+        started = _decode(line, _StartedPart, _StartedPart())
         self._has_checksums = started.checksums
         if report.uuid and started.uuid != report.uuid:
             report.add(
                 self._file, line.number, f"its UUID is {started.uuid}, that of the folder {report.uuid}"
             )
         if len(report.boots) < 2:
+            self._first_started = started
             return
         before = report.boots[-2]
         if started.previous_boot != before.boot:

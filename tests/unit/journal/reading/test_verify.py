@@ -5,14 +5,15 @@ import os
 import re
 
 import pytest
+from msgspec import structs
 
 from namekeeper.errors import JournalError
-from namekeeper.journal.contract.record import ServerStopped
+from namekeeper.journal.contract.record import SegmentsDeleted, ServerStopped
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.reader import find_segments
 from namekeeper.journal.reading.verify import verify
 from tests.support.journal.checksums import with_new_checksums
-from tests.unit.journal.disk_parts import Feeder, writer_on
+from tests.unit.journal.disk_parts import Feeder, lines_in, writer_on
 
 
 class Made:
@@ -22,7 +23,7 @@ class Made:
         self.folder = folder
         self.wall_ms = 1_700_000_000_000
 
-    def boot(self, changes: int = 3, *, stops: bool = True, is_closed: bool = True):
+    def boot(self, changes: int = 3, *, stops: bool = True, is_closed: bool = True, more=()):
         """One boot; returns its writer."""
         self.wall_ms += 1_000_000
         feeder = Feeder(wall_ms=self.wall_ms)
@@ -31,6 +32,8 @@ class Made:
         feeder.begin(writer.opened, rows=2)
         for _ in range(changes):
             feeder.change(2)
+        for record in more:
+            feeder.put(record)
         if stops:
             feeder.put(ServerStopped(last_seq=feeder.seq + 1))
         writer.step(feeder.now)
@@ -246,3 +249,31 @@ def test_a_segment_whose_checksums_were_removed_is_reported(made):
 
     made.rewrite(0, remove)
     assert problems(made.verify())[0] == (1, "its checksum was removed: its boot writes checksums")
+
+
+def test_a_missing_beginning_is_told_unless_retention_recorded_that_it_deleted_it(made):
+    for _ in range(3):
+        made.boot()
+    first, second, _ = find_segments(str(made.folder))
+    (made.folder / str(first)).unlink()
+    found = made.verify()
+    assert not found.is_complete
+    assert problems(found) == [
+        (0, f"what came before it is missing, up to seq 12 of boot {first.boot}: retention did not delete it, as far as is recorded")
+    ]  # fmt: skip
+    made.boot(more=[SegmentsDeleted(segments=[str(first)], bytes=1, reason="size")])
+    assert made.verify().is_complete
+    (made.folder / str(second)).unlink()
+    assert not made.verify().is_complete
+
+
+def test_a_folder_that_was_emptied_while_a_server_wrote_is_not_whole(made):
+    made.boot(is_closed=False)
+    lines = [line.data for line in lines_in(made.folder)]
+    (name,) = find_segments(str(made.folder))
+    (made.folder / str(name)).unlink()
+    later = structs.replace(name, first_seq=8, last_seq=12, form="")
+    (made.folder / str(later)).write_bytes(b"".join(line + b"\n" for line in lines[7:]))
+    report = made.verify()
+    assert report.lost_records == 0
+    assert "what came before it is missing, up to seq 7" in problems(report)[0][1]
