@@ -166,6 +166,14 @@ RECORD_MUTANTS = (
         "what is missing before the oldest segment is told, unless a record says that retention deleted it",
         ("journal/reading/test_verify.py",),
     ),
+    Mutant(
+        "record-of-another-server-counts",
+        "journal/contract/lines.py",
+        "    if (record.namesrv, record.boot) == (segment.namesrv, segment.boot):\n",
+        "    if record.kind:\n",
+        "a segment and its records agree on who wrote them",
+        (DECODE, "journal/contract/test_complete_changes.py"),
+    ),
     # Checkpoints.
     Mutant(
         "checkpoint-without-kv",

@@ -297,3 +297,27 @@ def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
     healed = run(spark, tmp_path / "w", journal, copies)
     assert all(load.losses == [] for load in healed.loads)
     assert written(tmp_path / "w") == expected_facts([record for boot in every for record in boot], UUID8)
+
+
+@pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])
+def test_records_under_the_name_of_another_name_server_are_not_taken_and_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
+) -> None:
+    monkeypatch.setattr(batch, "LARGE_BYTES", large_bytes)
+    boot, other = boots(4)[::2]
+    write_segment(tmp_path / "j", other)
+    forged = write_segment(tmp_path / "j", boot)
+    forged.rename(forged.with_name(forged.name.replace("ns-0", "forged")))
+    outcome = run(spark, tmp_path / "w", tmp_path / "j")
+    assert written(tmp_path / "w") == expected_facts(other, UUID8)
+    (loss,) = outcome.loads[0].losses
+    assert loss.segment.namesrv == "forged"
+    assert (
+        f"{len(boot)} records are missing: {len(boot)} of its records are of another name server"
+        in loss.detail
+    )
+    (row,) = rows(spark, tmp_path / "w", QUARANTINE.name)
+    assert (row["namesrv"], row["reason"]) == ("forged", "incomplete_segment")
+    write_segment(tmp_path / "j", boot)
+    run(spark, tmp_path / "w", tmp_path / "j")
+    assert written(tmp_path / "w") == expected_facts([*boot, *other], UUID8)

@@ -101,7 +101,7 @@ class JournalFolder:
         for done, name in enumerate(self._segments[begin:]):
             self._report_progress(done, total)
             for line in read_segment_lines(self.folder, name):
-                record = reader(line)
+                record = reader(line, name)
                 if record is not None:
                     yield record
         self._report_progress(total, total)
@@ -133,8 +133,9 @@ class JournalFolder:
 
     def _first_ts(self, index: int) -> int | None:
         reader = RecordReader()
-        for line in read_segment_lines(self.folder, self._segments[index]):
-            record = reader(line)
+        name = self._segments[index]
+        for line in read_segment_lines(self.folder, name):
+            record = reader(line, name)
             if record is not None:
                 return record.ts
         return None
@@ -142,7 +143,8 @@ class JournalFolder:
     def _last_ts(self) -> int:
         reader = RecordReader("")
         for name in reversed(self._segments):
-            found = [record.ts for line in read_segment_lines(self.folder, name) if (record := reader(line))]
+            records = (reader(line, name) for line in read_segment_lines(self.folder, name))
+            found = [record.ts for record in records if record is not None]
             if found:
                 return found[-1]
         return 0

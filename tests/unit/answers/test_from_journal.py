@@ -151,3 +151,13 @@ def test_reading_less_gives_the_same(tmp_path_factory, chance):
         assert shown(part.state.tables, part.state.kv, part.state.properties) == of_whole
         one = journal.state_at(at, "T0").state.tables
         assert dict(one.rows_of("T0")) == dict(whole.state.tables.rows_of("T0"))
+
+
+def test_a_segment_renamed_for_another_name_server_answers_nothing_under_its_name(long_story, tmp_path):
+    folder = long_story.folder(tmp_path)
+    for path in tmp_path.iterdir():
+        path.rename(path.with_name(f"forged-{path.name}"))
+    journal = JournalFolder(folder)
+    assert journal.namesrv.startswith("forged-")
+    assert journal.state_at(None).knowledge is not Knowledge.KNOWN
+    assert "of another name server or boot than the segment's name says" in journal.notes[0]

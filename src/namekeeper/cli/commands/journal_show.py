@@ -62,7 +62,7 @@ def cat(folder: str, *, boot: int | None, kinds: tuple[str, ...]) -> None:
         if boot is not None and name.boot != boot:
             continue
         for line in read_segment_lines(folder, name):
-            envelope = read_envelope(line)
+            envelope = read_envelope(line, name)
             if isinstance(envelope, str):
                 broken += 1
                 note(f"{name}, line {line.number}: {envelope}")
@@ -101,7 +101,7 @@ def _segments(folder: str) -> list[SegmentName]:
 
 def _records(folder: str, name: SegmentName) -> Iterator[tuple[Envelope, Line]]:
     for line in read_segment_lines(folder, name):
-        envelope = read_envelope(line)
+        envelope = read_envelope(line, name)
         if isinstance(envelope, Envelope):
             yield envelope, line
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from namekeeper.journal.contract.lines import Line, read_envelope
+from namekeeper.journal.contract.lines import Line, foreign_to, read_envelope
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope
 
@@ -52,8 +52,8 @@ class CompleteChanges:
         self._reject_started("its end is missing")
 
     def _problem(self, envelope: Envelope) -> str:
-        if (envelope.namesrv, envelope.boot) != (self._name.namesrv, self._name.boot):
-            return f"it belongs to {envelope.namesrv}, boot {envelope.boot}"
+        if problem := foreign_to(self._name, envelope):
+            return problem
         if envelope.seq <= self.last_seq:
             return f"seq {envelope.seq} comes after {self.last_seq}"
         begins = envelope.seq == envelope.change

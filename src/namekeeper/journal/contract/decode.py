@@ -13,7 +13,8 @@ from typing import Any, Union
 import msgspec
 from msgspec import Struct
 
-from namekeeper.journal.contract.lines import Line, read_envelope
+from namekeeper.journal.contract.lines import Line, foreign_to, read_envelope
+from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import (
     CONTRACT_VERSION,
     KINDS,
@@ -36,6 +37,7 @@ class LineProblem(StrEnum):
     DAMAGED = "torn, altered or too long"
     NEWER = "written by a newer namekeeper"
     MALFORMED = "no record of this version"
+    FOREIGN = "of another name server or boot than the segment's name says"
 
 
 class Unreadable(Struct, frozen=True):
@@ -69,8 +71,23 @@ class RecordReader:
         self._topic = None if topic is None else msgspec.json.encode(topic)
         self._skip = tuple(b'{"kind":"%b"' % kind.encode() for kind in sorted(skip))
 
-    def __call__(self, line: Line) -> Record | Envelope | None:
-        """The record of a line; None if it has none, which is counted in `unreadable`."""
+    def __call__(self, line: Line, segment: SegmentName | None = None) -> Record | Envelope | None:
+        """The record of a line; None if it has none, which is counted in `unreadable`.
+
+        Args:
+            line: The line.
+            segment: Where it was read: a record of another name server or boot is none. None: anywhere.
+        """
+        record = self._read(line)
+        if record is None or segment is None:
+            return record
+        problem = foreign_to(segment, record)
+        if problem:
+            self._refuse(LineProblem.FOREIGN, line, problem)
+            return None
+        return record
+
+    def _read(self, line: Line) -> Record | Envelope | None:
         if line.problem:
             self._refuse(LineProblem.DAMAGED, line, line.problem)
             return None

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from namekeeper.journal.contract.checksum import Checksum, check_line
-from namekeeper.journal.contract.record import Envelope
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import Envelope, Record
 
-__all__ = ["LINE_LIMIT", "Line", "read_envelope", "split_lines"]
+__all__ = ["LINE_LIMIT", "Line", "foreign_to", "read_envelope", "split_lines"]
 
 LINE_LIMIT = 32 * 1024 * 1024
 """No record is longer: 1,000 topic rows with the longest names are under a megabyte, and one value of the KV
@@ -59,8 +60,13 @@ def split_lines(chunks: Iterable[bytes], *, limit: int = LINE_LIMIT) -> Iterator
         yield Line(number, kept, "torn: no line feed ends it")
 
 
-def read_envelope(line: Line) -> Envelope | str:
-    """The envelope of a line, or why the line is not a record of any version."""
+def read_envelope(line: Line, segment: SegmentName | None = None) -> Envelope | str:
+    """The envelope of a line, or why the line is not a record of any version.
+
+    Args:
+        line: The line.
+        segment: Where it was read: a record of another name server or boot is none. None: anywhere.
+    """
     if line.problem:
         return line.problem
     try:
@@ -71,7 +77,14 @@ def read_envelope(line: Line) -> Envelope | str:
         return f"no record: {error}"
     if not 1 <= envelope.change <= envelope.seq or envelope.boot < 1:
         return f"boot {envelope.boot}, change {envelope.change}, seq {envelope.seq} is impossible"
-    return envelope
+    return envelope if segment is None else foreign_to(segment, envelope) or envelope
+
+
+def foreign_to(segment: SegmentName, record: Record | Envelope) -> str:
+    """What is wrong if a record is of another name server or boot than its segment; empty if nothing is."""
+    if (record.namesrv, record.boot) == (segment.namesrv, segment.boot):
+        return ""
+    return f"it belongs to {record.namesrv}, boot {record.boot}"
 
 
 def _longer(kept: bytes, left_out: int, part: bytes, limit: int) -> tuple[bytes, int]:

@@ -169,6 +169,9 @@ def _repair(batch: IngestBatch, found: Sorted, staged: Staging, repaired: Stagin
     batch.progress("repairing segments", 0, 1)
     files = [segment.file for segment in found.damaged]
     records = staged.read(batch.spark).where((fn.col(PARTITION) != _REJECTED) & fn.col(FILE).isin(files))
+    for segment in found.with_foreign:
+        is_own = (fn.col("namesrv") == segment.namesrv) & (fn.col("boot") == segment.boot)
+        records = records.where((fn.col(FILE) != segment.file) | is_own)
     result = repair_segments(records, batch.transaction, found.boots, into=repaired)
     batch.progress("repairing segments", 1, 1)
     if result.waiting:

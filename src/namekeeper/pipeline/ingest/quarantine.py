@@ -36,7 +36,8 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
         count: What was read from it.
     """
     read = count.records + count.rejected
-    missing = max(0, segment.records - count.records)
+    own = count.own(segment).records
+    missing = max(0, segment.records - own)
     try:
         with folder.open(segment.path) as stream:
             lines, is_cut = _count_lines(gzip.GzipFile(fileobj=stream) if segment.compressed else stream)
@@ -44,6 +45,8 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
         return None
     if is_cut:
         what = f"its compressed data are damaged or end early after {lines} lines"
+    elif own < count.records:
+        what = f"{count.records - own} of its records are of another name server or boot than its name says"
     elif lines > read:
         return Loss(
             segment,

@@ -60,6 +60,11 @@ class SegmentCount(NamedTuple):
         """Records that were read."""
         return sum(group.records for group in self.boots)
 
+    def own(self, segment: Segment) -> "SegmentCount":
+        """The same without records of another name server or boot than the segment's name says."""
+        boots = tuple(group for group in self.boots if (group.namesrv, group.boot) == segment.boot_key[::2])
+        return SegmentCount(boots, self.rejected)
+
 
 def counts_of(records: DataFrame, is_rejected: str) -> Mapping[str, SegmentCount]:
     """Counts by the name of the segment; a segment without any line is left out.

@@ -25,6 +25,8 @@ class Sorted(NamedTuple):
     """Ranges of records that were read from incomplete segments."""
     boots: Collection[BootKey]
     """Boots that have records in damaged segments."""
+    with_foreign: Sequence[Segment] = ()
+    """Damaged ones with records of another name server or boot than their name says; these are not taken."""
 
 
 def sort_segments(segments: Sequence[Segment], counts: Mapping[str, SegmentCount], ledger: Ledger) -> Sorted:
@@ -47,14 +49,14 @@ def sort_segments(segments: Sequence[Segment], counts: Mapping[str, SegmentCount
             clean.append(segment)
         elif count.boots:
             damaged.append(segment)
-            boots |= {(group.namesrv, segment.uuid8, group.boot) for group in count.boots}
+            boots |= {segment.boot_key for _ in count.own(segment).boots}
     parts = list(_ranges(incomplete, counts))
-    return Sorted(clean, damaged, complete, incomplete, parts, boots)
+    with_foreign = [each for each in damaged if counts[each.file].own(each) != counts[each.file]]
+    return Sorted(clean, damaged, complete, incomplete, parts, boots, with_foreign)
 
 
 def _ranges(segments: Sequence[Segment], counts: Mapping[str, SegmentCount]) -> Iterator[RecordRange]:
-    """Ranges of the records that were read; names do not count, because a file may have been renamed."""
+    """Ranges of the records that were read, whatever the name promises: a file may have been renamed."""
     for segment in segments:
-        for group in counts.get(segment.file, SegmentCount()).boots:
-            key = group.namesrv, segment.uuid8, group.boot
-            yield RecordRange(key, group.first_seq, group.last_seq, segment.file)
+        for group in counts.get(segment.file, SegmentCount()).own(segment).boots:
+            yield RecordRange(segment.boot_key, group.first_seq, group.last_seq, segment.file)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from namekeeper.journal.contract.decode import LineProblem, RecordReader, mapping_of
 from namekeeper.journal.contract.lines import LINE_LIMIT, Line, split_lines
+from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope, Record, ServerAlive, TopicMapping, TopicQueues
 from namekeeper.model.mapping import TopicQueueMappingInfo
 
@@ -167,3 +168,18 @@ def test_any_members_are_a_record_or_refused(kind, members):
     reader = RecordReader()
     record = reader(line(kind, **members))
     assert (record is None) == bool(reader.unreadable)
+
+
+def test_a_record_of_another_name_server_or_boot_than_the_segment_is_refused():
+    segment = SegmentName(namesrv="n", uuid8="0a1b2c3d", boot=5, first_seq=1)
+    reader = RecordReader(skip=frozenset({"kv"}))
+    assert reader(line(connections=3), segment) is not None
+    for other in (
+        line(namesrv="m"),
+        line(boot=6),
+        line("kv", namesrv="m"),
+        line("a_later_kind", namesrv="m"),
+    ):
+        assert reader(other, segment) is None
+    assert reader.unreadable == {LineProblem.FOREIGN: 4}
+    assert reader.first_unreadable.detail == "it belongs to m, boot 5"

@@ -47,3 +47,14 @@ def test_lines_that_are_there_and_were_not_read_are_read_again(tmp_path):
 def test_a_file_that_is_gone_is_no_loss(tmp_path):
     segment = Segment("ns", "0a1b2c3d", 5, 1, 10, True, 1, "j", "s")
     assert look_for_loss(open_folder(str(tmp_path)), segment, SegmentCount()) is None
+
+
+def test_records_of_another_name_server_are_missing_under_this_name(tmp_path):
+    (tmp_path / "s").write_bytes(gzip.compress(DATA))
+    segment = Segment("forged", "0a1b2c3d", 5, 1, 9, True, 1, "j", "s")
+    count = SegmentCount((group_of(list(range(1, 10))),))
+    loss = look_for_loss(open_folder(str(tmp_path)), segment, count)
+    assert loss is not None
+    assert loss.detail.startswith(
+        "9 records are missing: 9 of its records are of another name server or boot"
+    )

@@ -54,4 +54,13 @@ def test_an_unreadable_segment_is_neither_clean_nor_damaged():
 def test_parts_are_what_was_read_of_those_that_are_not_whole():
     count = SegmentCount((group_of([1, 2]), BootRecords("other", 9, 1, 4, 4, 0, 0, 4, True, 1, 1, 0, 0)))
     found = sort_segments([segment(1, 3)], {"1-3": count}, Ledger())
-    assert found.parts == [RecordRange(KEY, 1, 2, "1-3"), RecordRange(("other", KEY[1], 9), 4, 4, "1-3")]
+    assert found.parts == [RecordRange(KEY, 1, 2, "1-3")]
+
+
+def test_records_of_another_name_server_or_boot_than_the_name_says_are_of_no_boot():
+    foreign = [BootRecords(*who, 3, 1, 3, 6, 14, 1, True, 1, 1, 0, 0) for who in (("other", 5), ("ns", 6))]
+    counts = {"1-3": SegmentCount((*foreign, group_of([1, 2, 3]))), "4-6": SegmentCount((foreign[0],))}
+    found = sort_segments([segment(1, 3), segment(4, 6)], counts, Ledger())
+    assert [each.file for each in found.with_foreign] == ["1-3", "4-6"]
+    assert found.damaged == found.incomplete == found.with_foreign
+    assert set(found.boots) == {KEY}
