@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
-from namekeeper.journal.reading.verify import BootReport, VerifyProblem, VerifyReport
+from namekeeper.journal.reading.verify_report import BootReport, VerifyProblem, VerifyReport
 
 __all__ = ["verify_lines"]
 

@@ -1,7 +1,7 @@
 """What is printed of a checked journal: the cause can be seen, however much is broken."""
 
 from namekeeper.cli.verify_text import verify_lines
-from namekeeper.journal.reading.verify import BootReport, VerifyReport
+from namekeeper.journal.reading.verify_report import BootReport, VerifyReport
 
 FILE = "ns-0a1b2c3d-1772323200000-000000000001-000000000009.jsonl.gz"
 

@@ -5,7 +5,6 @@ although no record says that retention deleted it.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +15,7 @@ from msgspec import Struct, field
 
 from namekeeper.files import Os
 from namekeeper.journal.contract.checksum import Checksum, check_line
-from namekeeper.journal.contract.complete_changes import INCOMPLETE_CHANGE, NOTHING_BEFORE, CompleteChanges
+from namekeeper.journal.contract.complete_changes import CompleteChanges
 from namekeeper.journal.contract.lines import Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
@@ -24,88 +23,11 @@ from namekeeper.journal.disk.folder import QUARANTINE
 from namekeeper.journal.disk.identity import load_identity
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.verify_report import BootReport, VerifyReport
 
-__all__ = ["BootReport", "VerifyProblem", "VerifyReport", "verify"]
+__all__ = ["verify"]
 
 T = TypeVar("T")
-
-MAX_PROBLEMS = 1_000
-"""Groups of problems that are kept; a broken disk can cause millions."""
-
-_NUMBER = re.compile(r"[0-9]+")
-
-
-class VerifyProblem(Struct):
-    """A problem at one line, at several lines in a row, or with one file."""
-
-    file: str
-    line: int
-    """From 1; 0 for a problem with the file."""
-    what: str
-    """What is wrong with the first of the lines; the others differ from it in numbers only."""
-    lines: int = 1
-    """How many lines in a row have it."""
-
-    @property
-    def is_consequence(self) -> bool:
-        """Whether the lines are whole themselves, and do not count because of what is wrong with others."""
-        return INCOMPLETE_CHANGE in self.what or NOTHING_BEFORE in self.what
-
-
-class BootReport(Struct):
-    """What a journal has of one boot."""
-
-    boot: int
-    first_seq: int = 0
-    last_seq: int = 0
-    records: int = 0
-    lost_records: int = 0
-    """Number of missing seqs."""
-    holes: list[tuple[int, int]] = field(default_factory=list)
-    """First and last missing seq of each gap."""
-    complete_checkpoints: int = 0
-    incomplete_checkpoints: int = 0
-    is_stopped: bool = False
-    """Whether the server stopped in an orderly way; if not, records at the end may be lost."""
-
-
-class VerifyReport(Struct):
-    """What a journal has, and what is lost."""
-
-    folder: str
-    namesrv: str = ""
-    uuid: str = ""
-    segments: int = 0
-    is_being_written: bool = False
-    boots: list[BootReport] = field(default_factory=list)
-    problems: list[VerifyProblem] = field(default_factory=list)
-    more_problems: int = 0
-    unknown_versions: int = 0
-    """Number of records of another version of the contract."""
-    quarantined: list[str] = field(default_factory=list)
-    """Files that recovery put aside."""
-
-    @property
-    def lost_records(self) -> int:
-        """Number of records that are lost for certain."""
-        return sum(boot.lost_records for boot in self.boots)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every record that retention did not delete is there and can be read."""
-        crashed = [boot for boot in self.boots[:-1] if not boot.is_stopped]
-        ends_open = bool(self.boots) and not self.boots[-1].is_stopped and not self.is_being_written
-        return not (self.lost_records or self.problems or self.unknown_versions or crashed or ends_open)
-
-    def add(self, file: str, line: int, what: str) -> None:
-        """Add a problem to the group before it or to the list, or only count it if there are too many."""
-        last = self.problems[-1] if self.problems else None
-        if last is not None and line and _are_alike(last, VerifyProblem(file, line, what)):
-            last.lines += 1
-        elif len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(VerifyProblem(file, line, what))
-        else:
-            self.more_problems += 1
 
 
 class _CheckpointCount(Struct):
@@ -281,14 +203,6 @@ class _Checker:
         if self._checkpoint is not None:
             boot.incomplete_checkpoints += 1
             self._checkpoint = None
-
-
-def _are_alike(group: VerifyProblem, problem: VerifyProblem) -> bool:
-    return (group.file, group.line + group.lines, _NUMBER.sub("#", group.what)) == (
-        problem.file,
-        problem.line,
-        _NUMBER.sub("#", problem.what),
-    )
 
 
 def _decode(line: Line, kind: type[T], default: T) -> T:

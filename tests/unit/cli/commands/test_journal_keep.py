@@ -48,7 +48,7 @@ def test_what_is_lost_or_broken_is_reported_with_its_position(tmp_path):
 
 
 def test_newer_records_and_many_problems_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("namekeeper.journal.reading.verify.MAX_PROBLEMS", 1)
+    monkeypatch.setattr("namekeeper.journal.reading.verify_report.MAX_PROBLEMS", 1)
     make(tmp_path)
     (path,) = tmp_path.glob("*.open")
     path.write_bytes(with_new_checksums(path.read_bytes().replace(b'"v":1', b'"v":7')) + b"x\n\0\n" * 5)

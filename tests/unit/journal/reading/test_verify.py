@@ -204,7 +204,7 @@ def test_what_was_written_twice_counts_once(made):
 
 
 def test_many_problems_are_counted(made, monkeypatch):
-    monkeypatch.setattr("namekeeper.journal.reading.verify.MAX_PROBLEMS", 3)
+    monkeypatch.setattr("namekeeper.journal.reading.verify_report.MAX_PROBLEMS", 3)
     made.boot()
     made.rewrite(0, lambda lines: lines.extend([b"x", b"\0"] * 5))
     report = made.verify()
