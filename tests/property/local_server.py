@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from namekeeper.common.slices import run_slices
 from namekeeper.config.runtime import RuntimeConfig
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import RequestError
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.now import Now
-from namekeeper.processor.dispatch import CHANGERS, READERS, not_supported
+from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, not_supported
 from namekeeper.processor.outcome import Deferred
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.change import Applied, TableChange
@@ -95,6 +96,9 @@ class LocalServer:
         code = command.code
         if code in READERS:
             done(_value(code, READERS[code](self.state, command)))
+            return
+        if code in LISTERS:
+            done(_value(code, run_slices(LISTERS[code](self.state, command))))
             return
         if code not in CHANGERS:
             done(_value(code, not_supported(command)))

@@ -2,13 +2,15 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from namekeeper.app.effects import Effects
+from namekeeper.app.lists import ListAnswers
 from namekeeper.app.saver import Saver
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
-from namekeeper.processor.dispatch import CHANGERS, READERS, Reader, go_away, not_supported
+from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Lister, Reader, go_away, not_supported
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
@@ -60,11 +62,12 @@ class Requests:
         self._call_soon = call_soon
         self._queue = ChangeQueue(state.tables)
         self._has_turn = False
+        self._lists = ListAnswers(call_soon)
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache
         self._cluster_test = cluster_test
         self._readers: Mapping[int, Reader] = READERS if cluster_test is None else cluster_test.readers
-        self.counts: dict[int, int] = dict.fromkeys([*READERS, *CHANGERS, OTHER], 0)
+        self.counts: dict[int, int] = dict.fromkeys([*READERS, *LISTERS, *CHANGERS, OTHER], 0)
         """Requests by code."""
         self._results: dict[tuple[int, int], int] = {}
         """Requests by code and by the answer's code, where that is not SUCCESS."""
@@ -147,9 +150,13 @@ class Requests:
 
     def _change(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
         changer = CHANGERS.get(request.code)
-        code = request.code if changer is not None else OTHER
+        lister = LISTERS.get(request.code)
+        code = request.code if changer is not None or lister is not None else OTHER
         self.counts[code] += 1
         goodbye = go_away(self._state, request) if self._state.is_draining else None
+        if lister is not None and goodbye is None:
+            self._list(lister, request, connection)
+            return None
         if changer is None or goodbye is not None:
             response = goodbye or not_supported(request)
             self._count_result(code, response.code)
@@ -165,6 +172,18 @@ class Requests:
             raise
         self._submit(outcome, request, connection)
         return None
+
+    def _list(self, lister: Lister, request: RemotingCommand, connection: ServerConnection) -> None:
+        def done(outcome: Response | Exception) -> None:
+            if isinstance(outcome, Response):
+                connection.respond(request, outcome)
+                return
+            self._count_failure(request.code, outcome)
+            self._journaling.refused(request, connection.channel.remote_addr, outcome)
+            connection.respond_failure(request, outcome)
+
+        key = (request.code, (request.ext_fields or {}).get("cluster", ""))
+        self._lists.ask(key, partial(lister, self._state, request), done)
 
     def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:
         """Have a change made that no request asked for; `done` gets its result."""

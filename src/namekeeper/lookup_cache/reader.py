@@ -7,8 +7,16 @@ from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.wire.codec import decode_frame
 from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
+from namekeeper.wire.json_header import STRICT_ERRORS, decode_strictly
 
-__all__ = ["RequestReader"]
+__all__ = ["Item", "RequestReader"]
+
+Item = RemotingCommand | bytes | Frame
+"""A request; or the answer to one that the cache knows; or a frame whose header only the slow reader may
+understand: it is left to be decoded when there is time."""
+
+MAX_BODY_LEFT_BYTES = 64 * 1024
+"""A frame with a larger body is decoded in any case: few of them come in one read."""
 
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
@@ -32,12 +40,12 @@ class RequestReader:
         """What is known of the frame that is arriving, and of the one that was broken."""
         self._find = cache.find if cache is not None else None
 
-    def feed(self, data: bytes) -> list[RemotingCommand | bytes]:
-        """Take the next bytes of the stream; return a request, or a whole answer, for each complete frame.
+    def feed(self, data: bytes) -> list[Item]:
+        """Take the next bytes of the stream; return an item for each complete frame.
 
         The first frame that can't be decoded ends the stream, see `frames.failure`.
         """
-        items: list[RemotingCommand | bytes] = []
+        items: list[Item] = []
         find = self._find
         if find is None or self.frames.buffered:
             return self._read(data, items)
@@ -55,7 +63,7 @@ class RequestReader:
             start = end
         return items if start == size else self._read(data[start:], items)
 
-    def _read(self, data: bytes, items: list[RemotingCommand | bytes]) -> list[RemotingCommand | bytes]:
+    def _read(self, data: bytes, items: list[Item]) -> list[Item]:
         """Append what any bytes complete; return all items."""
         try:
             for frame in self.frames.feed(data):
@@ -65,14 +73,20 @@ class RequestReader:
             self._find = None
         return items
 
-    def _item(self, frame: Frame) -> RemotingCommand | bytes:
-        """Return the answer to a frame if it is known, else its request."""
+    def _item(self, frame: Frame) -> Item:
+        """Return the answer to a frame if it is known, else its request; the frame if that takes long."""
         form, header, body = frame
-        if self._find is None or body or form:
+        if form or len(body) > MAX_BODY_LEFT_BYTES:
             return decode_frame(frame)
-        answer = self._find(header)
+        is_lookup = self._find is not None and not body
+        answer = self._find(header) if self._find is not None and is_lookup else None
         if answer is not None:
             return answer
-        request = decode_frame(frame)
-        request.header = header
+        try:
+            request = decode_strictly(header)
+        except STRICT_ERRORS:
+            return frame
+        request.body = body
+        if is_lookup:
+            request.header = header
         return request

@@ -1,6 +1,6 @@
 """Request code -> handler: every request that the name server handles."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 
 from namekeeper.model.now import Now
 from namekeeper.processor import kv, registration, routing, settings, topics
@@ -11,10 +11,13 @@ from namekeeper.wire.codes import RequestCode as Code
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
-__all__ = ["CHANGERS", "READERS", "Changer", "Reader", "go_away", "not_supported"]
+__all__ = ["CHANGERS", "LISTERS", "READERS", "Changer", "Lister", "Reader", "go_away", "not_supported"]
 
 Reader = Callable[[NameServerState, RemotingCommand], Response]
 """Answers from the current state, and changes nothing; raises RequestError for an error code."""
+
+Lister = Callable[[NameServerState, RemotingCommand], Generator[None, None, Response]]
+"""A reader that looks at every topic, slice by slice: others are served between two slices."""
 
 Changer = Callable[[NameServerState, RemotingCommand, Channel, Now], "Outcome | Deferred"]
 """Changes the state, at once or slice by slice; raises RequestError for an error code."""
@@ -23,15 +26,18 @@ READERS: Mapping[int, Reader] = {
     Code.GET_KV_CONFIG: kv.get_kv_config,
     Code.GET_ROUTEINFO_BY_TOPIC: routing.get_route_info_by_topic,
     Code.GET_BROKER_CLUSTER_INFO: routing.get_broker_cluster_info,
-    Code.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: topics.get_all_topic_list,
     Code.GET_KVLIST_BY_NAMESPACE: kv.get_kv_list_by_namespace,
-    Code.GET_TOPICS_BY_CLUSTER: topics.get_topics_by_cluster,
     Code.GET_SYSTEM_TOPIC_LIST_FROM_NS: topics.get_system_topic_list,
+    Code.GET_NAMESRV_CONFIG: settings.get_namesrv_config,
+    Code.GET_BROKER_MEMBER_GROUP: routing.get_broker_member_group,
+}
+
+LISTERS: Mapping[int, Lister] = {
+    Code.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: topics.get_all_topic_list,
+    Code.GET_TOPICS_BY_CLUSTER: topics.get_topics_by_cluster,
     Code.GET_UNIT_TOPIC_LIST: topics.get_unit_topic_list,
     Code.GET_HAS_UNIT_SUB_TOPIC_LIST: topics.get_has_unit_sub_topic_list,
     Code.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: topics.get_has_unit_sub_ununit_topic_list,
-    Code.GET_NAMESRV_CONFIG: settings.get_namesrv_config,
-    Code.GET_BROKER_MEMBER_GROUP: routing.get_broker_member_group,
 }
 
 CHANGERS: Mapping[int, Changer] = {

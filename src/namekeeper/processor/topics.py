@@ -1,6 +1,6 @@
 """Requests about topics: lists, deletion, registration by hand, write permissions (protocol.md 2.4 on)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from namekeeper.errors import RequestError
 from namekeeper.messages.bodies import decode_topic_route, encode_topic_list, is_absent
@@ -38,6 +38,9 @@ __all__ = [
     "register_topic_in_namesrv",
     "wipe_write_perm_of_broker",
 ]
+
+Slices = Generator[None, None, Response]
+"""An answer made slice by slice; a RequestError comes with the first slice."""
 
 
 def wipe_write_perm_of_broker(
@@ -81,18 +84,18 @@ def register_topic_in_namesrv(
     return Deferred(RegisterTopic(header.topic, queues, channel.remote_addr), lambda _: Response())
 
 
-def get_all_topic_list(state: NameServerState, request: RemotingCommand) -> Response:
+def get_all_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206)."""
     if not state.settings.enable_all_topic_list:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "disable")
-    return _list_response(TopicList(state.tables.topics()))
+    return _list_response((yield from queries.all_topics(state.tables)))
 
 
-def get_topics_by_cluster(state: NameServerState, request: RemotingCommand) -> Response:
+def get_topics_by_cluster(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_TOPICS_BY_CLUSTER (224)."""
     _check_topic_list_enabled(state)
     header = decode_header(GetTopicsByClusterRequestHeader, request.ext_fields)
-    return _list_response(queries.topics_of_cluster(state.tables, header.cluster))
+    return _list_response((yield from queries.topics_of_cluster(state.tables, header.cluster)))
 
 
 def get_system_topic_list(state: NameServerState, request: RemotingCommand) -> Response:
@@ -100,24 +103,24 @@ def get_system_topic_list(state: NameServerState, request: RemotingCommand) -> R
     return _list_response(queries.system_topics(state.tables))
 
 
-def get_unit_topic_list(state: NameServerState, request: RemotingCommand) -> Response:
+def get_unit_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_UNIT_TOPIC_LIST (311)."""
     return _unit_list(state, queries.is_unit)
 
 
-def get_has_unit_sub_topic_list(state: NameServerState, request: RemotingCommand) -> Response:
+def get_has_unit_sub_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_HAS_UNIT_SUB_TOPIC_LIST (312)."""
     return _unit_list(state, queries.has_unit_sub)
 
 
-def get_has_unit_sub_ununit_topic_list(state: NameServerState, request: RemotingCommand) -> Response:
+def get_has_unit_sub_ununit_topic_list(state: NameServerState, request: RemotingCommand) -> Slices:
     """GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST (313)."""
     return _unit_list(state, queries.has_unit_sub_ununit)
 
 
-def _unit_list(state: NameServerState, accepts: Callable[[int], bool]) -> Response:
+def _unit_list(state: NameServerState, accepts: Callable[[int], bool]) -> Slices:
     _check_topic_list_enabled(state)
-    return _list_response(queries.unit_topics(state.tables, accepts))
+    return _list_response((yield from queries.unit_topics(state.tables, accepts)))
 
 
 def _check_topic_list_enabled(state: NameServerState) -> None:

@@ -17,25 +17,29 @@ from typing import cast
 
 from msgspec import Struct, field
 
-from namekeeper.errors import RequestError
+from namekeeper.errors import ProtocolError, RequestError
 from namekeeper.lookup_cache.cache import LookupCache
-from namekeeper.lookup_cache.reader import RequestReader
+from namekeeper.lookup_cache.reader import Item, RequestReader
 from namekeeper.remoting.budget import BodyBudget, BudgetClaim
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.remoting.turns import Turns
 from namekeeper.route.channel import Channel
-from namekeeper.wire.codec import encode_response
-from namekeeper.wire.codes import ResponseCode, SerializeType
+from namekeeper.wire.codec import decode_frame, encode_response
+from namekeeper.wire.codes import RequestCode, ResponseCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
+from namekeeper.wire.frames import Frame
 
 __all__ = ["LARGE_FRAME_BYTES", "ConnectionContext", "Handler", "ServerConnection"]
+
+GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 
 LARGE_FRAME_BYTES = 64 * 1024
 """Frames up to this size need no claim on the budget: a transport reads as much at once anyway."""
 SIMPLE_READ_BYTES = 16 * 1024
 """What is read at once up to this size holds no large frame and not too many requests for a turn."""
 REQUESTS_PER_TURN = 256
-"""Then other connections have their turn: some 2 ms."""
+"""Look-ups that wait in a row; then other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """The same for large answers: a few of them must not be made for a peer that may not read them."""
 WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
@@ -63,6 +67,8 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     handler: Handler
     max_frame_bytes: int
     budget: BodyBudget
+    turns: Turns = field(default_factory=Turns)
+    """The time that everything but look-ups may take."""
     counters: RemotingCounters = field(default_factory=RemotingCounters)
     serialize_type: SerializeType = SerializeType.JSON
     """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
@@ -97,6 +103,7 @@ class ServerConnection(asyncio.Protocol):
         "_serving",
         "_transport",
         "_turn_is_due",
+        "_unread",
         "_write_is_blocked",
         "bytes_in",
         "bytes_out",
@@ -106,8 +113,7 @@ class ServerConnection(asyncio.Protocol):
 
     def __init__(self, channel: Channel, context: ConnectionContext) -> None:
         self.channel = channel
-        self.bytes_in = 0
-        self.bytes_out = 0
+        self.bytes_in = self.bytes_out = 0
         self.seen_by_sweep = (0, 0)
         """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
         self._context = context
@@ -117,7 +123,9 @@ class ServerConnection(asyncio.Protocol):
         self._is_json = context.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
         self._transport: asyncio.Transport
-        self._queue: list[RemotingCommand | bytes] = []
+        self._unread: list[bytes] = []
+        """Bytes that came when the turn had no time for them."""
+        self._queue: list[Item] = []
         """Requests that were not handed over yet, and between them answers from the cache."""
         self._deferred: set[int] = set()
         """Requests that will be answered later, by identity."""
@@ -146,7 +154,7 @@ class ServerConnection(asyncio.Protocol):
     @property
     def is_settled(self) -> bool:
         """Whether nothing is owed to the peer: all requests answered, all answers handed to the kernel."""
-        return not (self._queue or self._deferred or self._transport.get_write_buffer_size())
+        return not (self._unread or self._queue or self._deferred or self._transport.get_write_buffer_size())
 
     def respond(self, request: RemotingCommand, response: Response) -> None:
         """Answer a request for which the handler returned None, or is about to.
@@ -202,14 +210,25 @@ class ServerConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Serve what is complete; the hot path."""
         self.bytes_in += len(data)
+        if self._is_careful or len(data) > SIMPLE_READ_BYTES:
+            self._receive_carefully(data)
+            return
         requests = self._read(data)
         frames = self._frames
-        if self._is_careful or frames.buffered or frames.failure is not None or len(data) > SIMPLE_READ_BYTES:
-            self._receive_carefully(requests)
+        if frames.buffered or frames.failure is not None:
+            self._queue += requests
+            self._turn()
             return
         if len(requests) == 1:
             request = requests[0]
-            self._write(request if isinstance(request, bytes) else self._answer(request))
+            if isinstance(request, bytes):
+                self._write(request)
+            elif isinstance(request, RemotingCommand) and (
+                request.code == GET_ROUTEINFO_BY_TOPIC or self._context.turns.has_time()
+            ):
+                self._write(self._answer(request))
+            else:
+                self._queue.append(request)
         else:
             self._queue += requests[self._serve(requests) :]
         if self._deferred or self._queue:
@@ -260,26 +279,31 @@ class ServerConnection(asyncio.Protocol):
         finally:
             self._serving = None
 
-    def _serve(self, requests: list[RemotingCommand | bytes]) -> int:
+    def _serve(self, requests: list[Item]) -> int:
         """Hand requests over until one of the limits of a turn; return how many were."""
         handler, is_json, deferred = self._context.handler, self._is_json, self._deferred
-        answers = []
+        answers: list[bytes] = []
         size = 0
         for request in requests:
             if isinstance(request, bytes):
                 answer = request
-            elif request.flag or not is_json:
-                answer = self._answer(request)
-            else:
+            elif not isinstance(request, RemotingCommand):  # decoded when it is the first
+                break
+            elif request.code == GET_ROUTEINFO_BY_TOPIC and is_json and not request.flag:
                 self._serving = request
                 try:
                     response = handler(request, self)
-                    if response is not None:
-                        answer = encode_response(response, opaque=request.opaque)
-                    else:
-                        answer = self._defer(request)
+                    answer = (
+                        self._defer(request)
+                        if response is None
+                        else encode_response(response, opaque=request.opaque)
+                    )
                 except Exception as error:  # noqa: BLE001 - as above
                     answer = self._encode_failure(request, error)
+            elif answers and not self._context.turns.has_time():
+                break
+            else:
+                answer = self._answer(request)
             answers.append(answer)
             size += len(answer)
             if size > ANSWER_BYTES_PER_TURN or len(deferred) >= MAX_DEFERRED:
@@ -324,24 +348,26 @@ class ServerConnection(asyncio.Protocol):
 
     # When something stands in the way.
 
-    def _receive_carefully(self, requests: list[RemotingCommand | bytes]) -> None:
-        if requests and self._partial_claim is not None:  # the frame that was arriving is the first one
-            self._claims[id(requests[0])] = self._partial_claim
-            self._partial_claim = None
-            self._cancel_deadline()
-        self._queue += requests
-        self._turn()
+    def _receive_carefully(self, data: bytes) -> None:
+        self._unread.append(data)
+        if self._context.turns.has_time():
+            self._turn()
+        else:
+            self._set_reading(wanted=False)
+            self._schedule_turn()
 
     def _schedule_turn(self) -> None:
         """Look again soon: never from inside a handler, and once for any number of reasons."""
         if self._is_careful and not self._turn_is_due:
             self._turn_is_due = True
-            self._loop.call_soon(self._turn)
+            self._context.turns.wait(self._turn)
 
     def _turn(self) -> None:
         self._turn_is_due = False
         if not self.channel.is_open:
             return
+        if self._unread and not self._queue:
+            self._read_on()
         batch = self._servable()
         if batch:
             served = self._serve(batch)
@@ -351,17 +377,37 @@ class ServerConnection(asyncio.Protocol):
         if self.channel.is_open:
             self._settle()
 
-    def _servable(self) -> list[RemotingCommand | bytes]:
+    def _read_on(self) -> None:
+        requests = self._read(b"".join(self._unread))
+        self._unread.clear()
+        if requests and self._partial_claim is not None:  # the frame that was arriving is the first one
+            self._claims[id(requests[0])] = self._partial_claim
+            self._partial_claim = None
+            self._cancel_deadline()
+        self._queue += requests
+
+    def _servable(self) -> list[Item]:
         """Requests at the front of the queue that nothing holds up."""
         if self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED:
             return []
+        if self._queue and not isinstance(self._queue[0], (bytes, RemotingCommand)):
+            self._decode_first(self._queue[0])
         batch = self._queue[:REQUESTS_PER_TURN]
         for index, request in enumerate(batch):
-            if isinstance(request, bytes) or len(request.body) <= LARGE_FRAME_BYTES:
+            if not isinstance(request, RemotingCommand) or len(request.body) <= LARGE_FRAME_BYTES:
                 continue
             if not self._is_admitted(request):
                 return batch[:index]
         return batch
+
+    def _decode_first(self, frame: Frame) -> None:
+        """Decode the first of the queue, which the reader left; if it is broken nothing else is served."""
+        try:
+            self._queue[0] = decode_frame(frame)
+        except ProtocolError as failure:
+            self._frames.failure = failure
+            self._unread.clear()
+            self._queue.clear()
 
     def _is_admitted(self, request: RemotingCommand) -> bool:
         claim = self._claims.get(id(request))
@@ -370,7 +416,7 @@ class ServerConnection(asyncio.Protocol):
             self._claims[id(request)] = claim
         return claim.is_granted
 
-    def _release_answered(self, requests: list[RemotingCommand | bytes]) -> None:
+    def _release_answered(self, requests: list[Item]) -> None:
         for identity in map(id, requests):
             if identity in self._claims and identity not in self._deferred:
                 self._claims.pop(identity).release()
@@ -378,7 +424,7 @@ class ServerConnection(asyncio.Protocol):
     def _settle(self) -> None:
         """Decide how to go on: end, read on, come back soon, or wait to be called."""
         is_full = self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED
-        if self._queue or is_full:
+        if self._queue or self._unread or is_full:
             self._set_reading(wanted=False)
             if not is_full and not self._waits_for_budget():
                 self._schedule_turn()
@@ -388,7 +434,7 @@ class ServerConnection(asyncio.Protocol):
             self._await_next_frame()
 
     def _waits_for_budget(self) -> bool:
-        claim = self._claims.get(id(self._queue[0]))
+        claim = self._claims.get(id(self._queue[0])) if self._queue else None
         return claim is not None and not claim.is_granted
 
     def _await_next_frame(self) -> None:
@@ -434,6 +480,7 @@ class ServerConnection(asyncio.Protocol):
         """Give back what this connection holds; nothing of it is served any more."""
         self.channel.is_open = False
         self._cancel_deadline()
+        self._unread.clear()
         self._queue.clear()
         self._deferred.clear()
         for claim in self._claims.values():

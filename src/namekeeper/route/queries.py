@@ -1,6 +1,6 @@
 """Queries of the tables: routes, cluster information, lists (protocol.md 4.8 to 4.10)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from msgspec import structs
 
@@ -14,6 +14,7 @@ from namekeeper.route.tables import RouteTables
 
 __all__ = [
     "acting_group",
+    "all_topics",
     "broker_member_group",
     "cluster_info",
     "has_unit_sub",
@@ -28,6 +29,9 @@ __all__ = [
 
 SYNC_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 """Topics by which brokers learn their group: these routes show no acting master (protocol.md 4.8)."""
+
+SLICE_TOPICS = 32
+"""Topics that are judged in one slice: some 2 microseconds each, with 300 broker names some 50."""
 
 UnitFilter = Callable[[int], bool]
 
@@ -104,11 +108,21 @@ def broker_member_group(tables: RouteTables, cluster_name: str, broker_name: str
     return BrokerMemberGroup(cluster_name, broker_name, group.broker_addrs if group else {})
 
 
-def topics_of_cluster(tables: RouteTables, cluster_name: str) -> TopicList:
-    """Topics that any broker name of the cluster has (code 224)."""
-    names = tables.cluster_addr_table.get(cluster_name, NO_NAMES)
-    topics = dict.fromkeys(topic for name in sorted(names) for topic in tables.topics_of(name))
-    return TopicList(list(topics))
+def all_topics(tables: RouteTables) -> Generator[None, None, TopicList]:
+    """Every topic that some broker name has (code 206), in slices."""
+    names = tables.topic_index.names
+    return _select_topics(tables, lambda topic: any(topic in tables.topics_of(name) for name in names(topic)))
+
+
+def topics_of_cluster(tables: RouteTables, cluster_name: str) -> Generator[None, None, TopicList]:
+    """Topics that any broker name of the cluster has (code 224), in slices."""
+    names = tables.topic_index.names
+
+    def is_wanted(topic: str) -> bool:
+        members = tables.cluster_addr_table.get(cluster_name, NO_NAMES)
+        return any(name in members and topic in tables.topics_of(name) for name in names(topic))
+
+    return _select_topics(tables, is_wanted)
 
 
 def system_topics(tables: RouteTables) -> TopicList:
@@ -120,13 +134,23 @@ def system_topics(tables: RouteTables) -> TopicList:
     return TopicList(list(names), broker_addr=next(addrs, None))
 
 
-def unit_topics(tables: RouteTables, accepts: UnitFilter) -> TopicList:
-    """Topics whose first row's flag is accepted (codes 311 to 313)."""
-    topics = []
-    for topic in tables.topic_index:
+def unit_topics(tables: RouteTables, accepts: UnitFilter) -> Generator[None, None, TopicList]:
+    """Topics whose first row's flag is accepted (codes 311 to 313), in slices."""
+
+    def is_wanted(topic: str) -> bool:
         rows = tables.rows_of(topic)
-        if rows and accepts(rows[0][1].effective.topic_sys_flag):
-            topics.append(topic)
+        return bool(rows) and accepts(rows[0][1].effective.topic_sys_flag)
+
+    return _select_topics(tables, is_wanted)
+
+
+def _select_topics(tables: RouteTables, is_wanted: Callable[[str], bool]) -> Generator[None, None, TopicList]:
+    """Each topic is judged as the tables are in its slice."""
+    topics: list[str] = []
+    for shard in tables.topic_index.shards():
+        for start in range(0, len(shard), SLICE_TOPICS):
+            topics += filter(is_wanted, shard[start : start + SLICE_TOPICS])
+            yield
     return TopicList(topics)
 
 

@@ -46,6 +46,10 @@ class TopicIndex:
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._shards)
 
+    def shards(self) -> Iterator[tuple[str, ...]]:
+        """Topics, part by part, each as it is when it is asked for: changes between two parts do no harm."""
+        return map(tuple, self._shards)
+
     def names(self, topic: str) -> tuple[str, ...]:
         """Broker names that may have `topic`."""
         entry = self._shards[hash(topic) % SHARDS].get(topic)

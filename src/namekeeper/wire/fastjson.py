@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from namekeeper.common.slices import run_slices
 from namekeeper.wire.coercion import coerce
 from namekeeper.wire.lenient_json import MAX_DEPTH, DialectError, parse
 
@@ -63,7 +64,7 @@ def decode(data: bytes, as_type: type[T], /) -> T:
     As in Java, numbers may come as strings and the other way round, unknown members are ignored, missing ones
     and those that are `null` without allowing it get their default.
     """
-    return _run(decode_in_slices(data, as_type))
+    return run_slices(decode_in_slices(data, as_type))
 
 
 def decode_in_slices(data: bytes, as_type: type[T], /) -> Generator[None, None, T]:
@@ -93,7 +94,7 @@ def loads(data: bytes, *, lenient: bool = True) -> object:
     try:
         return _decode_any(data)
     except _STRICT_ERRORS:
-        repaired = _run(_repair(data))
+        repaired = run_slices(_repair(data))
     try:
         return _decode_any(repaired)
     except _STRICT_ERRORS as error:
@@ -109,7 +110,7 @@ def quote_bare_keys(data: bytes) -> bytes:
 
     Raises DialectError for more than MAX_BARE_KEYS of them.
     """
-    return _run(_quote_bare_keys(data))
+    return run_slices(_quote_bare_keys(data))
 
 
 def resolve_refs(document: object) -> object:
@@ -126,16 +127,6 @@ def _decoder(as_type: type) -> msgspec.json.Decoder[Any]:
     if decoder is None:
         decoder = _decoders[as_type] = msgspec.json.Decoder(as_type, strict=False)
     return decoder
-
-
-def _run(slices: Generator[None, None, T]) -> T:
-    """Run all slices in one turn."""
-    while True:
-        try:
-            next(slices)
-        except StopIteration as end:
-            value: T = end.value
-            return value
 
 
 def _decode_coerced(data: bytes, as_type: type[T]) -> T:

@@ -11,9 +11,9 @@ from namekeeper.wire.coercion import scalar_text
 from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.fastjson import DialectError, loads
 
-__all__ = ["decode_json_header", "decode_leniently", "decode_strictly", "encode_json_header"]
+__all__ = ["STRICT_ERRORS", "decode_json_header", "decode_leniently", "decode_strictly", "encode_json_header"]
 
-_STRICT_ERRORS = (ValueError, RecursionError)
+STRICT_ERRORS = (ValueError, RecursionError)
 """What `decode_strictly` raises; msgspec's errors and UnicodeDecodeError are ValueErrors."""
 
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
@@ -63,7 +63,7 @@ def decode_json_header(header: bytes) -> RemotingCommand:
     """
     try:
         return decode_strictly(header)
-    except _STRICT_ERRORS:
+    except STRICT_ERRORS:
         return decode_leniently(header)
 
 

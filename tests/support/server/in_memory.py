@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from namekeeper.common.slices import run_slices
 from namekeeper.config.startup import make_startup
 from namekeeper.errors import RequestError
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.messages.registration_body import masked_crc32
-from namekeeper.processor.dispatch import CHANGERS, READERS, not_supported
+from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, not_supported
 from namekeeper.processor.outcome import Deferred, Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.change import Applied
@@ -46,6 +47,8 @@ class InMemoryNameServer:
     def _ask(self, request: RemotingCommand, over: Channel) -> Response:
         if request.code in READERS:
             return READERS[request.code](self.state, request)
+        if request.code in LISTERS:
+            return run_slices(LISTERS[request.code](self.state, request))
         if request.code not in CHANGERS:
             return not_supported(request)
         outcome = CHANGERS[request.code](self.state, request, over, self.now)

@@ -2,21 +2,22 @@
 
 import pytest
 
-from namekeeper.processor.dispatch import CHANGERS, GO_AWAY_SINCE, READERS, go_away, not_supported
+from namekeeper.processor.dispatch import CHANGERS, GO_AWAY_SINCE, LISTERS, READERS, go_away, not_supported
 from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand
 from tests.support.server.in_memory import InMemoryNameServer
 
 
 def test_every_code_of_the_protocol_has_exactly_one_handler():
-    handled = [*READERS, *CHANGERS]
+    handled = [*READERS, *LISTERS, *CHANGERS]
     assert sorted(handled) == sorted(set(RequestCode) - {RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
 
 
 def test_only_readers_are_answered_from_what_is_there():
     """322 and 904 refresh a registration, 101 and 319 don't change anything."""
     assert {104, 322, 904} <= set(CHANGERS)
-    assert {101, 105, 106, 206, 219, 224, 304, 311, 312, 313, 319, 901} == set(READERS)
+    assert {101, 105, 106, 219, 304, 319, 901} == set(READERS)
+    assert {206, 224, 311, 312, 313} == set(LISTERS)
 
 
 def test_an_unknown_code_is_answered_as_java_does(server):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import ConnectionContext, Handler, ServerConnection
+from namekeeper.remoting.turns import Turns
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -42,13 +43,15 @@ class Joined:
         *,
         budget: BodyBudget | None = None,
         context: ConnectionContext | None = None,
+        turns: Turns | None = None,
         **settings: object,
     ) -> None:
+        """Begin; without `turns` every turn has time for everything."""
         self.closed: list[Channel] = []
         self.connected: list[Channel] = []
         self.context = context or ConnectionContext(
             handler=handler, max_frame_bytes=1 << 24, budget=budget or BodyBudget(1 << 28),
-            on_connect=self.connected.append, on_close=self.closed.append, **settings,  # type: ignore[arg-type]
+            turns=turns or Turns(clock=lambda: 0.0), on_connect=self.connected.append, on_close=self.closed.append, **settings,  # type: ignore[arg-type]
         )  # fmt: skip
         self.channel = Channel(1, "192.0.2.1:5")
         self.connection = ServerConnection(self.channel, self.context)

@@ -9,6 +9,7 @@ from namekeeper.errors import RequestError
 from namekeeper.remoting import connection as module
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import LARGE_FRAME_BYTES, ServerConnection
+from namekeeper.remoting.turns import TURN_SECONDS, Turns
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -508,6 +509,72 @@ class TestLargeFrames:
             joined.deliver(data[start : start + 1_000])
             assert joined.context.budget.in_flight in (0, len(data))
         assert joined.answered == [1]
+
+
+class Slow:
+    """A clock and a handler: everything but a look-up takes a whole turn."""
+
+    def __init__(self) -> None:
+        self.time = 1.0
+        self.turns = Turns(clock=lambda: self.time)
+
+    def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response:
+        if request.code != 105:
+            self.time += TURN_SECONDS
+        return Response()
+
+
+class TestTimeOfATurn:
+    """Look-ups pass; everything else shares the time of a turn."""
+
+    async def test_what_has_no_time_waits_for_its_turn_and_look_ups_do_not(self):
+        slow = Slow()
+        one = Joined(slow, turns=slow.turns)
+        others = [Joined(context=one.context) for _ in range(3)]
+        for joined in (one, *others):
+            joined.deliver(frame(1, code=206))
+        assert [len(joined.answers) for joined in (one, *others)] == [1, 0, 0, 0]
+        one.deliver(frame(2))
+        assert one.answered == [1, 2]
+        for number in range(1, 4):
+            await turns(1)
+            assert [len(joined.answers) for joined in others].count(1) == number
+        assert all(joined.transport.is_reading_now for joined in others)
+
+    async def test_requests_in_a_row_are_served_as_far_as_there_is_time_and_in_order(self):
+        slow = Slow()
+        joined = Joined(slow, turns=slow.turns)
+        joined.deliver(b"".join([frame(1), frame(2, code=206), frame(3, code=206), frame(4)]))
+        assert joined.answered == [1, 2]
+        await eventually(lambda: len(joined.answers) == 4)
+        assert joined.answered == [1, 2, 3, 4]
+
+    async def test_a_large_read_waits_for_time_before_it_is_decoded(self):
+        slow = Slow()
+        one = Joined(slow, turns=slow.turns)
+        other = Joined(context=one.context)
+        one.deliver(frame(1, code=206))
+        other.deliver(frame(2) * 1_000)
+        assert other.answers == []
+        assert not other.transport.is_reading_now
+        await eventually(lambda: len(other.answers) == 1_000)
+
+    async def test_a_header_for_the_slow_reader_waits_its_turn_and_keeps_the_order(self):
+        joined = Joined()
+        lenient = b"{'code':105,'opaque':2,'extFields':{'topic':'T'}}"
+        size = len(lenient)
+        odd = (4 + size).to_bytes(4, "big") + size.to_bytes(4, "big") + lenient
+        joined.deliver(frame(1) + odd + frame(3))
+        assert joined.answered == [1]
+        await eventually(lambda: len(joined.answers) == 3)
+        assert joined.answered == [1, 2, 3]
+
+    async def test_a_broken_header_ends_the_connection_after_what_came_before_it(self):
+        joined = Joined()
+        joined.deliver(frame(1) + b"\0\0\0\x06\0\0\0\x02{," + frame(3))
+        await eventually(lambda: joined.closed)
+        assert joined.answered == [1]
+        assert joined.context.counters.protocol_errors == 1
 
 
 async def test_logging_needs_no_configuration():

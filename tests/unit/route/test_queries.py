@@ -2,6 +2,7 @@
 
 import pytest
 
+from namekeeper.common.slices import run_slices
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueData, QueueSpec
@@ -166,13 +167,17 @@ def test_a_member_group_echoes_the_cluster():
     assert queries.broker_member_group(world.tables, CLUSTER, "unknown").broker_addrs == {}
 
 
+def topics_in(slices):
+    return run_slices(slices).topic_list
+
+
 def test_topics_of_a_cluster_are_those_of_its_names():
     world = World()
     world.register()
     world.register(header("broker-b", SLAVE, cluster_name="other"), body(["T2", "T3"]), channel(2))
-    assert queries.topics_of_cluster(world.tables, CLUSTER).topic_list == ["T1", "T2"]
-    assert queries.topics_of_cluster(world.tables, "other").topic_list == ["T2", "T3"]
-    assert queries.topics_of_cluster(world.tables, "unknown").topic_list == []
+    assert sorted(topics_in(queries.topics_of_cluster(world.tables, CLUSTER))) == ["T1", "T2"]
+    assert sorted(topics_in(queries.topics_of_cluster(world.tables, "other"))) == ["T2", "T3"]
+    assert topics_in(queries.topics_of_cluster(world.tables, "unknown")) == []
 
 
 def test_system_topics_are_the_names_and_somebody_to_ask():
@@ -203,7 +208,7 @@ def test_unit_topics_go_by_their_flag(accepts, topics):
     world = World()
     flags = {"plain": 0, "unit": 1, "sub": 2, "both": 3, "far": 4}
     world.register(content=body({topic: QueueSpec(4, 4, 6, flag) for topic, flag in flags.items()}))
-    assert sorted(queries.unit_topics(world.tables, accepts).topic_list) == topics
+    assert sorted(topics_in(queries.unit_topics(world.tables, accepts))) == topics
 
 
 def test_the_first_row_decides_about_a_unit_topic_and_leftovers_do_not_count():
@@ -212,4 +217,28 @@ def test_the_first_row_decides_about_a_unit_topic_and_leftovers_do_not_count():
     other = body({"T1": QueueSpec(4, 4, 6, 0), "T2": QueueSpec(4, 4, 6, 1)})
     world.register(header("broker-b", SLAVE), other, channel(2))
     world.tables.index_topics(["leftover"], "broker-a")
-    assert queries.unit_topics(world.tables, queries.is_unit).topic_list == ["T1"]
+    assert topics_in(queries.unit_topics(world.tables, queries.is_unit)) == ["T1"]
+
+
+def test_all_topics_are_those_that_somebody_has():
+    world = World()
+    world.register()
+    world.register(header("broker-b", SLAVE), body(["T2", "T3"]), channel(2))
+    world.tables.index_topics(["leftover"], "broker-a")
+    assert sorted(topics_in(queries.all_topics(world.tables))) == ["T1", "T2", "T3"]
+
+
+def test_lists_of_topics_are_made_in_slices_and_bear_changes_between_them():
+    world = World()
+    world.register(content=body([f"T{number}" for number in range(5_000)]))
+    for slices in (
+        queries.all_topics(world.tables),
+        queries.topics_of_cluster(world.tables, CLUSTER),
+        queries.unit_topics(world.tables, queries.is_unit),
+    ):
+        count = sum(1 for _ in slices)
+        assert count >= 5_000 // queries.SLICE_TOPICS
+    slices = queries.all_topics(world.tables)
+    next(slices)
+    world.register(content=body(["T1", "new"], version=2))
+    assert len(topics_in(slices)) <= 5_001

@@ -1,0 +1,78 @@
+"""Lists are made one at a time, in turns; equal requests that wait share one."""
+
+from collections.abc import Callable, Generator
+
+from namekeeper.app.lists import TURN_SECONDS, ListAnswers
+from namekeeper.wire.command import Response
+
+
+class Making:
+    """What is asked for, with a clock that moves by a turn at each slice, and turns that are run by hand."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.soon: list[Callable[[], None]] = []
+        self.made: list[str] = []
+        self.answers: list[tuple[str, object]] = []
+        self.lists = ListAnswers(self.soon.append, clock=lambda: self.time)
+
+    def ask(self, who: str, *, name: str = "all", slices: int = 3, error: Exception | None = None) -> None:
+        def make() -> Generator[None, None, Response]:
+            self.made.append(name)
+            for _ in range(slices):
+                self.time += TURN_SECONDS
+                yield
+            if error is not None:
+                raise error
+            return Response(remark=name)
+
+        self.lists.ask((206, name), make, lambda outcome: self.answers.append((who, outcome)))
+
+    def run(self) -> int:
+        turns = 0
+        while self.soon:
+            self.soon.pop()()
+            turns += 1
+        return turns
+
+
+def test_a_short_list_is_answered_at_once() -> None:
+    making = Making()
+    making.ask("a", slices=0)
+    assert making.answers == [("a", Response(remark="all"))]
+    assert not making.soon
+
+
+def test_a_long_list_takes_turns() -> None:
+    making = Making()
+    making.ask("a", slices=5)
+    assert making.answers == []
+    assert making.run() == 5
+    assert making.answers == [("a", Response(remark="all"))]
+
+
+def test_who_waits_for_the_same_list_shares_it_and_who_came_later_gets_a_newer_one() -> None:
+    making = Making()
+    for who in "abcd":
+        making.ask(who)
+    making.run()
+    assert [who for who, _ in making.answers] == ["a", "b", "c", "d"]
+    assert making.made == ["all", "all"]  # the first was under way when the others came
+
+
+def test_lists_are_made_one_at_a_time_in_the_order_of_asking() -> None:
+    making = Making()
+    for name in ("x", "y", "z"):
+        making.ask(name, name=name)
+    assert making.made == ["x"]
+    making.run()
+    assert making.made == ["x", "y", "z"]
+
+
+def test_an_error_is_the_answer_of_all_who_asked_and_holds_up_nobody() -> None:
+    making = Making()
+    error = ValueError("no")
+    making.ask("a", name="bad", slices=1, error=error)
+    making.ask("b", name="good")
+    making.run()
+    assert making.answers == [("a", error), ("b", Response(remark="good"))]
