@@ -8,6 +8,7 @@ import pytest
 
 from namekeeper.remoting import connection as module
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -59,7 +60,7 @@ async def test_a_hundred_thousand_requests_of_a_peer_that_never_reads_cost_littl
         while before != handled:  # until nothing moves any more
             before = handled
             largest = await _largest_holding(server, 50)
-        assert largest["write buffer"] <= module.WRITE_BUFFER_BYTES[1] + 2 * module.ANSWER_BYTES_PER_TURN
+        assert largest["write buffer"] <= WRITE_BUFFER_BYTES[1] + 2 * module.ANSWER_BYTES_PER_TURN
         assert largest["queue"] * 100 <= 512 * 1024  # one read of the transport
         assert handled < 100_000
         assert not flood.done()

@@ -37,7 +37,7 @@ from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
-from namekeeper.remoting.connection import WRITE_BUFFER_BYTES
+from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
 from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts

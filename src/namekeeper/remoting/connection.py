@@ -12,25 +12,19 @@ Rules that every path below keeps:
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import cast
 
-from msgspec import Struct, field
-
 from namekeeper.errors import ProtocolError, RequestError
-from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.lookup_cache.reader import Item, RequestReader
-from namekeeper.remoting.budget import BodyBudget, BudgetClaim
-from namekeeper.remoting.counters import RemotingCounters
-from namekeeper.remoting.log_limit import LogLimit
-from namekeeper.remoting.turns import Turns
+from namekeeper.remoting.budget import BudgetClaim
+from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import decode_frame, encode_response
 from namekeeper.wire.codes import RequestCode, ResponseCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
 from namekeeper.wire.frames import Frame
 
-__all__ = ["LARGE_FRAME_BYTES", "ConnectionContext", "Handler", "ServerConnection"]
+__all__ = ["LARGE_FRAME_BYTES", "ServerConnection"]
 
 GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 
@@ -42,46 +36,10 @@ REQUESTS_PER_TURN = 256
 """Look-ups that wait in a row; then other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """The same for large answers: a few of them must not be made for a peer that may not read them."""
-WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
-"""Answers that a peer has not read, beyond the kernel's buffers: above the second number we stop reading from
-it, at the first we go on."""
 MAX_DEFERRED = 64
 """Requests of one connection that wait to be answered later; a real broker has a few."""
 FLUSH_SECONDS = 5.0
 """How long a closed connection may take to send what was written before."""
-
-_log = logging.getLogger("namekeeper.remoting")
-
-Handler = Callable[[RemotingCommand, "ServerConnection"], Response | None]
-"""Answers a request. None says that `ServerConnection.respond` will be called once for this very object,
-also if it is one-way."""
-
-
-def _nobody(_channel: Channel) -> None:
-    """Do nothing: the default of a callback."""
-
-
-class ConnectionContext(Struct, kw_only=True, eq=False):
-    """What all connections of a server share."""
-
-    handler: Handler
-    max_frame_bytes: int
-    budget: BodyBudget
-    turns: Turns = field(default_factory=Turns)
-    """The time that everything but look-ups may take."""
-    counters: RemotingCounters = field(default_factory=RemotingCounters)
-    serialize_type: SerializeType = SerializeType.JSON
-    """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
-    write_buffer_bytes: tuple[int, int] = WRITE_BUFFER_BYTES
-    """Low and high water mark of the answers that wait for the peer to read."""
-    large_frame_seconds: float = 30.0
-    """How long an admitted large frame may take to arrive."""
-    lookup_cache: LookupCache | None = None
-    """Asked for the whole answer to a request before it is decoded."""
-    on_connect: Callable[[Channel], None] = _nobody
-    on_close: Callable[[Channel], None] = _nobody
-    connections: set["ServerConnection"] = field(default_factory=set)
-    log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
 
 
 class ServerConnection(asyncio.Protocol):

@@ -10,7 +10,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import Address
-from namekeeper.remoting.connection import ConnectionContext, ServerConnection
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.protocol_sniffing import ProtocolSniffer
 from namekeeper.remoting.tls import TlsContexts

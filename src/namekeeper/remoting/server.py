@@ -13,12 +13,8 @@ from msgspec import structs
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.budget import BodyBudget
-from namekeeper.remoting.connection import (
-    WRITE_BUFFER_BYTES,
-    ConnectionContext,
-    Handler,
-    ServerConnection,
-)
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES, ConnectionContext, Handler
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.handshake import Handshakes, parse_networks
 from namekeeper.remoting.listening import DEFAULT_SOCKET_OPTIONS, Acceptor, SocketOptions, bind

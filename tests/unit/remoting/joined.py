@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from namekeeper.remoting.budget import BodyBudget
-from namekeeper.remoting.connection import ConnectionContext, Handler, ServerConnection
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection_context import ConnectionContext, Handler
 from namekeeper.remoting.turns import Turns
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import CommandDecoder, encode_command

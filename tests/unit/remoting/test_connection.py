@@ -9,6 +9,7 @@ from namekeeper.errors import RequestError
 from namekeeper.remoting import connection as module
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import LARGE_FRAME_BYTES, ServerConnection
+from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
 from namekeeper.remoting.turns import TURN_SECONDS, Turns
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import SerializeType
@@ -269,7 +270,7 @@ class TestSlowReaders:
             if joined.transport.is_reading():
                 joined.deliver(frame(n))
                 await turns(1)
-        assert joined.transport.get_write_buffer_size() < 2 * module.WRITE_BUFFER_BYTES[1]
+        assert joined.transport.get_write_buffer_size() < 2 * WRITE_BUFFER_BYTES[1]
         assert joined.channel.is_paused
         assert not joined.connection.is_held_up  # its own fault: it may be closed as idle
         joined.transport.read_everything()

@@ -1,0 +1,55 @@
+"""What all connections of a server share: the handler, the limits, and what is counted over all of them."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct, field
+
+from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.remoting.budget import BodyBudget
+from namekeeper.remoting.counters import RemotingCounters
+from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.remoting.turns import Turns
+from namekeeper.route.channel import Channel
+from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["WRITE_BUFFER_BYTES", "ConnectionContext", "Handler"]
+
+WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
+"""Answers that a peer has not read, beyond the kernel's buffers: above the second number we stop reading from
+it, at the first we go on."""
+
+_log = logging.getLogger("namekeeper.remoting")
+
+Handler = Callable[[RemotingCommand, Any], Response | None]
+"""Answers a request that came over a `ServerConnection`. None says that the connection's `respond` is
+called later, once for this very object, also if it is one-way."""
+
+
+def _nobody(_channel: Channel) -> None:
+    """Do nothing: the default of a callback."""
+
+
+class ConnectionContext(Struct, kw_only=True, eq=False):
+    """What all connections of a server share."""
+
+    handler: Handler
+    max_frame_bytes: int
+    budget: BodyBudget
+    turns: Turns = field(default_factory=Turns)
+    """The time that everything but look-ups may take."""
+    counters: RemotingCounters = field(default_factory=RemotingCounters)
+    serialize_type: SerializeType = SerializeType.JSON
+    """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
+    write_buffer_bytes: tuple[int, int] = WRITE_BUFFER_BYTES
+    """Low and high water mark of the answers that wait for the peer to read."""
+    large_frame_seconds: float = 30.0
+    """How long an admitted large frame may take to arrive."""
+    lookup_cache: LookupCache | None = None
+    """Asked for the whole answer to a request before it is decoded."""
+    on_connect: Callable[[Channel], None] = _nobody
+    on_close: Callable[[Channel], None] = _nobody
+    connections: set[Any] = field(default_factory=set)
+    log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
