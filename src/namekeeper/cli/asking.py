@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -10,9 +10,11 @@ import click
 
 from namekeeper.admin.operations import Namesrv
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
-from namekeeper.cli.failure import BadUsage, describe, failure_of, is_unreachable
+from namekeeper.cli.failure import BadUsage, CommandRefused, describe, failure_of, is_unreachable
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_json
+from namekeeper.common.near_names import did_you_mean
+from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingError, ResponseError
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.request_sender import RequestSender
@@ -22,10 +24,14 @@ __all__ = [
     "Reply",
     "Session",
     "mqadmin_command",
+    "refuse_unknown",
     "refuse_usage",
 ]
 
 T = TypeVar("T")
+
+_NAMES_SHOWN = 10
+"""Names that are listed where none is near."""
 
 Action = Callable[[Namesrv], Awaitable[T]]
 
@@ -139,6 +145,16 @@ def mqadmin_command(name: str, description: str) -> Callable[[Callable[..., None
 def refuse_usage(message: str) -> NoReturn:
     """End with a usage error, as a bad option does."""
     raise BadUsage(message, click.get_current_context(silent=True))
+
+
+def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
+    """End with exit code 2: a name server answered, and has nothing of this name."""
+    names = sorted(known)
+    shown = f"; there is {', '.join(names[:_NAMES_SHOWN])}" if names else ", and no other"
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    raise CommandRefused(
+        f"there is no {kind} {printable(name)}{did_you_mean(name, names) or printable(shown + more)}"
+    )
 
 
 def _shared_options(function: Callable[..., None]) -> Callable[..., None]:

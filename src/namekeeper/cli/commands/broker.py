@@ -1,12 +1,16 @@
 """Sub-commands about one broker name: its write permission, its members, its data version."""
 
+from collections.abc import Sequence
+
 import click
 
 from namekeeper.admin import operations
 from namekeeper.admin.views import DataVersionAnswer
-from namekeeper.cli.asking import Reply, Session, mqadmin_command
+from namekeeper.cli.asking import Reply, Session, mqadmin_command, refuse_unknown
+from namekeeper.cli.failure import EXIT_REFUSED
 from namekeeper.cli.output import note
 from namekeeper.cli.render import UNKNOWN, render_lines
+from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
 from namekeeper.messages.registration import QueryDataVersionRequestHeader
 
@@ -19,7 +23,7 @@ def wipe_write_perm(session: Session, *, broker_name: str) -> None:
     """Take the write permission from the topics of a broker name, at every name server."""
     name = broker_name.strip()
     replies = session.ask_each(lambda namesrv: operations.wipe_write_perm(namesrv, name))
-    session.emit_each(replies, lambda reply: _perm_line("wipe", name, reply))
+    _emit_perm(session, "wipe", name, replies)
 
 
 @mqadmin_command("addWritePerm", "Add write perm of broker in all name server you defined in the -n param.")
@@ -28,7 +32,7 @@ def add_write_perm(session: Session, *, broker_name: str) -> None:
     """Give the topics of a broker name read and write permission, at every name server."""
     name = broker_name.strip()
     replies = session.ask_each(lambda namesrv: operations.add_write_perm(namesrv, name))
-    session.emit_each(replies, lambda reply: _perm_line("add", name, reply))
+    _emit_perm(session, "add", name, replies)
 
 
 @mqadmin_command("brokerMemberGroup", "Members of one broker name.")
@@ -40,6 +44,8 @@ def broker_member_group(session: Session, *, cluster_name: str, broker_name: str
     group = session.ask_one(lambda namesrv: operations.broker_member_group(namesrv, cluster, name))
     rows = (f"{broker_id:<4}  {addr}" for broker_id, addr in sorted(group.broker_addrs.items()))
     session.emit(group, render_lines([f"{'#BID':<4}  #Addr", *rows]))
+    if not group.broker_addrs:
+        refuse_unknown("broker", name, session.ask_one(operations.cluster_info).broker_addr_table)
 
 
 @mqadmin_command(
@@ -63,6 +69,23 @@ def data_version(
     replies = session.ask_each(lambda namesrv: operations.query_data_version(namesrv, header))
     note("note: name servers took the question as a sign of life of this broker")
     session.emit_each(replies, _version_line)
+
+
+def _emit_perm(session: Session, verb: str, broker_name: str, replies: Sequence[Reply[int]]) -> None:
+    """Print the replies; of a broker name that no name server knows say so, and end with 2.
+
+    The answer of a name server is the same for an unknown broker name as for one without topics: 0.
+    """
+    unchanged = {reply.addr for reply in replies if reply.result == 0}
+    infos = session.ask_each(operations.cluster_info) if unchanged else []
+    known = {reply.addr: reply.result.broker_addr_table for reply in infos if reply.result is not None}
+    lacking = [addr for addr in known if addr in unchanged and broker_name not in known[addr]]
+    for addr in lacking:
+        near = did_you_mean(broker_name, known[addr])
+        note(printable(f"name server {addr} has no broker {broker_name}{near}"))
+    session.emit_each(replies, lambda reply: _perm_line(verb, broker_name, reply))
+    if lacking and len(lacking) == len(replies):
+        raise click.exceptions.Exit(EXIT_REFUSED)
 
 
 def _perm_line(verb: str, broker_name: str, reply: Reply[int]) -> str:

@@ -42,3 +42,31 @@ def test_write_permissions_have_a_line_for_each_name_server(tool: Tool) -> None:
     assert tool.lines("addWritePerm", "-b", "broker-c") == [
         f"add write perm of broker[broker-c] in name server[{A}] OK, 2"
     ]
+
+
+def test_a_write_permission_of_an_unknown_broker_is_no_success(tool: Tool) -> None:
+    result = tool.run("wipeWritePerm", "-b", "broker-x", namesrv=f"{A};{B}")
+
+    assert result.exit_code == 2
+    assert result.stdout.splitlines()[0].endswith(f"name server[{A}] OK, 0")
+    assert result.stderr.splitlines()[0].startswith(
+        f"name server {A} has no broker broker-x: did you mean broker-"
+    )
+    assert len(result.stderr.splitlines()) == 2
+
+
+def test_a_broker_that_one_name_server_lacks_is_named_and_no_failure(tool: Tool) -> None:
+    del tool.servers[B].brokers["broker-a"]
+    for rows in tool.servers[B].topics.values():
+        rows[:] = [row for row in rows if row.broker_name != "broker-a"]
+    result = tool.run("addWritePerm", "-b", "broker-a", namesrv=f"{A};{B}")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"name server {B} has no broker broker-a")
+
+
+def test_members_of_an_unknown_broker_are_no_empty_answer(tool: Tool) -> None:
+    result = tool.run("brokerMemberGroup", "-c", "DefaultCluster", "-b", "brokera")
+
+    assert result.exit_code == 2
+    assert "there is no broker brokera: did you mean broker-a" in result.stderr

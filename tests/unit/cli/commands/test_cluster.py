@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from tests.unit.cli.mqadmin_tool import Tool
@@ -27,7 +29,6 @@ def test_cluster_list_as_json_is_the_servers_own_value(tool: Tool) -> None:
     assert info["brokerAddrTable"]["broker-a"]["brokerAddrs"]["1"] == "127.0.0.1:10912"
     assert other["clusterAddrTable"] == {"Other": ["broker-c"]}
     assert list(other["brokerAddrTable"]) == ["broker-c"]
-    assert tool.json("clusterList", "-c", "nope") == {"brokerAddrTable": {}, "clusterAddrTable": {}}
 
 
 def test_cluster_list_repeats_on_an_interval(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,3 +44,13 @@ def test_cluster_list_repeats_on_an_interval(tool: Tool, monkeypatch: pytest.Mon
 
     assert pauses == [0, 7, 7]
     assert result.stdout.count("#Cluster Name") == 2
+
+
+def test_an_unknown_cluster_is_no_empty_answer(tool: Tool) -> None:
+    near = tool.run("clusterList", "-c", "defaultcluster")
+    far = tool.run("clusterList", "-c", "nope", "--json")
+
+    assert (near.exit_code, far.exit_code) == (2, 2)
+    assert near.stderr == "mqadmin: there is no cluster defaultcluster: did you mean DefaultCluster?\n"
+    assert far.stderr == "mqadmin: there is no cluster nope; there is DefaultCluster, Other\n"
+    assert json.loads(far.stdout) == {"brokerAddrTable": {}, "clusterAddrTable": {}}
