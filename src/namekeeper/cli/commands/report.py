@@ -1,7 +1,7 @@
 """`namekeeper report`: what a warehouse says of availability, flaps, drift, capacity and changes."""
 
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import click
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, refusals, session_options, shown_steps
+from namekeeper.clock import SystemClock
 
 if TYPE_CHECKING:
     from namekeeper.pipeline.report.values import Report
@@ -26,6 +27,16 @@ def _day(_context: click.Context, _param: click.Parameter, value: str | None) ->
         return None if value is None else date.fromisoformat(value).isoformat()
     except ValueError:
         raise click.BadParameter(f"{value!r} is no day like 2026-03-01") from None
+
+
+def _check_days(first_day: str | None, last_day: str | None) -> None:
+    """Refuse days of which there can be no report: an answer of zeros would look like good news."""
+    # Days are those of the warehouse's zone, which is up to 14 hours ahead of UTC.
+    now = datetime.fromtimestamp(SystemClock().now().wall_ms / 1_000, UTC)
+    if first_day is not None and first_day > (now + timedelta(hours=14)).date().isoformat():
+        raise click.BadParameter(f"{first_day} is in the future: nothing is known of it", param_hint="--from")
+    if first_day is not None and last_day is not None and first_day > last_day:
+        raise click.BadParameter(f"{first_day} is after --to {last_day}", param_hint="--from")
 
 
 def _take_output(_context: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
@@ -57,6 +68,7 @@ def report(  # noqa: PLR0913 - one for each option
 
     Days are those of the warehouse's time zone. Says for each name server up to when it is known.
     """
+    _check_days(first_day, last_day)
     with refusals(), shown_steps() as progress:
         from namekeeper.pipeline.answers.engines import open_tables
         from namekeeper.pipeline.report.query import ReportQuery, collect_report

@@ -59,6 +59,8 @@ def test_html_into_a_file(asked: list[ReportQuery], tmp_path: Path):
     ("words", "code", "message"),
     [
         (["--from", "yesterday"], 2, "is no day like 2026-03-01"),
+        (["--from", "2026-03-02", "--to", "2026-03-01"], 2, "2026-03-02 is after --to 2026-03-01"),
+        (["--from", "9998-01-01"], 2, "9998-01-01 is in the future: nothing is known of it"),
         (["everything"], 2, "Invalid value"),
         (["-o", "/proc/none/report.txt"], 2, "there is no folder /proc/none: make it"),
         (["-o", "/proc/report.txt"], 2, "can't be written"),
