@@ -7,9 +7,13 @@ the cause.
 
 from collections.abc import Callable, Iterator
 
+from msgspec import structs
+
 from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
+from namekeeper.clock import Clock, SystemClock
 from namekeeper.journal.contract.decode import LineProblem, RecordReader
+from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.history import AnyRecord, steps
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.replay import Replay, StateAt
@@ -18,6 +22,8 @@ from namekeeper.model.perm import Perm
 __all__ = ["DAY_MS", "JournalFolder", "Progress"]
 
 DAY_MS = 86_400_000
+QUIET_MS = 90_000
+"""A running name server writes at least one record in each minute; if it did not, its disk may be full."""
 
 _ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied"})
 """Kinds of which the answers here need only the position."""
@@ -31,12 +37,21 @@ Progress = Callable[[int, int], None]
 class JournalFolder:
     """A journal's folder; each question reads the segments that it needs."""
 
-    def __init__(self, folder: str, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        folder: str,
+        progress: Progress | None = None,
+        *,
+        writer: str | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         """List its segments.
 
         Args:
             folder: the folder.
             progress: called when a segment was read; None for nothing.
+            writer: which journal, if the folder has several (`FoundJournal.writer`).
+            clock: tells the present; None is the system's.
 
         Raises:
             JournalError: it is not a journal, or can't be read; the message says what to do.
@@ -44,7 +59,9 @@ class JournalFolder:
         self.folder = folder
         self.notes: list[str] = []
         """What could not be read for the last answer."""
-        self._segments = find_segments(folder)
+        self._running_at = (clock or SystemClock()).now().wall_ms if is_locked(folder) else None
+        """The present, if a name server writes here; taken before anything is read."""
+        self._segments = find_segments(folder, writer)
         self._progress = progress
 
     @property
@@ -53,7 +70,7 @@ class JournalFolder:
         return self._segments[0].namesrv
 
     def state_at(self, at: int | None, topic: str | None = None) -> StateAt:
-        """The state at a time.
+        """The state at a time; of a running name server also since its last record.
 
         Args:
             at: wall ms; None is the end of the journal.
@@ -64,8 +81,13 @@ class JournalFolder:
             result = self._replay(begin, at, topic)
             knows_from = result.coverage.knows_from
             if begin == 0 or (knows_from is not None and (at is None or knows_from <= at)):
-                return result
+                break
             begin = self._checkpoint_before(begin - 1)
+        last = result.coverage.knows_up_to
+        if at is None or not self._is_current(at, last):
+            return result
+        knowledge = result.coverage.at(last) if last is not None else result.knowledge
+        return StateAt(at, knowledge, result.state, result.coverage)
 
     def evidence(self, topic: str, at: int | None, back_ms: int = DAY_MS) -> Evidence:
         """The evidence about a topic.
@@ -81,7 +103,15 @@ class JournalFolder:
         evidence = self._collect(begin, topic)
         if begin and not _shows_cause(evidence, end):
             evidence = self._collect(0, topic)
+        if at is not None and self._is_current(at, evidence.knows_up_to):
+            return structs.replace(evidence, knows_up_to=at)
         return evidence
+
+    def _is_current(self, at: int, last: int | None) -> bool:
+        """Whether the last record tells the state at a later time: its writer runs and was heard lately."""
+        if last is None or self._running_at is None:
+            return False
+        return last < at <= self._running_at and at - last <= QUIET_MS
 
     def _replay(self, begin: int, at: int | None, topic: str | None) -> StateAt:
         replay = Replay(at)

@@ -10,6 +10,7 @@ from namekeeper.answers.render import RouteAt
 from namekeeper.answers.route import route_of
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.reader import FoundJournal, find_journals
 
 __all__ = ["HistorySource", "JournalSource", "SourceProgress"]
 
@@ -35,7 +36,7 @@ class HistorySource(Protocol):
 
 
 class JournalSource:
-    """Journal folders, one for each name server."""
+    """Journals of name servers."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class JournalSource:
         """List their segments.
 
         Args:
-            folders: the folders.
+            folders: the folders; of one without a journal, the journals in the folders below it.
             namesrv: use only this name server; None uses all.
             back_ms: how long before a time the history of a topic is read, see `JournalFolder`.
             progress: called when a segment was read; None for nothing.
@@ -59,13 +60,16 @@ class JournalSource:
         """
         self._back_ms = back_ms
         self._journals: dict[str, JournalFolder] = {}
-        for folder in dict.fromkeys(folders):
-            journal = JournalFolder(folder, None if progress is None else partial(progress, folder))
-            twin = self._journals.setdefault(journal.namesrv, journal)
-            if twin is not journal:
+        by_namesrv: dict[str, FoundJournal] = {}
+        for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
+            report = None if progress is None else partial(progress, str(found))
+            journal = JournalFolder(found.folder, report, writer=found.writer)
+            twin = by_namesrv.setdefault(journal.namesrv, found)
+            if twin is not found:
                 raise ConfigError(
-                    f"{twin.folder} and {folder} are both the journal of {journal.namesrv}: give one of them"
+                    f"{twin} and {found} are both the journal of {journal.namesrv}: give one of them"
                 )
+            self._journals[journal.namesrv] = journal
         if namesrv is not None:
             self._take_only(namesrv)
 

@@ -10,6 +10,7 @@ import click
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
+from namekeeper.cli.journals import journals_of_this_host
 from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
@@ -36,6 +37,9 @@ _LINES_FROM = 50
 _LINES = 10
 """How many lines of progress are printed."""
 
+_CONFIG_FILES = "namekeeper.config_files"
+"""Key of the context at which the properties files of `-c` are kept."""
+
 AT_HELP = "Time: ISO 8601, a time of day, or '2 hours ago'."
 
 
@@ -54,10 +58,19 @@ def history_options(function: Callable[..., None]) -> Callable[..., None]:
     function = click.option("--warehouse", metavar="URI", help="Tables that `namekeeper pipeline run` made.")(
         function
     )
+    function = click.option(
+        "-c", "--config-file", "config_files", multiple=True, metavar="FILE", callback=_note_config_files,
+        expose_value=False, help="Properties file of a name server on this host, to find its journal.",
+    )(function)  # fmt: skip
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",
-        help="Journal folder of a name server; once for each name server.",
+        help="Journal folder of a name server, or a folder with several; may be repeated. By default those "
+        "of the name servers on this host, ~/namesrv/journal/*.",
     )(function)  # fmt: skip
+
+
+def _note_config_files(context: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
+    context.meta[_CONFIG_FILES] = files
 
 
 def take_zone(name: str | None) -> Zone:
@@ -93,16 +106,18 @@ def take_source(
     namesrv: str | None = None,
     back_ms: int = DAY_MS,
 ) -> HistorySource:
-    """The source of the answers: journals or a warehouse.
+    """The source of the answers: a warehouse, or journals; by default those of this host.
 
     Raises:
-        click.UsageError: neither or both are given.
+        click.UsageError: both are given.
         NamekeeperError: it can't be used; the message says what to do.
     """
-    if bool(journals) == (warehouse is not None):
-        raise click.UsageError("give the history: --journal DIR for each name server, or --warehouse URI")
+    config_files: tuple[str, ...] = click.get_current_context().meta.get(_CONFIG_FILES, ())
+    if warehouse is not None and (journals or config_files):
+        raise click.UsageError("give either --warehouse URI, or journals by --journal DIR or -c FILE")
     if warehouse is None:
-        return JournalSource(journals, namesrv, back_ms=back_ms, progress=progress)
+        found = [*journals, *(journals_of_this_host(config_files) if config_files or not journals else [])]
+        return JournalSource(found, namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseSource
 
     return WarehouseSource(warehouse, session, namesrv, progress=progress)

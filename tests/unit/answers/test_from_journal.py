@@ -8,8 +8,10 @@ from namekeeper.answers.explain import explain
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import JournalError
+from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.replay import state_at
+from namekeeper.model.now import Now
 from tests.property.histories import random_history
 from tests.property.journalled import shown
 from tests.support.journal.checksums import with_new_checksums
@@ -161,3 +163,34 @@ def test_a_segment_renamed_for_another_name_server_answers_nothing_under_its_nam
     assert journal.namesrv.startswith("forged-")
     assert journal.state_at(None).knowledge is not Knowledge.KNOWN
     assert "of another name server or boot than the segment's name says" in journal.notes[0]
+
+
+class At:
+    def __init__(self, wall_ms: int) -> None:
+        self.wall_ms = wall_ms
+
+    def now(self) -> Now:
+        return Now(self.wall_ms, self.wall_ms)
+
+
+def test_now_is_known_of_a_running_server_that_was_heard_lately(tmp_path):
+    """It writes a record in each minute: until then, nothing has changed."""
+    story = Story()
+    story.registers()
+    folder, last = story.folder(tmp_path), story.now
+
+    def knowledge(now, at):
+        journal = JournalFolder(folder, clock=At(now))
+        (found,) = explain([journal.evidence("T", at)], at)
+        return journal.state_at(at, "T").knowledge, found.verdict
+
+    known, not_yet = (Knowledge.KNOWN, Verdict.HAS_ROUTE), (Knowledge.NOT_YET, Verdict.NOT_YET)
+    assert knowledge(last + 60_000, last + 60_000) == not_yet
+    release = take_lock(folder)
+    try:
+        assert knowledge(last + 60_000, last + 60_000) == known
+        assert knowledge(last + 60_000, last + 60_001) == not_yet
+        assert knowledge(last + 500_000, last + 90_000) == known
+        assert knowledge(last + 500_000, last + 90_001) == not_yet
+    finally:
+        release()

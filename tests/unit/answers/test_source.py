@@ -62,3 +62,19 @@ def test_what_could_not_be_read_is_reported_with_its_folder(folders):
     source.routes("T", 5)
     assert all(note.startswith(f"{folders[1]}: ") for note in source.notes)
     assert len(source.notes) == 2
+
+
+def test_journals_of_several_hosts_shipped_into_one_folder_are_all_read(folders, tmp_path):
+    from pathlib import Path
+
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    for folder in folders:
+        for file in Path(folder).glob("*.jsonl*"):
+            (shipped / file.name).write_bytes(file.read_bytes())
+    assert [each.namesrv for each in JournalSource([str(shipped)]).routes("T", 5)] == ["a_1", "b_1"]
+
+
+def test_a_folder_of_journals_stands_for_all_of_them(folders, tmp_path):
+    source = JournalSource([str(tmp_path)])
+    assert [each.namesrv for each in source.evidence("T", None)] == ["a_1", "b_1"]

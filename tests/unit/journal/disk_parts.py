@@ -1,6 +1,7 @@
 """A writer with a model disk or a folder of its own, fed by hand: no thread, no clock, no server."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -131,9 +132,9 @@ def lines_of(records: Iterable[Record], checkpoint: int, stamp: Stamp) -> list[b
 
 def lines_in(folder: str | Path, disk: Os | None = None) -> Iterator[Line]:
     """Every line of a journal in order."""
-    more = {} if disk is None else {"system": disk}
-    for name in find_segments(str(folder), **more):
-        yield from read_segment_lines(str(folder), name, **more)
+    system = disk or os
+    for name in find_segments(str(folder), system=system):
+        yield from read_segment_lines(str(folder), name, system=system)
 
 
 def records_in(folder: str | Path, disk: Os | None = None) -> list[dict[str, Any]]:
@@ -146,5 +147,7 @@ def records_in(folder: str | Path, disk: Os | None = None) -> list[dict[str, Any
 
 def files_in(folder: str | Path, disk: Os | None = None) -> list[str]:
     """Names of segments, with the long parts cut."""
-    more = {} if disk is None else {"system": disk}
-    return [f"{name.first_seq}-{name.last_seq or 'open'}" for name in find_segments(str(folder), **more)]
+    system = disk or os
+    return [
+        f"{name.first_seq}-{name.last_seq or 'open'}" for name in find_segments(str(folder), system=system)
+    ]

@@ -7,23 +7,67 @@ of the records shows what is missing.
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+from msgspec import Struct
 
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
 from namekeeper.journal.contract.lines import Line, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.folder import list_segments
-from namekeeper.journal.disk.identity import load_identity
+from namekeeper.journal.disk.identity import IDENTITY_FILE, load_identity
 from namekeeper.journal.disk.segment import read_segment
 
-__all__ = ["find_segments", "read_segment_lines"]
+__all__ = ["FoundJournal", "find_journals", "find_segments", "read_segment_lines"]
 
 
-def find_segments(folder: str, *, system: Os = os) -> list[SegmentName]:
+class FoundJournal(Struct, frozen=True):
+    """Where a journal is."""
+
+    folder: str
+    writer: str | None = None
+    """`<id of the name server>-<eight digits>` if the folder has segments of several journals."""
+
+    def __str__(self) -> str:
+        return self.folder if self.writer is None else f"{self.folder} ({self.writer})"
+
+
+def find_journals(folder: str, *, system: Os = os) -> list[FoundJournal]:
+    """The journals in a folder: itself; those shipped into it; or those in the folders below it.
+
+    A folder that has none of these comes as itself: `find_segments` says what is wrong with it.
+    """
+    found = _journals_in(folder, system)
+    if not found:
+        with suppress(OSError):
+            names = sorted(system.listdir(folder))
+            found = [each for name in names for each in _journals_in(str(Path(folder) / name), system)]
+    return found or [FoundJournal(folder)]
+
+
+def _journals_in(folder: str, system: Os) -> list[FoundJournal]:
+    try:
+        if IDENTITY_FILE in system.listdir(folder):
+            return [FoundJournal(folder)]
+        writers = sorted({_writer(name) for name in list_segments(folder, system=system)})
+    except OSError:
+        return []
+    if len(writers) == 1:
+        return [FoundJournal(folder)]
+    return [FoundJournal(folder, writer) for writer in writers]
+
+
+def _writer(name: SegmentName) -> str:
+    return f"{name.namesrv}-{name.uuid8}"
+
+
+def find_segments(folder: str, writer: str | None = None, *, system: Os = os) -> list[SegmentName]:
     """Segments of a journal in order, each once: one that is open and sealed is listed as sealed.
 
-    A folder without identity.json, as shipping makes it, is read too, if one journal's segments are in it.
+    A folder without identity.json, as shipping makes it, is read too, if one journal's segments are in it or
+    `writer` names one of them (`FoundJournal.writer`).
 
     Raises:
         JournalError: It is not a journal, is empty, or can't be read; the message says what to do.
@@ -35,7 +79,9 @@ def find_segments(folder: str, *, system: Os = os) -> list[SegmentName]:
         raise JournalError(f"can't read {folder}: {error.strerror or error}") from None
     if identity is not None:
         found = [name for name in found if (name.namesrv, name.uuid8) == (identity.namesrv, identity.uuid8)]
-    writers = sorted({f"{name.namesrv}-{name.uuid8}" for name in found})
+    if writer is not None:
+        found = [name for name in found if _writer(name) == writer]
+    writers = sorted({_writer(name) for name in found})
     if len(writers) > 1:
         raise JournalError(
             f"{folder} holds segments of {len(writers)} journals ({', '.join(writers[:3])}) and no"

@@ -1,0 +1,46 @@
+"""The journals of the name servers that are configured on this host."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from namekeeper.app.journal_settings import journal_folder
+from namekeeper.cli.launch import load_startup
+from namekeeper.config.settings import NamesrvSettings
+from namekeeper.errors import ConfigError
+from namekeeper.journal.reading.reader import find_journals
+
+__all__ = ["journals_of_this_host"]
+
+
+def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
+    """Folders of the journals of configured name servers.
+
+    Args:
+        config_files: their properties files; without one, the name servers that are started without one.
+
+    Raises:
+        ConfigError: there is no journal; the message says where it was looked for.
+    """
+    found: list[str] = []
+    looked: list[str] = []
+    files: Sequence[str | None] = config_files or [None]
+    for file in files:
+        settings = load_startup(file, {}).settings
+        if settings.journal_path:
+            looked.append(settings.journal_path)
+            found += [settings.journal_path] if Path(settings.journal_path).is_dir() else []
+        else:
+            parent = _folder_of_ports(settings)
+            looked.append(f"{parent}/<port>")
+            found += [each.folder for each in find_journals(parent) if each.folder != parent]
+    if not found:
+        raise ConfigError(
+            f"there is no journal in {' or '.join(looked)}: give --journal DIR for each name server, -c FILE"
+            " for its properties file, or --warehouse URI"
+        )
+    return list(dict.fromkeys(found))
+
+
+def _folder_of_ports(settings: NamesrvSettings) -> str:
+    """The folder in which every name server with these settings has a journal, by its port."""
+    return str(Path(journal_folder(settings, settings.listen_port)).parent)
