@@ -6,6 +6,38 @@ __all__ = ["CHANGE_MUTANTS"]
 
 CHANGE_MUTANTS = (
     Mutant(
+        "limit-refuses-who-is-there",
+        "route/assessment.py",
+        "if header.broker_name not in names and 0 < rules.broker_names_limit",
+        "if 0 < rules.broker_names_limit",
+        "a limit refuses what is new and nothing else",
+        ("route/test_assessment.py",),
+    ),
+    Mutant(
+        "memberships-not-counted",
+        "route/tables.py",
+        "        self.memberships += len(event.broker_names) -",
+        "        self.memberships += 0 * len(event.broker_names) -",
+        "broker names are counted in every cluster that has them",
+        ("route/test_assessment.py",),
+    ),
+    Mutant(
+        "heartbeat-names-of-any-length",
+        "processor/limits.py",
+        "if name is not None and len(name) > limit:",
+        "if name is not None and len(name) > limit * 4_000:",
+        "names that peers give have a limit",
+        ("processor/test_limits.py", "processor/test_registration.py"),
+    ),
+    Mutant(
+        "entries-not-counted",
+        "kvconfig/store.py",
+        "        self._count += old is None\n",
+        "",
+        "KV entries have a limit",
+        ("kvconfig/test_store.py",),
+    ),
+    Mutant(
         "refusal-leaves-names",
         "route/commit.py",
         '        if assessment.is_guarded:\n            return RegisterResult(is_refused=True, outcome="refused")\n'

@@ -307,6 +307,36 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
             _OURS, "bytes", remote=False, low=1024, high=_LONG_MAX, long=True,
         ),
     ] = 256 * MIB  # fmt: skip
+    broker_names_limit: Annotated[
+        int,
+        Property(
+            "Broker names that may be registered, each counted in every cluster that has it; 0: no limit",
+            _OURS, low=0, remote=False,
+        ),
+    ] = 20_000  # fmt: skip
+    cluster_names_limit: Annotated[
+        int, Property("Clusters that may have brokers; 0: no limit", _OURS, low=0, remote=False)
+    ] = 1_000
+    broker_ids_limit: Annotated[
+        int, Property("Brokers that one broker name may have; 0: no limit", _OURS, low=0, remote=False)
+    ] = 1_000
+    brokers_limit: Annotated[
+        int, Property("Brokers that may be registered in all; 0: no limit", _OURS, low=0, remote=False)
+    ] = 100_000
+    name_characters_limit: Annotated[
+        int,
+        Property(
+            "Length of a name or an address that a peer gives: broker, cluster, zone, topic of request 217",
+            _OURS, "characters", low=64, remote=False,
+        ),
+    ] = 255  # fmt: skip
+    kv_entries_limit: Annotated[
+        int,
+        Property(
+            "Entries and namespaces of the KV configuration that peers may make; 0: no limit",
+            _OURS, low=0, remote=False,
+        ),
+    ] = 100_000  # fmt: skip
     route_cache_bytes: Annotated[
         int,
         Property("Memory for encoded routes", _OURS, "bytes", low=0, high=_LONG_MAX, long=True, remote=False),

@@ -26,6 +26,9 @@ class KvConfigStore:
 
     def __init__(self, table: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> None:
         self._table = {namespace: dict(entries) for namespace, entries in table.items()}
+        self.entries_limit = 0
+        """Entries and namespaces that peers may make; 0: no limit. More may come from the file."""
+        self._count = len(self._table) + sum(map(len, self._table.values()))
         self._characters = sum(
             len(namespace) + sum(len(key) + len(value) for key, value in entries.items())
             for namespace, entries in self._table.items()
@@ -43,9 +46,10 @@ class KvConfigStore:
         old = self._table.get(namespace, {}).get(key)
         if old == value:
             return ()
-        self._check_room(namespace, key, value)
+        self._check_room(namespace, key, value, is_new=old is None)
         entries = self._entries_of(namespace)
         entries[key] = value
+        self._count += old is None
         self._characters += len(value) - len(old) if old is not None else len(key) + len(value)
         return (KvChanged(namespace, key, value),)
 
@@ -72,6 +76,7 @@ class KvConfigStore:
         if value is None:
             return ()
         self._characters -= len(key) + len(value)
+        self._count -= 1
         return (KvChanged(namespace, key, None),)
 
     def list_by_namespace(self, namespace: str) -> Mapping[str, str]:
@@ -122,12 +127,18 @@ class KvConfigStore:
 
     def _entries_of(self, namespace: str) -> dict[str, str]:
         if namespace not in self._table:
-            self._check_room(namespace, "", "")
+            self._check_room(namespace, is_new=True)
             self._table[namespace] = {}
+            self._count += 1
             self._characters += len(namespace)
         return self._table[namespace]
 
-    def _check_room(self, *texts: str) -> None:
+    def _check_room(self, *texts: str, is_new: bool) -> None:
+        if is_new and 0 < self.entries_limit <= self._count:
+            raise RequestError(
+                ResponseCode.SYSTEM_ERROR,
+                f"the KV configuration is full: {self.entries_limit} entries (kvEntriesLimit)",
+            )
         if self._characters + sum(map(len, texts)) > KV_CHARACTERS_LIMIT:
             raise RequestError(
                 ResponseCode.SYSTEM_ERROR, f"the KV configuration is full: {KV_CHARACTERS_LIMIT} characters"

@@ -22,6 +22,7 @@ from namekeeper.messages.registration_body import check_crc32, decode_registrati
 from namekeeper.model.broker import BrokerKey
 from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.processor.limits import check_names
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 from namekeeper.processor.state import NameServerState
@@ -39,6 +40,11 @@ __all__ = ["broker_heartbeat", "query_data_version", "register_broker", "unregis
 def register_broker(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Deferred:
     """REGISTER_BROKER (103)."""
     header = decode_register_broker_header(request.ext_fields)
+    check_names(
+        state.settings.name_characters_limit,
+        cluster_name=header.cluster_name, broker_name=header.broker_name, broker_addr=header.broker_addr,
+        ha_server_addr=header.ha_server_addr, zone_name=header.zone_name,
+    )  # fmt: skip
     body, version = request.body, request.version
 
     def decode() -> Generator[None, None, RegistrationBody]:
@@ -64,6 +70,8 @@ def query_data_version(
 ) -> Outcome:
     """QUERY_DATA_VERSION (322): it refreshes the live registration, too."""
     header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
+    limit = state.settings.name_characters_limit
+    check_names(limit, cluster_name=header.cluster_name, broker_addr=header.broker_addr)
     key = (header.cluster_name, header.broker_addr)
     theirs = None if is_absent(request.body) else decode_data_version(request.body)
     change = _hear(state, key, channel, now)
@@ -77,6 +85,8 @@ def query_data_version(
 def broker_heartbeat(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
     """BROKER_HEARTBEAT (904): it refreshes the live registration; a broker without one is no error."""
     header = decode_header(BrokerHeartbeatRequestHeader, request.ext_fields)
+    limit = state.settings.name_characters_limit
+    check_names(limit, cluster_name=header.cluster_name, broker_addr=header.broker_addr)
     return Outcome(Response(), _hear(state, (header.cluster_name, header.broker_addr), channel, now))
 
 
@@ -94,7 +104,8 @@ def _register_response(
     state: NameServerState, header: RegisterBrokerHeader, result: RegisterResult
 ) -> Response:
     if result.is_refused:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "register broker failed")
+        why = f": {result.limit}" if result.limit else ""
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"register broker failed{why}")
     fields = RegisterBrokerResponseHeader(
         ha_server_addr=result.ha_server_addr, master_addr=result.master_addr
     )

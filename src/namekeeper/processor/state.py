@@ -19,6 +19,7 @@ class NameServerState:
     def __init__(self, config: RuntimeConfig, kv_config: KvConfigStore) -> None:
         self.tables = RouteTables(rules_of(config.settings))
         self.kv_config = kv_config
+        kv_config.entries_limit = config.settings.kv_entries_limit
         self.is_waiting_for_service = config.settings.need_wait_for_service
         """Whether 105 is refused because brokers may not be back yet (needWaitForService)."""
         self._has_waited_for_service = False
@@ -55,8 +56,12 @@ class NameServerState:
 
 
 def rules_of(settings: NamesrvSettings) -> RouteRules:
-    """The switches of the route rules among the settings."""
+    """The switches and limits of the route rules among the settings."""
     return RouteRules(
         delete_topic_with_broker_registration=settings.delete_topic_with_broker_registration,
         notify_min_broker_id_changed=settings.notify_min_broker_id_changed,
+        broker_names_limit=settings.broker_names_limit,
+        cluster_names_limit=settings.cluster_names_limit,
+        brokers_limit=settings.brokers_limit,
+        broker_ids_limit=settings.broker_ids_limit,
     )

@@ -17,6 +17,7 @@ from namekeeper.messages.topics import (
 from namekeeper.model.now import Now
 from namekeeper.model.route import TopicList
 from namekeeper.model.topic import QueueData, QueueSpec
+from namekeeper.processor.limits import check_names
 from namekeeper.processor.outcome import Deferred
 from namekeeper.processor.state import NameServerState
 from namekeeper.route import queries
@@ -79,7 +80,14 @@ def register_topic_in_namesrv(
 ) -> Deferred:
     """REGISTER_TOPIC_IN_NAMESRV (217): of the body only the queue data counts."""
     header = decode_header(RegisterTopicRequestHeader, request.ext_fields)
+    check_names(state.settings.name_characters_limit, topic=header.topic)
     queue_datas = [] if is_absent(request.body) else decode_topic_route(request.body).queue_datas
+    limit = state.settings.broker_names_limit
+    if 0 < limit < len(queue_datas):
+        raise RequestError(
+            ResponseCode.SYSTEM_ERROR,
+            f"{len(queue_datas)} queue data; {limit} are allowed (brokerNamesLimit)",
+        )
     queues = tuple((data.broker_name, _spec(data)) for data in queue_datas)
     return Deferred(RegisterTopic(header.topic, queues, channel.remote_addr), lambda _: Response())
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
+from namekeeper.route.broker_names import NO_NAMES
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["Assessment", "addrs_without_other_ids", "assess", "is_prime"]
@@ -26,6 +27,13 @@ class Assessment(Struct, frozen=True):
     """Step 12: a slave that acts as master offers nothing to write to."""
     delete_missing: bool
     """Step 11: topics that are not in the body go."""
+    limit: str = ""
+    """The limit of the operator that it would exceed, in words; empty if none."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it is answered with code 1 and changes nothing."""
+        return self.is_guarded or bool(self.limit)
 
 
 def assess(tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody) -> Assessment:
@@ -38,9 +46,10 @@ def assess(tables: RouteTables, header: RegisterBrokerHeader, body: Registration
     version_differs = live is None or live.data_version != body.data_version
     is_stale = _is_stale(tables, held_by, header, body)
     is_guarded = not is_stale and is_first and body.topic_count == 1
-    is_refused = is_stale or is_guarded
+    limit = "" if is_stale or is_guarded else _limit_reached(tables, header, addrs)
     is_prime_slave = is_prime(header, addrs)
-    contributes = not is_refused and (header.broker_id == MASTER_ID or is_prime_slave)
+    takes_part = not (is_stale or is_guarded or limit)
+    contributes = takes_part and (header.broker_id == MASTER_ID or is_prime_slave)
     return Assessment(
         is_stale=is_stale,
         is_guarded=is_guarded,
@@ -50,6 +59,7 @@ def assess(tables: RouteTables, header: RegisterBrokerHeader, body: Registration
         delete_missing=contributes
         and tables.rules.delete_topic_with_broker_registration
         and not body.mappings,
+        limit=limit,
     )
 
 
@@ -71,6 +81,22 @@ def addrs_without_other_ids(group: BrokerData | None, header: RegisterBrokerHead
         for broker_id, addr in group.broker_addrs.items()
         if addr != header.broker_addr or broker_id == header.broker_id
     }
+
+
+def _limit_reached(tables: RouteTables, header: RegisterBrokerHeader, addrs: Mapping[int, str]) -> str:
+    """The limit that a new cluster, name or id would exceed; what is there already is never refused."""
+    rules = tables.rules
+    names = tables.cluster_addr_table.get(header.cluster_name, NO_NAMES)
+    if not names and 0 < rules.cluster_names_limit <= len(tables.cluster_addr_table):
+        return f"there are {rules.cluster_names_limit} clusters (clusterNamesLimit)"
+    if header.broker_name not in names and 0 < rules.broker_names_limit <= tables.memberships:
+        return f"there are {rules.broker_names_limit} broker names (brokerNamesLimit)"
+    live = tables.broker_live_table
+    if (header.cluster_name, header.broker_addr) not in live and 0 < rules.brokers_limit <= len(live):
+        return f"there are {rules.brokers_limit} brokers (brokersLimit)"
+    if header.broker_id not in addrs and 0 < rules.broker_ids_limit <= len(addrs):
+        return f"the broker name has {rules.broker_ids_limit} brokers (brokerIdsLimit)"
+    return ""
 
 
 def _is_stale(

@@ -35,7 +35,9 @@ class RegisterResult(Struct, frozen=True):
     master_addr: str | None = None
     ha_server_addr: str | None = None
     is_refused: bool = False
-    """The single-topic guard refused it: code 1."""
+    """The single-topic guard or a limit refused it: code 1."""
+    limit: str = ""
+    """The limit, in words."""
     outcome: str = "unchanged"
     """For the metrics: new, changed, unchanged, short_cut, stale, refused, closed."""
 
@@ -80,8 +82,8 @@ class Commit:
     def make_visible(self, built: Built | None) -> RegisterResult:
         """Every step of protocol.md 4.4 at once; a refused registration changes nothing, unlike Java's."""
         tables, header, assessment = self._tables, self._header, self._assessment
-        if assessment.is_guarded:
-            return RegisterResult(is_refused=True, outcome="refused")
+        if assessment.is_refused:
+            return RegisterResult(is_refused=True, limit=assessment.limit, outcome="refused")
         self._leave_other_name()
         self._join_cluster()
         group_before = tables.broker_addr_table.get(header.broker_name)

@@ -127,6 +127,9 @@ class BrokerLiveTable:
     def __iter__(self) -> Iterator[BrokerLiveInfo]:
         return iter(self._live.values())
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._live
+
     def get(self, key: BrokerKey) -> BrokerLiveInfo | None:
         """The live registration of `key`."""
         return self._live.get(key)

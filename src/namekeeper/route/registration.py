@@ -120,7 +120,7 @@ class RegisterBroker:
             return self._refresh(edit)
         commit = Commit(edit, self.header, self.channel, body=content, assessment=assessment)
         result = commit.make_visible(self._built)
-        if not assessment.is_stale and not assessment.is_guarded:
+        if not assessment.is_stale and not assessment.is_refused:
             self._remember(tables, assessment)
         return edit.applied(result)
 

@@ -39,10 +39,15 @@ NO_TOPICS: Mapping[str, TopicRow] = MappingProxyType({})
 
 
 class RouteRules(Struct, frozen=True):
-    """Switches of the rules; they may change while the server runs (protocol.md 5.2)."""
+    """Switches and limits of the rules; they may change while the server runs (protocol.md 5.2)."""
 
     delete_topic_with_broker_registration: bool = False
     notify_min_broker_id_changed: bool = False
+    broker_names_limit: int = 0
+    """Broker names, each counted in every cluster that has it; 0: no limit, as for the next three."""
+    cluster_names_limit: int = 0
+    brokers_limit: int = 0
+    broker_ids_limit: int = 0
 
 
 class RouteTables:

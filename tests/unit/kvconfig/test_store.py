@@ -128,3 +128,19 @@ def test_a_file_that_can_not_be_read_is_an_error_that_names_the_position(data, p
 def test_the_dialect_of_older_releases_is_read():
     store = KvConfigStore.from_text(b"{configTable:{'ns':{k:'v',1:2},}}", lenient=fastjson.decode)
     assert msgspec.json.decode(store.to_text()) == {"configTable": {"ns": {"k": "v", "1": "2"}}}
+
+
+def test_entries_and_namespaces_have_a_limit_and_what_is_there_may_change():
+    store = filled()
+    store.entries_limit = 4
+    assert store.put("ns", "k2", "v")
+    full = (1, "the KV configuration is full: 4 entries (kvEntriesLimit)")
+    assert refusal(lambda: store.put("ns", "k3", "v")) == full
+    assert refusal(lambda: store.put("new", "k", None)) == full
+    assert refusal(lambda: store.put("new", "k", "v")) == full
+    assert store.put("ns", "k", "w")
+    assert store.delete("ns", "k")
+    assert store.put("empty", "k", "v")
+    assert refusal(lambda: store.put("ns", "k", "v")) == full
+    store.entries_limit = 0
+    assert store.put("ns", "k", "v")

@@ -228,3 +228,38 @@ def test_a_decoder_does_not_read_more_than_a_turn_allows(server):
     change = registration.register_broker(server.state, request, channel(), at(0)).change
     assert next(change.build(server.state.tables)) is None
     assert server.state.tables.broker_addr_table == {}
+
+
+# limits
+
+
+LONG = "x" * 256
+
+
+@pytest.mark.parametrize("field", ["brokerName", "clusterName", "brokerAddr", "haServerAddr", "__ZONE_NAME"])
+def test_a_name_that_is_too_long_is_refused_and_nothing_is_kept(server, field):
+    over = channel()
+    response = server.register(V6_BODY, over=over, **{field: LONG})
+    assert (response.code, "256 characters; 255 are allowed (nameCharactersLimit)" in response.remark) == (
+        1,
+        True,
+    )
+    assert (server.events, over.carried) == ([], {})
+    assert server.register(V6_BODY, over=over, **{field: LONG[1:]}).code == 0
+
+
+@pytest.mark.parametrize("code", [322, 904])
+@pytest.mark.parametrize("field", ["clusterName", "brokerAddr"])
+def test_a_heartbeat_with_a_name_that_is_too_long_is_not_remembered(server, code, field):
+    over = channel()
+    response = server.ask(code, {**NAMES, field: LONG}, over=over)
+    assert (response.code, over.carried) == (1, {})
+    assert server.ask(code, {**NAMES, field: LONG[1:]}, over=over).code == 0
+
+
+def test_an_operator_can_move_the_limits():
+    server = InMemoryNameServer(name_characters_limit="300", broker_names_limit="1")
+    assert server.register(V6_BODY, __ZONE_NAME=LONG).code == 0
+    response = server.register(V6_BODY, brokerName="broker-b", brokerAddr="10.0.0.9:10911")
+    assert response.code == 1
+    assert response.remark == "register broker failed: there are 1 broker names (brokerNamesLimit)"

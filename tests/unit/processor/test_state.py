@@ -17,10 +17,15 @@ def update(state, text):
     state.reconfigure(config)
 
 
-def test_the_rules_of_routing_are_switches_among_the_settings(state):
-    assert rules_of(state.settings) == state.tables.rules == RouteRules(False, False)
+def test_the_rules_of_routing_are_switches_and_limits_among_the_settings(state):
+    limits = {
+        "broker_names_limit": 20_000, "cluster_names_limit": 1_000,
+        "brokers_limit": 100_000, "broker_ids_limit": 1_000,
+    }  # fmt: skip
+    assert rules_of(state.settings) == state.tables.rules == RouteRules(False, False, **limits)
+    assert state.kv_config.entries_limit == 100_000
     update(state, b"deleteTopicWithBrokerRegistration=true\nnotifyMinBrokerIdChanged=true")
-    assert state.tables.rules == RouteRules(True, True)
+    assert state.tables.rules == RouteRules(True, True, **limits)
 
 
 def test_it_waits_for_service_only_if_the_operator_wants_it(state):

@@ -145,3 +145,17 @@ def test_217_without_queues_is_no_error(registered, body):
 
 def test_217_needs_a_topic(registered):
     assert registered.ask(217, {}, queues("broker-a")).code == 1
+
+
+def test_217_with_more_queues_than_there_may_be_broker_names_is_refused():
+    server = InMemoryNameServer(broker_names_limit="2")
+    server.register(V6_BODY)
+    response = server.ask(217, {"topic": "New"}, queues(*["broker-a"] * 3))
+    assert (response.code, response.remark) == (1, "3 queue data; 2 are allowed (brokerNamesLimit)")
+    assert server.ask(217, {"topic": "New"}, queues(*["broker-a"] * 2)).code == 0
+
+
+def test_217_with_a_topic_that_is_too_long_is_refused(registered):
+    response = registered.ask(217, {"topic": "x" * 256}, queues("broker-a"))
+    assert response.code == 1
+    assert response.remark == "the topic has 256 characters; 255 are allowed (nameCharactersLimit)"

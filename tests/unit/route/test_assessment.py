@@ -112,6 +112,41 @@ def test_the_guard_counts_entries_and_not_names(world):
     assert not stands(world, content=structs.replace(two_keys_one_name, topic_count=2)).is_guarded
 
 
+# limits
+
+
+@pytest.mark.parametrize(
+    ("rules", "refused", "remark"),
+    [
+        ({"broker_names_limit": 1}, header("broker-b", OTHER), "there are 1 broker names (brokerNamesLimit)"),
+        (
+            {"broker_names_limit": 1},
+            header(cluster_name="new"),
+            "there are 1 broker names (brokerNamesLimit)",
+        ),
+        ({"cluster_names_limit": 1}, header(cluster_name="new"), "there are 1 clusters (clusterNamesLimit)"),
+        ({"brokers_limit": 1}, header("broker-b", OTHER), "there are 1 brokers (brokersLimit)"),
+        (
+            {"broker_ids_limit": 1},
+            header("broker-a", OTHER, 1),
+            "the broker name has 1 brokers (brokerIdsLimit)",
+        ),
+    ],
+)
+def test_a_limit_refuses_what_is_new_and_nothing_else(with_master, rules, refused, remark):
+    assert stands(with_master, refused).limit == ""
+    with_master.tables.rules = RouteRules(**rules)
+    assessment = stands(with_master, refused)
+    assert (assessment.limit, assessment.is_refused, assessment.contributes) == (remark, True, False)
+    before = len(with_master.events)
+    assert with_master.register(refused, body(["T7", "T8"])).limit == remark
+    assert (len(with_master.events), with_master.tables.rows_of("T7")) == (before, [])
+    assert stands(with_master, header()).limit == ""
+    assert stands(with_master, header(addr=OTHER)).limit == ("" if "brokers_limit" not in rules else remark)
+    with_master.tables.rules = RouteRules(**dict.fromkeys(rules, 2))
+    assert stands(with_master, refused).limit == ""
+
+
 # step 10
 
 
