@@ -102,6 +102,7 @@ lint: $(VENV)/.dev ## style
 
 types: $(VENV)/.dev ## types
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 layers: $(VENV)/.dev ## which package may import which
 	$(BIN)/lint-imports

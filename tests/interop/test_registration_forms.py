@@ -15,7 +15,7 @@ SPLIT = {"enableSplitRegistration": "true", "splitRegistrationSize": "3"}
 SINGLE = {"enableSingleTopicRegister": "true"}
 
 
-def compressed(version: str) -> object:
+def compressed(version: str):
     """Return the case of a compressed body, which Java's own name server can't read from a 5.x broker."""
     wrong = pytest.mark.xfail(
         JAVA_UNDER_TEST and version in FIVE, reason="5.x brokers deny that they compress", run=False

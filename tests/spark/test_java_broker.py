@@ -72,7 +72,7 @@ def queues(server: Namekeeper) -> tuple[int, int, int] | None:
 
 
 def test_the_journal_is_whole(journal: Path):
-    assert verify(str(journal)).is_whole
+    assert verify(str(journal)).is_complete
 
 
 def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: Path):

@@ -19,7 +19,7 @@ def test_what_name_servers_held_is_what_the_replay_says_and_what_spark_derives(
 ):
     law = LiveLaw(seed=4_243, servers=120, happenings=50)
     journal, warehouse = tmp_path / "journal", str(tmp_path / "warehouse")
-    for records in law.boots():
+    for records in law.of_each_server():
         for _, boot in groupby(records, key=lambda record: record["boot"]):
             write_segment(journal, list(boot))
     outcome = run_once(Request([str(journal)], warehouse), lambda: spark, lambda *_: None)
