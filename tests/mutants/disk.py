@@ -8,6 +8,22 @@ DISK, RECORDING = "journal/disk/test_", "journal/recording/test_"
 
 DISK_MUTANTS = (
     Mutant(
+        "altered-data-file-is-well",
+        "pipeline/checks/files.py",
+        'return "" if sum_of(warehouse, part.path) == part.crc else "altered"',
+        'return "" if sum_of(warehouse, part.path) else "altered"',
+        "check reads each file that the manifest names, and tells an altered one",
+        ("pipeline/checks/test_files.py",),
+    ),
+    Mutant(
+        "altered-manifest-counts",
+        "pipeline/store/checked_json.py",
+        "    if has_checksum and data[-_LENGTH:] != _end(data[:-_LENGTH]):\n",
+        "    if not members:\n",
+        "an altered bit of a manifest or a ledger is told",
+        ("pipeline/store/test_checked_json.py",),
+    ),
+    Mutant(
         "segment-not-synced",
         "journal/disk/segment.py",
         "        self._system.fsync(self._descriptor())\n        if not self._name_is_synced:",

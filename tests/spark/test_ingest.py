@@ -11,12 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from namekeeper.journal.contract.checksum import Checksum, check_line, with_checksum
+from namekeeper.pipeline.checks.files import check_files
+from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest import batch
 from namekeeper.pipeline.ingest.checksum import damage_of
 from namekeeper.pipeline.ingest.records import REASON, columns_of_segments, is_unreadable, records_of
 from namekeeper.pipeline.schema import INCOMPLETE, KINDS_OF, QUARANTINE
-from namekeeper.pipeline.store.manifest import newest_manifest
+from namekeeper.pipeline.store.manifest import newest_manifest, path_of
 from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import leave_gold_out, rows, run
 from tests.support.journal.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
@@ -321,3 +323,29 @@ def test_records_under_the_name_of_another_name_server_are_not_taken_and_told(
     write_segment(tmp_path / "j", boot)
     run(spark, tmp_path / "w", tmp_path / "j")
     assert written(tmp_path / "w") == expected_facts([*boot, *other], UUID8)
+
+
+def test_no_flipped_bit_of_a_warehouse_is_taken_for_well(spark: SparkSession, tmp_path: Path) -> None:
+    """One bit of what the newest manifest vouches for, or of itself, hundreds of times."""
+    for boot in boots(4):
+        write_segment(tmp_path / "j", boot)
+    run(spark, tmp_path / "w", tmp_path / "j")
+    warehouse = open_folder(str(tmp_path / "w"))
+    assert check_files(warehouse) == []
+    manifest = newest_manifest(warehouse)
+    assert manifest is not None
+    paths = {part.path for parts in manifest.tables.values() for part in parts}
+    files = sorted(paths | {manifest.ledger, path_of(manifest.number)})
+    rng = random.Random(19)
+    for number in range(400):
+        path = tmp_path / "w" / files[number % len(files)]
+        whole = path.read_bytes()
+        altered = bytearray(whole)
+        altered[rng.randrange(len(whole) - 1)] ^= 1 << rng.randrange(8)
+        path.write_bytes(altered)
+        try:
+            assert check_files(warehouse), path
+        except WarehouseError:
+            assert files[number % len(files)] == path_of(manifest.number)
+        path.write_bytes(whole)
+    assert check_files(warehouse) == []

@@ -18,17 +18,21 @@ __all__ = ["check"]
 @session_options
 @click.pass_context
 def check(context: click.Context, /, *, warehouse: str, as_json: bool, session: MakeSession) -> None:
-    """Check that the tables keep their rules, and say what is known to be lost.
+    """Check that files are as they were written and tables keep their rules; say what is known to be lost.
 
     Ends with 0 if all is well, 1 if there is something to know (records lost, boots that overlap, lines in
-    quarantine, clocks that disagree), 4 if a table breaks a rule, 2 if the warehouse can't be read.
+    quarantine, clocks that disagree), 4 if a file was altered or a table breaks a rule, 2 if the warehouse
+    can't be read.
     """
     with refusals(), shown_steps() as progress:
         from namekeeper.pipeline.answers.warehouse import open_warehouse
         from namekeeper.pipeline.checks.checking import check_warehouse
+        from namekeeper.pipeline.checks.files import check_files
+        from namekeeper.pipeline.files.folder import open_folder
 
         tables = open_warehouse(warehouse)
-        findings = check_warehouse(session(), tables, progress)
+        # Tables are not asked for their rules if their files were altered.
+        findings = check_files(open_folder(warehouse)) or check_warehouse(session(), tables, progress)
     if as_json:
         value = [finding._asdict() for finding in findings]
         echo(printable_json(json.dumps(value, indent=2, ensure_ascii=False)))

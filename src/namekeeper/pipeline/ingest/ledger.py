@@ -5,7 +5,6 @@ boot cover it, whatever the name of its file and however it was cut, compressed 
 could not be read completely adds no range. Its size is remembered too, so that a better copy is read later.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from namekeeper.pipeline.contract import VERSION
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.ingest.segments import Segment
+from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked
 
 __all__ = [
     "BootKey",
@@ -151,7 +151,7 @@ class Ledger(NamedTuple):
         boots = [[*key, *loaded] for key, loaded in sorted(self.boots.items())]
         tried = [[*entry.key, *entry[1:]] for entry in sorted(self.tried)]
         members = {"lives": boots, "tried": tried, "refused": sorted(self.refused)}
-        return json.dumps(members, separators=(",", ":")).encode() + b"\n"
+        return encode_checked(members)
 
     @classmethod
     def from_json(cls, data: bytes) -> "Ledger":
@@ -161,7 +161,7 @@ class Ledger(NamedTuple):
             WarehouseError: It is damaged.
         """
         try:
-            members = json.loads(data)
+            members = decode_checked(data)
             boots = {
                 (namesrv, uuid8, boot): LoadedBoot(_ranges(ranges), _ranges(parts), last_ts, waiting)
                 for namesrv, uuid8, boot, ranges, parts, last_ts, waiting in members["lives"]

@@ -5,13 +5,13 @@ Readers take the newest manifest and read the files that it names: they see a ru
 files of a run that died are never seen.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import Folder
+from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked
 
 __all__ = [
     "LAYOUT",
@@ -42,6 +42,8 @@ class DataFile(NamedTuple):
     """Bytes."""
     value: str | None = None
     """Value of the column that the table is partitioned by, if it is."""
+    crc: int | None = None
+    """CRC-32 of the file; None: not known, because the folder is not of this machine."""
 
 
 class Catalog(NamedTuple):
@@ -85,7 +87,7 @@ class Manifest(NamedTuple):
             del members["catalog"]
         else:
             members["catalog"] = self.catalog._asdict()
-        return json.dumps(members, separators=(",", ":")).encode() + b"\n"
+        return encode_checked(members)
 
     @classmethod
     def from_json(cls, data: bytes, where: str) -> "Manifest":
@@ -99,9 +101,9 @@ class Manifest(NamedTuple):
             WarehouseError: It has another layout, or is damaged.
         """
         try:
-            members = json.loads(data)
+            members = decode_checked(data)
             layout = members.pop("layout")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise _damaged(where) from error
         if layout != LAYOUT:
             raise WarehouseError(_other_layout(where, layout))

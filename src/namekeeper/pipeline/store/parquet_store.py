@@ -15,7 +15,9 @@ from urllib.parse import unquote
 
 from namekeeper.pipeline.files.file import File
 from namekeeper.pipeline.files.folder import Folder, glob_escaped
+from namekeeper.pipeline.files.local_folder import LocalFolder
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest, newest_manifest
+from namekeeper.pipeline.store.sums import sum_of
 from namekeeper.pipeline.store.table_store import SharedFiles
 from namekeeper.pipeline.store.warehouse_folder import WarehouseFolder, commit_run
 from namekeeper.pipeline.table import Table, names_in
@@ -111,9 +113,21 @@ class ParquetTransaction(ParquetReader):
     def commit(self, ledger: bytes) -> None:
         """Make the changes visible, all at once."""
         manifest = self._manifest._replace(
-            number=self._manifest.number + 1, next_load=self.load_id + 1, tables=dict(self._parts)
+            number=self._manifest.number + 1, next_load=self.load_id + 1, tables=self._summed()
         )
         commit_run(self.folder, manifest, ledger)
+
+    def _summed(self) -> dict[str, Sequence[DataFile]]:
+        """The parts of each table; new ones get checksums. Object stores have checksums of their own."""
+        if not isinstance(self.folder, LocalFolder):
+            return dict(self._parts)
+        known = {part.path: part.crc for parts in self._manifest.tables.values() for part in parts}
+        paths = {part.path for parts in self._parts.values() for part in parts}
+        sums = known | {path: sum_of(self.folder, path) for path in paths - known.keys()}
+        return {
+            name: tuple(part._replace(crc=sums[part.path]) for part in parts)
+            for name, parts in self._parts.items()
+        }
 
     def _with_few_rows(
         self, spark: "SparkSession", table: Table, parts: Sequence[DataFile]

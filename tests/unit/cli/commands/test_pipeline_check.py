@@ -13,6 +13,7 @@ from py4j.protocol import Py4JNetworkError
 from namekeeper.cli.commands.pipeline_check import check
 from namekeeper.pipeline.answers import warehouse as warehouse_answers
 from namekeeper.pipeline.checks import checking as checks
+from namekeeper.pipeline.checks import files
 from namekeeper.pipeline.checks.checking import CheckFinding
 from namekeeper.pipeline.checks.findings import EXIT_BROKEN, EXIT_CONCERNS
 from namekeeper.pipeline.checks.rules import Level
@@ -27,6 +28,7 @@ BROKEN = CheckFinding("key of kv_history", Level.BROKEN, "rows with the same key
 def found(monkeypatch: pytest.MonkeyPatch) -> list[CheckFinding]:
     findings: list[CheckFinding] = []
     monkeypatch.setattr(warehouse_answers, "open_warehouse", lambda uri: uri)
+    monkeypatch.setattr(files, "check_files", lambda _: [])
     monkeypatch.setattr("namekeeper.pipeline.session.get_session", lambda **_: "a session")
     monkeypatch.setattr(checks, "check_warehouse", lambda spark, tables, progress: findings)
     return findings
@@ -51,6 +53,14 @@ def test_a_broken_rule_ends_with_another_code(found: list[CheckFinding]):
     done = CliRunner().invoke(check, ["--warehouse", "w", "--json"])
     assert done.exit_code == EXIT_BROKEN
     assert [finding["name"] for finding in json.loads(done.stdout)] == ["key of kv_history", "lost records"]
+
+
+def test_altered_files_are_told_before_the_tables_are_asked(
+    found: list[CheckFinding], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(files, "check_files", lambda _: [BROKEN])
+    monkeypatch.setattr(checks, "check_warehouse", mock.Mock(side_effect=AssertionError))
+    assert CliRunner().invoke(check, ["--warehouse", "w"]).exit_code == EXIT_BROKEN
 
 
 def test_a_spark_that_dies_is_told_in_one_line(found: list[CheckFinding], monkeypatch: pytest.MonkeyPatch):

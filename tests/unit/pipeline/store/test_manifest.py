@@ -1,11 +1,10 @@
 """The file that says what a warehouse is."""
 
-import json
-
 import pytest
 
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked
 from namekeeper.pipeline.store.manifest import (
     LAYOUT,
     Catalog,
@@ -52,7 +51,7 @@ def test_a_number_is_taken_once(tmp_path):
 )
 def test_another_layout_says_what_to_do(tmp_path, layout, words):
     folder = open_folder(str(tmp_path))
-    folder.put(path_of(1), json.dumps({**json.loads(MANIFEST.to_json()), "layout": layout}).encode())
+    folder.put(path_of(1), encode_checked({**decode_checked(MANIFEST.to_json()), "layout": layout}))
     with pytest.raises(WarehouseError, match=words):
         newest_manifest(folder)
 

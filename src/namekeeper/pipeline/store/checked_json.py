@@ -1,0 +1,41 @@
+"""Small files of a warehouse as JSON with a checksum: an altered bit must not make it another warehouse."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+__all__ = ["decode_checked", "encode_checked"]
+
+_MEMBER = "crc"
+_LENGTH = len(b',"crc":"01234567"}\n')
+_LIKE_A_CHECKSUM = re.compile(rb',"[^"]{3}":"[0-9a-f]{8}"}\s*$')
+"""Nothing else in these files ends like this: it is a checksum with an altered name."""
+
+
+def encode_checked(members: Mapping[str, Any]) -> bytes:
+    """An object as a line of JSON, with the CRC-32 of what is before it as the last member."""
+    start = json.dumps(members, separators=(",", ":")).encode()[:-1]
+    return start + _end(start)
+
+
+def decode_checked(data: bytes) -> dict[str, Any]:
+    """The object in such a file, without the checksum. A file of the first pipelines has none.
+
+    Raises:
+        ValueError: The file was altered, or is no JSON.
+        TypeError: It is no object.
+    """
+    members = json.loads(data)
+    if not isinstance(members, dict):
+        raise TypeError("it is no object")
+    has_checksum = members.pop(_MEMBER, None) is not None or _LIKE_A_CHECKSUM.search(data) is not None
+    if has_checksum and data[-_LENGTH:] != _end(data[:-_LENGTH]):
+        raise ValueError("its checksum is not that of its bytes")
+    return members
+
+
+def _end(start: bytes) -> bytes:
+    """How a file that begins so must end."""
+    return b',"%b":"%08x"}\n' % (_MEMBER.encode(), crc32(start))

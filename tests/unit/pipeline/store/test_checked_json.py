@@ -1,0 +1,44 @@
+"""No bit of a manifest or a ledger can be altered unnoticed."""
+
+import json
+
+import pytest
+
+from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.ingest.ledger import Ledger, LoadedBoot
+from namekeeper.pipeline.store.checked_json import decode_checked, encode_checked
+from namekeeper.pipeline.store.manifest import Catalog, DataFile, Manifest
+
+MANIFEST = Manifest(3, 7, "UTC", "ledger/x.json", {"events": (DataFile("tables/events/1", 5),)})
+LEDGER = Ledger({("ns", "0a1b2c3d", 5): LoadedBoot(((1, 5),))}, refused=frozenset([("ns", "ffffffff")]))
+
+
+def test_what_was_written_is_read():
+    members = {"a": [1, 2], "b": "\u00e9"}
+    assert decode_checked(encode_checked(members)) == members
+    assert json.loads(encode_checked(members))["a"] == [1, 2]
+    assert decode_checked(b'{"a":1}\n') == {"a": 1}, "of the first pipelines"
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [
+        (MANIFEST.to_json(), lambda data: Manifest.from_json(data, "here")),
+        (
+            MANIFEST._replace(catalog=Catalog("delta", "nk.x", "m", {"kv": 3})).to_json(),
+            lambda data: Manifest.from_json(data, "here"),
+        ),
+        (LEDGER.to_json(), Ledger.from_json),
+    ],
+    ids=["manifest", "manifest of a catalog", "ledger"],
+)
+def test_each_altered_bit_of_a_file_is_told(data, read):
+    whole = read(data)
+    for bit in range(len(data) * 8):
+        altered = bytearray(data)
+        altered[bit // 8] ^= 1 << bit % 8
+        try:
+            assert read(bytes(altered)) == whole, altered
+        except WarehouseError:
+            continue
+        assert altered[-1:] in b"\t\r ", "white space behind the object says nothing"
