@@ -1,6 +1,7 @@
 """Writing files so that a crash of the machine leaves the old content or the new, never a mixture."""
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -141,6 +142,7 @@ def make_folder(folder: str, system: Os = os) -> None:
     try:
         system.mkdir(folder, _NEW_FOLDER_MODE)
     except FileExistsError:
+        _refuse_dangling_link(folder, system)
         return
     except FileNotFoundError:
         make_folder(str(Path(folder).parent), system)
@@ -195,3 +197,12 @@ def _read(path: str, system: Os) -> tuple[bytes, int] | None:
         return b"".join(parts), stat.S_IMODE(system.fstat(fd).st_mode)
     finally:
         system.close(fd)
+
+
+def _refuse_dangling_link(folder: str, system: Os) -> None:
+    """Raise FileNotFoundError for a link to nothing: there `mkdir` says that the name exists."""
+    try:
+        system.stat(folder)
+    except FileNotFoundError:
+        why = f"{folder} is a link to a place that is not there; is its disk mounted?"
+        raise FileNotFoundError(errno.ENOENT, why, folder) from None

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from namekeeper.files import Os, atomic_replace, read_if_exists
+from namekeeper.files import Os, atomic_replace, make_folder, read_if_exists
 from tests.support.system.model_os import Crash, ModelOs
 
 OLD, NEW = b"old " * 5, b"new content " * 5
@@ -167,3 +167,12 @@ def test_a_file_that_is_not_there_reads_as_none(tmp_path):
     assert read_if_exists(str(tmp_path / "no")) is None
     (tmp_path / "yes").write_bytes(b"1")
     assert read_if_exists(str(tmp_path / "yes")) == b"1"
+
+
+def test_a_link_to_nothing_is_named_and_no_folder_is_made_of_it(tmp_path):
+    link = tmp_path / "journal"
+    link.symlink_to(tmp_path / "not-mounted")
+    for folder in (link, link / "9876", link / "more" / "9876"):
+        with pytest.raises(FileNotFoundError, match=f"{link} is a link to a place that is not there; is its"):
+            make_folder(str(folder))
+    assert not (tmp_path / "not-mounted").exists()

@@ -34,12 +34,14 @@ class Housekeeping:
         clock: Clock,
         close_channel: Callable[[Channel], None],
         dropped_log_lines: Callable[[], int] = lambda: 0,
+        is_log_failing: Callable[[], bool] = lambda: False,
     ) -> None:
         self._state = state
         self._requests = requests
         self._clock = clock
         self._close_channel = close_channel
         self.dropped_log_lines = dropped_log_lines
+        self.is_log_failing = is_log_failing
         self._max_lag_ms = 0
 
     def take_max_lag_ms(self) -> int:

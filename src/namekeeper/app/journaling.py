@@ -194,7 +194,7 @@ class Journaling:
             queue_depth=journal.waiting,
             written_bytes=writer.written_bytes,
             disk_bytes=writer.disk_bytes,
-            is_writable=not writer.trouble,
+            is_writable=journal.is_writable,
             namesrv="" if writer.opened is None else writer.opened.namesrv,
             boot=0 if writer.opened is None else writer.opened.boot,
         )

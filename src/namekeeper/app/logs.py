@@ -17,10 +17,13 @@ from namekeeper.app.log_files import ROTATE_BYTES, LogFile
 from namekeeper.app.log_lines import ChangeMessage
 from namekeeper.common.printable import printable
 
-__all__ = ["QUEUE_LIMIT", "Logs", "format_line", "start_logs"]
+__all__ = ["QUEUE_LIMIT", "RETRY_SECONDS", "Logs", "format_line", "start_logs"]
 
 QUEUE_LIMIT = 10_000
 """Entries that may wait for the disk; more are dropped and counted, for routing never waits for a log."""
+
+RETRY_SECONDS = 5.0
+"""How often a log that can't be written is tried while nothing else is logged."""
 
 _STOP_SECONDS = 10
 _LINE_LIMIT = 16 * 1024
@@ -43,7 +46,9 @@ class Logs:
     ) -> None:
         self._refused = 0
         self._lost = 0
-        self._told = 0
+        self._recorded = 0
+        """Lost entries that a line of the log mentions."""
+        self._retry_seconds = RETRY_SECONDS
         self._write = write
         self._close = close
         self._stderr = stderr
@@ -58,6 +63,11 @@ class Logs:
     def dropped(self) -> int:
         """Entries lost so far: the queue was full, or the disk refused them."""
         return self._refused + self._lost
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether entries were lost that the log itself could not mention yet."""
+        return self.dropped > self._recorded
 
     def set_level(self, level: str) -> None:
         """Log from another level on: DEBUG, INFO, WARN or ERROR."""
@@ -96,12 +106,20 @@ class Logs:
             self._refused += 1
 
     def _run(self) -> None:
-        while (entry := self._queue.get()) is not None:
+        while (entry := self._next()) is not None:
             self._write_entry(entry)
-            if self.dropped > self._told and self._queue.empty():
-                self._tell()
-        if self.dropped > self._told:
-            self._tell()
+            if self.is_failing and self._queue.empty():
+                self._mention_losses()
+        if self.is_failing and not self._mention_losses():
+            self._say(self._losses())
+
+    def _next(self) -> _Entry | None:
+        """The next entry; while the log fails, tries now and then whether it can be written again."""
+        while True:
+            try:
+                return self._queue.get(timeout=self._retry_seconds if self.is_failing else None)
+            except queue.Empty:
+                self._mention_losses()
 
     def _write_entry(self, entry: _Entry) -> None:
         file, record = entry
@@ -110,7 +128,7 @@ class Logs:
                 if level >= self._level:
                     self._write(file, format_line(record.created, level, _thread(record), text))
         except OSError as error:
-            if self.dropped == self._told:
+            if not self.is_failing:
                 self._say(f"the log can't be written: {error}")
             self._lost += 1
         except Exception as error:  # noqa: BLE001 -- a line that can't be made must not end the log
@@ -121,16 +139,19 @@ class Logs:
                 ),
             )
 
-    def _tell(self) -> None:
-        dropped = self.dropped
-        text = (
-            f"{dropped - self._told} log entries were dropped: the queue was full, or the disk refused them"
-        )
-        self._told = dropped
+    def _losses(self) -> str:
+        lost = self.dropped - self._recorded
+        return f"{lost} log entries were dropped: the queue was full, or the disk refused them"
+
+    def _mention_losses(self) -> bool:
+        """Write a line about lost entries; returns whether that could be done."""
+        dropped, text = self.dropped, self._losses()
         try:
             self._write(_MAIN, format_line(time.time(), logging.WARNING, "log-writer", text))
         except OSError:
-            self._say(text)
+            return False
+        self._recorded = dropped
+        return True
 
     def _say(self, text: str) -> None:
         print(f"namekeeper: {text}", file=self._stderr, flush=True)

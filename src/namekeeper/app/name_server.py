@@ -131,6 +131,7 @@ class NameServer:
             clock=self._clock,
             close_channel=self._close_channel,
             dropped_log_lines=lambda: logs.dropped if logs is not None else 0,
+            is_log_failing=lambda: logs is not None and logs.is_failing,
         )
         self.operators = Operators(
             self.state,

@@ -88,8 +88,8 @@ class Operators:
     def health(self) -> HealthState:
         """Whether it serves, waits or drains, and what is wrong."""
         degraded = {}
-        if self._housekeeping.dropped_log_lines():
-            degraded["log"] = "log lines were dropped: the disk is slow, full or read only"
+        if self._housekeeping.is_log_failing():
+            degraded["log"] = "log lines are dropped: the disk is slow, full or read only"
         if self._requests.unsaved_files:
             degraded["files"] = "the KV file or the properties file could not be written: see the log"
         if trouble := self._journaling.trouble:

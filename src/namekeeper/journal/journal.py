@@ -66,6 +66,8 @@ class Journal:
         self._writer: Writer | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = False
+        self._bug = ""
+        """What the last step of the writer ended with, if that was no failure of the disk."""
 
     @property
     def writer(self) -> "Writer | None":
@@ -86,11 +88,18 @@ class Journal:
     @property
     def trouble(self) -> str:
         """The present problem, in one line; empty if there is none."""
+        if self._bug:
+            return f"a bug in the journal's writer, see the log: {self._bug}"
         if self._writer is not None and self._writer.trouble:
             return self._writer.trouble
         if self.recorder.is_incomplete:
             return f"{self.dropped_records} records were dropped; a checkpoint follows"
         return ""
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the last step of the writer went well."""
+        return self._writer is not None and not self._writer.trouble and not self._bug
 
     def start(self, writer: WriterSettings, port: int) -> None:
         """Start the thread: it opens the folder, and writes what was recorded so far.
@@ -109,7 +118,7 @@ class Journal:
         if writer is None:
             return IDLE_S
         self._handle_messages(writer)
-        seconds = self.recorder.tick(lost_records=writer.lost_records, is_writable=not writer.trouble)
+        seconds = self.recorder.tick(lost_records=writer.lost_records, is_writable=self.is_writable)
         step_ms = self.recorder.take_clock_step_ms()
         if step_ms:
             writer.note_clock_step(step_ms, self._clock.now())
@@ -177,8 +186,12 @@ class Journal:
             pauses.begin()
             try:
                 writer.step(self._clock.now())
-            except Exception:
-                log.exception("a bug in the journal's writer")
+                self._bug = ""
+            except Exception as error:
+                bug = f"{type(error).__name__}: {error}"
+                if bug != self._bug:  # with its traceback once, not each second for as long as it lasts
+                    log.exception("a bug in the journal's writer")
+                self._bug = bug
                 time.sleep(AFTER_A_BUG_S)
             self._backlog.wait(IDLE_S if writer.is_idle else BUSY_S)
             if not self._is_stopping:

@@ -173,12 +173,26 @@ class Logs:
     """Stands for a log that lost lines."""
 
     dropped = 7
+    is_failing = True
 
 
 async def test_lines_that_were_dropped_degrade(tmp_path):
     async with name_server(tmp_path, logs=Logs()) as server:
         stats = server.operators.stats()
         assert (stats.dropped_log_lines, stats.degraded, stats.is_ready) == (7, ("log",), True)
+
+
+class LogsAgain:
+    """Stands for a log that lost lines and can be written again."""
+
+    dropped = 7
+    is_failing = False
+
+
+async def test_lines_that_were_dropped_once_do_not_degrade_for_ever(tmp_path):
+    async with name_server(tmp_path, logs=LogsAgain()) as server:
+        stats = server.operators.stats()
+        assert (stats.dropped_log_lines, stats.degraded) == (7, ())
 
 
 # The address list.

@@ -164,6 +164,48 @@ def test_a_bug_in_the_writer_is_logged_and_does_not_end_it(tmp_path, clock, monk
     assert len(records_in(tmp_path)) == 4
 
 
+def test_a_bug_that_lasts_is_logged_once_and_the_journal_is_not_writable(
+    tmp_path, clock, monkeypatch, caplog
+):
+    from namekeeper.journal.disk.writer import Writer
+
+    monkeypatch.setattr("namekeeper.journal.journal.AFTER_A_BUG_S", 0.001)
+    steps = []
+
+    def step(self, now):
+        steps.append(now)
+        raise RecursionError("too deep")
+
+    real = Writer.step
+    monkeypatch.setattr(Writer, "step", step)
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    eventually(lambda: len(steps) >= 5, within=20, what="the bug has happened")
+    assert not made.is_writable
+    assert "RecursionError: too deep" in made.trouble
+    assert caplog.text.count("a bug in the journal's writer") == 1
+    monkeypatch.setattr(Writer, "step", real)
+    eventually(lambda: made.is_writable, within=20, what="the bug is gone")
+    assert made.trouble == ""
+    stop(made)
+
+
+def test_a_journal_behind_a_link_to_nothing_is_refused_until_the_disk_is_there(
+    tmp_path, clock, monkeypatch, caplog
+):
+    monkeypatch.setattr("namekeeper.journal.disk.writer.OPEN_AGAIN_MS", 1)
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path / "link" / "9876"), 9876)
+    eventually(lambda: made.trouble, within=20, what="it is refused")
+    assert "link to a place that is not there; is its disk mounted?" in made.trouble
+    assert not made.is_writable
+    assert "RecursionError" not in caplog.text
+    stop(made)
+
+
 def test_a_disk_that_hangs_does_not_hold_up_the_end(tmp_path, clock, monkeypatch, caplog):
     from namekeeper.journal.disk.writer import Writer
 
