@@ -337,6 +337,7 @@ async def test_the_level_of_the_log_follows_its_property(tmp_path):
 
     class Logs:
         dropped = 3
+        is_failing = True
         set_level = staticmethod(levels.append)
 
     async with (
