@@ -394,4 +394,20 @@ RECORD_MUTANTS = (
         "the cause is the end of the last broker that had the topic",
         (WHY_LAW,),
     ),
+    Mutant(
+        "hole-beside-not-found",
+        "answers/around.py",
+        "    near = [time for time in known if begin < time <= at + AROUND_MS]\n",
+        "    near = [time for time in known if at < time <= at + AROUND_MS]\n",
+        "a hole of ten seconds beside the time that people remember is told",
+        ("answers/test_around.py",),
+    ),
+    Mutant(
+        "later-look-ups-told-as-earlier",
+        "answers/explain.py",
+        "each.minute <= at - _MINUTE_MS]",
+        "each.minute <= at]",
+        "look-ups of the minute of a time may have come after it",
+        ("answers/test_explain.py",),
+    ),
 )

@@ -6,7 +6,8 @@ time is not known, the explanation says so.
 
 from collections.abc import Sequence
 
-from namekeeper.answers.evidence import Evidence, KnownPeriod
+from namekeeper.answers.around import look_around
+from namekeeper.answers.evidence import Evidence, KnownPeriod, Lookups
 from namekeeper.answers.phrases import queues
 from namekeeper.answers.verdict import Explanation, Fact, Judgement, Verdict
 from namekeeper.answers.with_route import judge_with_route
@@ -31,6 +32,10 @@ def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explana
 def _explain_one(one: Evidence, others: Sequence[Evidence], wanted: int | None) -> Explanation:
     at = one.knows_up_to or 0 if wanted is None else wanted
     verdict, summary, facts = _judge(one, others, at)
+    around = look_around(one, at, lambda time: _judge(one, others, time))
+    if around and verdict is Verdict.HAS_ROUTE:
+        summary = f"{summary}; not at every time around it"
+    facts = [*facts, *around]
     return Explanation(
         one.namesrv, one.topic, at, one.knows_up_to, verdict, summary, [*facts, *_failed_lookups(one, at)]
     )
@@ -82,19 +87,24 @@ def _stopped(period: KnownPeriod) -> Judgement:
 
 
 def _failed_lookups(one: Evidence, at: int) -> list[Fact]:
-    """Look-ups without a route in the hour before."""
-    recent = [each for each in one.lookups if at - _HOUR_MS <= each.minute <= at]
-    if not recent:
-        return []
-    count = sum(each.count for each in recent)
-    languages = ", ".join(sorted({each.language for each in recent if each.language}))
+    """Look-ups without a route in the hour before, and apart from them in the minute of the time itself.
+
+    They are counted by the minute: of that minute, some may have come later.
+    """
+    before = [each for each in one.lookups if at - _HOUR_MS <= each.minute <= at - _MINUTE_MS]
+    beside = [each for each in one.lookups if at - _MINUTE_MS < each.minute <= at]
+    begin = one.known_from or 0
+    facts = []
+    if before:
+        text = f"{_lookups(before)}, within the hour before; the first in the minute from here on"
+        facts.append(Fact(text, max(begin, min(each.minute for each in before))))
+    if beside:
+        text = f"{_lookups(beside)}, before or after this time, in the minute from here on"
+        facts.append(Fact(text, max(begin, beside[0].minute)))
+    return facts
+
+
+def _lookups(some: list[Lookups]) -> str:
+    languages = ", ".join(sorted({each.language for each in some if each.language}))
     who = f"clients of {languages}" if languages else "clients that name no language"
-    return [
-        Fact(
-            f"{count} look-ups without a route within the hour before, by {who}; the first",
-            min(each.minute for each in recent),
-        )
-    ]
-
-
-_HOUR_MS = 3_600_000
+    return f"{sum(each.count for each in some)} look-ups without a route by {who}"

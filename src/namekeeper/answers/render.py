@@ -51,6 +51,7 @@ def explanation_lines(explanation: Explanation, zone: Zone) -> Iterator[str]:
     yield printable(f"{explanation.namesrv} at {shown(explanation.at, zone)}: {explanation.summary}")
     for fact in explanation.facts:
         when = "" if fact.at is None else f"  {shown(fact.at, zone)}"
+        when += "" if fact.until is None else f" to {shown(fact.until, zone)}"
         yield printable(f"  - {fact.text}{when}")
     yield f"  ({knows_up_to_text(explanation.knows_up_to, zone)})"
 
@@ -87,11 +88,14 @@ _KNOWLEDGE = {
 
 
 def _with_iso(value: dict[str, Any]) -> dict[str, Any]:
-    times = {
-        f"{name}_iso": _iso(value[name]) for name in ("at", "knows_up_to") if value.get(name) is not None
-    }
+    times = {f"{name}_iso": _iso(value[name]) for name in _TIMES if value.get(name) is not None}
     facts = [_with_iso(fact) for fact in value.get("facts", ())]
+    if value.get("until", 0) is None:
+        del value["until"]
     return {**value, **times, **({"facts": facts} if "facts" in value else {})}
+
+
+_TIMES = ("at", "until", "knows_up_to")
 
 
 def _iso(ms: int) -> str:

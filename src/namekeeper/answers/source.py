@@ -1,6 +1,6 @@
 """Sources of answers: histories of one or more name servers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -32,6 +32,10 @@ class HistorySource(Protocol):
 
     def evidence(self, topic: str, at: int | None) -> list[Evidence]:
         """The evidence about a topic at each name server, for a time (wall ms); None is the end of each."""
+        ...
+
+    def topics(self) -> Collection[str]:
+        """Names of topics that there were, to find what was meant by an unknown one."""
         ...
 
 
@@ -85,6 +89,11 @@ class JournalSource:
     def evidence(self, topic: str, at: int | None) -> list[Evidence]:
         """The evidence about a topic at each name server."""
         return [journal.evidence(topic, at, self._back_ms) for journal in self._journals.values()]
+
+    def topics(self) -> set[str]:
+        """Names of topics at the end of each journal."""
+        states = (journal.state_at(None).state for journal in self._journals.values())
+        return {topic for state in states for topic in state.tables.topics()}
 
     def _route(self, journal: JournalFolder, topic: str, at: int | None) -> RouteAt:
         found = journal.state_at(at, topic)

@@ -39,6 +39,8 @@ class Fact(Struct, frozen=True):
     text: str
     at: int | None = None
     """Wall ms; None if the fact has no time."""
+    until: int | None = None
+    """The end of a period that begins at `at`, not included; None if it has no end, or is no period."""
 
 
 class Explanation(Struct, frozen=True):

@@ -89,6 +89,11 @@ class WarehouseSource:
         self._check(list(found.knows_up_to))
         return evidence_from_rows(topic, found.tables, found.knows_up_to)
 
+    def topics(self) -> list[str]:
+        """Names of topics that any name server had."""
+        with refusals():
+            return [row["topic"] for row in self._tables.ask("topic_names", {}).rows]
+
     def _check(self, found: Sequence[str]) -> None:
         if not found:
             who = f"of {self._namesrv!r}" if self._namesrv else "of any name server"

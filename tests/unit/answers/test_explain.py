@@ -292,18 +292,41 @@ def test_how_often_it_was_asked_for(story):
     story.deleted()
     story.asked_in_vain(count=3)
     story.asked_in_vain(count=4)
-    assert "7 look-ups without a route within the hour before, by clients of JAVA" in texts(why(story))
+    story.later()
+    story.alive()
+    found = texts(why(story))
+    assert "7 look-ups without a route by clients of JAVA, within the hour before; the first" in found
     story.later(61 * MINUTE)
     story.alive()
     assert "look-ups without" not in texts(why(story))
 
 
+def test_look_ups_of_the_same_minute_may_have_come_later(story):
+    """They are counted by the minute, so they are told apart from those before."""
+    story.deleted()
+    at = story.asked_in_vain(count=3)
+    story.later()
+    story.alive()
+    found = why(story, at)
+    assert "within the hour before" not in texts(found)
+    assert found.facts[-1].text.startswith("3 look-ups without a route by clients of JAVA, before or after")
+
+
+def test_look_ups_do_not_begin_before_the_first_record():
+    """The first minute of a name server began before it."""
+    story = Story()
+    story.asked_in_vain()
+    story.later()
+    story.alive()
+    (fact,) = [fact for fact in why(story).facts if "look-ups" in fact.text]
+    assert fact.at == story.journal.boots[0]
+    assert story.journal.boots[0] % MINUTE
+
+
 def test_who_asked_may_be_unknown(story):
     story.deleted()
     story.asked_in_vain(count=2, language="")
-    assert "2 look-ups without a route within the hour before, by clients that name no language" in texts(
-        why(story)
-    )
+    assert "2 look-ups without a route by clients that name no language" in texts(why(story))
 
 
 def _switch():

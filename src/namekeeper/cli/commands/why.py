@@ -1,10 +1,13 @@
 """`namekeeper why`: the cause of "No route info of this topic" at each name server, with facts."""
 
+from collections.abc import Sequence
+
 import click
 
+from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.explain import explain
 from namekeeper.answers.render import explanation_lines, explanations_json
-from namekeeper.answers.verdict import Verdict
+from namekeeper.answers.verdict import Explanation, Verdict
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
@@ -18,9 +21,13 @@ from namekeeper.cli.history import (
 )
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.spark import MakeSession
+from namekeeper.common.near_names import did_you_mean
 from namekeeper.errors import NamekeeperError
 
 __all__ = ["why"]
+
+EXIT_NO_SUCH_TOPIC = 4
+"""Exit status: no name server has a record of the topic; its name may be misspelt."""
 
 _NOT_KNOWN = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.UNKNOWN}
 
@@ -40,14 +47,17 @@ def why(  # noqa: PLR0913 - one for each option
 ) -> None:  # fmt: skip
     """Show why TOPIC had no route: the cause at each name server, and the facts.
 
-    Exits with 0 if at least one name server knows, 3 if none does.
+    Exits with 0 if at least one name server knows, 3 if none does, 4 if none has any record of the topic.
     """
     zone = take_zone(zone_name)
     at = None if at_text is None else take_instant(at_text, zone)
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session, back_ms=back_ms)
-            explanations = explain(source.evidence(topic, at), at)
+            evidence = source.evidence(topic, at)
+            explanations = explain(evidence, at)
+            is_unknown = _is_unknown(evidence, explanations)
+            near = did_you_mean(topic, source.topics()) if is_unknown else ""
     except NamekeeperError as error:
         raise failure_of(error) from error
     for text in source.notes:
@@ -58,3 +68,12 @@ def why(  # noqa: PLR0913 - one for each option
         echo("\n\n".join("\n".join(explanation_lines(each, zone)) for each in explanations))
     if all(each.verdict in _NOT_KNOWN for each in explanations):
         context.exit(EXIT_NOT_KNOWN)
+    if is_unknown:
+        note(f"there is no record of a topic {topic!r}{near}")
+        context.exit(EXIT_NO_SUCH_TOPIC)
+
+
+def _is_unknown(evidence: Sequence[Evidence], explanations: Sequence[Explanation]) -> bool:
+    """Whether no name server has any record of the topic, before or after the time in question."""
+    is_known = any(one.routes for one in evidence)
+    return not is_known and any(each.verdict is Verdict.NEVER_REGISTERED for each in explanations)

@@ -58,6 +58,19 @@ def test_lines_that_can_not_be_read_are_reported_on_stderr(story, tmp_path):
     assert "NUL" not in result.stdout
 
 
+def test_a_topic_of_which_there_is_no_record_says_what_is_near_it_by_name(tmp_path):
+    story = Story()
+    story.registers(topics=("orders",))
+    result = CliRunner().invoke(namekeeper, ["why", "ordrs", "--journal", story.folder(tmp_path)])
+    assert result.exit_code == 4
+    assert "there is no record of a topic 'ordrs': did you mean orders?" in result.stderr
+    before = CliRunner().invoke(
+        namekeeper,
+        ["why", "orders", "--at", "2023-11-14T22:13:20Z", "--journal", story.folder(tmp_path / "b")],
+    )
+    assert (before.exit_code, "never registered" in before.output) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
