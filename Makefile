@@ -4,11 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # More words for a command, e.g. make differential ARGS='--requests 1000000'
 ARGS   ?=
-# Tests run in so many processes; SPREAD= for one.
-SPREAD ?= --numprocesses auto
-# Neighbours stay together, since they share what is made for a module; with Java, those that share a started peer.
-BY_MODULE := $(if $(SPREAD),$(SPREAD) --dist worksteal)
-BY_PEER   := $(if $(SPREAD),$(SPREAD) --dist loadgroup)
+# Tests run in so many processes; SPREAD= for one. Neighbours stay together: they share started peers.
+SPREAD ?= --numprocesses auto --dist worksteal
 # A plain constraints file pins versions: no lock file, no download addresses.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
@@ -50,15 +47,15 @@ demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through na
 	$(BIN)/python -m tests.interop.demo_java
 
 test: $(VENV)/.test ## the tests that need no Java
-	$(BIN)/python -m pytest $(BY_MODULE) -m 'not slow and not interop' $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not interop' $(ARGS)
 
 interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
-	$(BIN)/python -m pytest $(BY_PEER) -m interop tests/interop tests/unit/cli tests/differential $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) -m interop tests/interop tests/unit/cli tests/differential $(ARGS)
 
 spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on hundreds of histories, spark-submit, Connect
 	$(BIN)/python -m pytest tests/spark -m 'not long' $(ARGS)
 
-spark-long: $(VENV)/.test ## what of them takes too long for CI: runs on Iceberg that are killed
+spark-long: $(VENV)/.test ## what of them is too much for CI: runs on Iceberg that are killed, 4 GiB of memory
 	$(BIN)/python -m pytest tests/spark -m long
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared

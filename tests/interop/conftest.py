@@ -46,24 +46,6 @@ def broker(request: pytest.FixtureRequest, name_server: NameServer) -> Iterator[
         yield running
 
 
-SHARED_PEERS = ("broker", "answered", "java_server", "enforcing")
-"""Fixtures that serve several tests and cost seconds of Java."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a shared peer in one process of pytest-xdist, so that each peer is started once."""
-    for item in items:
-        if isinstance(item, pytest.Function):
-            for name in SHARED_PEERS:
-                if name in item.fixturenames:
-                    item.add_marker(pytest.mark.xdist_group(f"{name} {_parameter(item, name)}"))
-
-
-def _parameter(item: pytest.Function, name: str) -> object:
-    return item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
-
-
 Reporting = Generator[None, pytest.TestReport, pytest.TestReport]
 
 

@@ -1,5 +1,6 @@
 """One warehouse for several test modules: hundreds of made-up name servers in one run of the pipeline."""
 
+import os
 import random
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -17,7 +18,7 @@ from tests.support.pipeline.law import Law
 
 __all__ = ["SEED", "WORLDS", "Lawful"]
 
-SEED = 4_242
+SEED = int(os.environ.get("NAMEKEEPER_LAW_SEED", "4242"))
 WORLDS = 110
 """Each has one to three name servers."""
 

@@ -158,14 +158,16 @@ def test_a_line_of_100_mb_is_set_aside_and_no_record_is_lost(
     assert "1 lines can't be taken; they are in the table quarantine, with what is wrong" in output
 
 
+@pytest.mark.long
 def test_lines_of_100_mb_in_several_segments_are_set_aside(environment, tmp_path: Path) -> None:
-    """They are looked at at once."""
+    """They are looked at at once, which needs more memory than Spark has by default."""
     records = few_kinds("ns", BOOT, 60)
     for first in range(0, 60, 20):
         part = records[first : first + 20]
         lines = lines_of(part).splitlines(keepends=True)
         put(tmp_path / "j", segment_name(part), [*lines[:5], LONG + b"\n", *lines[5:]])
-    ran([sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)], environment, tmp_path)
+    command = [sys.executable, "-m", "namekeeper", "pipeline", "run", *arguments(tmp_path), "--memory", "4g"]
+    ran(command, environment, tmp_path)
     assert written(tmp_path / "w") == expected_facts(records, UUID8)
     aside = [row for row in set_aside(tmp_path / "w") if row[0] == "unreadable"]
     assert aside == [("unreadable", LONG[:65_536].decode(), len(LONG))] * 3

@@ -16,12 +16,7 @@ from namekeeper.wire.command import RemotingCommand
 from tests.support.java.servers import JavaNameServer, mqadmin, require
 from tests.support.wire.ask import ask
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.slow,
-    pytest.mark.timeout(300),
-    pytest.mark.xdist_group("mqadmin_java"),  # one Java name server for all of them
-]
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
 
 JAVA = "5.5.0"
 CLUSTER = "DefaultCluster"
