@@ -40,10 +40,12 @@ CHANGE_MUTANTS = (
     Mutant(
         "refusal-leaves-names",
         "route/commit.py",
-        '        if assessment.is_guarded:\n            return RegisterResult(is_refused=True, outcome="refused")\n'
+        "        if assessment.is_refused:\n"
+        '            return RegisterResult(is_refused=True, limit=assessment.limit, outcome="refused")\n'
         "        self._leave_other_name()\n        self._join_cluster()\n",
         "        self._leave_other_name()\n        self._join_cluster()\n"
-        '        if assessment.is_guarded:\n            return RegisterResult(is_refused=True, outcome="refused")\n',
+        "        if assessment.is_refused:\n"
+        '            return RegisterResult(is_refused=True, limit=assessment.limit, outcome="refused")\n',
         "a refused registration changes nothing",
         ("route/test_commit.py", "route/test_registration.py"),
     ),

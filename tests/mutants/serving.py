@@ -32,8 +32,8 @@ SERVING_MUTANTS = (
     Mutant(
         "cache-answers-requests-with-a-body",
         "lookup_cache/reader.py",
-        "if self._find is None or body or form:",
-        "if self._find is None or form:",
+        "find = None if body else self._find",
+        "find = self._find",
         "a request with a body is never looked for",
         ("lookup_cache/test_reader.py",),
     ),

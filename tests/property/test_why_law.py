@@ -104,7 +104,7 @@ def _cause(line: Written) -> str:
     return json.decode(line.line).get("cause", "")
 
 
-def check(truth: Truth, evidence: Evidence, found: Explanation, at: int) -> Verdict:
+def check_verdict(truth: Truth, evidence: Evidence, found: Explanation, at: int) -> Verdict:
     knowledge, position = truth.known.knowledge(at), truth.known.position(at)
     if knowledge is not Knowledge.KNOWN:
         assert found.verdict is NOT_KNOWN[knowledge]
@@ -182,7 +182,7 @@ def check_history(chance: Random, server: JournalledServer, count: int) -> set[V
     found = set()
     for at in truth.known.instants(chance, count):
         (explanation,) = explain([evidence], at)
-        found.add(check(truth, evidence, explanation, at))
+        found.add(check_verdict(truth, evidence, explanation, at))
     return found
 
 

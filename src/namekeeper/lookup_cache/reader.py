@@ -78,8 +78,8 @@ class RequestReader:
         form, header, body = frame
         if form or len(body) > MAX_BODY_LEFT_BYTES:
             return decode_frame(frame)
-        is_lookup = self._find is not None and not body
-        answer = self._find(header) if self._find is not None and is_lookup else None
+        find = None if body else self._find
+        answer = None if find is None else find(header)
         if answer is not None:
             return answer
         try:
@@ -87,6 +87,6 @@ class RequestReader:
         except STRICT_ERRORS:
             return frame
         request.body = body
-        if is_lookup:
+        if find is not None:
             request.header = header
         return request
