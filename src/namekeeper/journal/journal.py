@@ -193,7 +193,8 @@ class Journal:
                     log.exception("a bug in the journal's writer")
                 self._bug = bug
                 time.sleep(AFTER_A_BUG_S)
-            self._backlog.wait(IDLE_S if writer.is_idle else BUSY_S)
+            if writer.trouble or not self._backlog:  # else a step has not written all that waits
+                self._backlog.wait(IDLE_S if writer.is_idle else BUSY_S)
             if not self._is_stopping:
                 time.sleep(GROUP_S)
         try:

@@ -15,7 +15,7 @@ from namekeeper.journal.disk.folder import list_segments
 from namekeeper.journal.disk.identity import Identity
 from namekeeper.journal.disk.recovery import is_of, last_ts, seal_leftover
 from namekeeper.journal.disk.retention import AgePause, Sealed, plan_deletion
-from namekeeper.journal.disk.segment import sealing
+from namekeeper.journal.disk.segment import SegmentAlteredError, sealing
 from namekeeper.journal.settings import Limits
 from namekeeper.model.now import Now
 
@@ -30,6 +30,10 @@ class _SealJob(Struct):
     name: SegmentName
     last_seq: int | None
     """None after a failure: then recovery finds out which changes are complete."""
+    size: int
+    """Bytes of the file; 0 if it has vanished."""
+    crc: int | None
+    """CRC-32 of what was written to it; None: not known."""
     steps: Iterator[None] | None = None
 
 
@@ -44,6 +48,8 @@ class Archive:
         """
         self.needs_checkpoint = False
         """Whether retention waits for a new checkpoint."""
+        self.has_altered = False
+        """Whether a segment was altered before it was sealed."""
         self.age_pause = AgePause()
         self._folder = folder
         self._limits = limits
@@ -57,8 +63,13 @@ class Archive:
 
     @property
     def size(self) -> int:
-        """Bytes of the sealed segments."""
-        return sum(segment.size for segment in self._sealed)
+        """Bytes of the sealed segments and of those that wait to be sealed."""
+        return sum(segment.size for segment in self._sealed) + self.waiting_bytes
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of the segments that wait to be sealed."""
+        return sum(job.size for job in self._jobs)
 
     @property
     def newest(self) -> Sealed | None:
@@ -75,17 +86,22 @@ class Archive:
         """Number of segments that wait to be sealed."""
         return len(self._jobs)
 
-    def seal(self, name: SegmentName, last_seq: int | None) -> None:
+    def seal(self, name: SegmentName, last_seq: int | None, crc: int | None = None) -> None:
         """Seal a closed segment in the next steps.
 
         Args:
             name: Its name while open.
             last_seq: Seq of its last record, which ends a change; None after a failure: the end is not known.
+            crc: CRC-32 of what was written to it; None: not known.
         """
-        self._jobs.append(_SealJob(name, last_seq))
+        try:
+            size = self._system.stat(str(Path(self._folder) / str(name))).st_size
+        except OSError:
+            size = 0
+        self._jobs.append(_SealJob(name, last_seq, size, crc))
 
-    def step(self) -> None:
-        """Seal for a few milliseconds.
+    def step(self) -> bool:
+        """Seal for a few milliseconds; returns whether the segment is sealed, or gone.
 
         Raises:
             OSError: The disk failed; the next step begins this segment again.
@@ -98,9 +114,10 @@ class Archive:
                 raise
             log.warning("journal: %s has vanished before it was sealed", job.name)
             self._jobs.popleft()
-            return
+            return True
         if is_done:
             self._finish(job)
+        return is_done
 
     def newest_ts(self, segment: Sealed) -> int:
         """Time of the newest record of a segment, in wall ms; reads the file the first time.
@@ -156,11 +173,15 @@ class Archive:
             log.info("journal: %s", note)
             return True
         if job.steps is None:
-            job.steps = sealing(self._folder, job.name, job.last_seq, system=self._system)
+            job.steps = sealing(self._folder, job.name, job.last_seq, crc=job.crc, system=self._system)
         try:
             next(job.steps)
         except StopIteration:
             return True
+        except SegmentAlteredError:
+            log.warning("journal: %s is not what was written: its right lines are sealed", job.name)
+            job.last_seq, job.steps = None, None
+            self.has_altered = True
         except OSError:
             job.steps = None
             raise

@@ -159,7 +159,7 @@ class Output:
             return
         self.sync()
         segment, self._segment = self._segment, None
-        self._archive.seal(segment.name, self.written_seq)
+        self._archive.seal(segment.name, self.written_seq, segment.crc)
         segment.close()
 
     def check_segment(self) -> None:

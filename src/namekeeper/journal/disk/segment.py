@@ -17,12 +17,16 @@ from namekeeper.files import Os, create_file, read_chunks, sync_folder, write_al
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.folder import UNFINISHED
 
-__all__ = ["OpenSegment", "SealedCopy", "read_segment", "sealing"]
+__all__ = ["OpenSegment", "SealedCopy", "SegmentAlteredError", "read_segment", "sealing"]
 
 COMPRESSION_LEVEL = 6
 _GZIP = 31
 """zlib's number for the gzip format with the largest window."""
 _WRITE_BYTES = 256 * 1024
+
+
+class SegmentAlteredError(Exception):
+    """The content of an open segment is not what was written to it."""
 
 
 class OpenSegment:
@@ -39,6 +43,8 @@ class OpenSegment:
         """Bytes written."""
         self.synced_size = 0
         """Bytes that survive a crash of the machine."""
+        self.crc = 0
+        """CRC-32 of the bytes written."""
         self._folder = folder
         self._system = system
         self._path = str(Path(folder) / str(name))
@@ -53,6 +59,7 @@ class OpenSegment:
         """
         write_all(self._descriptor(), data, self._system)
         self.size += len(data)
+        self.crc = zlib.crc32(data, self.crc)
 
     def sync(self) -> None:
         """Sync everything written, and the name of the file.
@@ -164,22 +171,40 @@ class SealedCopy:
         return self._fd
 
 
-def sealing(folder: str, name: SegmentName, last_seq: int, *, system: Os = os) -> Iterator[None]:
+def sealing(
+    folder: str, name: SegmentName, last_seq: int, *, crc: int | None = None, system: Os = os
+) -> Iterator[None]:
     """Seal a segment that ends with a complete change; each step takes a few milliseconds.
 
+    Args:
+        folder: The journal's folder.
+        name: Name of the open segment.
+        last_seq: Seq of its last record.
+        crc: CRC-32 of what was written to it; None: not known.
+        system: The file system.
+
     Raises:
+        SegmentAlteredError: It is not what was written; it is still there.
         OSError: The disk failed; the open segment is still there.
     """
+    found = 0
     copy = SealedCopy(folder, name, system=system)
     try:
         for chunk in read_chunks(str(Path(folder) / str(name)), system=system):
+            found = zlib.crc32(chunk, found)
             for start in range(0, len(chunk), _WRITE_BYTES):
                 copy.add(chunk[start : start + _WRITE_BYTES])
                 yield
+        _check_sum(crc, found)
         copy.finish(last_seq)
-    except OSError:
+    except (OSError, SegmentAlteredError):
         copy.abandon()
         raise
+
+
+def _check_sum(written: int | None, found: int) -> None:
+    if written not in {None, found}:
+        raise SegmentAlteredError
 
 
 def read_segment(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[bytes]:

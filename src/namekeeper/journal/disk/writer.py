@@ -19,10 +19,11 @@ from namekeeper.files import Os
 from namekeeper.journal.contract.encode import Stamp
 from namekeeper.journal.disk.archive import Archive
 from namekeeper.journal.disk.folder import SEAL_REQUEST, FolderLock, open_folder, reopen_folder
+from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.disk.lock import TakeLock, take_lock
 from namekeeper.journal.disk.output import Opened, Output, WriteBatch
 from namekeeper.journal.disk.recovery import recover
-from namekeeper.journal.queue.backlog import Backlog, Entry
+from namekeeper.journal.queue.backlog import Backlog, Entry, Mark
 from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused, WriterMessage
 from namekeeper.journal.settings import WriterSettings
 from namekeeper.model.now import Now
@@ -42,10 +43,16 @@ RETAIN_MS = 600_000
 WRITE_BYTES = 1 << 20
 ENCODE_BYTES = 24 * 1024
 """Encoded between two pauses, in under a millisecond: the event loop may wait for the interpreter lock."""
+STEP_BYTES = 4 << 20
+"""Written in one step of the writer: the folder is checked, sealed and kept small however much waits."""
 MANY_SEGMENTS = 4
 """With so many segments to seal, sealing goes on even while entries wait."""
 SEAL_STEPS = 4
 """Steps of sealing in one step of the writer: few, because entries wait meanwhile."""
+SEAL_STEPS_OF_MANY = 20
+"""The same with many segments to seal: more than what is written in one step of the writer."""
+SPARE_BYTES = 256 << 20
+"""The folder may be larger than twice its limit by this; then records are lost until a checkpoint begins."""
 
 
 class _OpenFolder(Struct, frozen=True):
@@ -112,6 +119,10 @@ class Writer:
         self._has_lost_file = False
         self._is_closing = False
         """Whether nothing is deleted any more: it could not be recorded."""
+        self._is_full = False
+        """Whether entries are lost because the folder is too large."""
+        self._full_from = 0
+        """How many bytes must be written at least before that: a checkpoint must have a chance."""
 
     @property
     def durable_seq(self) -> int:
@@ -270,18 +281,39 @@ class Writer:
 
     def _write_waiting(self, folder: _OpenFolder, now: Now) -> None:
         batch = WriteBatch()
-        while (entry := self._backlog.take()) is not None:
-            lines = self._encode(entry)
+        size = 0
+        while (size < STEP_BYTES or self._is_closing) and (entry := self._backlog.take()) is not None:
+            lines = None if self._is_too_large(entry) else self._encode(entry)
             if lines is None:
                 folder.output.spoil_checkpoint()
                 self._count_lost(entry)
                 continue
             batch.add(entry, lines)
+            size += sum(map(len, lines))
             if batch.size >= WRITE_BYTES:
                 folder.output.write(batch, now)
                 batch = WriteBatch()
         if batch.lines:
             folder.output.write(batch, now)
+
+    def _is_too_large(self, entry: Entry) -> bool:
+        """Whether the folder is too large to take an entry.
+
+        Retention deletes nothing before the newest complete checkpoint, which has to wait for room in the
+        queue. If entries come faster than that, they are lost until the next checkpoint begins.
+        """
+        folder = self._folder
+        assert folder is not None
+        limit = self._settings.limits.max_bytes
+        if entry.mark is Mark.CHECKPOINT_BEGIN:
+            self._full_from = folder.output.written_bytes + limit
+            self._is_full = False
+        elif self.disk_bytes > 2 * limit + SPARE_BYTES and folder.output.written_bytes > self._full_from:
+            if not self._is_full:
+                what = "the journal's folder has %d bytes: records are lost until it is smaller"
+                log.error(what, self.disk_bytes)
+            self._is_full = True
+        return self._is_full
 
     def _encode(self, entry: Entry) -> list[bytes] | None:
         """The lines of an entry; None if it belongs to a refused boot, or if encoding fails by a bug."""
@@ -311,6 +343,8 @@ class Writer:
         if now.mono_ms - self._checked_at_ms < CHECK_MS:
             return
         self._checked_at_ms = now.mono_ms
+        if not folder.has(IDENTITY_FILE, self._system):
+            raise FileNotFoundError(0, f"{IDENTITY_FILE} has vanished")
         try:
             folder.output.check_segment()
         except FileNotFoundError:
@@ -324,24 +358,27 @@ class Writer:
     def _seal_and_retain(self, folder: _OpenFolder, now: Now) -> None:
         """Seal for a few steps; run retention after a sealing and every ten minutes."""
         archive = folder.archive
-        was_busy = archive.is_busy
-        for _ in range(SEAL_STEPS):
+        has_sealed = False
+        for _ in range(SEAL_STEPS_OF_MANY if archive.waiting >= MANY_SEGMENTS else SEAL_STEPS):
             # Entries first: sealing waits, unless many segments wait.
             if archive.is_busy and (not self._backlog or archive.waiting >= MANY_SEGMENTS):
-                archive.step()
-        if archive.is_busy:
-            return
-        if self._is_sealing_on_request:
+                has_sealed = archive.step() or has_sealed
+        if archive.has_altered:
+            archive.has_altered = False
+            self.messages.append(CheckpointNeeded("recovery"))
+        if not archive.is_busy and self._is_sealing_on_request:
             with contextlib.suppress(FileNotFoundError):
                 self._system.unlink(folder.path(SEAL_REQUEST))
             self._is_sealing_on_request = False
-        if not self._is_closing and (was_busy or now.mono_ms - self._retained_at_ms >= RETAIN_MS):
+        if not self._is_closing and (has_sealed or now.mono_ms - self._retained_at_ms >= RETAIN_MS):
             self._retain(folder, now)
 
     def _retain(self, folder: _OpenFolder, now: Now) -> None:
         self._retained_at_ms = now.mono_ms
         archive, output = folder.archive, folder.output
-        deleted = archive.retain(now, checkpoint=output.checkpoint, open_bytes=output.size)
+        deleted = archive.retain(
+            now, checkpoint=output.checkpoint, open_bytes=output.size + archive.waiting_bytes
+        )
         if deleted is not None:
             self.messages.append(deleted)
         if archive.needs_checkpoint:

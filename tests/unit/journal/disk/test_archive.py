@@ -61,6 +61,16 @@ def test_a_closed_segment_is_sealed(disk):
     assert made.newest_ts(made.newest) == BOOT + 1
 
 
+def test_segments_that_wait_to_be_sealed_count(disk):
+    made = archive(disk)
+    made.seal(closed(disk, 1), 1)
+    assert made.size == made.waiting_bytes == len(change(1))
+    made.seal(name(9), None)
+    assert made.size == len(change(1)), "it has vanished"
+    finish(made)
+    assert (made.size, made.waiting_bytes) == (made.newest.size, 0)
+
+
 def test_after_a_failure_it_is_found_out_what_is_whole(disk):
     made = archive(disk)
     made.seal(closed(disk, 1, change(1) + change(2)[:-9]), None)

@@ -1,6 +1,7 @@
 """Whatever the disk does, the writer keeps what it can, says what is wrong, and goes on when it can."""
 
 import logging
+import os
 import random
 
 import pytest
@@ -333,3 +334,77 @@ def test_breath_is_taken_between_long_changes(disk, feeder):
     writer.step(feeder.now)
     assert len(breaths) == 5
     writer.close(feeder.now)
+
+
+def test_an_identity_that_was_removed_is_noticed_and_written_again(tmp_path, feeder):
+    writer = writer_on(os, feeder.backlog, str(tmp_path))
+    feeder.begin()
+    settle(writer, feeder)
+    identity = (tmp_path / "identity.json").read_bytes()
+    (tmp_path / "identity.json").unlink()
+    writer.step(feeder.advance(1_000))
+    assert "identity.json has vanished" in writer.trouble
+    writer.step(feeder.advance(RETRY_MS))
+    assert writer.trouble == ""
+    assert (tmp_path / "identity.json").read_bytes() == identity
+    feeder.change()
+    writer.close(feeder.advance(200))
+    again = writer_on(os, Feeder().backlog, str(tmp_path))
+    again.step(feeder.now)
+    assert (again.opened.uuid, again.opened.previous_seq) == (writer.opened.uuid, 5)
+
+
+def test_segments_that_are_not_sealed_count_and_are_sealed_however_much_waits(disk, feeder, monkeypatch):
+    monkeypatch.setattr("namekeeper.journal.disk.writer.STEP_BYTES", 1_000)
+    limits = Limits(max_bytes=20_000, max_age_ms=1 << 60)
+    writer = writer_on(disk, feeder.backlog, limits=limits, segment_bytes=1_000, fsync="always")
+    feeder.begin()
+    largest = 0
+    for number in range(200):
+        for _ in range(3):  # more than is written in a step
+            feeder.change(size=500)
+        if number % 20 == 0:
+            feeder.checkpoint()
+        writer.step(feeder.advance(1_000))
+        there = sum(disk.stat(f"{FOLDER}/{name}").st_size for name in find_segments(FOLDER, system=disk))
+        assert writer.disk_bytes <= there + 2_000
+        largest = max(largest, there)
+    assert len(feeder.backlog) > 100
+    assert largest < 30_000
+    assert any(isinstance(news, SegmentsDeleted) for news in writer.messages)
+
+
+def test_a_folder_that_retention_can_not_keep_small_loses_records_until_a_checkpoint_begins(
+    disk, feeder, monkeypatch, caplog
+):
+    monkeypatch.setattr("namekeeper.journal.disk.writer.SPARE_BYTES", 0)
+    limits = Limits(max_bytes=2_000, max_age_ms=1 << 60)
+    writer = writer_on(disk, feeder.backlog, limits=limits, segment_bytes=1_000, fsync="always")
+    feeder.begin()
+    for _ in range(200):
+        feeder.change(size=500)
+        writer.step(feeder.advance(1_000))
+    assert writer.lost_records > 100
+    assert writer.disk_bytes < 10_000
+    assert "records are lost until it is smaller" in caplog.text
+    lost = writer.lost_records
+    feeder.checkpoint()
+    feeder.change()
+    settle(writer, feeder)
+    assert writer.lost_records == lost
+    assert seqs(disk)[-1] == feeder.seq
+
+
+def test_a_segment_that_was_altered_before_it_was_sealed_is_not_sealed_as_it_is(tmp_path, feeder):
+    writer = writer_on(os, feeder.backlog, str(tmp_path))
+    feeder.begin()
+    feeder.change()
+    settle(writer, feeder)
+    (path,) = tmp_path.glob("*.open")
+    path.write_bytes(path.read_bytes().replace(b'"cluster":"c4.0"', b'"cluster":"c4.1"'))
+    (tmp_path / SEAL_REQUEST).touch()
+    for _ in range(5):
+        writer.step(feeder.advance(1_000))
+    assert [record["seq"] for record in records_in(tmp_path)] == [1, 2, 3, 4]
+    assert len(list((tmp_path / "quarantine").iterdir())) == 1
+    assert CheckpointNeeded("recovery") in writer.messages
