@@ -1,8 +1,12 @@
-"""Writing files so that a crash of the machine leaves the old content or the new, never a mixture."""
+"""Writing files so that a crash of the machine leaves the old content or the new, never a mixture.
+
+And what belongs to it: files that say who owns others, and the leftovers of a process that was killed.
+"""
 
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +17,10 @@ __all__ = [
     "atomic_replace",
     "create_file",
     "make_folder",
+    "open_plain_file",
     "read_chunks",
     "read_if_exists",
+    "sweep_temporaries",
     "sync_folder",
     "write_all",
 ]
@@ -22,6 +28,8 @@ __all__ = [
 _NEW_FILE_MODE = 0o644
 _NEW_FOLDER_MODE = 0o755
 _READ_SIZE = 1 << 20
+_TEMPORARY = r"(\.bak)?\.([0-9]{1,10})\.tmp"
+"""What `atomic_replace` adds to the name of a file, with the process number."""
 
 
 class Os(Protocol):
@@ -108,6 +116,47 @@ def create_file(path: str, *, mode: int = _NEW_FILE_MODE, system: Os = os) -> in
     return system.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
 
 
+def open_plain_file(path: str, flags: int) -> int:
+    """Open a file that others may have put there, to lock or to read it; create it if `flags` say so.
+
+    Never follows a symbolic link, never waits for the other end of a pipe, and takes regular files of one
+    name only: whoever may write to the folder could otherwise have another file written over.
+
+    Raises:
+        OSError: It can't be opened, or is something else; the message says what.
+    """
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, _NEW_FILE_MODE)
+    found = os.fstat(fd)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:
+        return fd
+    os.close(fd)
+    kind = "has another name, too" if stat.S_ISREG(found.st_mode) else "is not a regular file"
+    raise OSError(errno.EPERM, f"{kind}: move it away", path)
+
+
+def sweep_temporaries(path: str) -> list[str]:
+    """Remove what killed processes left of `atomic_replace`; return the names.
+
+    Call it before the first `atomic_replace`. Files of processes that run are left alone.
+
+    Raises:
+        OSError: The folder can't be read, or a file not removed.
+    """
+    target = Path(os.path.realpath(path))
+    pattern = re.compile(re.escape(target.name) + _TEMPORARY, re.ASCII)
+    try:
+        entries = list(os.scandir(target.parent))
+    except FileNotFoundError:
+        return []
+    swept = []
+    for entry in entries:
+        match = pattern.fullmatch(entry.name)
+        if match and entry.is_file(follow_symlinks=False) and not _is_another_process(int(match[2])):
+            Path(entry.path).unlink(missing_ok=True)
+            swept.append(entry.name)
+    return swept
+
+
 def read_chunks(path: str, *, system: Os = os) -> Iterator[bytes]:
     """Content of a file, part by part.
 
@@ -182,6 +231,19 @@ def _write_and_rename(path: str, data: bytes, mode: int, system: Os) -> None:
         with contextlib.suppress(OSError):
             system.unlink(temporary)
         raise
+
+
+def _is_another_process(pid: int) -> bool:
+    """Whether a process runs that has this number and is not this one."""
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _read(path: str, system: Os) -> tuple[bytes, int] | None:

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from namekeeper.files import Os, atomic_replace, make_folder, read_if_exists
+from namekeeper.files import Os, atomic_replace, make_folder, open_plain_file, read_if_exists, sweep_temporaries
 from tests.support.system.model_os import Crash, ModelOs
 
 OLD, NEW = b"old " * 5, b"new content " * 5
@@ -176,3 +176,47 @@ def test_a_link_to_nothing_is_named_and_no_folder_is_made_of_it(tmp_path):
         with pytest.raises(FileNotFoundError, match=f"{link} is a link to a place that is not there; is its"):
             make_folder(str(folder))
     assert not (tmp_path / "not-mounted").exists()
+
+
+def test_a_plain_file_is_opened_and_created(tmp_path):
+    path = tmp_path / "lock"
+    os.close(open_plain_file(str(path), os.O_RDWR | os.O_CREAT))
+    os.close(open_plain_file(str(path), os.O_RDWR))
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path, other: path.symlink_to(other),
+        lambda path, other: path.hardlink_to(other),
+        lambda path, other: os.mkfifo(path),
+        lambda path, other: path.mkdir(),
+    ],
+    ids=["symbolic link", "hard link", "pipe", "folder"],
+)
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_RDWR | os.O_CREAT])
+def test_what_is_no_plain_file_is_refused_at_once_and_left_as_it_was(tmp_path, put, flags):
+    other = tmp_path / "other"
+    other.write_text("content")
+    put(tmp_path / "lock", other)
+    with pytest.raises(OSError, match="symbolic links|move it away|Is a directory"):
+        open_plain_file(str(tmp_path / "lock"), flags)
+    assert other.read_text() == "content"
+
+
+def test_leftovers_of_processes_that_are_gone_are_swept_and_nothing_else(tmp_path):
+    path = tmp_path / "kv.json"
+    gone, alive = 4_194_304, os.getppid()
+    leftovers = [f"kv.json.{gone}.tmp", f"kv.json.bak.{gone}.tmp", f"kv.json.{os.getpid()}.tmp"]
+    others = [f"kv.json.{alive}.tmp", "kv.json.x.tmp", f"other.json.{gone}.tmp", "kv.json.bak", "kv.json"]
+    for name in leftovers + others:
+        (tmp_path / name).touch()
+    (tmp_path / "kv.json.4194305.tmp").symlink_to(path)
+    (tmp_path / "kv.json.4194306.tmp").mkdir()
+
+    assert sorted(sweep_temporaries(str(path))) == sorted(leftovers)
+
+    left = {each.name for each in tmp_path.iterdir()}
+    assert left == {*others, "kv.json.4194305.tmp", "kv.json.4194306.tmp"}
+    assert sweep_temporaries(str(tmp_path / "no" / "kv.json")) == []

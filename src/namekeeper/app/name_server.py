@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.journaling import Journaling
+from namekeeper.app.kv_file import KvFile
 from namekeeper.app.logs import Logs, start_logs
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
@@ -30,10 +31,7 @@ from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import trusted_networks
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
-from namekeeper.errors import ConfigError
-from namekeeper.files import read_if_exists
 from namekeeper.http.loading import load_operator_http_server
-from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
@@ -44,7 +42,6 @@ from namekeeper.remoting.tls import TlsContexts
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
-from namekeeper.wire import fastjson
 from namekeeper.wire.codes import SerializeType
 
 if TYPE_CHECKING:
@@ -83,7 +80,10 @@ class NameServer:
         self._logs = logs
         self._clock = clock or SystemClock()
         settings = startup.settings
-        self.state = NameServerState(startup.runtime_config, _load_kv_config(settings.kv_config_path))
+        self._kv_file = KvFile(settings.kv_config_path)
+        self.state = NameServerState(
+            startup.runtime_config, self._kv_file.load(), kv_refusal=self._kv_file.refusal
+        )
         self._loop: asyncio.AbstractEventLoop
         """Known from entering on."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
@@ -192,6 +192,7 @@ class NameServer:
         await self._journaling.stop()
         await self._saver.finish()
         await self._loop.run_in_executor(None, self._files.shutdown)
+        self._kv_file.release()
 
     def _lookup_cache(self) -> LookupCache | None:
         """The cache that connections ask; None if answers have another form than it keeps."""
@@ -375,16 +376,3 @@ def _loop_factory() -> Callable[[], Any] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
-
-
-def _load_kv_config(path: str) -> KvConfigStore:
-    try:
-        data = read_if_exists(path)
-    except OSError as error:
-        raise ConfigError(f"can't read the KV file {path}: {error.strerror}") from None
-    if not data:
-        return KvConfigStore()
-    try:
-        return KvConfigStore.from_text(data, lenient=fastjson.decode)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}; repair the file, or move it away to start empty") from None

@@ -1,12 +1,16 @@
 """How `mqshutdown` finds the name servers of this user: a file each, locked as long as its process runs.
 
-The lock, which the kernel releases at death, says whether the number still belongs to a name server.
+The lock, which the kernel releases at death, says whether the number still belongs to a name server. A file
+counts only if it is a regular one, named after the number in it, and if that process has it open: who may
+write to the folder could otherwise have any process of this user stopped.
 """
 
 import contextlib
 import fcntl
 import os
 from pathlib import Path
+
+from namekeeper.files import open_plain_file
 
 __all__ = ["PidFile", "hold_pid_file", "running_name_servers"]
 
@@ -32,13 +36,13 @@ def hold_pid_file(folder: str) -> PidFile:
     """Write and lock a file with the number of this process.
 
     Raises:
-        OSError: The folder can't be written.
+        OSError: The folder can't be written, or something else is in the place of the file.
     """
     path = Path(folder) / f"namesrv.{os.getpid()}.pid"
     path.parent.mkdir(parents=True, exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fd = open_plain_file(str(path), os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(fd, 0)
         os.write(fd, f"{os.getpid()}\n{_pid_namespace()}\n".encode())
     except OSError:
@@ -55,7 +59,7 @@ def running_name_servers(folder: str) -> list[int]:
 
 def _running(path: Path) -> int | None:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_plain_file(str(path), os.O_RDONLY)
     except OSError:
         return None
     try:
@@ -63,8 +67,9 @@ def _running(path: Path) -> int | None:
         if not words:
             return None  # just being written
         if _is_locked(fd):
-            ours = words[-1] == _pid_namespace()  # of another container the number means somebody else here
-            return int(words[0]) if words[0].isdecimal() and ours else None
+            # Of another container the number means somebody else here.
+            is_ours = words[-1] == _pid_namespace() and path.name == f"namesrv.{words[0]}.pid"
+            return int(words[0]) if is_ours and words[0].isdecimal() and _has_open(words[0], fd) else None
         with contextlib.suppress(OSError):
             path.unlink()
         return None
@@ -77,6 +82,22 @@ def _is_locked(fd: int) -> bool:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    return False
+
+
+def _has_open(pid: str, fd: int) -> bool:
+    """Whether a process has the file open that we have as `fd`; true where the system doesn't show it."""
+    wanted = os.fstat(fd)
+    try:
+        theirs = list(Path("/proc", pid, "fd").iterdir())
+    except FileNotFoundError:
+        return not Path("/proc/self/fd").exists()
+    except OSError:
+        return False  # of another user, whom we could not stop either
+    for each in theirs:
+        with contextlib.suppress(OSError):
+            if os.path.samestat(each.stat(), wanted):
+                return True
     return False
 
 

@@ -15,6 +15,7 @@ from namekeeper.processor.outcome import Outcome, Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause, Change
+from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["delete_kv_config", "get_kv_config", "get_kv_list_by_namespace", "put_kv_config"]
@@ -23,6 +24,7 @@ __all__ = ["delete_kv_config", "get_kv_config", "get_kv_list_by_namespace", "put
 def put_kv_config(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
     """PUT_KV_CONFIG (100): stored, written to disk, then answered."""
     header = decode_header(PutKVConfigRequestHeader, request.ext_fields)
+    _check_owner(state)
     events = state.kv_config.put(header.namespace, header.key, header.value)
     state.route_answers.invalidate()
     return Outcome(Response(), Change(Cause.PUT_KV, channel.remote_addr, events), Save.KV_CONFIG)
@@ -31,6 +33,7 @@ def put_kv_config(state: NameServerState, request: RemotingCommand, channel: Cha
 def delete_kv_config(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
     """DELETE_KV_CONFIG (102): no error when there is nothing to delete."""
     header = decode_header(DeleteKVConfigRequestHeader, request.ext_fields)
+    _check_owner(state)
     events = state.kv_config.delete(header.namespace, header.key)
     state.route_answers.invalidate()
     return Outcome(Response(), Change(Cause.DELETE_KV, channel.remote_addr, events), Save.KV_CONFIG)
@@ -50,3 +53,8 @@ def get_kv_list_by_namespace(state: NameServerState, request: RemotingCommand) -
     """GET_KVLIST_BY_NAMESPACE (219)."""
     header = decode_header(GetKVListByNamespaceRequestHeader, request.ext_fields)
     return Response(body=encode_kv_table(state.kv_config.list_by_namespace(header.namespace)))
+
+
+def _check_owner(state: NameServerState) -> None:
+    if state.kv_refusal is not None:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, state.kv_refusal)

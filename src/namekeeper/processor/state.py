@@ -16,10 +16,14 @@ MAX_LOOKUP_CACHE_BYTES = 16 * 1024 * 1024
 class NameServerState:
     """Route tables, KV configuration and settings; touched from one event loop only, so without locks."""
 
-    def __init__(self, config: RuntimeConfig, kv_config: KvConfigStore) -> None:
+    def __init__(
+        self, config: RuntimeConfig, kv_config: KvConfigStore, *, kv_refusal: str | None = None
+    ) -> None:
         self.tables = RouteTables(rules_of(config.settings))
         self.kv_config = kv_config
         kv_config.entries_limit = config.settings.kv_entries_limit
+        self.kv_refusal = kv_refusal
+        """Why 100 and 102 are refused, as another process owns the file; None if they are not."""
         self.is_waiting_for_service = config.settings.need_wait_for_service
         """Whether 105 is refused because brokers may not be back yet (needWaitForService)."""
         self._has_waited_for_service = False

@@ -1,5 +1,6 @@
 """Name servers are found by their locked files, and nobody else is taken for one."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -65,3 +66,53 @@ def test_a_folder_that_can_not_be_written_is_an_error(tmp_path):
     (tmp_path / "in the way").touch()
     with pytest.raises(OSError, match="in the way"):
         hold_pid_file(str(tmp_path / "in the way" / "logs"))
+
+
+def claimed(folder, number, name=None):
+    """A locked file that names a process which never opened it."""
+    path = folder / (name or f"namesrv.{number}.pid")
+    path.write_text(f"{number}\n{module._pid_namespace()}\n")
+    fd = os.open(path, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    return fd
+
+
+def test_a_stranger_whose_number_somebody_wrote_and_locked_is_none_of_ours(tmp_path):
+    stranger = subprocess.Popen(["sleep", "60"])
+    try:
+        fd = claimed(tmp_path, stranger.pid)
+        assert running_name_servers(str(tmp_path)) == []
+        os.close(fd)
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_file_named_after_another_number_is_none_of_ours(tmp_path, other):
+    fd = claimed(tmp_path, os.getpid(), "namesrv.77.pid")
+    assert running_name_servers(str(tmp_path)) == [other.pid]
+    os.close(fd)
+
+
+def test_pipes_folders_and_links_are_no_servers(tmp_path):
+    os.mkfifo(tmp_path / "namesrv.1.pid")
+    (tmp_path / "namesrv.2.pid").mkdir()
+    (tmp_path / "namesrv.3.pid").symlink_to("/etc/passwd")
+    assert running_name_servers(str(tmp_path)) == []
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_our_own_file_is_written_through_no_link(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("content")
+    (tmp_path / f"namesrv.{os.getpid()}.pid").symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic links"):
+        hold_pid_file(str(tmp_path))
+    assert precious.read_text() == "content"
+
+
+def test_a_file_that_a_stranger_locked_is_an_error_and_no_wait(tmp_path):
+    fd = claimed(tmp_path, os.getpid())
+    with pytest.raises(BlockingIOError):
+        hold_pid_file(str(tmp_path))
+    os.close(fd)

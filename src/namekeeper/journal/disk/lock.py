@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from namekeeper.errors import JournalError
+from namekeeper.files import open_plain_file
 
 __all__ = ["LOCK_FILE", "TakeLock", "is_locked", "take_lock"]
 
@@ -21,9 +22,9 @@ def take_lock(path: str) -> Callable[[], None]:
 
     Raises:
         JournalError: Another process has it.
-        OSError: The lock can't be taken for another reason.
+        OSError: The lock can't be taken for another reason, as when the lock file is a symbolic link.
     """
-    fd = os.open(Path(path) / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fd = open_plain_file(str(Path(path) / LOCK_FILE), os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(fd, 0)
@@ -44,7 +45,7 @@ def take_lock(path: str) -> Callable[[], None]:
 def is_locked(path: str) -> bool:
     """Whether a process writes to a folder now."""
     try:
-        fd = os.open(Path(path) / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_plain_file(str(Path(path) / LOCK_FILE), os.O_RDONLY)
     except OSError:
         return False
     try:

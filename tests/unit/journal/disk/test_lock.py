@@ -34,3 +34,13 @@ def test_the_kernel_gives_a_folder_back_when_its_holder_dies(tmp_path):
             take_lock(str(tmp_path))
         holder.kill()
     take_lock(str(tmp_path))()
+
+
+def test_a_lock_file_that_is_a_link_is_refused_and_its_target_left_alone(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("content")
+    (tmp_path / "lock").symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic links"):
+        take_lock(str(tmp_path))
+    assert not is_locked(str(tmp_path))
+    assert precious.read_text() == "content"

@@ -1,0 +1,110 @@
+"""The file of the KV configuration: read at the start, and owned by one process as long as it runs.
+
+A second name server with the same file starts, as in Java, and answers from what it read. Its changes of the
+KV configuration are refused: each of the two would write over the other's, which nobody would notice.
+"""
+
+import contextlib
+import fcntl
+import logging
+import os
+from pathlib import Path
+
+from namekeeper.errors import ConfigError
+from namekeeper.files import make_folder, open_plain_file, read_if_exists, sweep_temporaries
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.wire import fastjson
+
+__all__ = ["KvFile"]
+
+log = logging.getLogger("namekeeper.files")
+
+_REFUSAL = (
+    "the KV file %s belongs to the name server with process number %s: send changes there, or start this one"
+    " with another kvConfigPath"
+)
+
+
+class KvFile:
+    """Our hold on the file; `release` ends it.
+
+    Args:
+        path: The file; its lock lies beside it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._fd: int | None = None
+        self.refusal: str | None = None
+        """Why the KV configuration can't be changed; None if it can."""
+        self._take()
+
+    def load(self) -> KvConfigStore:
+        """Read the table.
+
+        Raises:
+            ConfigError: It can't be read; one line that says what to do.
+        """
+        try:
+            data = read_if_exists(self._path)
+        except OSError as error:
+            raise ConfigError(f"can't read the KV file {self._path}: {error.strerror}") from None
+        if not data:
+            return KvConfigStore()
+        try:
+            return KvConfigStore.from_text(data, lenient=fastjson.decode)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{self._path}: {error}; repair the file, or move it away to start empty"
+            ) from None
+
+    def release(self) -> None:
+        """Let another process have it; may be called twice."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def _take(self) -> None:
+        lock = f"{os.path.realpath(self._path)}.lock"
+        try:
+            make_folder(str(Path(lock).parent))
+            self._fd = _locked(lock)
+        except BlockingIOError:
+            holder = _holder(lock)
+            self.refusal = _REFUSAL % (self._path, holder)
+            log.warning(_REFUSAL, self._path, holder)
+        except OSError as error:
+            log.warning("nothing keeps another name server from writing %s: %s", self._path, error)
+        else:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        try:
+            swept = sweep_temporaries(self._path)
+        except OSError as error:
+            log.warning("leftovers beside %s stay: %s", self._path, error)
+            return
+        for name in swept:
+            log.info("removed %s, which a killed process left", name)
+
+
+def _locked(path: str) -> int:
+    fd = open_plain_file(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(fd, 0)
+        os.write(fd, f"{os.getpid()}\n".encode())
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _holder(path: str) -> str:
+    with contextlib.suppress(OSError):
+        fd = open_plain_file(path, os.O_RDONLY)
+        try:
+            return os.read(fd, 20).decode(errors="replace").strip() or "unknown"
+        finally:
+            os.close(fd)
+    return "unknown"

@@ -1,0 +1,119 @@
+"""The KV file has one owner, and leftovers of killed processes go."""
+
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+
+from namekeeper.app.kv_file import KvFile
+from namekeeper.errors import ConfigError
+from namekeeper.kvconfig.store import KvConfigStore
+from tests.process.running import NameServerProcess
+
+NO_PROCESS = 4_194_304
+"""One above the highest number that Linux gives."""
+OWN = """
+import sys
+from namekeeper.app.kv_file import KvFile
+file = KvFile(sys.argv[1])
+print(file.refusal, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def owner(tmp_path):
+    command = [sys.executable, "-c", OWN, str(tmp_path / "kv.json")]
+    process = subprocess.Popen(command, stdin=-1, stdout=-1, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "None\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_file_that_is_not_there_is_an_empty_table(tmp_path):
+    file = KvFile(str(tmp_path / "folder" / "kv.json"))
+    assert file.load().to_text() == KvConfigStore().to_text()
+    assert file.refusal is None
+    file.release()
+    file.release()
+
+
+def test_a_second_owner_is_refused_and_told_whom_to_ask(tmp_path, owner, caplog):
+    with caplog.at_level(logging.WARNING):
+        second = KvFile(str(tmp_path / "kv.json"))
+    assert second.refusal is not None
+    assert f"process number {owner.pid}: send changes there, or start this one with another" in second.refusal
+    assert second.refusal in caplog.text
+
+
+def test_the_file_is_free_when_its_owner_was_killed(tmp_path, owner):
+    owner.kill()
+    owner.wait()
+    file = KvFile(str(tmp_path / "kv.json"))
+    assert file.refusal is None
+    file.release()
+
+
+def test_two_names_of_one_file_have_one_owner(tmp_path, owner):
+    (tmp_path / "kv.json").touch()
+    (tmp_path / "other.json").symlink_to(tmp_path / "kv.json")
+    assert KvFile(str(tmp_path / "other.json")).refusal is not None
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path, caplog):
+    precious = tmp_path / "precious"
+    precious.write_text("content")
+    (tmp_path / "kv.json.lock").symlink_to(precious)
+    file = KvFile(str(tmp_path / "kv.json"))
+    assert precious.read_text() == "content"
+    assert file.refusal is None
+    assert "nothing keeps another name server from writing" in caplog.text
+
+
+def test_leftovers_go_at_the_start(tmp_path, owner):
+    owner.kill()
+    owner.wait()
+    (tmp_path / f"kv.json.{NO_PROCESS}.tmp").touch()
+    file = KvFile(str(tmp_path / "kv.json"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kv.json.lock"]
+    file.release()
+
+
+def test_a_second_owner_removes_nothing(tmp_path, owner):
+    (tmp_path / f"kv.json.{NO_PROCESS}.tmp").touch()
+    KvFile(str(tmp_path / "kv.json"))
+    assert (tmp_path / f"kv.json.{NO_PROCESS}.tmp").exists()
+
+
+def test_a_file_that_can_not_be_read_is_one_line_that_says_what_to_do(tmp_path):
+    (tmp_path / "kv.json").write_text("{")
+    file = KvFile(str(tmp_path / "kv.json"))
+    with pytest.raises(ConfigError, match="repair the file, or move it away to start empty"):
+        file.load()
+    file.release()
+
+
+def test_of_two_servers_with_one_file_the_second_answers_and_refuses_changes(tmp_path):
+    shared = str(tmp_path / "shared.json")
+    put = {"namespace": "N", "key": "K", "value": "first"}
+    with (
+        NameServerProcess(tmp_path / "a", kv_config_path=shared, journal_enable="false") as first,
+        NameServerProcess(tmp_path / "b", kv_config_path=shared, journal_enable="false") as second,
+    ):
+        first.started()
+        assert first.ask(100, **put).code == 0
+        with NameServerProcess(tmp_path / "c", kv_config_path=shared, journal_enable="false") as third:
+            third.started()
+            assert third.ask(101, namespace="N", key="K").fields == {"value": "first"}
+            for code in (100, 102):
+                refused = third.ask(code, **{**put, "value": "third"})
+                assert (refused.code, f"process number {first.pid}" in str(refused.remark)) == (1, True)
+            assert third.stop() == 0
+        second.started()
+        assert '"first"' in (tmp_path / "shared.json").read_text()
+        assert first.stop() == 0
+    assert (tmp_path / "shared.json.lock").exists()
