@@ -1,7 +1,6 @@
 """The KV file has one owner, and leftovers of killed processes go."""
 
 import logging
-import os
 import subprocess
 import sys
 
