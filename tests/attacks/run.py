@@ -7,8 +7,9 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Self
@@ -69,8 +70,13 @@ class Measured:
         ]
 
 
-def run_row(row: Row, *, scale: float = 1.0) -> Measured:
-    """Take one row."""
+Onslaught = Callable[[Target], contextlib.AbstractContextManager[Callable[[float], object]]]
+"""Attacks while its block runs; the function that it gives lets it go on for so many seconds at most."""
+
+
+def run_row(row: Row, *, scale: float = 1.0, onslaught: Onslaught | None = None) -> Measured:
+    """Take one row; `onslaught` does something else than the row's own attack."""
+    begun = onslaught or partial(_alone, row.attack)
     with contextlib.ExitStack() as stack:
         server, target, memory = stack.enter_context(served(row, scale))
         with contextlib.ExitStack() as prepared:
@@ -80,8 +86,8 @@ def run_row(row: Row, *, scale: float = 1.0) -> Measured:
             held = memory.now()
             memory.forget()
             begin = time.monotonic()
-            with attacking(row.attack, target) as process:
-                process.join(row.seconds)
+            with begun(target) as go_on:
+                go_on(row.seconds)
             end = time.monotonic()
             recovery = _recovery(memory, held + row.state_mib + RECOVERED_MIB)
             threading.Event().wait(AFTER_SECONDS)
@@ -89,8 +95,8 @@ def run_row(row: Row, *, scale: float = 1.0) -> Measured:
             most = memory.most()
             complaint = row.check(target)
             again = Target(target.port, target.http_port, target.folder, scale, salt="again")
-            with attacking(row.attack, again) as process:
-                process.join(BITE_SECONDS)
+            with begun(again) as go_on:
+                go_on(BITE_SECONDS)
                 stopped = _stop_seconds(server)
     return Measured(seen, (begin, end), held, most, recovery, stopped, complaint)
 
@@ -119,6 +125,12 @@ def attacking(attack: Attack, target: Target) -> Iterator[multiprocessing.proces
     finally:
         process.kill()
         process.join()
+
+
+@contextlib.contextmanager
+def _alone(attack: Attack, target: Target) -> Iterator[Callable[[float], object]]:
+    with attacking(attack, target) as process:
+        yield process.join
 
 
 class Memory(threading.Thread):

@@ -200,7 +200,7 @@ def test_what_is_no_plain_file_is_refused_at_once_and_left_as_it_was(tmp_path, p
     other = tmp_path / "other"
     other.write_text("content")
     put(tmp_path / "lock", other)
-    with pytest.raises(OSError, match="symbolic links|move it away|Is a directory"):
+    with pytest.raises(OSError, match=r"symbolic links|move it away|Is a directory"):
         open_plain_file(str(tmp_path / "lock"), flags)
     assert other.read_text() == "content"
 

@@ -1,0 +1,83 @@
+"""The oracle of the attacks can fail; and one short attack goes through all of it."""
+
+import pytest
+
+from tests.attacks.bystander import Sample, Seen
+from tests.attacks.fuzz import Mix
+from tests.attacks.rows import ROWS
+from tests.attacks.run import Measured, run_row
+from tests.attacks.tiers import NOT_IN_CI
+from tests.attacks.verdict import HEAD, complaints, line, percentile
+
+ROW = ROWS["5"]
+
+
+def measured(**more):
+    seen = more.pop("seen", Seen([Sample(2.0, 0.001)], [Sample(2.0, 0.5)], [Sample(2.0, 0.01)]))
+    values = {
+        "held_mib": 50.0,
+        "most_mib": 300.0,
+        "recovery_seconds": 1.0,
+        "stop_seconds": 0.5,
+        "complaint": "",
+    }
+    return Measured(**{"seen": seen, "attack": (1.0, 5.0), **values, **more})
+
+
+def test_what_is_within_the_limits_is_no_complaint():
+    assert complaints(ROW, measured()) == []
+    assert line(ROW, measured()).endswith("| - |")
+    assert line(ROW, measured()).count("|") == HEAD.splitlines()[0].count("|")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"most_mib": 517.0}, "memory 517 MiB of 516"),
+        ({"seen": Seen([Sample(2.0, 0.101)])}, "look-up 101 ms of 100"),
+        ({"seen": Seen([Sample(0.5, 0.6)])}, "look-up 600 ms of 100"),
+        ({"seen": Seen([Sample(5.5, 0.2)])}, "look-up 200 ms of 100"),
+        ({"seen": Seen(registrations=[Sample(2.0, 5.1)])}, "registration 5.1 s of 5"),
+        ({"seen": Seen(probes=[Sample(2.0, 2.1)])}, "health page 2.1 s of 2"),
+        ({"seen": Seen([Sample(2.0, 0.0, "closed")])}, "1 look-ups failed: closed"),
+        ({"stop_seconds": 10.1}, "SIGTERM 10.1 s of 10"),
+        ({"stop_seconds": None}, "SIGTERM not obeyed"),
+        ({"recovery_seconds": None}, "memory not back in 60 s"),
+        ({"complaint": "names stay"}, "names stay"),
+    ],
+)
+def test_what_is_beyond_a_limit_is_said(more, said):
+    assert complaints(ROW, measured(**more)) == [said]
+    assert said in line(ROW, measured(**more))
+
+
+def test_what_happened_before_the_attack_counts_for_nothing():
+    before = Sample(0.1, 0.5)
+    seen = Seen([before], probes=[Sample(0.1, 0.1, "not there yet")])
+    assert complaints(ROW, measured(seen=seen)) == []
+    assert measured(seen=seen).lookups("before") == [before]
+
+
+def test_percentiles():
+    assert (percentile([], 0.99), percentile([3.0, 1.0, 2.0], 0.5), percentile([1.0], 0.99)) == (
+        0.0,
+        2.0,
+        1.0,
+    )
+
+
+def test_rows_that_ci_leaves_out_are_rows_and_have_a_reason():
+    assert set(NOT_IN_CI) <= set(ROWS)
+    assert all(NOT_IN_CI.values())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_short_attack_and_a_short_mix_go_through_the_whole_machinery():
+    seen = run_row(ROWS["15"], scale=0.2)
+    assert len(seen.lookups("during")) > 10
+    assert seen.seen.registrations
+    assert seen.stop_seconds is not None
+    mix = Mix(1)
+    assert run_row(ROWS["15"], onslaught=mix).lookups("during")
+    assert len(mix.attacks) >= 4
