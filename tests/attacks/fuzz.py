@@ -76,7 +76,7 @@ class Mix:
         own.enter_context(
             attacking(ROWS[key].attack, Target(target.port, target.http_port, target.folder, scale, salt))
         )
-        return time.monotonic() + chance.uniform(0.5, 6.0), own
+        return time.monotonic() + chance.uniform(2.0, 8.0), own
 
 
 def _end_all(running: list[tuple[float, contextlib.ExitStack]]) -> None:
