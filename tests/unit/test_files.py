@@ -6,7 +6,14 @@ import stat
 
 import pytest
 
-from namekeeper.files import Os, atomic_replace, make_folder, open_plain_file, read_if_exists, sweep_temporaries
+from namekeeper.files import (
+    Os,
+    atomic_replace,
+    make_folder,
+    open_plain_file,
+    read_if_exists,
+    sweep_temporaries,
+)
 from tests.support.system.model_os import Crash, ModelOs
 
 OLD, NEW = b"old " * 5, b"new content " * 5
