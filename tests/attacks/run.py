@@ -122,6 +122,8 @@ def attacking(attack: Attack, target: Target) -> Iterator[multiprocessing.proces
     process.start()
     try:
         yield process
+        if process.exitcode:
+            raise RuntimeError(f"the attack itself failed, with status {process.exitcode}")
     finally:
         process.kill()
         process.join()
