@@ -21,6 +21,7 @@ from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
 from tests.support.history.histories import histories
 from tests.support.history.pieces import arrivals
 from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.incident_rows import assert_incidents
 from tests.support.pipeline.law import Law, records_of
 from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietServer, history_of
 from tests.support.pipeline.topic_views import DRIFTS, drifts_of
@@ -125,7 +126,11 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
             make_gold(in_pieces, in_pieces.load(batch), block_records=BLOCK_RECORDS)
         assert all(at_once.gold(name) == in_pieces.gold(name) for name in GOLD)
 
+    def incidents() -> None:
+        assert_incidents()
+
     yield from (
+        incidents,
         states,
         periods,
         joined,

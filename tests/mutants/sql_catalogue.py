@@ -331,4 +331,25 @@ SQL_MUTANTS = (
         "w.valid_to >= p.at_ts\n",
         "a witness is asked only for the time in which it is one",
     ),
+    SqlMutant(
+        "incidents-of-a-whole-day",
+        "new_incident",
+        "CASE WHEN p.from_ts - lag(p.from_ts) OVER w <= :together_ms THEN 0 ELSE 1 END AS is_first",
+        "CASE WHEN lag(p.from_ts) OVER w IS NOT NULL THEN 0 ELSE 1 END AS is_first",
+        "only what begins at nearly the same time is one incident",
+    ),
+    SqlMutant(
+        "cost-without-end",
+        "new_incident",
+        "AND u.minute < a.to_ts",
+        "",
+        "look-ups count only while a topic could not be written to",
+    ),
+    SqlMutant(
+        "cost-of-the-first-incident",
+        "new_incident",
+        "ORDER BY c.from_ts DESC NULLS LAST,",
+        "ORDER BY c.from_ts NULLS LAST,",
+        "a topic belongs to the last incident that had begun",
+    ),
 )

@@ -7,7 +7,11 @@ from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.queries import query_names
 from namekeeper.pipeline.answers.spark_tables import SparkTables
 from namekeeper.pipeline.errors import WarehouseError
+from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.gold.tables import GOLD
 from tests.spark.lawful import Lawful
+from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.law import records_of
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
@@ -29,7 +33,7 @@ def test_every_query_has_the_same_rows_in_the_same_order_on_both_engines(lawful:
     days = sorted({row["day"] for row in lawful.rows("broker_availability_daily")})
     args = {
         "namesrv": lawful.rows("topic_route")[0]["namesrv"] if bounded else None,
-        "topic": NASTY, "at": at, "since": at - 86_400_000, "until": at, "least_ms": 1, "brokers": 40,
+        "topic": NASTY, "at": at, "since": at - 86_400_000, "until": at, "least_ms": 1, "brokers": 40, "zone": "UTC",
         "first_day": days[1] if bounded else None, "last_day": days[2] if bounded else None,
     }  # fmt: skip
     spark, duck = SparkTables(lawful.spark, lawful.tables), DuckTables(lawful.tables)
@@ -37,6 +41,16 @@ def test_every_query_has_the_same_rows_in_the_same_order_on_both_engines(lawful:
     assert found == {name: duck.ask(name, args) for name in query_names()}
     if not bounded:
         assert [name for name in query_names() if not found[name].rows] == []
+
+
+def test_incidents_are_those_that_duckdb_computes(lawful: Lawful):
+    duck = Duck()
+    make_gold(duck, duck.load(records_of(lawful.law.histories)))
+    for name in ("incident", "topic_outage_daily"):
+        found = sorted(lawful.rows(name), key=lambda row: [str(row[key]) for key in GOLD[name].key])
+        assert (
+            found == sorted(duck.gold(name), key=lambda row: [str(row[key]) for key in GOLD[name].key]) != []
+        )
 
 
 def test_a_limit_cuts_the_rows_and_not_the_total(lawful: Lawful):

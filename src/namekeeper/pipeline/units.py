@@ -22,6 +22,7 @@ _NUMBERS = {
 }  # fmt: skip
 """Names and flags: nothing that can be added."""
 _COUNTS = {
+    "brokers",
     "clock_steps", "connections", "count", "counts", "dropped_changes", "dropped_records", "gaps",
     "heartbeats", "items", "longer", "lookups", "losses", "lost_records", "minutes", "name_servers",
     "outages", "read_queue_nums", "read_queues", "registrations", "samples", "sessions_ended", "topics",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 _ALL = "all"
-_NAMES = ("availability", "topics", "flaps", "drift", "capacity", "changes", "unknown-topics")
+_NAMES = ("incidents", "availability", "topics", "flaps", "drift", "capacity", "changes", "unknown-topics")
 
 
 def _day(_context: click.Context, _param: click.Parameter, value: str | None) -> str | None:

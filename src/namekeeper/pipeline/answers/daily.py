@@ -13,6 +13,7 @@ __all__ = [
     "changes",
     "drift",
     "flaps",
+    "incidents",
     "topic_availability",
     "unknown_topics",
 ]
@@ -58,8 +59,8 @@ def drift(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = No
     """When name servers disagreed, about brokers and about topics; ended on these days.
 
     Returns:
-        cluster, broker_name, broker_id, topic (None: about the broker), held_by and missing_at (name servers,
-        if it is about a broker), views (what each held), valid_from, valid_to, is_open.
+        cluster, broker_name, broker_id, broker_addr, topic (None: about the broker), held_by and missing_at
+        (name servers, if it is about a broker), views (what each held), valid_from, valid_to, is_open.
     """
     found = tables.ask("drift", _bounds(days), limit=limit)
     rows = [
@@ -77,6 +78,15 @@ def drift(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = No
         for row in found.rows
     ]
     return found._replace(rows=rows)
+
+
+def incidents(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:
+    """What went wrong on these days, and what it cost; the worst first.
+
+    Returns:
+        The columns of the table `incident`, and lasted_ms: up to now, if it is still open.
+    """
+    return tables.ask("incidents", {**_bounds(days), "zone": tables.report_time_zone}, limit=limit)
 
 
 def capacity(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:

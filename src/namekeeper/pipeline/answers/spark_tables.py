@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from namekeeper.pipeline.answers.queries import Answer, query
 from namekeeper.pipeline.answers.warehouse import Warehouse, opened, table
 from namekeeper.pipeline.failures import failures_of_spark
+from namekeeper.pipeline.gold.views import DAY_OF
 
 __all__ = ["SparkTables"]
 
@@ -20,6 +21,7 @@ class SparkTables:
 
     def __init__(self, spark: SparkSession, warehouse: Warehouse) -> None:
         self._spark = spark
+        spark.sql(DAY_OF)
         self._reader = opened(warehouse)
         self.report_time_zone = self._reader.report_time_zone
 

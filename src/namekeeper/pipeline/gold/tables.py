@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
 from namekeeper.pipeline.table import Column, Table, columns
 
-__all__ = ["BY_DAY", "GOLD", "KNOWN_SPAN", "LOST_RECORDS", "NAME_SERVER_SESSION"]
+__all__ = ["BY_DAY", "GOLD", "INCIDENT", "KNOWN_SPAN", "LOST_RECORDS", "NAME_SERVER_SESSION"]
 
 _DAY = Column("day", "string", "Day in the warehouse's time zone, as 2026-03-01; partitions the table.")
 _BROKER = columns(
@@ -292,12 +292,58 @@ _UNKNOWN_TOPIC_DAILY = Table(
     ),
 )
 
+_TOPIC_OUTAGE_DAILY = Table(
+    "topic_outage_daily",
+    "When a topic could not be written to though it was expected, cut at midnight.",
+    "a state of a topic within a day",
+    ("day", "cluster", "topic", "valid_from"),
+    (
+        _DAY,
+        *columns(
+            "cluster string: Cluster name.",
+            "topic string: Topic.",
+            "state string: unwritable: there was a route, but no queue to write to; no_route.",
+            "valid_from bigint: From when on, ms.",
+            "valid_to bigint: Until when, not included.",
+        ),
+    ),
+)
+
+INCIDENT = Table(
+    "incident",
+    "What went wrong, why, and what it cost. What begins within 30 s of each other in a cluster and is of one"
+    " kind is one incident. A topic that can't be written to belongs to the incident of its cluster in which"
+    " that began; without one it is an incident of its own.",
+    "an incident",
+    ("from_ts", "kind", "cluster", "subject"),
+    columns(
+        "kind string: broker_away; mass_disconnect: three or more brokers went; permission_wiped;"
+        " topic_unwritable; drift: name servers disagreed; name_server_down.",
+        "cluster string: Cluster name; null if kind is name_server_down.",
+        "subject string: The broker name, topic or name server; the first of several by name.",
+        "from_ts bigint: When it began, ms.",
+        "to_ts bigint: When all of it had ended; null: it had not at the last time that is known.",
+        "is_open boolean: Whether it had not ended.",
+        "cause string: Why: how the last registration of a broker ended, wipe_write_perm, stopped, or no_stop"
+        " if the name server ended without a record of it; null: not known.",
+        "peer string: host:port that asked for it; null: nobody did.",
+        "brokers bigint: How many brokers, or broker names.",
+        "broker_names array<string>: Their names, sorted.",
+        "topics bigint: How many topics could not be written to, or differ.",
+        "first_topic string: The first of these by name; null: none.",
+        "name_servers array<string>: Name servers that it is about, sorted; empty: it is not about any.",
+        "lookups bigint: Look-ups of these topics that found no route meanwhile, over all name servers.",
+        "languages array<string>: Languages of the clients that asked, sorted.",
+    ),
+)
+
 BY_DAY: tuple[Table, ...] = (
     _NAME_SERVER_CLOCK_DAILY,
     _BROKER_STATE_DAILY,
     _BROKER_AVAILABILITY_DAILY,
     _BROKER_FLAP,
     _TOPIC_AVAILABILITY_DAILY,
+    _TOPIC_OUTAGE_DAILY,
     _CAPACITY_DAILY,
     _PROPAGATION_LAG,
     _HEARTBEAT_GAP_DAILY,
@@ -313,6 +359,7 @@ GOLD: Mapping[str, Table] = {
         NAME_SERVER_SESSION,
         LOST_RECORDS,
         KNOWN_SPAN,
+        INCIDENT,
         *BY_DAY,
     )
 }

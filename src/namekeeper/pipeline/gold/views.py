@@ -14,15 +14,16 @@ from namekeeper.pipeline.session_settings import suited_to_views
 from namekeeper.pipeline.store.table_store import TableReader
 from namekeeper.pipeline.table import Table
 
-__all__ = ["SparkViews"]
+__all__ = ["DAY_OF", "SparkViews"]
 
 _PARAMETER = re.compile(r":([a-z_]+)")
 _COMMENT = re.compile(r"--.*")
 
-_DAY_OF = """
+DAY_OF = """
 CREATE OR REPLACE TEMPORARY FUNCTION day_of(ms BIGINT, zone STRING) RETURNS STRING
 RETURN date_format(from_utc_timestamp(timestamp_millis(ms), zone), 'yyyy-MM-dd')
 """
+"""Makes the function that gives the day of an instant."""
 
 
 class SparkViews(Views):
@@ -34,7 +35,7 @@ class SparkViews(Views):
         self.tables = tables
         self._views: dict[str, DataFrame] = {}
         self._leaving = ExitStack()
-        spark.sql(_DAY_OF)
+        spark.sql(DAY_OF)
 
     def __enter__(self) -> Self:
         self._leaving.enter_context(suited_to_views(self.spark))

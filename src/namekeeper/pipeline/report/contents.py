@@ -7,6 +7,7 @@ from namekeeper.pipeline.report.sections.capacity import CAPACITY
 from namekeeper.pipeline.report.sections.changes import CHANGES
 from namekeeper.pipeline.report.sections.drift import DRIFT
 from namekeeper.pipeline.report.sections.flaps import FLAPS
+from namekeeper.pipeline.report.sections.incidents import INCIDENTS
 from namekeeper.pipeline.report.sections.topics import TOPICS
 from namekeeper.pipeline.report.sections.unknown_topics import UNKNOWN_TOPICS
 from namekeeper.pipeline.report.specification import SectionSpec
@@ -16,7 +17,8 @@ from namekeeper.pipeline.report.values import Answers, Report, Row
 __all__ = ["BOOTS", "SECTIONS", "make_report"]
 
 SECTIONS: Mapping[str, SectionSpec] = {
-    spec.name: spec for spec in (AVAILABILITY, TOPICS, FLAPS, DRIFT, CAPACITY, CHANGES, UNKNOWN_TOPICS)
+    spec.name: spec
+    for spec in (INCIDENTS, AVAILABILITY, TOPICS, FLAPS, DRIFT, CAPACITY, CHANGES, UNKNOWN_TOPICS)
 }
 
 BOOTS = "boots"

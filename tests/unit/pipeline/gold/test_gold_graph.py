@@ -74,6 +74,8 @@ def test_states_of_brokers_run_beside_names_and_samples(graph: Graph):
 def test_days_of_topics_are_those_that_wait_for_topics(graph: Graph):
     assert {view.writes for name in graph.from_table("topic_route") if (view := graph[name]).writes} == {
         "topic_availability_daily",
+        "topic_outage_daily",
+        "incident",
         "capacity_daily",
         "view_drift_topic",
     }
@@ -86,7 +88,7 @@ def test_what_is_kept_is_small_or_read_by_several(graph: Graph):
         "record_block", "loss", "complete_checkpoint", "event_time", "position", "boundary", "known_position",
         "up_period", "registered_broker", "cluster_witness", "broker_witness", "broker_state", "registered_topic",
         "registration_sample", "cluster_of_broker_name", "registered_broker_name", "computed_change_log",
-        "computed_name_server_session", "topic_fingerprint", "checkpoint_run",
+        "computed_name_server_session", "topic_fingerprint", "checkpoint_run", "topic_state",
     }  # fmt: skip
     alone = {name for name in kept if len(graph.readers(name)) < 2}
     assert alone == {"complete_checkpoint", "topic_fingerprint"}

@@ -3,6 +3,7 @@
 -- expected any more; one whose brokers went still is for a while.
 -- columns: cluster, topic, valid_from, valid_to, state
 -- reads: cluster_witness, horizon, registered_broker, registered_topic
+-- kept: several views read it
 WITH topic AS (
   SELECT DISTINCT cluster, topic FROM registered_topic
 ),

@@ -1,0 +1,21 @@
+-- An incident that touches these days; what cost most comes first.
+-- columns: kind, cluster, subject, from_ts, to_ts, is_open, lasted_ms, cause, peer, brokers, broker_names, topics,
+--   first_topic, name_servers, lookups, languages
+-- reads: incident, name_server_session
+WITH known AS (
+  SELECT max(knows_up_to) AS up_to FROM name_server_session
+)
+SELECT
+  i.kind, i.cluster, i.subject, i.from_ts, i.to_ts, i.is_open,
+  coalesce(i.to_ts, k.up_to) - i.from_ts AS lasted_ms,
+  i.cause, i.peer, i.brokers, i.broker_names, i.topics, i.first_topic, i.name_servers, i.lookups, i.languages
+FROM incident i
+CROSS JOIN known k
+WHERE
+  (:first_day IS NULL OR i.to_ts IS NULL OR day_of(i.to_ts - 1, :zone) >= :first_day)
+  AND (:last_day IS NULL OR day_of(i.from_ts, :zone) <= :last_day)
+ORDER BY
+  i.lookups DESC,
+  CASE WHEN i.kind = 'drift' THEN 0 ELSE i.topics END DESC,
+  CASE WHEN i.kind = 'drift' THEN 0 ELSE i.brokers END DESC,
+  lasted_ms DESC, i.from_ts, i.kind, i.cluster, i.subject
