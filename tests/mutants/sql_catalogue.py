@@ -352,4 +352,18 @@ SQL_MUTANTS = (
         "ORDER BY c.from_ts NULLS LAST,",
         "a topic belongs to the last incident that had begun",
     ),
+    SqlMutant(
+        "unregistered-for-ever",
+        "broker_state",
+        "2 * valid_to + CASE WHEN has_unregistered THEN 1 ELSE 0 END",
+        "CASE WHEN has_unregistered THEN 1 ELSE 0 END",
+        "a broker that unregistered once and expired later is down",
+    ),
+    SqlMutant(
+        "nobody-unregisters",
+        "registered_broker",
+        "s.reason = 'unregister_broker'",
+        "s.reason = 'expired'",
+        "a broker that unregistered is not down",
+    ),
 )

@@ -4,7 +4,7 @@ Slow and short on purpose. Rules are those of docs/decisions/0012, written a sec
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -15,6 +15,7 @@ __all__ = ["DAY", "Sums", "UpPeriod", "day_of"]
 
 DAY = 86_400_000
 MEMORY = 7 * DAY
+Unregistered = Collection[tuple[str, int, int]]
 LATE = 120_000
 
 Span = tuple[int, int]
@@ -70,16 +71,22 @@ class Sums:
 
     # Brokers.
 
-    def broker_days(self) -> dict[tuple[str, str, int], dict[str, int]]:
-        """(day, broker name, id) -> state -> ms."""
+    def broker_days(self, unregistered: Unregistered) -> dict[tuple[str, str, int], dict[str, int]]:
+        """(day, broker name, id) -> state -> ms.
+
+        Args:
+            unregistered: (broker name, id, instant) of registrations that ended because the broker asked.
+        """
         found: dict[tuple[str, str, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for broker in {key[:2] for held in self.brokers.values() for key in held}:
-            for start, end, state in self.broker_states(broker):
+            for start, end, state in self.broker_states(broker, unregistered):
                 for day, ms in _by_day(start, end):
                     found[day, *broker][state] += ms
         return {key: dict(states) for key, states in found.items()}
 
-    def broker_states(self, broker: tuple[str, int]) -> Iterator[tuple[int, int, str]]:
+    def broker_states(
+        self, broker: tuple[str, int], unregistered: Unregistered
+    ) -> Iterator[tuple[int, int, str]]:
         """(from, to, state) in small pieces."""
         spans = [
             span
@@ -99,7 +106,9 @@ class Sums:
                 yield start, end, "up"
             else:
                 seen = any(self.is_witness(name, start, is_there) for name in self.periods)
-                yield start, end, "down" if seen else "unknown"
+                last = max(b for _, b in spans if b <= start)
+                gone = "unregistered" if (*broker, last) in unregistered else "down"
+                yield start, end, gone if seen else "unknown"
 
     # Topics.
 

@@ -24,7 +24,7 @@ from tests.support.pipeline.gold_state import GoldState, frozen, instants_of, pe
 __all__ = ["Law", "records_of"]
 
 RowsOf = Callable[[str], Sequence[Mapping[str, Any]]]
-BROKER_STATES = ("up", "down", "unknown")
+BROKER_STATES = ("up", "down", "unknown", "unregistered")
 ACTIVITY = {
     "heartbeat_gap_daily": ("day", "namesrv", "boot", "gen"),
     "unknown_topic_daily": ("day", "namesrv", "topic", "language", "client_version"),
@@ -128,9 +128,17 @@ class Law:
         found: dict[str, dict[Any, Any]] = defaultdict(dict)
         for row in rows_of("broker_availability_daily"):
             key = row["day"], row["broker_name"], row["broker_id"]
-            found[row["cluster"]][key] = _times(row, BROKER_STATES)
+            found[row["cluster"]][key] = _times({**row, "unregistered_ms": 0}, BROKER_STATES)
+        for row in rows_of("broker_state_daily"):
+            if row["state"] == "unregistered":
+                times = found[row["cluster"]][row["day"], row["broker_name"], row["broker_id"]]
+                times["unregistered"] = times.get("unregistered", 0) + row["valid_to"] - row["valid_from"]
+        unregistered: dict[str, set[tuple[str, int, int]]] = defaultdict(set)
+        for row in rows_of("broker_session"):
+            if row["reason"] == "unregister_broker":
+                unregistered[row["cluster"]].add((row["broker_name"], row["broker_id"], row["valid_to"]))
         for each in self.histories:
-            assert found[each.name] == self.sums(each).broker_days(), each.name
+            assert found[each.name] == self.sums(each).broker_days(unregistered[each.name]), each.name
         assert _states(found) == set(BROKER_STATES)
 
     def assert_topics(self, rows_of: RowsOf) -> None:

@@ -44,11 +44,11 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
         ],
         "availability": [
             {**nasty, "up_ms": 9 * HOUR, "down_ms": HOUR, "unknown_ms": 0, "outages": 1, "longest_outage_ms": HOUR,
-             "availability": 0.9},
+             "availability": 0.9, "unregistered_ms": 0},
             {**broker, "up_ms": 10 * HOUR, "down_ms": 0, "unknown_ms": HOUR, "outages": 0, "longest_outage_ms": 0,
-             "availability": 1.0},
+             "availability": 1.0, "unregistered_ms": 0},
             {**broker, "broker_id": 2, "up_ms": 0, "down_ms": 0, "unknown_ms": HOUR, "outages": 0,
-             "longest_outage_ms": 0, "availability": None},
+             "longest_outage_ms": 0, "availability": None, "unregistered_ms": 0},
         ],
         "states": [
             {**nasty, **state, "state": "up", "valid_from": START, "valid_to": START + 9 * HOUR},

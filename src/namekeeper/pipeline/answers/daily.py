@@ -28,7 +28,8 @@ def availability(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | No
     """Availability of each broker, as a share of the time of which something is known.
 
     Returns:
-        cluster, broker_name, broker_id, up_ms, down_ms, unknown_ms, outages, longest_outage_ms, availability.
+        cluster, broker_name, broker_id, up_ms, down_ms, unknown_ms, outages, longest_outage_ms,
+        unregistered_ms (it had unregistered: neither up nor down), availability.
     """
     return tables.ask("availability", _bounds(days), limit=limit)
 

@@ -79,14 +79,15 @@ NAME_SERVER_SESSION = Table(
 _BROKER_STATE_DAILY = Table(
     "broker_state_daily",
     "What is known of each broker from when to when, cut at midnight: up if any witness has it registered,"
-    " down if none has, unknown without a witness. A broker is forgotten 7 days after its last registration.",
+    " down if none has, unregistered if none has because it asked for that, unknown without a witness. It is"
+    " forgotten 7 days after its last registration.",
     "a state of a broker within a day",
     ("day", "cluster", "broker_name", "broker_id", "valid_from"),
     (
         _DAY,
         *_BROKER,
         *columns(
-            "state string: up, down or unknown.",
+            "state string: up, down, unregistered or unknown.",
             "valid_from bigint: From when on, ms.",
             "valid_to bigint: Until when, not included.",
             "began_at bigint: When the state began, also if that was on a day before.",
@@ -97,7 +98,8 @@ _BROKER_STATE_DAILY = Table(
 
 _BROKER_AVAILABILITY_DAILY = Table(
     "broker_availability_daily",
-    "How long each broker was up, down and unknown on each day. Unknown is neither up nor down.",
+    "How long each broker was up, down and unknown on each day. Neither up nor down is unknown time, and time"
+    " after a broker unregistered, which broker_state_daily has.",
     "a broker and day",
     ("day", "cluster", "broker_name", "broker_id"),
     (
@@ -317,8 +319,8 @@ INCIDENT = Table(
     "an incident",
     ("from_ts", "kind", "cluster", "subject"),
     columns(
-        "kind string: broker_away; mass_disconnect: three or more brokers went; permission_wiped;"
-        " topic_unwritable; drift: name servers disagreed; name_server_down.",
+        "kind string: broker_away; mass_disconnect: three or more brokers went; broker_unregistered: it asked"
+        " for that; permission_wiped; topic_unwritable; drift: name servers disagreed; name_server_down.",
         "cluster string: Cluster name; null if kind is name_server_down.",
         "subject string: The broker name, topic or name server; the first of several by name.",
         "from_ts bigint: When it began, ms.",

@@ -12,6 +12,9 @@ def test_sums_over_days_are_those_of_the_rows(warehouse: FileWarehouse):
     total = daily.availability(warehouse.tables).rows
     for name in ("up_ms", "down_ms", "unknown_ms", "outages"):
         assert sum(row[name] for row in total) == sum(row[name] for row in rows)
+    states = warehouse.rows("broker_state_daily")
+    retired = sum(row["valid_to"] - row["valid_from"] for row in states if row["state"] == "unregistered")
+    assert sum(row["unregistered_ms"] for row in total) == retired > 0
     shares = [row["availability"] for row in total if row["availability"] is not None]
     assert shares == sorted(shares)
     assert shares[0] < 1 == shares[-1]

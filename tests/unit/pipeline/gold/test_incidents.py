@@ -27,6 +27,20 @@ def test_a_broker_that_is_away_over_midnight_is_one_incident_with_its_cause():
     ]
 
 
+def test_a_broker_that_unregistered_is_told_apart_and_has_its_topics():
+    end = {
+        "namesrv": "ns-1", "cluster": "c", "broker_addr": "a", "broker_name": "b0", "broker_id": 0, "valid_from": 0,
+        "valid_to": 1_000, "ended_by": "gone", "reason": "unregister_broker", "to_peer": "10.0.0.1:5",
+    }  # fmt: skip
+    states = [{**row, "state": "unregistered"} for row in away("b0", 1_000, 9_000)]
+    found = incidents_of(
+        broker_state_daily=states, broker_session=[end], topic_outage_daily=unwritable("t", 1_000, 9_000)
+    )
+    assert shown(found, "kind", "subject", "cause", "peer", "topics") == [
+        ("broker_unregistered", "b0", "unregister_broker", "10.0.0.1:5", 1)
+    ]
+
+
 def test_what_lasts_up_to_the_last_record_has_no_end():
     found = incidents_of(broker_state_daily=away("b0", 1_000, NOW))
     assert shown(found, "to_ts", "is_open") == [(None, True)]

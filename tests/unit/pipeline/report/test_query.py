@@ -44,7 +44,7 @@ def test_the_timeline_has_the_states_of_the_least_available_brokers_alone(wareho
     brokers = {(row["cluster"], row["broker_name"], row["broker_id"]) for row in section.plot}
     assert brokers == {(row["cluster"], row["broker_name"], row["broker_id"]) for row in section.rows[:40]}
     states = [row["state"] for row in section.plot]
-    assert states == sorted(states, key=["down", "unknown", "up"].index)
+    assert states == sorted(states, key=["down", "unknown", "unregistered", "up"].index)
 
 
 def few_tables(folder: Path, **rows: list[dict[str, Any]]) -> str:

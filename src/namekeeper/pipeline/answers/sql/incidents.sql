@@ -16,6 +16,6 @@ WHERE
   AND (:last_day IS NULL OR day_of(i.from_ts, :zone) <= :last_day)
 ORDER BY
   i.lookups DESC,
-  CASE WHEN i.kind = 'drift' THEN 0 ELSE i.topics END DESC,
-  CASE WHEN i.kind = 'drift' THEN 0 ELSE i.brokers END DESC,
-  lasted_ms DESC, i.from_ts, i.kind, i.cluster, i.subject
+  CASE WHEN i.kind IN ('drift', 'broker_unregistered') THEN 0 ELSE i.topics END DESC,
+  CASE WHEN i.kind IN ('drift', 'broker_unregistered') THEN 0 ELSE i.brokers END DESC,
+  CASE WHEN i.kind = 'broker_unregistered' THEN 1 ELSE 0 END, lasted_ms DESC, i.from_ts, i.kind, i.cluster, i.subject

@@ -19,6 +19,7 @@ _COLUMNS = (
     duration_column("up_ms", "up"),
     duration_column("down_ms", "down"),
     duration_column("unknown_ms", "unknown"),
+    duration_column("unregistered_ms", "unregistered"),
     ReportColumn("outages", "outages", is_number=True),
     duration_column("longest_outage_ms", "longest"),
 )
@@ -43,7 +44,9 @@ def _make(answers: Answers) -> Section:
             f"The least available was {_broker(worst[0])}: {shown_share(worst[0]['availability'])},"
             f" {shown_duration(worst[0]['down_ms'])} down."
         )
-    summary.append("Time in which no name server could tell is unknown: neither up nor down.")
+    summary.append(
+        "Neither up nor down is time in which no name server could tell, or after a broker unregistered."
+    )
     title = "Availability of brokers"
     return Section("availability", title, summary, _COLUMNS, brokers[:SHOWN], total, answers["states"].rows)
 

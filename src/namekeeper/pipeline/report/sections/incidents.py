@@ -51,20 +51,18 @@ def _make(answers: Answers) -> Section:
 
 def _what(row: Row) -> str:
     """What happened, and to whom."""
-    kind, names = row["kind"], row["broker_names"]
-    if kind == "broker_away":
-        more = f" ({row['brokers']} brokers)" if row["brokers"] > 1 else ""
-        return f"{' and '.join(names)} away{more}"
-    if kind == "mass_disconnect":
-        return f"{row['brokers']} brokers went together: {_some(names)}"
-    if kind == "permission_wiped":
-        return f"permission to write to {_some(names)} wiped"
-    if kind == "drift":
-        return f"name servers disagreed about {_some(names)}"
-    if kind == "name_server_down":
-        return f"name server {row['subject']} down"
-    more = f" and {row['topics'] - 1} more" if row["topics"] > 1 else ""
-    return f"{row['first_topic']}{more} could not be written to"
+    names = _some(row["broker_names"])
+    more = f" ({row['brokers']} brokers)" if row["brokers"] > 1 else ""
+    others = f" and {row['topics'] - 1} more" if row["topics"] > 1 else ""
+    return {
+        "broker_away": f"{names} away{more}",
+        "mass_disconnect": f"{row['brokers']} brokers went together: {names}",
+        "broker_unregistered": f"{names} unregistered{more}",
+        "permission_wiped": f"permission to write to {names} wiped",
+        "drift": f"name servers disagreed about {names}",
+        "name_server_down": f"name server {row['subject']} down",
+        "topic_unwritable": f"{row['first_topic']}{others} could not be written to",
+    }[row["kind"]]
 
 
 def _why(row: Row) -> str:

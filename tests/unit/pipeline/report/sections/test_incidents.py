@@ -24,6 +24,7 @@ def test_an_incident_is_said_in_words_of_people():
         ({"brokers": 2, "broker_names": ["b0"]}, "b0 away (2 brokers)"),
         ({"kind": "mass_disconnect", "brokers": 5, "broker_names": ["b0", "b1", "b2", "b3"]},
          "5 brokers went together: b0, b1 and 2 more"),
+        ({"kind": "broker_unregistered"}, "b0 unregistered"),
         ({"kind": "permission_wiped"}, "permission to write to b0 wiped"),
         ({"kind": "drift", "broker_names": ["b0", "b1"]}, "name servers disagreed about b0, b1"),
         ({"kind": "name_server_down", "subject": "ns-1"}, "name server ns-1 down"),

@@ -24,10 +24,12 @@ broker_end AS (
   GROUP BY cluster, broker_name, broker_id, valid_to
 ),
 broker_outage AS (
-  SELECT cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts
+  SELECT
+    CASE WHEN state = 'down' THEN 'broker_away' ELSE 'broker_unregistered' END AS kind,
+    cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts
   FROM broker_state_daily
-  WHERE state = 'down'
-  GROUP BY cluster, broker_name, broker_id, began_at
+  WHERE state IN ('down', 'unregistered')
+  GROUP BY state, cluster, broker_name, broker_id, began_at
 ),
 wiped AS (
   SELECT
@@ -39,7 +41,7 @@ wiped AS (
 ),
 part AS (
   SELECT
-    'broker_away' AS kind, o.cluster, '' AS of_subject, o.broker_name AS subject, o.from_ts, o.to_ts, e.cause,
+    o.kind, o.cluster, '' AS of_subject, o.broker_name AS subject, o.from_ts, o.to_ts, e.cause,
     e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
     CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic
   FROM broker_outage o
