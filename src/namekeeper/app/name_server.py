@@ -123,6 +123,9 @@ class NameServer:
             proxy_trusted_networks=[
                 str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
             ],
+            has_broker=lambda channel: bool(
+                self.state.tables.broker_live_table.over_channel(channel.channel_id)
+            ),
             on_close=self._channel_closed,
         )
         self.housekeeping = Housekeeping(

@@ -1,76 +1,143 @@
-"""Bytes of large frames in flight, bounded over all connections: first come, first served."""
+"""Bytes of large frames in flight, bounded over all connections and shared fairly between those who wait.
+
+Nobody is held back while there is room. When there is none, known brokers are next before strangers, then the
+peer that holds or has wasted least, then first come first served. All connections from one host are one peer.
+Moderate frames have a part of the budget for themselves, so that none of them waits for the largest ones.
+"""
 
 from collections.abc import Callable
 
-__all__ = ["BodyBudget", "BudgetClaim"]
+__all__ = ["MODERATE_BYTES", "BodyBudget", "BudgetClaim"]
+
+MODERATE_BYTES = 1024 * 1024
+"""A registration of some 6,000 topics in plain JSON, or of 60,000 compressed."""
 
 
 class BudgetClaim:
     """A claim on the budget, for one frame: waiting, then granted, then released."""
 
-    __slots__ = ("_budget", "_is_released", "is_granted", "on_granted", "size")
+    __slots__ = ("_pool", "has_broker", "is_granted", "is_released", "on_granted", "peer", "size")
 
-    def __init__(self, budget: "BodyBudget", size: int, on_granted: Callable[[], None]) -> None:
-        self._budget = budget
-        self._is_released = False
+    def __init__(self, pool: "_Pool", size: int, peer: str, on_granted: Callable[[], None]) -> None:
+        self._pool = pool
+        self.is_released = False
         self.is_granted = False
+        self.has_broker = False
         self.on_granted = on_granted
+        self.peer = peer
         self.size = size
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether others wait for what it holds."""
+        return bool(self._pool.waiting)
 
     def release(self) -> None:
         """Give the bytes back, or leave the queue; may be called twice."""
-        if not self._is_released:
-            self._is_released = True
-            self._budget.give_back(self)
+        if not self.is_released:
+            self.is_released = True
+            self._pool.give_back(self)
+
+    def waste(self) -> None:
+        """Give the bytes back unused: the peer's next claims wait longer while others wait."""
+        if not self.is_released:
+            wasted = self._pool.wasted
+            wasted[self.peer] = wasted.get(self.peer, 0) + self.size
+            self.release()
 
 
 class BodyBudget:
     """The one bound for all large frames that are arriving or not answered yet.
 
     A frame is admitted by the size that it announces, before its bytes are read.
-    One that is larger than the whole budget is admitted alone, so a small budget slows down and never
+    One that is larger than its part of the budget is admitted alone, so a small budget slows down and never
     locks up.
     """
 
-    __slots__ = ("_queue", "in_flight", "limit")
+    __slots__ = ("_large", "_moderate", "limit")
 
     def __init__(self, limit: int) -> None:
+        """Begin; a quarter of `limit` is for moderate frames, if one of them fits into it."""
         self.limit = limit
-        self.in_flight = 0
-        self._queue: dict[BudgetClaim, None] = {}
-        """Claims that wait, in order of arrival; a dictionary, so that any of them can be removed."""
+        quarter = limit // 4
+        if quarter >= MODERATE_BYTES:
+            self._moderate, self._large = _Pool(quarter), _Pool(limit - quarter)
+        else:
+            self._moderate = self._large = _Pool(limit)
+
+    @property
+    def in_flight(self) -> int:
+        """Bytes of the claims that are granted."""
+        return sum(pool.in_flight for pool in {self._moderate, self._large})
 
     @property
     def waiting(self) -> int:
         """Claims that wait to be granted."""
-        return len(self._queue)
+        return sum(len(pool.waiting) for pool in {self._moderate, self._large})
 
-    def ask(self, size: int, on_granted: Callable[[], None]) -> BudgetClaim:
+    def ask(
+        self, size: int, on_granted: Callable[[], None], *, peer: str = "", has_broker: bool = False
+    ) -> BudgetClaim:
         """Claim `size` bytes; `on_granted` is called later unless the claim is granted at once.
 
         `on_granted` must not ask or release before it returns.
+
+        Args:
+            size: what the frame announces.
+            on_granted: called when a claim that had to wait is granted.
+            peer: the host that it came from.
+            has_broker: whether a broker is registered over the connection.
         """
-        claim = BudgetClaim(self, min(size, self.limit), on_granted)
-        if not self._queue and self.in_flight + claim.size <= self.limit:
-            self._grant(claim)
-        else:
-            self._queue[claim] = None
+        pool = self._moderate if size <= MODERATE_BYTES else self._large
+        claim = BudgetClaim(pool, min(size, pool.limit), peer, on_granted)
+        claim.has_broker = has_broker
+        pool.ask(claim)
         return claim
 
+
+class _Pool:
+    """A part of the budget with a queue of its own."""
+
+    __slots__ = ("held", "in_flight", "limit", "waiting", "wasted")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.in_flight = 0
+        self.held: dict[str, int] = {}
+        """Peer -> bytes that it holds."""
+        self.wasted: dict[str, int] = {}
+        """Peer -> bytes that it was granted and did not use, since somebody waits."""
+        self.waiting: dict[BudgetClaim, None] = {}
+        """Claims that wait, in order of arrival; a dictionary, so that any of them can be removed."""
+
+    def ask(self, claim: BudgetClaim) -> None:
+        if not self.waiting and self.in_flight + claim.size <= self.limit:
+            self._grant(claim)
+        else:
+            self.waiting[claim] = None
+
     def give_back(self, claim: BudgetClaim) -> None:
-        """Take back what `claim` held and grant the next ones; called by `BudgetClaim.release` only."""
+        """Take back what `claim` held and grant the next ones."""
         if claim.is_granted:
             self.in_flight -= claim.size
+            self.held[claim.peer] -= claim.size
+            if not self.held[claim.peer]:
+                del self.held[claim.peer]
         else:
-            del self._queue[claim]
-        while self._queue:
-            first = next(iter(self._queue))
-            if self.in_flight + first.size > self.limit:
+            del self.waiting[claim]
+        while self.waiting:
+            claim = min(self.waiting, key=self._rank)  # the first of equals
+            if self.in_flight + claim.size > self.limit:
                 return
-            del self._queue[first]
-            self._grant(first)
-            first.on_granted()
+            del self.waiting[claim]
+            self._grant(claim)
+            claim.on_granted()
+        self.wasted.clear()
+
+    def _rank(self, claim: BudgetClaim) -> tuple[bool, int]:
+        return not claim.has_broker, self.held.get(claim.peer, 0) + self.wasted.get(claim.peer, 0)
 
     def _grant(self, claim: BudgetClaim) -> None:
         claim.is_granted = True
         self.in_flight += claim.size
+        self.held[claim.peer] = self.held.get(claim.peer, 0) + claim.size

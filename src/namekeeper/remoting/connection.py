@@ -36,6 +36,11 @@ REQUESTS_PER_TURN = 256
 """Look-ups that wait in a row; then other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """The same for large answers: a few of them must not be made for a peer that may not read them."""
+ARRIVAL_LOOK_SECONDS = 1.0
+MIN_ARRIVAL_BYTES = 64 * 1024
+MAX_STALLS = 2
+"""While others wait for room, a large frame must bring that many bytes in one of two looks; the slowest link
+that a broker has brings ten times as much."""
 MAX_DEFERRED = 64
 """Requests of one connection that wait to be answered later; a real broker has a few."""
 FLUSH_SECONDS = 5.0
@@ -370,7 +375,7 @@ class ServerConnection(asyncio.Protocol):
     def _is_admitted(self, request: RemotingCommand) -> bool:
         claim = self._claims.get(id(request))
         if claim is None:
-            claim = self._context.budget.ask(len(request.body), self._schedule_turn)
+            claim = self._claim(len(request.body))
             self._claims[id(request)] = claim
         return claim.is_granted
 
@@ -398,12 +403,33 @@ class ServerConnection(asyncio.Protocol):
     def _await_next_frame(self) -> None:
         announced = self._frames.announced
         if announced > LARGE_FRAME_BYTES and self._partial_claim is None:
-            self._partial_claim = self._context.budget.ask(announced, self._schedule_turn)
+            self._partial_claim = self._claim(announced)
         claim = self._partial_claim
         if claim is not None and claim.is_granted and self._deadline is None:
-            self._deadline = self._loop.call_later(self._context.large_frame_seconds, self._close_overdue)
+            self._watch_arrival(self._context.large_frame_seconds, stalls=0)
         self._set_reading(wanted=claim is None or claim.is_granted)
         self._is_careful = claim is not None
+
+    def _claim(self, size: int) -> BudgetClaim:
+        host = self.channel.remote_addr.rpartition(":")[0]
+        has_broker = self._context.has_broker(self.channel)
+        return self._context.budget.ask(size, self._schedule_turn, peer=host, has_broker=has_broker)
+
+    def _watch_arrival(self, seconds_left: float, *, stalls: int) -> None:
+        """Look at the large frame that is arriving now and then: while others wait it must keep coming."""
+        seconds = min(ARRIVAL_LOOK_SECONDS, seconds_left)
+        self._deadline = self._loop.call_later(
+            seconds, self._look_at_arrival, seconds_left - seconds, stalls, self.bytes_in
+        )
+
+    def _look_at_arrival(self, seconds_left: float, stalls: int, bytes_before: int) -> None:
+        claim = self._partial_claim
+        is_slow = self.bytes_in - bytes_before < MIN_ARRIVAL_BYTES and not self.channel.is_paused
+        stalls = stalls + 1 if is_slow and claim is not None and claim.is_wanted else 0
+        if seconds_left > 0 and stalls < MAX_STALLS:
+            self._watch_arrival(seconds_left, stalls=stalls)
+        else:
+            self._close_overdue()
 
     def _set_reading(self, *, wanted: bool) -> None:
         """Read or don't; a channel that we don't read from can't be blamed for silence."""
@@ -429,9 +455,12 @@ class ServerConnection(asyncio.Protocol):
         self._deadline = None
         self._context.counters.overdue_closes += 1
         self._context.log_limit.log(
-            logging.WARNING, "closing %r: a frame of %d bytes did not arrive in %g s", self.channel,
-            self._frames.announced, self._context.large_frame_seconds,
+            logging.WARNING,
+            "closing %r: a frame of %d bytes did not arrive in %g s, or too slowly while others waited",
+            self.channel, self._frames.announced, self._context.large_frame_seconds,
         )  # fmt: skip
+        if self._partial_claim is not None:
+            self._partial_claim.waste()
         self.close()
 
     def _forget_everything(self) -> None:

@@ -32,6 +32,11 @@ def _nobody(_channel: Channel) -> None:
     """Do nothing: the default of a callback."""
 
 
+def _has_none(_channel: Channel) -> bool:
+    """Say that no broker is registered: the default."""
+    return False
+
+
 class ConnectionContext(Struct, kw_only=True, eq=False):
     """What all connections of a server share."""
 
@@ -47,6 +52,8 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     """Low and high water mark of the answers that wait for the peer to read."""
     large_frame_seconds: float = 30.0
     """How long an admitted large frame may take to arrive."""
+    has_broker: Callable[[Channel], bool] = _has_none
+    """Whether a broker is registered over the connection: its large frames pass those of strangers."""
     lookup_cache: LookupCache | None = None
     """Asked for the whole answer to a request before it is decoded."""
     on_connect: Callable[[Channel], None] = _nobody

@@ -38,6 +38,11 @@ def _nobody(_channel: Channel) -> None:
     """Do nothing: the default of a callback."""
 
 
+def _has_none(_channel: Channel) -> bool:
+    """Say that no broker is registered: the default."""
+    return False
+
+
 class RemotingServer:
     """An async context manager that listens while it is entered.
 
@@ -62,6 +67,7 @@ class RemotingServer:
         proxy_trusted_networks: Iterable[str] = (),
         body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES,
         lookup_cache: LookupCache | None = None,
+        has_broker: Callable[[Channel], bool] = _has_none,
         on_connect: Callable[[Channel], None] = _nobody,
         on_close: Callable[[Channel], None] = _nobody,
     ) -> None:
@@ -83,6 +89,7 @@ class RemotingServer:
             proxy_trusted_networks: from there a PROXY header counts as the peer's address.
             body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
             lookup_cache: asked for the whole answer to a request before it is decoded.
+            has_broker: whether a broker is registered over a connection: its large frames pass strangers'.
             on_connect: a connection can carry requests now.
             on_close: a connection was closed, by whomever; its channel is not open any more.
         """
@@ -101,6 +108,7 @@ class RemotingServer:
             write_buffer_bytes=write_buffer_bytes,
             large_frame_seconds=large_frame_seconds,
             lookup_cache=lookup_cache,
+            has_broker=has_broker,
             on_connect=on_connect,
             on_close=on_close,
         )

@@ -3,6 +3,8 @@ from hypothesis import strategies as st
 
 from namekeeper.remoting.budget import BodyBudget, BudgetClaim
 
+MIB = 1 << 20
+
 
 def _nothing() -> None:
     pass
@@ -53,6 +55,49 @@ def test_more_than_the_whole_budget_is_admitted_alone():
     small.release()
     assert granted == ["huge"]
     assert budget.in_flight == 10
+
+
+def test_moderate_frames_have_room_that_large_ones_never_take():
+    budget, granted = BodyBudget(4 * MIB), []
+    assert budget.ask(3 * MIB, _nothing).is_granted
+    budget.ask(2 * MIB, lambda: granted.append("large"))
+    assert budget.ask(MIB, _nothing).is_granted
+    assert budget.in_flight == 4 * MIB
+    assert granted == []
+
+
+def test_the_peer_that_holds_least_is_next():
+    budget, granted = BodyBudget(10), []
+    first = budget.ask(5, _nothing, peer="a")
+    budget.ask(5, _nothing, peer="a")
+    for _ in range(3):
+        budget.ask(5, lambda: granted.append("a"), peer="a")
+    budget.ask(5, lambda: granted.append("b"), peer="b")
+    first.release()
+    assert granted == ["b"]
+
+
+def test_a_known_broker_passes_strangers():
+    budget, granted = BodyBudget(10), []
+    first = budget.ask(10, _nothing, peer="a")
+    budget.ask(10, lambda: granted.append("stranger"), peer="b")
+    budget.ask(10, lambda: granted.append("known"), peer="a", has_broker=True)
+    first.release()
+    assert granted == ["known"]
+
+
+def test_who_wasted_room_waits_longer_until_nobody_waits():
+    budget, granted = BodyBudget(10), []
+    first = budget.ask(10, _nothing, peer="a")
+    again = budget.ask(10, lambda: granted.append("a"), peer="a")
+    other = budget.ask(10, lambda: granted.append("b"), peer="b")
+    assert first.is_wanted
+    first.waste()
+    first.waste()
+    assert granted == ["b"]
+    other.release()
+    assert granted == ["b", "a"]
+    assert not again.is_wanted
 
 
 @given(st.lists(st.integers(1, 15) | st.integers(-5, -1), max_size=40))

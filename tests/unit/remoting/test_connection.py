@@ -503,6 +503,41 @@ class TestLargeFrames:
         await eventually(lambda: third.closed)
         assert second.channel.is_open
 
+    async def test_a_large_frame_must_keep_coming_while_others_wait(self, monkeypatch):
+        monkeypatch.setattr(module, "ARRIVAL_LOOK_SECONDS", 0.001)
+        data = frame(1, body=LARGE)
+        budget = BodyBudget(len(data))
+        first = Joined(budget=budget)
+        first.deliver(data[:100])
+        looks = 0
+        look = ServerConnection._look_at_arrival
+
+        def counting(*arguments: object) -> None:
+            nonlocal looks
+            looks += 1
+            look(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(ServerConnection, "_look_at_arrival", counting)
+        await eventually(lambda: looks > 3 * module.MAX_STALLS)
+        assert first.channel.is_open  # nobody waits for its room
+        second = Joined(budget=budget)
+        second.deliver(data[:100])
+        await eventually(lambda: not first.channel.is_open)
+        await eventually(lambda: second.transport.is_reading_now)
+        second.deliver(data[100:])
+        assert second.answered == [1]
+
+    async def test_known_brokers_pass_strangers(self):
+        data = frame(1, body=LARGE)
+        budget = BodyBudget(len(data))
+        first, stranger = Joined(Later(), budget=budget), Joined(budget=budget)
+        known = Joined(budget=budget, has_broker=lambda channel: True)
+        for joined in (first, stranger, known):
+            joined.deliver(data)
+        first.connection.close()
+        await turns(1)
+        assert (known.answered, stranger.answered) == ([1], [])
+
     async def test_many_small_pieces_of_a_large_frame_ask_once(self):
         joined = Joined()
         data = frame(1, body=LARGE)
