@@ -3,13 +3,13 @@
 import contextlib
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tests.attacks.peers import Target
 from tests.attacks.rows import ROWS, Row, fill_namespace, hold_victim
 from tests.attacks.run import attacking
 
-__all__ = ["AT_ONCE", "KEPT_SEEDS", "Mix", "mixed_row"]
+__all__ = ["AT_ONCE", "KEPT_SEEDS", "MIXED", "Mix", "mixed_row"]
 
 AT_ONCE = 4
 VICTIM_TOPICS = 20_000
@@ -17,8 +17,8 @@ LOOK_SECONDS = 0.05
 KEPT_SEEDS: tuple[int, ...] = (1,)
 """Mixes that found something once; `--fuzz` without a seed takes them first, then draws others."""
 
-NEEDS_FILES = {"11"}
-"""Rows that begin with a file of their own; here all share one server."""
+MIXED = tuple(key for key in ROWS if key != "11")
+"""All rows but the one that begins with a file of its own: here all share one server."""
 
 
 def mixed_row(seconds: float) -> Row:
@@ -28,22 +28,22 @@ def mixed_row(seconds: float) -> Row:
         hold_victim(VICTIM_TOPICS, target, stack)
         fill_namespace(target, stack)
 
-    mixed = [row for row in ROWS.values() if row.key not in NEEDS_FILES]
     return Row(
         "fuzz",
         f"{AT_ONCE} of the attacks at a time, at random, for {seconds:.0f} s",
         ROWS["1"].attack,
         prepare,
         seconds=seconds,
-        state_mib=sum(row.state_mib for row in mixed),
+        state_mib=sum(ROWS[key].state_mib for key in MIXED),
     )
 
 
 class Mix:
     """One mix: the same seed gives the same attacks in the same order."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, rows: Sequence[str] = MIXED) -> None:
         self.seed = seed
+        self._rows = rows
         self.attacks: list[str] = []
         """What was done: seconds since the begin, row, scale."""
 
@@ -68,7 +68,7 @@ class Mix:
             yield play
 
     def _start(self, chance: random.Random, target: Target, at: float) -> tuple[float, contextlib.ExitStack]:
-        key = chance.choice([key for key in ROWS if key not in NEEDS_FILES])
+        key = chance.choice(self._rows)
         scale = chance.uniform(0.02, 0.4)
         salt = f"{target.salt}{len(self.attacks)}"
         self.attacks.append(f"{at:.1f} s: row {key} x {scale:.2f}")
