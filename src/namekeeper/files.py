@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 __all__ = [
+    "TEMPORARY",
     "Os",
     "atomic_replace",
     "create_file",
@@ -24,6 +25,9 @@ __all__ = [
     "sync_folder",
     "write_all",
 ]
+
+TEMPORARY = re.compile(r".+\.[0-9]+\.tmp")
+"""Names of files that `atomic_replace` was writing when its process died."""
 
 _NEW_FILE_MODE = 0o644
 _NEW_FOLDER_MODE = 0o755

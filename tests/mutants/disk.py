@@ -56,6 +56,14 @@ DISK_MUTANTS = (
         ("journal/disk/test_writer.py",),
     ),
     Mutant(
+        "temporary-files-stay",
+        "journal/disk/recovery.py",
+        "        if entry.endswith(UNFINISHED) or TEMPORARY.fullmatch(entry):\n",
+        "        if entry.endswith(UNFINISHED):\n",
+        "what a process was writing when it died is deleted at the next start",
+        ("journal/disk/test_recovery.py",),
+    ),
+    Mutant(
         "altered-manifest-counts",
         "pipeline/store/checked_json.py",
         "    if has_checksum and data[-_LENGTH:] != _end(data[:-_LENGTH]):\n",

@@ -6,11 +6,15 @@ argument.
 """
 
 import atexit
+import contextlib
+import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,12 +30,16 @@ __all__ = [
     "java_home_for_spark",
     "look_at",
     "make_shim",
+    "sweep_old_shims",
 ]
 
 MINIMUM_JAVA = 17
 VECTOR_MODULE = "jdk.incubator.vector"
 
 _LOOK_SECONDS = 30
+_SHIM_PREFIX = "namekeeper-java-"
+_SHIM_SECONDS = 3_600
+"""Younger shims stay: a process in another container may share the folder, where its number is not known."""
 _SHIM = """\
 #!/bin/sh
 # Spark's launcher adds a module that the pipeline does not need and that this Java may not have.
@@ -74,7 +82,8 @@ def java_home_for_spark(environment: Mapping[str, str]) -> FoundJava:
     """
     found = list(find_javas(environment))
     chosen = choose_java(found)
-    folder = tempfile.mkdtemp(prefix="namekeeper-java-")
+    sweep_old_shims(Path(tempfile.gettempdir()))
+    folder = tempfile.mkdtemp(prefix=f"{_SHIM_PREFIX}{os.getpid()}-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return chosen._replace(home=make_shim(Path(folder), f"{chosen.home}/bin/java"))
 
@@ -126,6 +135,28 @@ def make_shim(folder: Path, java: str) -> str:
     script.write_text(_SHIM.format(module=VECTOR_MODULE, java=shlex.quote(java)))
     script.chmod(0o755)
     return str(folder)
+
+
+def sweep_old_shims(folder: Path) -> None:
+    """Delete shims in `folder` that processes of this user left when they were killed."""
+    for path in folder.glob(f"{_SHIM_PREFIX}*-*"):
+        pid = path.name.removeprefix(_SHIM_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            found = path.lstat()
+            is_old = time.time() - found.st_mtime > _SHIM_SECONDS
+            is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+            if is_old and is_ours and re.fullmatch("[0-9]{1,9}", pid) and not _is_alive(int(pid)):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _output_of(java: str, option: str) -> str:

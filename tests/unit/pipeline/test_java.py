@@ -1,5 +1,6 @@
 """A Java for Spark, from several that may be there."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from namekeeper.pipeline.java import (
     java_home_for_spark,
     look_at,
     make_shim,
+    sweep_old_shims,
 )
 
 MODULES_17 = "java.base@17.0.15\njdk.incubator.vector@17.0.15\n"
@@ -97,3 +99,22 @@ def test_spark_gets_a_home_of_its_own(tmp_path):
     chosen = java_home_for_spark({"JAVA_HOME": str(real), "PATH": ""})
     assert chosen.source == "JAVA_HOME"
     assert str(real) in (Path(chosen.home) / "bin" / "java").read_text()
+
+
+def test_old_shims_of_processes_that_died_are_swept(tmp_path):
+    dead, living, young, other = (
+        tmp_path / name
+        for name in (
+            "namekeeper-java-4194305-a",
+            f"namekeeper-java-{os.getpid()}-b",
+            "namekeeper-java-4194305-c",
+            "else",
+        )
+    )
+    for path in (dead, living, young, other):
+        (path / "bin").mkdir(parents=True)
+    for path in (dead, living, other):
+        os.utime(path, (1, 1))
+    (tmp_path / "namekeeper-java-4194305-link").symlink_to(other)
+    sweep_old_shims(tmp_path)
+    assert [path.exists() for path in (dead, living, young, other)] == [False, True, True, True]

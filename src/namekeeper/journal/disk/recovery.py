@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from namekeeper.files import Os, atomic_replace
+from namekeeper.files import TEMPORARY, Os, atomic_replace
 from namekeeper.journal.contract.complete_changes import CompleteChanges
 from namekeeper.journal.contract.lines import read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
@@ -37,9 +37,9 @@ def recover(folder: str, identity: Identity, *, system: Os = os) -> Recovery:
         OSError: The disk failed.
     """
     notes = []
-    for entry in system.listdir(folder):
-        if entry.endswith(UNFINISHED):
-            system.unlink(str(Path(folder) / entry))
+    _sweep(folder, system)
+    with contextlib.suppress(FileNotFoundError):
+        _sweep(str(Path(folder) / QUARANTINE), system)
     ours = [name for name in list_segments(folder, system=system) if is_of(name, identity)]
     sealed = {(name.boot, name.first_seq) for name in ours if not name.is_open}
     boots = {name.boot: name.last_seq or 0 for name in ours}
@@ -108,6 +108,13 @@ def last_ts(folder: str, name: SegmentName, *, system: Os = os) -> int:
             if isinstance(envelope, Envelope):
                 newest = max(newest, envelope.ts)
     return newest
+
+
+def _sweep(folder: str, system: Os) -> None:
+    """Delete files that a process was writing when it died; the caller holds the lock."""
+    for entry in system.listdir(folder):
+        if entry.endswith(UNFINISHED) or TEMPORARY.fullmatch(entry):
+            system.unlink(str(Path(folder) / entry))
 
 
 def _aside(torn: list[bytes]) -> str:

@@ -111,3 +111,13 @@ def test_an_altered_line_is_not_sealed_under_a_fresh_checksum(folder):
     assert "bytes outside of complete changes are in quarantine/" in recovery.notes[0]
     assert b"".join(line.data + b"\n" for line in lines_in(folder)) == change(1) + change(3)
     assert [path.read_bytes() for path in (folder / "quarantine").iterdir()] == [altered.removesuffix(b"\n")]
+
+
+def test_files_that_were_being_written_when_a_process_died_are_swept(folder):
+    (folder / "quarantine").mkdir()
+    kept = [folder / "notes.tmp", folder / "quarantine" / "some.torn"]
+    swept = [folder / "identity.json.4711.tmp", folder / "quarantine" / "some.torn.12.tmp"]
+    for path in (*kept, *swept):
+        path.touch()
+    recover(str(folder), IDENTITY)
+    assert [path.exists() for path in (*kept, *swept)] == [True, True, False, False]
