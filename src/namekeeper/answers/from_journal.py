@@ -11,9 +11,11 @@ from msgspec import structs
 
 from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.row_changes import HistoryEvent, RowChanges
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.journal.contract.decode import LineProblem, RecordReader
 from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import AnyRecord, steps
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.replay import Replay, StateAt
@@ -106,6 +108,23 @@ class JournalFolder:
         if at is not None and self._is_current(at, evidence.knows_up_to):
             return structs.replace(evidence, knows_up_to=at)
         return evidence
+
+    def changes(self, name: str, begin_at: int) -> list[HistoryEvent]:
+        """What became of the rows about a topic, a broker or an address, from a checkpoint before a time on.
+
+        Args:
+            name: see `RowChanges`.
+            begin_at: wall ms; changes before it may be among the answer.
+        """
+        begin = self._begin(begin_at)
+        while True:
+            changes, coverage = RowChanges(self.namesrv, name), Coverage()
+            for step in steps(self._records(begin, RecordReader(None, _ACTIVITY))):
+                changes.take(step)
+                coverage.take(step)
+            if begin == 0 or (coverage.knows_from is not None and coverage.knows_from <= begin_at):
+                return changes.result()
+            begin = self._checkpoint_before(begin - 1)
 
     def _is_current(self, at: int, last: int | None) -> bool:
         """Whether the last record tells the state at a later time: its writer runs and was heard lately."""

@@ -8,6 +8,7 @@ from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.answers.render import RouteAt
 from namekeeper.answers.route import route_of
+from namekeeper.answers.row_changes import HistoryEvent
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
@@ -94,6 +95,15 @@ class JournalSource:
         """Names of topics at the end of each journal."""
         states = (journal.state_at(None).state for journal in self._journals.values())
         return {topic for state in states for topic in state.tables.topics()}
+
+    def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
+        """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
+        return [
+            event
+            for journal in self._journals.values()
+            for event in journal.changes(name, begin_at)
+            if begin_at < event.at <= end_at
+        ]
 
     def _route(self, journal: JournalFolder, topic: str, at: int | None) -> RouteAt:
         found = journal.state_at(at, topic)

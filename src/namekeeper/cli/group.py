@@ -32,6 +32,7 @@ COMMANDS: Commands = {
     "route-at": ("commands.route_at:route_at", "Show the route of a topic as it was."),
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "why": ("commands.why:why", "Say why a topic had no route."),
+    "history": ("commands.history:history", "Every change of a topic, broker or address."),
     "demo": (
         "demo.command:demo",
         "An incident in fast motion, and what the journals tell of it.",

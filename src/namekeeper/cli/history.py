@@ -85,8 +85,8 @@ def take_zone(name: str | None) -> Zone:
         raise click.BadParameter(str(error), param_hint="--zone") from None
 
 
-def take_instant(text: str, zone: Zone) -> int:
-    """Read `--at`, as wall ms.
+def take_instant(text: str, zone: Zone, option: str = "--at") -> int:
+    """Read the time of an option, as wall ms.
 
     Raises:
         click.BadParameter: it is not a time.
@@ -94,7 +94,7 @@ def take_instant(text: str, zone: Zone) -> int:
     try:
         return instant_of(text, now_ms=SystemClock().now().wall_ms, zone=zone)
     except ConfigError as error:
-        raise click.BadParameter(str(error), param_hint="--at") from None
+        raise click.BadParameter(str(error), param_hint=option) from None
 
 
 def take_source(

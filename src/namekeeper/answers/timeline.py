@@ -1,0 +1,161 @@
+"""The changes of several name servers as one timeline: a change that several saw is one entry."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from namekeeper.answers.row_changes import HistoryEvent, RowChange, Values, What
+from namekeeper.answers.times import Zone, shown
+from namekeeper.common.printable import printable
+from namekeeper.model.perm import format_perm
+
+__all__ = ["TimelineEntry", "timeline", "timeline_json", "timeline_lines"]
+
+SAME_MS = 10_000
+"""Equal changes at several name servers within this time are one: scans for dead brokers differ by 5 s."""
+_ROWS_SHOWN = 3
+
+
+class TimelineEntry(Struct):
+    """A change, and when each name server recorded it."""
+
+    at: int
+    event: HistoryEvent
+    seen: dict[str, int]
+    """Id of the name server -> wall ms."""
+
+
+def timeline(events: Iterable[HistoryEvent]) -> list[TimelineEntry]:
+    """Merge the events of all name servers, in the order of time."""
+    entries: list[TimelineEntry] = []
+    newest: dict[object, TimelineEntry] = {}
+    for event in sorted(events, key=lambda each: each.at):
+        content = _content(event)
+        entry = newest.get(content)
+        if (
+            entry is None
+            or event.what is not What.CHANGE
+            or event.namesrv in entry.seen
+            or event.at - entry.at > SAME_MS
+        ):
+            entry = newest[content] = TimelineEntry(event.at, event, {})
+            entries.append(entry)
+        entry.seen[event.namesrv] = event.at
+    return entries
+
+
+def timeline_lines(entries: Iterable[TimelineEntry], zone: Zone) -> Iterator[str]:
+    """One line for each entry."""
+    for entry in entries:
+        yield printable(f"{shown(entry.at, zone)}  {_sentence(entry.event)}  [{_seen(entry)}]")
+
+
+def timeline_json(entries: Iterable[TimelineEntry]) -> str:
+    """A list of the entries, with every row before and after."""
+    return msgspec.json.format(msgspec.json.encode([_value(entry) for entry in entries]), indent=2).decode()
+
+
+def _value(entry: TimelineEntry) -> dict[str, Any]:
+    event = entry.event
+    return {
+        "at": entry.at,
+        "seen": entry.seen,
+        "what": event.what,
+        "cause": event.cause or None,
+        "peer": event.peer or None,
+        "text": _sentence(event),
+        "rows": [
+            {"kind": row.key[0], "key": row.key[1:], "before": row.before, "after": row.after}
+            for row in event.rows
+        ],
+    }
+
+
+def _content(event: HistoryEvent) -> object:
+    """What is equal at name servers that saw the same: no peer port and no generation."""
+    rows = tuple((row.key, _comparable(row, row.before), _comparable(row, row.after)) for row in event.rows)
+    return event.what, event.cause, event.peer.rpartition(":")[0], tuple(sorted(rows, key=repr))
+
+
+def _comparable(row: RowChange, values: Values | None) -> Values | None:
+    return values[:-1] if values is not None and row.key[0] == "live" else values
+
+
+def _seen(entry: TimelineEntry) -> str:
+    parts = []
+    for namesrv, at in entry.seen.items():
+        later = at - entry.at
+        parts.append(f"{namesrv} +{later:,} ms" if later else namesrv)
+    return ", ".join(parts)
+
+
+def _sentence(event: HistoryEvent) -> str:
+    if event.what is What.STARTED:
+        return "the name server started: it knew nobody until brokers registered again"
+    if event.what is What.STOPPED:
+        return "the name server stopped"
+    if event.what is What.LOST:
+        return "records are lost from here on, until a checkpoint"
+    asked = f"{event.cause} from {event.peer}" if event.peer else event.cause
+    why = f" ({asked})" if asked else ""
+    if event.what is What.CORRECTED:
+        why = " (found by a checkpoint: the change itself was lost)"
+    return "; ".join(_texts(event.rows)) + why
+
+
+def _texts(rows: Sequence[RowChange]) -> Iterator[str]:
+    for kind in ("live", "group", "topic", "mapping", "filter"):
+        of_kind = [row for row in rows if row.key[0] == kind]
+        yield from (_TEXTS[kind](row) for row in of_kind[:_ROWS_SHOWN])
+        if len(of_kind) > _ROWS_SHOWN:
+            yield f"{len(of_kind) - _ROWS_SHOWN:,} more {kind} rows"
+
+
+def _live(row: RowChange) -> str:
+    values = row.after or row.before or ()
+    who = f"broker {values[0]} (id {values[1]}) at {row.key[2]}"
+    if row.after is None:
+        return f"{who} is gone"
+    if row.before is None:
+        return f"{who} is registered"
+    if row.before[-1] != row.after[-1]:
+        return f"{who} is registered anew"
+    return f"{who} has another data version or HA address"
+
+
+def _group(row: RowChange) -> str:
+    name = f"group {row.key[1]}"
+    if row.after is None:
+        return f"{name} has no member left"
+    return f"{name} has {_members(row.after)}" + (f", before {_members(row.before)}" if row.before else "")
+
+
+def _members(values: Values) -> str:
+    members = values[3]
+    assert isinstance(members, tuple)
+    return ", ".join(f"{broker_id}={addr}" for broker_id, addr in members) or "no member"
+
+
+def _topic(row: RowChange) -> str:
+    return f"topic {row.key[1]} on {row.key[2]}: {_queues(row.before)} -> {_queues(row.after)}"
+
+
+def _queues(values: Values | None) -> str:
+    if values is None:
+        return "none"
+    read, write, perm, _ = values
+    assert isinstance(perm, int)
+    return f"{format_perm(perm)} {read}/{write} queues"
+
+
+def _mapping(row: RowChange) -> str:
+    return f"mapping of {row.key[1]} on {row.key[2]} is {'gone' if row.after is None else 'changed'}"
+
+
+def _filter(row: RowChange) -> str:
+    return f"filter servers of {row.key[2]}: {', '.join(map(str, row.after or ())) or 'none'}"
+
+
+_TEXTS = {"live": _live, "group": _group, "topic": _topic, "mapping": _mapping, "filter": _filter}

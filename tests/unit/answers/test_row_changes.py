@@ -1,0 +1,74 @@
+"""What became of the rows about a name, change by change; the law is in tests/property/test_history_law.py."""
+
+import pytest
+
+from namekeeper.answers.row_changes import RowChange, RowChanges, What, fold
+from namekeeper.journal.reading.history import steps
+from tests.property.known import read
+from tests.unit.answers.story import Story
+
+
+def events(story: Story, name: str):
+    changes = RowChanges("ns", name)
+    for step in steps(read(story.journal)):
+        changes.take(step)
+    return changes.result()
+
+
+@pytest.fixture
+def story() -> Story:
+    incident = Story()
+    incident.registers()
+    incident.registers("b1", "a1:1", ("U",))
+    incident.wiped()
+    incident.unregisters()
+    return incident
+
+
+def test_a_topic_has_its_rows_and_the_registrations_of_its_brokers(story):
+    found = [
+        (event.cause, sorted({row.key[0] for row in event.rows}))
+        for event in events(story, "T")
+        if event.what is What.CHANGE
+    ]
+    assert found == [
+        ("register_broker", ["group", "live", "topic"]),
+        ("wipe_write_perm", ["topic"]),
+        ("unregister_broker", ["group", "live", "topic"]),
+    ]
+
+
+def test_a_row_has_what_it_was_before_and_after(story):
+    (wiped,) = [event for event in events(story, "T") if event.cause == "wipe_write_perm"]
+    assert [(row.key, row.before[2], row.after[2]) for row in wiped.rows] == [(("topic", "T", "b0"), 6, 4)]
+
+
+@pytest.mark.parametrize("name", ["a1:1", "a1"])
+def test_an_address_has_its_registration_and_its_group(story, name):
+    (change,) = [event for event in events(story, name) if event.what is What.CHANGE]
+    assert sorted(row.key for row in change.rows) == [("group", "b1"), ("live", "c", "a1:1")]
+
+
+def test_a_broker_has_all_its_topics(story):
+    first = next(event for event in events(story, "b0") if event.what is What.CHANGE)
+    assert {row.key[1] for row in first.rows if row.key[0] == "topic"} == {"T", "other", "more"}
+
+
+def test_a_boot_ends_every_row(story):
+    story.registers()
+    story.restarts()
+    found = events(story, "T")
+    assert [event.what for event in found][-2:] == [What.STOPPED, What.STARTED]
+    assert {row.after for row in found[-1].rows} == {None}
+    assert fold({}, found) == {}
+
+
+def test_a_crash_says_that_records_may_be_lost(story):
+    story.crashes()
+    story.restarts()
+    assert What.LOST in {event.what for event in events(story, "T")}
+
+
+def test_a_fold_keeps_what_no_change_names():
+    assert fold({("group", "b"): (1,)}, []) == {("group", "b"): (1,)}
+    assert RowChange(("group", "b"), None, (1,)).after == (1,)

@@ -1,0 +1,89 @@
+"""`namekeeper history`: output, bad input, following."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from namekeeper.cli.commands import history as module
+from namekeeper.cli.group import namekeeper
+from tests.unit.answers.story import Story
+
+SINCE = ("--from", "2023-11-14T00:00:00Z", "--zone", "UTC")
+
+
+@pytest.fixture
+def journals(tmp_path):
+    words = []
+    for name in ("a_1", "b_1"):
+        story = Story(name)
+        story.registers()
+        story.wiped()
+        words += ["--journal", story.folder(tmp_path / name)]
+    return words
+
+
+def run(*words):
+    return CliRunner().invoke(namekeeper, ["history", *words])
+
+
+def test_two_name_servers_make_one_timeline(journals):
+    result = run("T", *SINCE, *journals)
+    lines = result.output.splitlines()
+    assert result.exit_code == 0
+    assert lines[-1] == (
+        "2023-11-14 22:13:22.000 UTC  topic T on b0: RW- 4/4 queues -> R-- 4/4 queues"
+        " (wipe_write_perm from peer:99)  [a_1, b_1]"
+    )
+
+
+def test_a_window_has_what_is_after_its_beginning_up_to_its_end(journals):
+    window = ("--from", "2023-11-14T22:13:21Z", "--to", "2023-11-14T22:13:22Z", "--zone", "UTC")
+    (line,) = run("T", *window, *journals).output.splitlines()
+    assert "wipe_write_perm" in line
+
+
+def test_as_json(journals):
+    found = json.loads(run("b0", *SINCE, "--json", *journals).output)
+    assert found[-1]["seen"] == {"a_1": 1_700_000_002_000, "b_1": 1_700_000_002_000}
+    assert found[-1]["cause"] == "wipe_write_perm"
+
+
+def test_a_name_without_a_change_is_asked_about(journals):
+    assert "no change of TT in this time; is it spelled" in run("TT", *SINCE, *journals).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--from", "soon"), "Invalid value for --from: 'soon' is not a time"),
+        (("--from", "9998-01-01T00:00:00Z"), "is in the future: nothing is known of it"),
+        (("--from", "1 hour ago", "--to", "2 hours ago"), "1 hour ago is after --to 2 hours ago"),
+        (("--follow", "--json"), "--follow goes neither with --to nor with --json"),
+        (("--journal", "/nowhere"), "can't read /nowhere"),
+    ],
+)
+def test_what_can_not_be_used_is_one_line(words, says):
+    result = run("T", *words)
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_new_changes_are_followed(tmp_path, monkeypatch):
+    story = Story()
+    story.registers()
+    folder = story.folder(tmp_path)
+    pauses = []
+
+    def sleep(_seconds):
+        pauses.append(1)
+        if len(pauses) == 3:
+            raise KeyboardInterrupt
+        if len(pauses) == 1:
+            story.wiped()
+            story.folder(tmp_path)
+
+    monkeypatch.setattr(module.time, "sleep", sleep)
+    result = run("T", *SINCE, "--journal", folder, "--follow")
+    assert result.output.count("wipe_write_perm") == 1
+    assert result.output.count("register_broker") == 1
