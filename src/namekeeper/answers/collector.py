@@ -99,14 +99,14 @@ class EvidenceCollector:
     def take(self, step: Step) -> None:
         """Follow one step."""
         self.coverage.take(step)
-        if isinstance(step, Changed):
+        if type(step) is Seen:
+            self._count(step)
+        elif isinstance(step, Changed):
             at = self.coverage.time.at(step.ts)
             for record in step.records:
                 self._apply(record, at)
         elif isinstance(step, CheckpointApplied):
             self._compare(step, self.coverage.time.at(step.ts))
-        elif isinstance(step, Seen):
-            self._count(step)
         else:
             self._break(step)
 

@@ -134,6 +134,14 @@ class _History:
         elif record.seq != self._seq + 1:
             self._lose(happened)
         self._boot, self._seq = record.boot, record.seq
+        if type(record) is Envelope and self._is_own_change(record):
+            self._add_step(_seen(record), happened)  # most records are such, so this way is short
+        else:
+            self._collect(record, happened)
+        return happened
+
+    def _collect(self, record: AnyRecord, happened: list[Step]) -> None:
+        """Collect the records of a change, until it is complete."""
         if record.change == record.seq:
             if self._partial:
                 self._lose(happened)
@@ -145,7 +153,6 @@ class _History:
         if record.end and self._partial:
             change, self._partial = self._partial, []
             self._complete(change, happened)
-        return happened
 
     def finish(self) -> list[Step]:
         """The steps that waited; a last change without end may be unfinished, and is not a loss."""
@@ -183,14 +190,21 @@ class _History:
             for record in change:
                 self._add_to_checkpoint(record, happened)
             return
-        step = self._last = _step_of(change)
         if isinstance(first, CheckpointBegin):
+            self._last = _step_of(change)
             self._give_up_checkpoint(happened)
             self._checkpoint = _OpenCheckpoint(first)
-        elif self._checkpoint is not None:
-            self._checkpoint.later.append(step)
         else:
-            happened.append(step)
+            self._add_step(_step_of(change), happened)
+
+    def _is_own_change(self, record: AnyRecord) -> bool:
+        """Whether a record is a change of its own, outside of a checkpoint."""
+        return record.end and record.change == record.seq and not record.checkpoint and not self._partial
+
+    def _add_step(self, step: Step, happened: list[Step]) -> None:
+        self._last = step
+        waits = happened if self._checkpoint is None else self._checkpoint.later
+        waits.append(step)
 
     def _add_to_checkpoint(self, record: AnyRecord, happened: list[Step]) -> None:
         checkpoint = self._checkpoint

@@ -1,0 +1,165 @@
+"""How long `namekeeper why` takes: `python -m benchmarks.why`.
+
+Over two journals of 130,000 records each, and over a month of a quiet fleet, each in a process of its own as
+a user would start it. Prints seconds of the CPU and of the wall clock; exits with 1 if one of them took more
+than a second of the CPU.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from namekeeper.journal.contract.checksum import with_checksum
+
+LIMIT_S = 1.0
+BEGIN = 1_700_000_000_000
+MINUTE_MS = 60_000
+DAY_MS = 86_400_000
+BROKERS, TOPICS = 50, 2_000
+
+
+class JournalFile:
+    """Writes the segments of one made-up name server, sealed ones compressed as the real ones are."""
+
+    def __init__(self, folder: Path, namesrv: str) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self._namesrv = namesrv
+        self._seq = self.records = 0
+        self._lines: list[bytes] = []
+        self._first = 1
+
+    def write(self, ts: int, kind: str, checkpoint: int = 0, **members: object) -> int:
+        """One record, a change of its own; returns its seq."""
+        self._seq += 1
+        self.records += 1
+        record = {
+            "kind": kind, "v": 1, "namesrv": self._namesrv, "boot": BEGIN, "seq": self._seq,
+            "change": self._seq, "end": True, "ts": ts, "up_ms": ts - BEGIN,
+            **({"checkpoint": checkpoint} if checkpoint else {}), **members,
+        }  # fmt: skip
+        self._lines.append(with_checksum(json.dumps(record, separators=(",", ":")).encode()))
+        return self._seq
+
+    def seal(self, *, is_open: bool = False) -> None:
+        """End the segment."""
+        import gzip
+
+        name = f"{self._namesrv}-{'0' * 8}-{BEGIN:013}-{self._first:012}"
+        data = b"".join(self._lines)
+        if is_open:
+            (self.folder / f"{name}.jsonl.open").write_bytes(data)
+        else:
+            (self.folder / f"{name}-{self._seq:012}.jsonl.gz").write_bytes(gzip.compress(data, 6))
+        self._lines, self._first = [], self._seq + 1
+
+
+def main() -> int:
+    """Run; return the exit status."""
+    argparse.ArgumentParser("python -m benchmarks.why", description=__doc__).parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        two = [_busy(folder / each, each) for each in ("ns1_9876", "ns2_9876")]
+        month = _quiet_month(folder / "month")
+        worst = max(
+            _timed("two journals of 130,000 records", [each.folder for each in two], BEGIN + DAY_MS // 2),
+            _timed("a month of a quiet fleet", [month.folder], BEGIN + 29 * DAY_MS),
+        )
+    return int(worst > LIMIT_S)
+
+
+def _timed(what: str, folders: list[Path], at: int) -> float:
+    """Seconds of the CPU."""
+    at_text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / 1_000))
+    options = [word for folder in folders for word in ("--journal", str(folder))]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "namekeeper", "why", "topic-00007", "--at", at_text, "--json", *options]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    wall = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    verdicts = ", ".join(each["verdict"] for each in json.loads(done.stdout))
+    print(f"why over {what}: {cpu:.2f} s of CPU, {wall:.2f} s; {verdicts}", flush=True)
+    return cpu
+
+
+def _busy(folder: Path, namesrv: str) -> JournalFile:
+    """A day with 130,000 records."""
+    journal = _started(folder, namesrv)
+    while journal.records < 130_000:
+        count = journal.records
+        ts = BEGIN + count * DAY_MS // 130_000
+        broker = f"broker-{count % BROKERS:03}"
+        if count % 10:
+            _broker_minute(journal, ts, count % BROKERS)
+        else:
+            rows = [(f"topic-{number % TOPICS:05}", 8, 8, 6, 0) for number in range(count, count + 20)]
+            journal.write(ts, "topic_queues", cause="register_broker", peer="10.0.0.1:1",
+                          broker_name=broker, rows=rows)  # fmt: skip
+        if journal.records % 20_000 == 0:
+            _checkpoint(journal, ts)
+            journal.seal()
+    journal.seal(is_open=True)
+    return journal
+
+
+def _quiet_month(folder: Path) -> JournalFile:
+    """A minute record of each broker, a checkpoint each six hours, a segment each hour."""
+    journal = _started(folder, "quiet_9876")
+    for hour in range(30 * 24):
+        for minute in range(60):
+            ts = BEGIN + (hour * 60 + minute) * MINUTE_MS
+            journal.write(ts, "server_alive", connections=BROKERS)
+            for broker in range(8):
+                _broker_minute(journal, ts, broker)
+        if hour % 6 == 5:
+            _checkpoint(journal, BEGIN + (hour + 1) * 60 * MINUTE_MS)
+        journal.seal(is_open=hour == 30 * 24 - 1)
+    return journal
+
+
+def _broker_minute(journal: JournalFile, ts: int, number: int) -> None:
+    addr = f"10.0.0.{number}:10911"
+    about = {"cluster": "c", "broker_addr": addr, "broker_name": f"broker-{number:03}", "broker_id": 0}
+    journal.write(ts, "broker_minute", 0, minute=ts // MINUTE_MS * MINUTE_MS, gen=1, **about)
+
+
+def _started(folder: Path, namesrv: str) -> JournalFile:
+    journal = JournalFile(folder, namesrv)
+    journal.write(BEGIN, "server_started", uuid="0" * 8, server_version="0", port=9876, previous_boot=0)
+    _checkpoint(journal, BEGIN)
+    return journal
+
+
+def _checkpoint(journal: JournalFile, ts: int) -> None:
+    begin = journal.write(ts, "checkpoint_begin", reason="interval")
+    counts: dict[str, int] = {}
+    for kind, members in _rows():
+        journal.write(ts, kind, begin, **members)
+        counts[kind] = counts.get(kind, 0) + 1
+    journal.write(ts, "checkpoint_end", begin, counts=counts)
+
+
+def _rows() -> Iterator[tuple[str, dict[str, object]]]:
+    for number in range(BROKERS):
+        name, addr = f"broker-{number:03}", f"10.0.0.{number}:10911"
+        yield "broker_live", {"cluster": "c", "broker_addr": addr, "broker_name": name, "broker_id": 0,
+                              "ha_server_addr": "", "timeout_ms": 120_000, "data_version": [0, 1, 1],
+                              "channel": number + 1, "remote_addr": addr, "gen": 1}  # fmt: skip
+        yield "broker_group", {"broker_name": name, "cluster": "c", "acting_master": False,
+                               "broker_addrs": {"0": addr}}  # fmt: skip
+        for start in range(0, TOPICS, 1_000):
+            rows = [(f"topic-{topic:05}", 8, 8, 6, 0) for topic in range(start, start + 1_000)]
+            yield "topic_queues", {"broker_name": name, "rows": rows}
+    yield "cluster", {"cluster": "c", "broker_names": [f"broker-{number:03}" for number in range(BROKERS)]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
