@@ -129,9 +129,11 @@ def test_as_a_program_it_prints_the_answer(spark: SparkSession, warehouse: str, 
 
 
 def test_what_the_how_to_shows_runs(spark: SparkSession, warehouse: str):
-    session, question = re.findall(r"^```python\n(.*?)^```", HOWTO.read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```", HOWTO.read_text(), re.MULTILINE | re.DOTALL)
+    session, days, question = (block.replace("/data/warehouse", warehouse) for block in blocks)
     names: dict[str, Any] = {"topic": NASTY}
-    exec(session.replace("/data/warehouse", warehouse), names)
+    exec(session, names)
+    exec(days, dict(names))
     exec(f"rows = {question}", names)
     assert [row["topic"] for row in names["rows"].collect()] == []
     names["topic"] = "payments"
