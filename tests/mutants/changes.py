@@ -6,6 +6,22 @@ __all__ = ["CHANGE_MUTANTS"]
 
 CHANGE_MUTANTS = (
     Mutant(
+        "carried-brokers-counted",
+        "route/channel.py",
+        "    return ENTRY_BYTES + sum(map(len, broker))",
+        "    return ENTRY_BYTES",
+        "what a connection remembers of brokers is measured in bytes",
+        ("route/test_channel.py",),
+    ),
+    Mutant(
+        "kv-printed-at-once",
+        "app/housekeeping.py",
+        "                await asyncio.sleep(0)\n        if left > 0:",
+        "                pass\n        if left > 0:",
+        "others have a turn while the KV configuration is printed",
+        ("app/test_housekeeping.py",),
+    ),
+    Mutant(
         "limit-refuses-who-is-there",
         "route/assessment.py",
         "if header.broker_name not in names and 0 < rules.broker_names_limit",

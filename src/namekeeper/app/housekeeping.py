@@ -3,7 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import islice
 
+from namekeeper.app.log_lines import shortened
 from namekeeper.app.requests import Requests
 from namekeeper.clock import Clock
 from namekeeper.processor.state import NameServerState
@@ -19,6 +21,9 @@ LAG_SAMPLE_MS = 100
 """How often the loop's delay is looked at."""
 SERVICE_LOOK_MS = 1_000
 """How often it is looked whether the wait for service is over: its length may be changed while it lasts."""
+KV_PRINT_LIMIT = 1_000
+"""Entries that are printed each time; a line costs some 10 us, and there may be 100,000."""
+KV_PRINT_SLICE = 100
 KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 
@@ -103,9 +108,21 @@ class Housekeeping:
     async def _print_kv_config(self) -> None:
         await asyncio.sleep(FIRST_KV_PRINT_S)
         while True:
-            for entry in self._state.kv_config.entries():
-                log.info("configTable NS: %s Key: %s Value: %s", entry.namespace, entry.key, entry.value)
+            await self.log_kv_config()
             await asyncio.sleep(KV_PRINT_S)
+
+    async def log_kv_config(self) -> None:
+        """Log the first entries of the KV configuration and count the others; with pauses."""
+        kv_config = self._state.kv_config
+        entries = list(islice(kv_config.entries(), KV_PRINT_LIMIT))
+        left = len(kv_config) - len(entries)
+        for number, entry in enumerate(entries, 1):
+            value = shortened(entry.value or "")
+            log.info("configTable NS: %s Key: %s Value: %s", entry.namespace, entry.key, value)
+            if number % KV_PRINT_SLICE == 0:
+                await asyncio.sleep(0)
+        if left > 0:
+            log.info("configTable: and %d more entries", left)
 
     async def _wait_for_service(self) -> None:
         """Say when the first seconds are over (waitSecondsForService)."""

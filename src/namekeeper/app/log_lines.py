@@ -29,7 +29,7 @@ from namekeeper.route.events import (
     TopicRow,
 )
 
-__all__ = ["TOPIC_LINES_LIMIT", "ChangeMessage", "Line", "lines_of", "log_change"]
+__all__ = ["TOPIC_LINES_LIMIT", "ChangeMessage", "Line", "lines_of", "log_change", "shortened"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
@@ -90,6 +90,11 @@ def log_change(change: Change) -> None:
         log.log(_WARN if change.cause in _WARNED else _INFO, ChangeMessage(change))
 
 
+def shortened(value: str) -> str:
+    """A KV value as it is shown: a long one is cut."""
+    return value if len(value) <= VALUE_LIMIT else f"{value[:VALUE_LIMIT]}... ({len(value)} characters)"
+
+
 def lines_of(change: Change) -> Iterator[Line]:
     """Every line that a change is worth, in order."""
     return ChangeMessage(change).lines()
@@ -105,9 +110,8 @@ def _shown(event: Event, cause: Cause) -> "Event | _ShownRows | _ShownRemoval":
         case BrokerNameRemoved():
             first = tuple(islice(event.before.items(), TOPIC_LINES_LIMIT))
             return _ShownRemoval(event.broker_name, first, len(event.before))
-        case KvChanged() if event.value is not None and len(event.value) > VALUE_LIMIT:
-            value = f"{event.value[:VALUE_LIMIT]}... ({len(event.value)} characters)"
-            return KvChanged(event.namespace, event.key, value)
+        case KvChanged() if event.value is not None:
+            return KvChanged(event.namespace, event.key, shortened(event.value))
         case _:
             return event
 

@@ -34,6 +34,10 @@ class KvConfigStore:
             for namespace, entries in self._table.items()
         )
 
+    def __len__(self) -> int:
+        """Entries of all namespaces."""
+        return self._count - len(self._table)
+
     def put(self, namespace: str, key: str, value: str | None) -> tuple[KvChanged, ...]:
         """Set an entry; without a value it reads back as not found, as in Java.
 

@@ -4,8 +4,11 @@ from namekeeper.model.broker import BrokerKey
 
 __all__ = ["Channel"]
 
-MAX_CARRIED = 4_096
-"""Brokers remembered for one connection; a real connection carries the requests of one broker."""
+MAX_CARRIED_BYTES = 64 * 1024
+"""Memory for the brokers that one connection spoke for, some 200; a real one speaks for one."""
+
+ENTRY_BYTES = 250
+"""Memory of such a broker besides the characters of its key."""
 
 
 class Channel:
@@ -15,7 +18,15 @@ class Channel:
     for each registration that came over it.
     """
 
-    __slots__ = ("carried", "channel_id", "is_open", "is_paused", "is_spared", "remote_addr")
+    __slots__ = (
+        "_carried_bytes",
+        "carried",
+        "channel_id",
+        "is_open",
+        "is_paused",
+        "is_spared",
+        "remote_addr",
+    )
 
     def __init__(self, channel_id: int, remote_addr: str) -> None:
         self.channel_id = channel_id
@@ -28,6 +39,7 @@ class Channel:
         """Whether its brokers don't expire: while it is paused, and in the first scan after that."""
         self.carried: dict[BrokerKey, int] = {}
         """Broker -> the newest generation when this connection first carried a 103, 322 or 904 of it."""
+        self._carried_bytes = 0
 
     def __repr__(self) -> str:
         return f"Channel({self.channel_id}, {self.remote_addr})"
@@ -43,6 +55,13 @@ class Channel:
     def note_carried(self, broker: BrokerKey, *, gen: int) -> None:
         """Note that a request of `broker` came over this connection while `gen` was the newest generation."""
         if broker not in self.carried:
-            if len(self.carried) >= MAX_CARRIED:
-                del self.carried[next(iter(self.carried))]
             self.carried[broker] = gen
+            self._carried_bytes += _bytes(broker)
+            while self._carried_bytes > MAX_CARRIED_BYTES:
+                oldest = next(iter(self.carried))
+                del self.carried[oldest]
+                self._carried_bytes -= _bytes(oldest)
+
+
+def _bytes(broker: BrokerKey) -> int:
+    return ENTRY_BYTES + sum(map(len, broker))

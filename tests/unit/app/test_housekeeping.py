@@ -253,6 +253,33 @@ async def test_kv_entries_are_printed_after_a_minute_and_then_every_ten(house, c
         assert caplog.messages == [line, line]
 
 
+async def test_of_many_kv_entries_some_are_printed_with_pauses_and_the_others_counted(
+    house, caplog, monkeypatch
+):
+    monkeypatch.setattr(module, "KV_PRINT_LIMIT", 5)
+    monkeypatch.setattr(module, "KV_PRINT_SLICE", 2)
+    for number in range(8):
+        house.parts.state.kv_config.put("ns", f"k{number}", "v" * 5_000)
+    turns = 0
+
+    async def count_turns():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    with caplog.at_level(logging.INFO):
+        caplog.clear()
+        counting = asyncio.create_task(count_turns())
+        await house.housekeeping.log_kv_config()
+        counting.cancel()
+    assert caplog.messages[0].startswith("configTable NS: ns Key: k0 Value: vvv")
+    assert caplog.messages[0].endswith("v... (5000 characters)")
+    assert len(caplog.messages) == 6
+    assert caplog.messages[-1] == "configTable: and 3 more entries"
+    assert turns == 2
+
+
 async def test_look_ups_are_refused_while_brokers_may_not_be_back(tmp_path, monkeypatch):
     async with keeping(tmp_path, monkeypatch, need_wait_for_service="true") as house:
         house.register()

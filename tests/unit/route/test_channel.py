@@ -23,8 +23,17 @@ def test_it_remembers_when_it_first_spoke_for_a_broker():
 
 @pytest.mark.parametrize("count", [3, 50])
 def test_a_peer_can_not_make_it_grow(monkeypatch, count):
-    monkeypatch.setattr(channel_module, "MAX_CARRIED", 2)
+    monkeypatch.setattr(channel_module, "MAX_CARRIED_BYTES", 2 * (channel_module.ENTRY_BYTES + 4))
     channel = Channel(1, "peer")
     for number in range(count):
         channel.note_carried(("c", str(number)), gen=number)
     assert channel.carried == {("c", str(count - 2)): count - 2, ("c", str(count - 1)): count - 1}
+
+
+def test_a_long_name_costs_the_place_of_many():
+    channel = Channel(1, "peer")
+    channel.note_carried(BROKER, gen=1)
+    channel.note_carried(("c" * channel_module.MAX_CARRIED_BYTES, "a"), gen=2)
+    assert channel.carried == {}
+    channel.note_carried(BROKER, gen=3)
+    assert channel.carried == {BROKER: 3}
