@@ -218,15 +218,15 @@ MUTANTS = (
     Mutant(
         "lanes-of-waiters-ignored",
         "route/change_queue.py",
-        "        self._waiting.append(entry)\n        self._held.update(entry.names)\n",
-        "        self._waiting.append(entry)\n",
+        "            self._reserve(entry.names)\n        else:",
+        "            pass\n        else:",
         "what touches the name of a change that waits waits behind it",
         (ROUTE + "change_queue.py",),
     ),
     Mutant(
         "waiting-not-judged-again",
         "route/change_queue.py",
-        "                entry.names = entry.change.touches(self._tables)\n",
+        "            entry.names = entry.change.touches(self._tables)\n",
         "",
         "what waits is judged when its turn comes, also as to what it waits for",
         (ROUTE + "change_queue.py",),

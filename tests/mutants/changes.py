@@ -6,6 +6,30 @@ __all__ = ["CHANGE_MUTANTS"]
 
 CHANGE_MUTANTS = (
     Mutant(
+        "waiting-changes-in-one-turn",
+        "route/change_queue.py",
+        "            if not has_time():\n                break\n",
+        "",
+        "changes that waited start over several turns when time is short",
+        ("route/test_change_queue.py",),
+    ),
+    Mutant(
+        "newcomer-overtakes",
+        "route/change_queue.py",
+        "self._wait(entry, self._unsorted or self._waiting)",
+        "self._wait(entry, self._waiting)",
+        "changes of a lane are made in the order in which they came",
+        ("route/test_change_queue.py",),
+    ),
+    Mutant(
+        "series-in-one-turn",
+        "app/change_series.py",
+        "            if not has_time():\n",
+        "            if not self:\n",
+        "the end of thousands of brokers of one connection lets others be served",
+        ("app/test_change_series.py",),
+    ),
+    Mutant(
         "carried-brokers-counted",
         "route/channel.py",
         "    return ENTRY_BYTES + sum(map(len, broker))",

@@ -29,8 +29,9 @@ __all__ = ["Journaling"]
 
 log = logging.getLogger("namekeeper.journal")
 
-STOP_SECONDS = 10.0
-"""How long the disk may take when the server stops; sealing 64 MiB takes two seconds."""
+STOP_SECONDS = 5.0
+"""How long the disk may take when the server stops; sealing 64 MiB takes two seconds. What is not written by
+then is lost: under an attack the queue may hold more, and a server must stop within ten seconds."""
 AFTER_A_BUG_SECONDS = 1.0
 REASON_LIMIT = 200
 """Characters of a remark that are kept as the reason of a denial."""

@@ -25,7 +25,8 @@ QUEUE_LIMIT = 10_000
 RETRY_SECONDS = 5.0
 """How often a log that can't be written is tried while nothing else is logged."""
 
-_STOP_SECONDS = 10
+_STOP_SECONDS = 1
+"""The queue may take so long to have room, and again so long to be written, when the server stops."""
 _LINE_LIMIT = 16 * 1024
 _GMT_PLUS_8 = 8 * 3600
 _MAIN, _TRAFFIC, _DEFAULT = "namesrv", "namesrv_traffic", "namesrv_default"

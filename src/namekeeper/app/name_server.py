@@ -52,7 +52,7 @@ __all__ = ["NameServer", "run"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
-FINISH_SECONDS = 5.0
+FINISH_SECONDS = 2.0
 """How long owed answers may take when the server stops; a build of 100,000 topics takes less than one."""
 
 LOOK_SECONDS = 0.05
@@ -263,10 +263,10 @@ class NameServer:
         """Every broker that registered over a connection goes with it (protocol.md 4.7, trap T26)."""
         if self._is_stopping:
             return
-        for live in self.state.tables.broker_live_table.over_channel(channel.channel_id):
-            self.requests.submit(
-                EndOfRegistration(live.key, live.gen, Cause.CHANNEL_CLOSED, channel.remote_addr)
-            )
+        self.requests.submit_all(
+            EndOfRegistration(live.key, live.gen, Cause.CHANNEL_CLOSED, channel.remote_addr)
+            for live in self.state.tables.broker_live_table.over_channel(channel.channel_id)
+        )
 
 
 def run(startup: Startup) -> int:

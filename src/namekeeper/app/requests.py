@@ -1,10 +1,11 @@
 """From a request to its answer on a running server: handlers, the change queue and its turns, files."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from namekeeper.app.change_series import ChangeSeries, turn_timer
 from namekeeper.app.effects import Effects
 from namekeeper.app.lists import ListAnswers
 from namekeeper.app.saver import Saver
@@ -62,6 +63,7 @@ class Requests:
         self._call_soon = call_soon
         self._queue = ChangeQueue(state.tables)
         self._has_turn = False
+        self._series = ChangeSeries(self.submit, clock=clock, call_soon=call_soon)
         self._lists = ListAnswers(call_soon)
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache
@@ -199,6 +201,10 @@ class Requests:
         self._queue.submit(change, finish, now=self._clock.now())
         self._take_turns()
 
+    def submit_all(self, changes: Iterable[TableChange[Any]]) -> None:
+        """Have changes made one after the other; when a turn's time is over, others are served first."""
+        self._series.add(changes)
+
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: ServerConnection) -> None:
         def finish(_: TableChange[Any], applied: Applied[Any] | Exception) -> None:
             try:
@@ -272,7 +278,7 @@ class Requests:
         """One slice of the oldest build; everybody else is served before the next."""
         self._has_turn = False
         try:
-            self._queue.turn(self._clock.now())
+            self._queue.turn(self._clock.now(), turn_timer(self._clock))
         finally:  # a bug in what follows from one change must not hold up the others
             self._take_turns()
 

@@ -23,6 +23,11 @@ Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
 _END = object()
 
 
+def _always() -> bool:
+    """There is time."""
+    return True
+
+
 class _QueuedChange:
     """A change on its way through the three steps."""
 
@@ -46,33 +51,40 @@ class ChangeQueue:
         self._tables = tables
         self._builds: deque[_QueuedChange] = deque()
         self._waiting: deque[_QueuedChange] = deque()
+        self._unsorted: deque[_QueuedChange] = deque()
+        """Changes that waited when a build ended, and those submitted since: they start, or wait again."""
         self._held: set[str] = set()
         """Broker names of builds under way and of changes that wait."""
+        self._held_by_sorted: set[str] = set()
+        """The same while there are unsorted changes, without the names of those."""
 
     def __len__(self) -> int:
-        return len(self._builds) + len(self._waiting)
+        return len(self._builds) + len(self._waiting) + len(self._unsorted)
 
     @property
     def is_busy(self) -> bool:
         """Whether `turn` must be called."""
-        return bool(self._builds or self._waiting)
+        return bool(self._builds or self._waiting or self._unsorted)
 
     def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> None:
         """Make the change now, or when its turn comes; `done` is called once, perhaps before this returns."""
         entry = _QueuedChange(change, done, change.touches(self._tables))
         if self._held and not self._held.isdisjoint(entry.names):
-            self._wait(entry)
+            self._wait(entry, self._unsorted or self._waiting)
         else:
             self._start(entry, now)
 
-    def turn(self, now: Now) -> None:
-        """Run one slice of the oldest build; when the build is over, start the changes that waited for it."""
+    def turn(self, now: Now, has_time: Callable[[], bool] = _always) -> None:
+        """Run one slice of the oldest build; when it is over, start the changes that waited for it.
+
+        Thousands of changes may wait: a turn ends as soon as `has_time` says no, and the next one goes on.
+        """
         try:
-            if self._builds:
+            if self._builds and not self._unsorted:
                 self._advance(self._builds[0], now)
         finally:  # also when `done` raises: its bug must not close the lane for good
-            if not self._builds or self._builds[0].is_over:
-                self._release(now)
+            if self._unsorted or not self._builds or self._builds[0].is_over:
+                self._release(now, has_time)
 
     def _start(self, entry: _QueuedChange, now: Now) -> None:
         try:
@@ -80,7 +92,7 @@ class ChangeQueue:
         finally:
             if not entry.is_over:
                 self._builds.append(entry)
-                self._held.update(entry.names)
+                self._reserve(entry.names)
 
     def _advance(self, entry: _QueuedChange, now: Now) -> None:
         """Run one slice. The last slice of a build, the commit and the first of the clean-up are one turn."""
@@ -111,27 +123,35 @@ class ChangeQueue:
             entry.is_over = True
             raise
 
-    def _release(self, now: Now) -> None:
+    def _release(self, now: Now, has_time: Callable[[], bool]) -> None:
         """Leave the build that is over; start the changes that waited, as far as their lanes are free."""
-        if self._builds:
-            self._builds.popleft()
-        waiting, self._waiting = self._waiting, deque()
-        self._held = {name for build in self._builds for name in build.names}
-        try:
-            while waiting:
-                entry = waiting.popleft()
-                entry.names = entry.change.touches(self._tables)
-                if self._held.isdisjoint(entry.names):
-                    self._start(entry, now)
-                else:
-                    self._wait(entry)
-        finally:
-            for entry in waiting:  # none, unless `done` raised
-                self._wait(entry)
+        if not self._unsorted:
+            if self._builds:
+                self._builds.popleft()
+            self._unsorted, self._waiting = self._waiting, deque()
+            self._held_by_sorted = {name for build in self._builds for name in build.names}
+        while self._unsorted:
+            entry = self._unsorted.popleft()
+            entry.names = entry.change.touches(self._tables)
+            if self._held_by_sorted.isdisjoint(entry.names):
+                self._start(entry, now)
+            else:
+                self._wait(entry, self._waiting)
+            if not has_time():
+                break
+        if not self._unsorted:
+            self._held = set(self._held_by_sorted)
 
-    def _wait(self, entry: _QueuedChange) -> None:
-        self._waiting.append(entry)
-        self._held.update(entry.names)
+    def _wait(self, entry: _QueuedChange, queue: deque[_QueuedChange]) -> None:
+        queue.append(entry)
+        if queue is self._waiting:
+            self._reserve(entry.names)
+        else:
+            self._held.update(entry.names)
+
+    def _reserve(self, names: Collection[str]) -> None:
+        self._held.update(names)
+        self._held_by_sorted.update(names)
 
 
 def _run_slice(slices: Iterator[None]) -> bool:

@@ -331,3 +331,46 @@ def test_changes_of_other_names_do_not_wait(world):
     world.submit(register(header("broker-b", OTHER), body(), channel(2)))
     assert world.answers[-1][1].outcome == "new"
     assert world.tables.broker_addr_table.keys() == {"broker-a", "broker-b"}
+
+
+def never():
+    return False
+
+
+def test_changes_that_waited_start_over_several_turns_when_time_is_short(lanes):
+    lanes.submit("A", "n", slices=1)
+    for title in "BCD":
+        lanes.submit(title, "n")
+    lanes.queue.turn(at(0), never)
+    assert (lanes.done, len(lanes.queue), lanes.queue.is_busy) == (["A", "B"], 2, True)
+    lanes.queue.turn(at(0), never)
+    lanes.queue.turn(at(0), never)
+    assert (lanes.done, len(lanes.queue), lanes.queue.is_busy) == (["A", "B", "C", "D"], 0, False)
+
+
+def test_a_change_that_comes_meanwhile_does_not_overtake(lanes):
+    lanes.submit("A", "n", slices=1)
+    lanes.submit("B", "n")
+    lanes.submit("C", "n", slices=1)
+    lanes.submit("D", "n")
+    lanes.queue.turn(at(0), never)
+    lanes.submit("E", "n")
+    lanes.submit("F", "m")
+    assert lanes.done == ["A", "B", "F"]
+    while lanes.queue.is_busy:
+        lanes.queue.turn(at(0), never)
+    assert lanes.done == ["A", "B", "F", "C", "D", "E"]
+    lanes.submit("G", "n")
+    assert lanes.done[-1] == "G"
+
+
+def test_a_change_of_a_lane_that_a_build_took_meanwhile_waits_for_it(lanes):
+    lanes.submit("A", "n", slices=1)
+    lanes.submit("B", "n", slices=3)
+    lanes.submit("C", "n")
+    lanes.queue.turn(at(0), never)
+    assert lanes.log[-1] == "B0"
+    lanes.submit("D", "n")
+    while lanes.queue.is_busy:
+        lanes.queue.turn(at(0), never)
+    assert lanes.done == ["A", "B", "C", "D"]

@@ -1,0 +1,56 @@
+"""Series of changes that follow from one thing that happened: others are served in between."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from namekeeper.clock import Clock
+from namekeeper.route.change import TableChange
+
+__all__ = ["ChangeSeries", "turn_timer"]
+
+TURN_MS = 2
+"""How long changes may be made before others are served."""
+
+
+def turn_timer(clock: Clock) -> Callable[[], bool]:
+    """Tell whether there is time left in a turn that begins now."""
+    end_ms = clock.now().mono_ms + TURN_MS
+    return lambda: clock.now().mono_ms < end_ms
+
+
+class ChangeSeries:
+    """Submits series of changes, the oldest first."""
+
+    def __init__(
+        self,
+        submit: Callable[[TableChange[Any]], None],
+        *,
+        clock: Clock,
+        call_soon: Callable[[Callable[[], None]], object],
+    ) -> None:
+        self._submit = submit
+        self._clock = clock
+        self._call_soon = call_soon
+        self._series: deque[Iterator[TableChange[Any]]] = deque()
+        self._has_turn = False
+
+    def add(self, changes: Iterable[TableChange[Any]]) -> None:
+        """Have changes made, as many as there is time for now."""
+        self._series.append(iter(changes))
+        if not self._has_turn:
+            self._turn()
+
+    def _turn(self) -> None:
+        self._has_turn = False
+        has_time = turn_timer(self._clock)
+        while self._series:
+            change = next(self._series[0], None)
+            if change is None:
+                self._series.popleft()
+                continue
+            self._submit(change)
+            if not has_time():
+                self._has_turn = True
+                self._call_soon(self._turn)
+                return
