@@ -141,4 +141,20 @@ EDGE_MUTANTS = (
         "a large frame may take its time while nobody waits",
         ("remoting/test_connection.py",),
     ),
+    Mutant(
+        "unread-answers-without-a-total",
+        "remoting/connection.py",
+        "(request.code not in LARGE_ANSWERS or self.has_room)",
+        "True",
+        "a large answer is made when there is room",
+        ("remoting/test_connection.py",),
+    ),
+    Mutant(
+        "who-never-reads-keeps-the-room",
+        "remoting/unread.py",
+        "                holder.abort()\n",
+        "                pass\n",
+        "who reads nothing while others wait is disconnected",
+        ("remoting/test_unread.py",),
+    ),
 )

@@ -15,24 +15,32 @@ TURN_SECONDS = 0.002
 
 Key = tuple[int, str]
 Make = Callable[[], Generator[None, None, Response]]
-Done = Callable[["Response | Exception"], None]
-"""Gets the answer, or why there is none."""
+Done = Callable[["Response | Exception"], bool]
+"""Gets the answer, or why there is none; returns whether it could take it, else it is called again."""
 
 
 class ListAnswers:
     """Makes the answers; touched from one event loop only."""
 
     def __init__(
-        self, call_soon: Callable[[Callable[[], None]], object], *, clock: Callable[[], float] = perf_counter
+        self,
+        call_soon: Callable[[Callable[[], None]], object],
+        *,
+        call_later: Callable[[Callable[[], None]], object],
+        clock: Callable[[], float] = perf_counter,
     ) -> None:
         """Begin with nothing.
 
         Args:
             call_soon: has a function called after everybody else had a turn.
+            call_later: has a function called when whoever could not take an answer may be able to.
             clock: seconds; decides when a turn is over.
         """
         self._call_soon = call_soon
+        self._call_later = call_later
         self._clock = clock
+        self._outcome: Response | Exception | None = None
+        """The list that is handed out."""
         self._waiting: dict[Key, tuple[Make, list[Done]]] = {}
         self._slices: Generator[None, None, Response] | None = None
         """The list that is being made."""
@@ -45,30 +53,42 @@ class ListAnswers:
             self._waiting[key][1].append(done)
             return
         self._waiting[key] = (make, [done])
-        if self._slices is None and len(self._waiting) == 1:
+        if self._slices is None and self._outcome is None and len(self._waiting) == 1:
             self._turn()
 
     def _turn(self) -> None:
-        """Run slices until the time of a turn is used up or a list is complete."""
+        """Make or hand out a list until the time of a turn is used up."""
+        deadline = self._clock() + TURN_SECONDS
+        if self._outcome is None:
+            self._make(deadline)
+        has_room = self._outcome is None or self._hand_out(self._outcome, deadline)
+        if self._is_busy:
+            (self._call_soon if has_room else self._call_later)(self._turn)
+
+    def _hand_out(self, outcome: Response | Exception, deadline: float) -> bool:
+        """Give the answer to who asked, while the turn has time; return whether they could take it."""
+        while self._dones:
+            if not self._dones[0](outcome):
+                return False
+            del self._dones[0]
+            if self._clock() >= deadline:
+                break
+        if not self._dones:
+            self._outcome = None
+        return True
+
+    def _make(self, deadline: float) -> None:
         if self._slices is None:
             make, self._dones = self._waiting.pop(next(iter(self._waiting)))
             self._slices = make()
-        deadline = self._clock() + TURN_SECONDS
         try:
             while self._clock() < deadline:
                 next(self._slices)
         except StopIteration as end:
-            self._finish(end.value)
+            self._slices, self._outcome = None, end.value
         except Exception as error:  # noqa: BLE001 - a bad request or a bug: the requesters get the error
-            self._finish(error)
-        if self._is_busy:
-            self._call_soon(self._turn)
+            self._slices, self._outcome = None, error
 
     @property
     def _is_busy(self) -> bool:
-        return self._slices is not None or bool(self._waiting)
-
-    def _finish(self, outcome: Response | Exception) -> None:
-        dones, self._dones, self._slices = self._dones, [], None
-        for done in dones:
-            done(outcome)
+        return self._slices is not None or self._outcome is not None or bool(self._waiting)

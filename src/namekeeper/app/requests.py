@@ -1,5 +1,6 @@
 """From a request to its answer on a running server: handlers, the change queue and its turns, files."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -15,6 +16,7 @@ from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Lister, Re
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.unread import ROOM_LOOK_SECONDS
 from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.commit import RegisterResult
@@ -64,7 +66,7 @@ class Requests:
         self._queue = ChangeQueue(state.tables)
         self._has_turn = False
         self._series = ChangeSeries(self.submit, clock=clock, call_soon=call_soon)
-        self._lists = ListAnswers(call_soon)
+        self._lists = ListAnswers(call_soon, call_later=_call_later)
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache
         self._cluster_test = cluster_test
@@ -176,13 +178,16 @@ class Requests:
         return None
 
     def _list(self, lister: Lister, request: RemotingCommand, connection: ServerConnection) -> None:
-        def done(outcome: Response | Exception) -> None:
+        def done(outcome: Response | Exception) -> bool:
+            if not connection.has_room:
+                return False
             if isinstance(outcome, Response):
                 connection.respond(request, outcome)
-                return
+                return True
             self._count_failure(request.code, outcome)
             self._journaling.refused(request, connection.channel.remote_addr, outcome)
             connection.respond_failure(request, outcome)
+            return True
 
         key = (request.code, (request.ext_fields or {}).get("cluster", ""))
         self._lists.ask(key, partial(lister, self._state, request), done)
@@ -281,6 +286,10 @@ class Requests:
             self._queue.turn(self._clock.now(), turn_timer(self._clock))
         finally:  # a bug in what follows from one change must not hold up the others
             self._take_turns()
+
+
+def _call_later(callback: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_later(ROOM_LOOK_SECONDS, callback)
 
 
 def _unless_leaving(reader: Reader) -> Reader:

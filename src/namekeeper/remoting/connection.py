@@ -14,13 +14,14 @@ import asyncio
 import logging
 from typing import cast
 
-from namekeeper.errors import ProtocolError, RequestError
+from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader
 from namekeeper.remoting.budget import BudgetClaim
 from namekeeper.remoting.connection_context import ConnectionContext
+from namekeeper.remoting.unread import LARGE_ANSWERS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import decode_frame, encode_response
-from namekeeper.wire.codes import RequestCode, ResponseCode, SerializeType
+from namekeeper.wire.codes import RequestCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
 from namekeeper.wire.frames import Frame
 
@@ -115,6 +116,11 @@ class ServerConnection(asyncio.Protocol):
         return self.channel.is_paused and not self._write_is_blocked
 
     @property
+    def has_room(self) -> bool:
+        """Whether one more large answer may be written, over any connection or when this one is closed."""
+        return not self.channel.is_open or self._context.unread.has_room()
+
+    @property
     def is_settled(self) -> bool:
         """Whether nothing is owed to the peer: all requests answered, all answers handed to the kernel."""
         return not (self._unread or self._queue or self._deferred or self._transport.get_write_buffer_size())
@@ -142,7 +148,7 @@ class ServerConnection(asyncio.Protocol):
 
     def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
         """Answer a request whose later work failed, as if its handler had raised `error`."""
-        self.respond(request, self._failure_response(request, error))
+        self.respond(request, self._context.failure_response(request, error, self.channel))
 
     def close(self) -> None:
         """Close after what was written before has gone out; may be called twice."""
@@ -187,7 +193,8 @@ class ServerConnection(asyncio.Protocol):
             if isinstance(request, bytes):
                 self._write(request)
             elif isinstance(request, RemotingCommand) and (
-                request.code == GET_ROUTEINFO_BY_TOPIC or self._context.turns.has_time()
+                request.code == GET_ROUTEINFO_BY_TOPIC
+                or (self._context.turns.has_time() and (request.code not in LARGE_ANSWERS or self.has_room))
             ):
                 self._write(self._answer(request))
             else:
@@ -205,6 +212,7 @@ class ServerConnection(asyncio.Protocol):
         """Forget the connection and tell the application, once."""
         self._forget_everything()
         context = self._context
+        context.unread.let_go(self)
         context.connections.discard(self)
         context.counters.bytes_in += self.bytes_in
         context.counters.bytes_out += self.bytes_out
@@ -213,11 +221,13 @@ class ServerConnection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Stop reading and serving: the peer doesn't read its answers."""
         self._write_is_blocked = True
+        self._context.unread.keep(self, self._transport.get_write_buffer_size)
         self._set_reading(wanted=False)
 
     def resume_writing(self) -> None:
         """Go on."""
         self._write_is_blocked = False
+        self._context.unread.let_go(self)
         self._schedule_turn()
 
     # Serving.
@@ -263,7 +273,9 @@ class ServerConnection(asyncio.Protocol):
                     )
                 except Exception as error:  # noqa: BLE001 - as above
                     answer = self._encode_failure(request, error)
-            elif answers and not self._context.turns.has_time():
+            elif (answers and not self._context.turns.has_time()) or (
+                request.code in LARGE_ANSWERS and not self.has_room
+            ):
                 break
             else:
                 answer = self._answer(request)
@@ -292,17 +304,7 @@ class ServerConnection(asyncio.Protocol):
     def _encode_failure(self, request: RemotingCommand, error: Exception) -> bytes:
         if self._serving is None:  # answered before it failed
             return b""
-        return self._encode(request, self._failure_response(request, error))
-
-    def _failure_response(self, request: RemotingCommand, error: Exception) -> Response:
-        """Turn a request's own fault into its answer; a bug is logged and answered with code 1."""
-        if isinstance(error, RequestError):
-            return Response(error.code, error.remark)
-        self._context.counters.handler_errors += 1
-        self._context.log_limit.log(
-            logging.ERROR, "request code %d of %r failed", request.code, self.channel, error=error
-        )
-        return Response(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")
+        return self._encode(request, self._context.failure_response(request, error, self.channel))
 
     def _write(self, data: bytes) -> None:
         if data and self.channel.is_open:
@@ -389,12 +391,19 @@ class ServerConnection(asyncio.Protocol):
         is_full = self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED
         if self._queue or self._unread or is_full:
             self._set_reading(wanted=False)
-            if not is_full and not self._waits_for_budget():
+            if not is_full and self._lacks_space():
+                self._loop.call_later(ROOM_LOOK_SECONDS, self._schedule_turn)
+            elif not is_full and not self._waits_for_budget():
                 self._schedule_turn()
         elif self._frames.failure is not None:
             self._fail(self._frames.failure)
         else:
             self._await_next_frame()
+
+    def _lacks_space(self) -> bool:
+        first = self._queue[0] if self._queue else None
+        is_large = isinstance(first, RemotingCommand) and first.code in LARGE_ANSWERS
+        return is_large and not self._context.unread.has_room()
 
     def _waits_for_budget(self) -> bool:
         claim = self._claims.get(id(self._queue[0])) if self._queue else None

@@ -6,13 +6,15 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from namekeeper.errors import RequestError
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.turns import Turns
+from namekeeper.remoting.unread import UnreadAnswers
 from namekeeper.route.channel import Channel
-from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["WRITE_BUFFER_BYTES", "ConnectionContext", "Handler"]
@@ -45,6 +47,7 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     budget: BodyBudget
     turns: Turns = field(default_factory=Turns)
     """The time that everything but look-ups may take."""
+    unread: UnreadAnswers = field(default_factory=UnreadAnswers)
     counters: RemotingCounters = field(default_factory=RemotingCounters)
     serialize_type: SerializeType = SerializeType.JSON
     """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
@@ -60,3 +63,11 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     on_close: Callable[[Channel], None] = _nobody
     connections: set[Any] = field(default_factory=set)
     log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
+
+    def failure_response(self, request: RemotingCommand, error: Exception, channel: Channel) -> Response:
+        """Turn a request's own fault into its answer; a bug is logged and answered with code 1."""
+        if isinstance(error, RequestError):
+            return Response(error.code, error.remark)
+        self.counters.handler_errors += 1
+        self.log_limit.log(logging.ERROR, "request code %d of %r failed", request.code, channel, error=error)
+        return Response(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")

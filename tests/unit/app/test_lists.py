@@ -14,7 +14,9 @@ class Making:
         self.soon: list[Callable[[], None]] = []
         self.made: list[str] = []
         self.answers: list[tuple[str, object]] = []
-        self.lists = ListAnswers(self.soon.append, clock=lambda: self.time)
+        self.later: list[Callable[[], None]] = []
+        self.has_room = True
+        self.lists = ListAnswers(self.soon.append, call_later=self.later.append, clock=lambda: self.time)
 
     def ask(self, who: str, *, name: str = "all", slices: int = 3, error: Exception | None = None) -> None:
         def make() -> Generator[None, None, Response]:
@@ -26,7 +28,12 @@ class Making:
                 raise error
             return Response(remark=name)
 
-        self.lists.ask((206, name), make, lambda outcome: self.answers.append((who, outcome)))
+        def done(outcome: object) -> bool:
+            if self.has_room:
+                self.answers.append((who, outcome))
+            return self.has_room
+
+        self.lists.ask((206, name), make, done)
 
     def run(self) -> int:
         turns = 0
@@ -76,3 +83,16 @@ def test_an_error_is_the_answer_of_all_who_asked_and_holds_up_nobody() -> None:
     making.ask("b", name="good")
     making.run()
     assert making.answers == [("a", error), ("b", Response(remark="good"))]
+
+
+def test_who_has_no_room_for_the_answer_gets_it_later() -> None:
+    making = Making()
+    making.has_room = False
+    making.ask("a", slices=0)
+    making.ask("b", name="other", slices=0)
+    making.run()
+    assert (making.answers, making.made) == ([], ["all"])
+    making.has_room = True
+    making.later.pop()()
+    making.run()
+    assert [who for who, _ in making.answers] == ["a", "b"]

@@ -547,6 +547,24 @@ class TestLargeFrames:
         assert joined.answered == [1]
 
 
+async def test_large_answers_wait_while_others_read_nothing(monkeypatch):
+    monkeypatch.setattr(module, "ROOM_LOOK_SECONDS", 0)
+    joined = Joined(lambda request, _: Response(body=b"x" * 20_000_000))
+    joined.transport.peer_reads = False
+    others = [Joined(context=joined.context) for _ in range(5)]
+    for other in others:
+        other.transport.peer_reads = False
+        other.deliver(frame(1, code=219))
+        await turns(3)
+    held = [other for other in others if other.transport.get_write_buffer_size()]
+    assert len(held) == 4  # three are not enough to fill the room
+    joined.deliver(frame(2, code=103))
+    assert joined.transport.get_write_buffer_size() > 0  # nobody else waits
+    held[0].transport.read_everything()
+    held[1].transport.read_everything()
+    await eventually(others[4].transport.get_write_buffer_size)
+
+
 class Slow:
     """A clock and a handler: everything but a look-up takes a whole turn."""
 

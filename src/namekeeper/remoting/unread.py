@@ -1,0 +1,70 @@
+"""Answers that peers have not read, over all connections: large ones are made only while there is room."""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+from namekeeper.wire.codes import RequestCode
+
+__all__ = ["LARGE_ANSWERS", "ROOM_LOOK_SECONDS", "UnreadAnswers"]
+
+LARGE_ANSWERS = frozenset(
+    {
+        RequestCode.GET_BROKER_CLUSTER_INFO,
+        RequestCode.GET_KVLIST_BY_NAMESPACE,
+        RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,
+    }
+)
+"""Requests whose answers may have megabytes and are made at once: they wait until there is room."""
+ROOM_LOOK_SECONDS = 0.05
+"""How often whoever waits looks for room."""
+MAX_UNREAD_BYTES = 64 * 1024 * 1024
+"""Beyond the high water mark of each connection. One answer more may be under way."""
+STALL_SECONDS = 5.0
+"""While there is no room, who has read nothing for so long is disconnected."""
+
+
+class Holder(Protocol):
+    """A connection."""
+
+    def abort(self) -> None:
+        """Close at once."""
+        ...
+
+
+class UnreadAnswers:
+    """What connections hold whose peers are slow to read; touched from one event loop only."""
+
+    def __init__(self, limit: int = MAX_UNREAD_BYTES, clock: Callable[[], float] = monotonic) -> None:
+        """Begin with nothing; `clock` counts seconds."""
+        self._limit = limit
+        self._clock = clock
+        self._held: dict[Holder, tuple[Callable[[], int], int, float]] = {}
+        """Connection -> how to measure its bytes, how many there were, and since when nothing was read."""
+
+    @property
+    def bytes(self) -> int:
+        """What is held, as of the last look."""
+        return sum(size for _, size, _ in self._held.values())
+
+    def keep(self, holder: Holder, measure: Callable[[], int]) -> None:
+        """Note that the peer of a connection is slow to read."""
+        self._held[holder] = (measure, measure(), self._clock())
+
+    def let_go(self, holder: Holder) -> None:
+        """Note that its peer has read, or that it is closed."""
+        self._held.pop(holder, None)
+
+    def has_room(self) -> bool:
+        """Whether one more large answer may be made; disconnects who has kept the room for too long."""
+        if self.bytes < self._limit:
+            return True
+        now = self._clock()
+        for holder, (measure, size, since) in list(self._held.items()):
+            unread = measure()
+            if unread < size:
+                self._held[holder] = (measure, unread, now)
+            elif now - since >= STALL_SECONDS:
+                self.let_go(holder)
+                holder.abort()
+        return self.bytes < self._limit

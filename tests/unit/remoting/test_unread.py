@@ -1,0 +1,48 @@
+"""Large answers are made while there is room; who keeps it without reading is disconnected."""
+
+from namekeeper.remoting.unread import STALL_SECONDS, UnreadAnswers
+
+
+class Slow:
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.is_aborted = False
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+class Held:
+    """Two connections that hold all there is."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.unread = UnreadAnswers(10, clock=lambda: self.time)
+        self.one, self.other = Slow(5), Slow(6)
+        for holder in (self.one, self.other):
+            self.unread.keep(holder, lambda holder=holder: holder.size)
+
+
+def test_there_is_room_below_the_limit() -> None:
+    held = Held()
+    assert held.unread.bytes == 11
+    assert not held.unread.has_room()
+    held.unread.let_go(held.one)
+    held.unread.let_go(held.one)
+    assert held.unread.has_room()
+
+
+def test_what_was_read_makes_room() -> None:
+    held = Held()
+    held.other.size = 2
+    assert held.unread.has_room()
+
+
+def test_who_reads_nothing_while_others_wait_is_disconnected() -> None:
+    held = Held()
+    held.time = STALL_SECONDS - 1
+    held.one.size = 4
+    assert not held.unread.has_room()
+    held.time = STALL_SECONDS
+    assert held.unread.has_room()
+    assert (held.one.is_aborted, held.other.is_aborted) == (False, True)
