@@ -44,7 +44,7 @@ MAX_STALLS = 2
 that a broker has brings ten times as much."""
 MAX_DEFERRED = 64
 """Requests of one connection that wait to be answered later; a real broker has a few."""
-FLUSH_SECONDS = 5.0
+FLUSH_SECONDS = 2.0
 """How long a closed connection may take to send what was written before."""
 
 
