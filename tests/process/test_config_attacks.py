@@ -103,7 +103,7 @@ def test_names_in_the_kv_configuration_are_no_paths(tmp_path, name):
         server.started()
         assert server.ask(100, namespace=name, key=name, value=name).code == 0
         assert server.ask(101, namespace=name, key=name).fields == {"value": name}
-        assert set(contents(tmp_path)) == {"home/kv.json"}
+        assert set(contents(tmp_path)) == {"home/kv.json", "home/kv.json.lock"}
         assert server.stop() == 0
         journals = [path.parent.name for path in tmp_path.rglob("identity.json")]
         assert journals == [server.address.rpartition(":")[2]]
