@@ -16,8 +16,8 @@ from namekeeper.errors import NamekeeperError
 __all__ = ["tell_history"]
 
 TOPIC, MISSING = "orders", "refunds"
-NOT_KNOWN = 3
-"""How `why` ends when nobody can know."""
+ANSWERS = (0, 3, 4)
+"""How `why` ends: answered, nobody can know, and no record of the topic."""
 
 
 def tell_history(stage: Stage, incident: Incident, home: Path, report: Path) -> None:
@@ -56,5 +56,5 @@ def _instant(wall_ms: int) -> str:
 def _run(stage: Stage, words: Sequence[str]) -> None:
     stage.console.print(f"   [dim]$ namekeeper {escape(' '.join(words))}[/]", soft_wrap=True)
     done = subprocess.run([sys.executable, "-m", "namekeeper", *words], check=False)  # noqa: S603 - our own program
-    if done.returncode not in (0, NOT_KNOWN):
+    if done.returncode not in ANSWERS:
         raise NamekeeperError(f"it ended with {done.returncode}")
