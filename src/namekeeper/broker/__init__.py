@@ -4,8 +4,9 @@ What programs need can be imported from here: `from namekeeper.broker import Bro
 A name is loaded when it is first used. Inside namekeeper, modules are imported by their own names.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from namekeeper.common.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from namekeeper.broker.blocking import BlockingBrokerRegistrar
@@ -33,11 +34,7 @@ _MODULES = {
     "make_broker_client": "broker_client",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -44,3 +44,14 @@ def test_318_never_sets_a_path(allowing, key):
     refused = allowing.ask(318, None, key.encode() + b"=/tmp/x")
     assert (refused.code, refused.remark) == (16, "Can not update config in black list.")
     assert allowing.saved == []
+
+
+def test_318_keeps_characters_beyond_ascii(allowing):
+    assert allowing.ask(318, None, "productEnvName=naïve".encode()).code == 0
+    assert "productEnvName=naïve\n" in allowing.ask(319).body.decode()
+    assert allowing.events == [ConfigChanged({"productEnvName": "naïve"})]
+
+
+def test_318_keeps_what_is_escaped(allowing):
+    assert allowing.ask(318, None, rb"productEnvName=na\u00efve").code == 0
+    assert "productEnvName=naïve\n" in allowing.ask(319).body.decode()
