@@ -23,7 +23,7 @@ TABLES = {
     "topic_queue_mapping_info_table",
 }
 ROW_FIELDS = set(BrokerLiveInfo.__struct_fields__) - {"channel"}
-COUNTERS = {"gen", "revision"}
+COUNTERS = {"gen"}
 CHANGING = {
     "add", "clear", "discard", "hear", "note_arrival", "pop", "popitem", "put", "remember", "remove",
     "setdefault", "update",

@@ -234,8 +234,8 @@ MUTANTS = (
     Mutant(
         "stale-kept-route",
         "processor/route_answers.py",
-        "if self._tables.revision != self._revision:",
-        "if self._revision < 0:",
+        "                self._drop(answers, topic)\n",
+        "                pass\n",
         "an answer is kept while nothing changes that it shows, and no longer",
         ("processor/test_route_answers.py",),
     ),

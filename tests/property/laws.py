@@ -4,14 +4,18 @@ from collections import defaultdict
 from typing import Any
 
 from namekeeper.messages.bodies import encode_mapping, encode_topic_route
+from namekeeper.processor.dispatch import READERS
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.tables import RouteTables
+from namekeeper.wire.codec import encode_response
+from namekeeper.wire.command import request
+from namekeeper.wire.json_header import encode_json_header
 from tests.support.java_model.tables import JavaTables
 from tests.support.java_model.values import from_json
 
 __all__ = [
-    "check_cached_routes", "check_clusters", "check_index", "check_live_indexes", "check_members", "contents",
-    "model_contents",
+    "check_cached_routes", "check_clusters", "check_index", "check_live_indexes", "check_look_up_cache", "check_members",
+    "contents", "model_contents",
 ]  # fmt: skip
 
 
@@ -108,6 +112,19 @@ def check_cached_routes(state: NameServerState, topics: list[str]) -> None:
             kept = state.route_answers.get(topic, standard)
             fresh = None if route is None else encode_topic_route(route, standard=standard)
             assert (kept.body if kept is not None else None) == fresh
+
+
+def check_look_up_cache(state: NameServerState, topics: list[str]) -> None:
+    """What the look-up cache answers is what the handler would; then it learns what it did not know."""
+    cache = state.lookup_cache
+    for fields, version in (({}, 513), ({}, 373), ({"__ZONE_MODE": "true", "__ZONE_NAME": "z"}, 513)):
+        for topic in topics:
+            asked = request(105, {"topic": topic, **fields}, opaque=7, version=version)
+            header, answer = encode_json_header(asked), READERS[105](state, asked)
+            found = cache.find(header)
+            assert found in {None, encode_response(answer, opaque=7)}
+            if not answer.code:
+                cache.learn(header, 7, topic=topic, body=answer.body, revision=cache.revision)
 
 
 def _spec(spec: Any) -> tuple[int, ...]:

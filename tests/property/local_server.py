@@ -15,7 +15,7 @@ from namekeeper.processor.state import NameServerState
 from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.channel import Channel
-from namekeeper.route.events import Cause, Change, Event, KvChanged
+from namekeeper.route.events import Cause, Change, Event
 from namekeeper.route.removal import EndOfRegistration, end_sparing, overdue
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand, Response
 from tests.differential.wire import as_value
@@ -136,8 +136,6 @@ class LocalServer:
     def _happened(self, change: Change) -> None:
         self.events += change.events
         self.changed(change)
-        if any(isinstance(event, KvChanged) for event in change.events):
-            self.state.route_answers.invalidate()
 
 
 def _value(code: int, answer: Response | Exception) -> Answer:

@@ -86,14 +86,17 @@ class RouteMachine(RuleBasedStateMachine):
 
     # requests
 
-    @initialize(acting=st.booleans(), delete=st.booleans())
-    def configure(self, acting: bool, delete: bool) -> None:
+    @initialize(acting=st.booleans(), delete=st.booleans(), order=st.booleans())
+    def configure(self, acting: bool, delete: bool, order: bool) -> None:
         """Choose the switches."""
         self.switch("supportActingMaster", acting)
+        self.switch("orderMessageEnable", order)
         self.switch("deleteTopicWithBrokerRegistration", delete)
 
     @rule(
-        name=st.sampled_from(("supportActingMaster", "deleteTopicWithBrokerRegistration")),
+        name=st.sampled_from(
+            ("supportActingMaster", "orderMessageEnable", "deleteTopicWithBrokerRegistration")
+        ),
         value=st.booleans(),
     )
     def switch(self, name: str, value: bool) -> None:
@@ -161,6 +164,16 @@ class RouteMachine(RuleBasedStateMachine):
     def register_topic(self, topic: str, queues: dict[str, TopicConfig]) -> None:
         """217."""
         self.ask(Request(217, {"topic": topic}, route_body(queues)), 0)
+
+    @rule(
+        namespace=st.sampled_from(("ORDER_TOPIC_CONFIG", "other")),
+        topic=topics,
+        value=st.sampled_from((None, "b0:4", "b0:8")),
+    )
+    def configure_order(self, namespace: str, topic: str, value: str | None) -> None:
+        """100 and 102."""
+        fields = {"namespace": namespace, "key": topic} | ({} if value is None else {"value": value})
+        self.ask(Request(102 if value is None else 100, fields), 0)
 
     @rule(topic=topics, version=st.sampled_from((373, 513)), zone=st.sampled_from((None, "z")))
     def look_up(self, topic: str, version: int, zone: str | None) -> None:
@@ -254,6 +267,7 @@ class RouteMachine(RuleBasedStateMachine):
     def kept_routes_are_fresh(self) -> None:
         """What a client gets is what would be encoded now."""
         laws.check_cached_routes(self.server.state, list(TOPICS))
+        laws.check_look_up_cache(self.server.state, list(TOPICS))
 
 
 RouteMachine.TestCase.settings = settings(

@@ -6,7 +6,7 @@ A header is learned only after it was decoded in full and answered. From then on
 the same bytes, so the decoder would give the same request.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, KeysView, Mapping
 from struct import Struct as Format
 
 from msgspec import Struct
@@ -112,26 +112,34 @@ class LookupCache:
         self._entries[key] = (envelope.heads, envelope.tail, self._counters.of(topic))
         self._topics.setdefault(topic, []).append((key, body))
 
-    def forget(self, topic: str | None = None) -> None:
-        """Find nothing until it is learned again: what the answers depend on has changed.
+    @property
+    def topics(self) -> KeysView[str]:
+        """The topics that answers are known of."""
+        return self._topics.keys()
+
+    def forget(self, topics: Collection[str]) -> None:
+        """Find nothing of some topics until it is learned again: something changed that answers depend on.
 
         Args:
-            topic: the only one whose answers changed; None for all.
+            topics: the only ones of `topics` whose answers may have changed; others do no harm.
         """
         self.revision += 1
-        if topic is not None:
+        for topic in topics:
             for key, body in self._topics.pop(topic, ()):
                 self._forget_entry(key, body)
-        elif self._entries:
-            self._entries = {}
-            self._envelopes = {}
-            self._topics = {}
-            self._bytes = 0
+
+    def forget_all(self) -> None:
+        """Find nothing until it is learned again."""
+        self.revision += 1
+        self._entries = {}
+        self._envelopes = {}
+        self._topics = {}
+        self._bytes = 0
 
     def close(self) -> None:
         """Forget everything and learn nothing more."""
         self._limit = -1
-        self.forget()
+        self.forget_all()
 
     # Counting.
 
@@ -151,7 +159,7 @@ class LookupCache:
         Forgets everything, because entries hold the counters that are handed out.
         """
         taken = self._counters.take()
-        self.forget()
+        self.forget_all()
         return taken
 
     def _forget_entry(self, key: bytes, body: bytes) -> None:

@@ -1,5 +1,7 @@
 """Requests about the KV configuration: put, get, delete, list (protocol.md 2.3)."""
 
+from collections.abc import Iterable
+
 from namekeeper.errors import RequestError
 from namekeeper.messages.bodies import encode_kv_table
 from namekeeper.messages.fields import decode_header, encode_header
@@ -14,7 +16,7 @@ from namekeeper.model.now import Now
 from namekeeper.processor.outcome import Outcome, Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
-from namekeeper.route.events import Cause, Change
+from namekeeper.route.events import Cause, Change, KvChanged
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
@@ -26,7 +28,7 @@ def put_kv_config(state: NameServerState, request: RemotingCommand, channel: Cha
     header = decode_header(PutKVConfigRequestHeader, request.ext_fields)
     _check_owner(state)
     events = state.kv_config.put(header.namespace, header.key, header.value)
-    state.route_answers.invalidate()
+    _forget(state, events)
     return Outcome(Response(), Change(Cause.PUT_KV, channel.remote_addr, events), Save.KV_CONFIG)
 
 
@@ -35,7 +37,7 @@ def delete_kv_config(state: NameServerState, request: RemotingCommand, channel: 
     header = decode_header(DeleteKVConfigRequestHeader, request.ext_fields)
     _check_owner(state)
     events = state.kv_config.delete(header.namespace, header.key)
-    state.route_answers.invalidate()
+    _forget(state, events)
     return Outcome(Response(), Change(Cause.DELETE_KV, channel.remote_addr, events), Save.KV_CONFIG)
 
 
@@ -53,6 +55,11 @@ def get_kv_list_by_namespace(state: NameServerState, request: RemotingCommand) -
     """GET_KVLIST_BY_NAMESPACE (219)."""
     header = decode_header(GetKVListByNamespaceRequestHeader, request.ext_fields)
     return Response(body=encode_kv_table(state.kv_config.list_by_namespace(header.namespace)))
+
+
+def _forget(state: NameServerState, events: Iterable[KvChanged]) -> None:
+    for event in events:
+        state.route_answers.forget(event)
 
 
 def _check_owner(state: NameServerState) -> None:

@@ -1,11 +1,13 @@
 """Encoded routes, kept while nothing changes that they show.
 
-A look-up of a topic that was asked for since the last change costs one dictionary access. After a change
-the answers are made anew on demand, from fragments: the encoded broker of each group and the encoded
-queues of each row, of which there are few.
+A look-up of a topic that was asked for since its route last changed costs one dictionary access. After a
+change the answers that show it are made anew on demand, from fragments: the encoded broker of each group and
+the encoded queues of each row, of which there are few.
 """
 
-from msgspec import structs
+from collections.abc import Collection, KeysView
+
+from msgspec import Struct, structs
 
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.kvconfig.store import KvConfigStore
@@ -20,6 +22,8 @@ from namekeeper.messages.bodies import (
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
+from namekeeper.route.affected import affected_topics
+from namekeeper.route.events import Event, KvChanged
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteTables
 from namekeeper.wire.command import Response
@@ -31,6 +35,13 @@ ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 
 MAX_FRAGMENTS = 20_000
 """Fragments kept: thousands of broker names with a few kinds of topics each."""
+
+
+class _Shared(Struct, gc=False):
+    """An answer that topics with the same queues on the same brokers share."""
+
+    answer: Response
+    users: int = 0
 
 
 class RouteAnswers:
@@ -46,13 +57,12 @@ class RouteAnswers:
         self._tables = tables
         self._kv_config = kv_config
         self._settings = settings
-        self._revision = -1
         self._bytes = 0
         self._lookup_cache = lookup_cache
-        self._standard: dict[str | None, Response] = {}
-        self._legacy: dict[str | None, Response] = {}
-        self._shared: dict[bytes, Response] = {}
-        """Answers by their body: topics with the same queues on the same brokers share one."""
+        self._standard: dict[str, Response] = {}
+        self._legacy: dict[str, Response] = {}
+        self._shared: dict[bytes, _Shared] = {}
+        """Answers by their body."""
         self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
         self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
 
@@ -64,19 +74,28 @@ class RouteAnswers:
     def reconfigure(self, settings: NamesrvSettings) -> None:
         """Answer by other settings from now on."""
         self._settings = settings
-        self.invalidate()
+        self._bytes = 0
+        self._standard.clear()
+        self._legacy.clear()
+        self._shared.clear()
+        self._lookup_cache.forget_all()
 
-    def invalidate(self) -> None:
-        """Make every answer anew: something other than the tables changed that routes show."""
-        self._revision = -1
-        self._lookup_cache.forget()
+    def forget(self, event: Event) -> None:
+        """Make anew what an event may have changed, which was just applied to the tables or to the KV table.
+
+        Nothing that shows the state before it may be answered after the request which asked for it.
+        """
+        for answers in (self._standard, self._legacy):
+            for topic in self._affected(event, answers.keys()):
+                self._drop(answers, topic)
+        self._lookup_cache.forget(self._affected(event, self._lookup_cache.topics))
 
     def get(self, topic: str | None, standard: bool) -> Response | None:  # noqa: FBT001 - the hot path
         """The answer with the encoded route of a topic; None when it has none."""
-        if self._tables.revision != self._revision:
-            self._forget()
+        if topic is None:
+            return None
         answers = self._standard if standard else self._legacy
-        return answers.get(topic) or (self._answer(topic, standard=standard) if topic is not None else None)
+        return answers.get(topic) or self._answer(topic, standard=standard)
 
     def route(self, topic: str) -> TopicRouteData | None:
         """The route of a topic with its order configuration, as a value; None when it has none."""
@@ -92,9 +111,9 @@ class RouteAnswers:
         if route is None:
             return None
         body = self._encode(route, standard=standard)
-        answer = self._shared.get(body) or Response(body=body)
-        self._keep(self._standard if standard else self._legacy, topic, answer)
-        return answer
+        shared = self._shared.get(body) or _Shared(Response(body=body))
+        self._keep(self._standard if standard else self._legacy, topic, shared)
+        return shared.answer
 
     def _encode(self, route: TopicRouteData, *, standard: bool) -> bytes:
         broker, queue = self._brokers[standard], self._queues[standard]
@@ -107,19 +126,31 @@ class RouteAnswers:
             encode_mappings_by_broker(mappings, standard=standard) if mappings else None,
         )
 
-    def _keep(self, answers: dict[str | None, Response], topic: str, answer: Response) -> None:
+    def _keep(self, answers: dict[str, Response], topic: str, shared: _Shared) -> None:
         """Keep an answer while there is room: polls go round all topics, so none is better than another."""
-        size = len(topic) if answer.body in self._shared else len(topic) + len(answer.body)
+        body = shared.answer.body
+        size = len(topic) + (0 if shared.users else len(body))
         if self._bytes + size <= self._settings.route_cache_bytes:
-            self._shared[answer.body] = answers[topic] = answer
             self._bytes += size
+            shared.users += 1
+            self._shared[body] = shared
+            answers[topic] = shared.answer
 
-    def _forget(self) -> None:
-        self._revision = self._tables.revision
-        self._bytes = 0
-        self._standard.clear()
-        self._legacy.clear()
-        self._shared.clear()
+    def _drop(self, answers: dict[str, Response], topic: str) -> None:
+        answer = answers.pop(topic, None)
+        if answer is None:
+            return
+        self._bytes -= len(topic)
+        shared = self._shared[answer.body]
+        shared.users -= 1
+        if not shared.users:
+            del self._shared[answer.body]
+            self._bytes -= len(answer.body)
+
+    def _affected(self, event: Event, kept: KeysView[str]) -> Collection[str]:
+        if isinstance(event, KvChanged):
+            return (event.key,) if event.namespace == ORDER_TOPIC_CONFIG else ()
+        return affected_topics(self._tables, event, kept)
 
 
 class _BrokerFragments:

@@ -34,8 +34,8 @@ class NameServerState:
             MAX_LOOKUP_CACHE_BYTES, counts_by_topic=config.settings.journal_enable
         )
         """Asked before a request is decoded, so it forgets as soon as an answer changes."""
-        self.tables.on_revision = self.lookup_cache.forget
         self.route_answers = RouteAnswers(self.tables, kv_config, config.settings, self.lookup_cache)
+        self.tables.on_change = self.route_answers.forget
 
     @property
     def settings(self) -> NamesrvSettings:

@@ -79,10 +79,8 @@ class RouteTables:
         """Topic -> broker name -> mapping."""
         self.gen = 0
         """The newest generation: one counter for all registrations of this boot."""
-        self.revision = 0
-        """Grows with every change that a route could show: cached answers are checked against it."""
-        self.on_revision: Callable[[], None] = _nothing
-        """Called whenever `revision` grows, for caches that can't check it."""
+        self.on_change: Callable[[Event], None] = _nothing
+        """Called with each event that changed a row that is shown to clients, right after it was applied."""
         self._appliers: dict[type, Callable[[Any], None]] = {
             BrokerLiveGone: self._remove_live,
             BrokerGroupChanged: self._put_group,
@@ -150,8 +148,7 @@ class RouteTables:
             if applier is None:
                 return
             applier(event)
-        self.revision += 1
-        self.on_revision()
+        self.on_change(event)
 
     def index_topics(self, topics: Iterable[str], broker_name: str) -> list[str]:
         """Enter `topics` into the index, ahead of their rows; returns each as the one string that it has."""
@@ -233,5 +230,5 @@ class RouteTables:
             live.applied_bodies.clear()
 
 
-def _nothing() -> None:
-    """The revision has no listener."""
+def _nothing(_: Event) -> None:
+    """Nobody listens."""

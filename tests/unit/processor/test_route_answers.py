@@ -5,6 +5,8 @@ import pytest
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.processor import route_answers
 from namekeeper.route.queries import topic_route
+from namekeeper.wire.command import request
+from namekeeper.wire.json_header import encode_json_header
 from tests.support.server.in_memory import InMemoryNameServer
 from tests.unit.processor.samples import NAMES, V6_BODY
 
@@ -27,7 +29,7 @@ def test_fragments_make_the_same_bytes_as_the_whole(registered, answers, standar
         for topic in ("TopicTest", "TBW102"):
             whole = encode_topic_route(topic_route(registered.state.tables, topic), standard=standard)
             assert answers.get(topic, standard).body == whole
-        answers.invalidate()
+        answers.reconfigure(registered.state.settings)
 
 
 def test_mappings_are_in_the_answer(server):
@@ -45,22 +47,6 @@ def test_nothing_is_kept_of_topics_without_route(answers):
     assert answers.get("unknown", True) is None
     assert answers.get(None, True) is None
     assert answers.kept_bytes == 0
-
-
-@pytest.mark.parametrize(
-    ("code", "fields"),
-    [
-        (205, {"brokerName": "broker-a"}),
-        (104, NAMES),
-        (216, {"topic": "TBW102"}),
-        (100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TopicTest", "value": "x:1"}),
-        (102, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TopicTest"}),
-    ],
-)
-def test_a_change_that_a_route_could_show_makes_answers_anew(registered, answers, code, fields):
-    before = answers.get("TopicTest", True)
-    registered.ask(code, fields)
-    assert answers.get("TopicTest", True) is not before
 
 
 def test_a_heartbeat_keeps_answers(registered, answers):
@@ -126,15 +112,45 @@ def test_a_broker_that_did_not_change_is_not(registered, answers, monkeypatch):
     assert b"broker-a" in answers.get("TBW102", True).body
 
 
-@pytest.mark.parametrize("change", ["tables", "settings", "kv"])
-def test_the_look_up_cache_forgets_at_once(registered, change):
-    """It is asked before the tables are looked at."""
+@pytest.mark.parametrize(
+    ("code", "fields", "left"),
+    [
+        (205, {"brokerName": "broker-a"}, {"other"}),
+        (104, NAMES, {"other"}),
+        (216, {"topic": "TBW102"}, {"TopicTest", "other"}),
+        (100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TopicTest", "value": "x:1"}, {"TBW102", "other"}),
+        (102, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TBW102"}, {"TopicTest", "other"}),
+        (100, {"namespace": "another", "key": "TopicTest", "value": "x:1"}, {"TopicTest", "TBW102", "other"}),
+        (904, NAMES, {"TopicTest", "TBW102", "other"}),
+    ],
+)
+def test_a_change_forgets_what_shows_it_and_nothing_else(registered, answers, code, fields, left):
+    """The look-up cache is asked before the tables are looked at: it has to forget at once."""
+    other = {"brokerName": "broker-b", "brokerAddr": "10.0.0.2:10911"}
+    registered.register(V6_BODY.replace(b"TopicTest", b"other").replace(b"TBW102", b"more"), **other)
+    registered.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TBW102", "value": "x:1"})
     cache = registered.state.lookup_cache
-    before = cache.revision
-    if change == "tables":
-        registered.ask(205, {"brokerName": "broker-a"})
-    elif change == "settings":
-        registered.state.route_answers.reconfigure(registered.state.settings)
-    else:
-        registered.ask(100, {"namespace": "ns", "key": "k", "value": "v"})
-    assert cache.revision > before
+    kept = {}
+    for topic in ("TopicTest", "TBW102", "other"):
+        kept[topic] = answers.get(topic, True)
+        header = encode_json_header(request(105, {"topic": topic}, opaque=7))
+        cache.learn(header, 7, topic=topic, body=kept[topic].body, revision=cache.revision)
+    registered.ask(code, fields)
+    assert set(cache.topics) == left
+    assert {topic for topic, answer in kept.items() if answers.get(topic, True) is answer} == left
+
+
+def test_settings_make_the_look_up_cache_forget_at_once(registered):
+    cache = registered.state.lookup_cache
+    header = encode_json_header(request(105, {"topic": "TopicTest"}, opaque=7))
+    cache.learn(header, 7, topic="TopicTest", body=b"{}", revision=cache.revision)
+    registered.state.route_answers.reconfigure(registered.state.settings)
+    assert cache.find(header) is None
+
+
+def test_topics_that_are_forgotten_one_by_one_leave_their_room_to_others(registered, answers):
+    for number in range(1, 100):
+        for standard in (True, False):
+            assert b'"readQueueNums"' in answers.get("TopicTest", standard).body
+        registered.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TopicTest", "value": f"x:{number}"})
+    assert answers.kept_bytes == 0
