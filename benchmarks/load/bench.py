@@ -93,9 +93,18 @@ class Bench:
         rounds = self.counted(key)
         return {metric: statistics.median(taken[turn][metric] for turn in rounds) for metric in taken[0]}
 
-    def ratio(self, key: str, metric: str, name: str, of: str) -> float | None:
-        """Return the median over the rounds that count of one server's figure to another's in that round."""
-        ours, theirs = (self.samples.get(key, {}).get(server) for server in (name, of))
+    def ratio(self, key: str, metric: str, name: str, *, of: str = "", row: str = "") -> float | None:
+        """Return the median over the rounds that count of a figure to another one in that round.
+
+        Args:
+            key: The row.
+            metric: Which figure of it.
+            name: The server.
+            of: The other server, if it is another one.
+            row: The other row, if it is another one.
+        """
+        ours = self.samples.get(key, {}).get(name)
+        theirs = self.samples.get(row or key, {}).get(of or name)
         if not ours or not theirs:
             return None
         pairs = [(ours[turn][metric], theirs[turn][metric]) for turn in self.counted(key)]

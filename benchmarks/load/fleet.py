@@ -31,6 +31,12 @@ class Fleet:
             seconds.append(time.perf_counter() - began)
         return seconds
 
+    def send_as(self, broker: Broker, frame: bytes) -> None:
+        """Send a frame over the connection of one broker and wait for the answer."""
+        connection = self.connections[self.brokers.index(broker)]
+        connection.sendall(frame)
+        read_answer(connection)
+
     def refresh(self) -> None:
         """Say on every connection that its broker lives: Java closes a connection that is idle for 120 s."""
         self.send([heartbeat(broker) for broker in self.brokers])

@@ -62,9 +62,17 @@ def request(code: int, fields: dict[str, str], body: bytes = b"", *, opaque: int
     return struct.pack(">II", 4 + len(header) + len(body), len(header)) + header + body
 
 
-def registration(broker: Broker, rows: Sequence[Topic], *, compressed: bool) -> bytes:
-    """Frame a whole registration of a 5.x master without acting-master mode."""
-    body = _compressed_body(rows) if compressed else _json_body(rows)
+def registration(broker: Broker, rows: Sequence[Topic], *, compressed: bool, changes: int = 0) -> bytes:
+    """Frame a registration of a 5.x master without acting-master mode.
+
+    Args:
+        broker: Who registers.
+        rows: All its topics; once it is registered, those that changed will do.
+        compressed: Whether the body is.
+        changes: How often its topics changed since the first registration.
+    """
+    version = DATA_VERSION | {"counter": DATA_VERSION["counter"] + changes}
+    body = _compressed_body(rows, version) if compressed else _json_body(rows, version)
     fields = {
         "bodyCrc32": str(zlib.crc32(body) & CRC_MASK),
         "brokerAddr": broker.addr,
@@ -109,14 +117,14 @@ def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _json_body(rows: Sequence[Topic]) -> bytes:
+def _json_body(rows: Sequence[Topic], data_version: dict[str, int]) -> bytes:
     """The plain form. Three million rows are made this way, hence text and not values."""
     table = ",".join([
         f'"{name}":{{"attributes":{{}},"order":false,"perm":6,"readQueueNums":{read},"topicFilterType":"SINGLE_TAG",'
         f'"topicName":"{name}","topicSysFlag":0,"writeQueueNums":{write}}}'
         for name, read, write in rows
     ])  # fmt: skip
-    version = _json(DATA_VERSION).decode()
+    version = _json(data_version).decode()
     return (
         f'{{"filterServerList":[],"topicConfigSerializeWrapper":{{"dataVersion":{version},'
         f'"mappingDataVersion":{version},"topicConfigTable":{{{table}}},'
@@ -124,11 +132,11 @@ def _json_body(rows: Sequence[Topic]) -> bytes:
     ).encode()
 
 
-def _compressed_body(rows: Sequence[Topic]) -> bytes:
+def _compressed_body(rows: Sequence[Topic], data_version: dict[str, int]) -> bytes:
     """The 5.x compressed form: data version, topics, filter servers, mappings."""
     lines = [f"{name} {read} {write} 6 SINGLE_TAG {{}}".encode() for name, read, write in rows]
     inflated = b"".join([
-        _sized(_json(DATA_VERSION)),
+        _sized(_json(data_version)),
         struct.pack(">i", len(lines)), *map(_sized, lines),
         _sized(b"[]"),
         struct.pack(">i", 0),

@@ -93,8 +93,8 @@ def _verdicts(bench: Bench, row: Row, bounds: Sequence[Bound]) -> str:
 
 def _verdict(bench: Bench, row: Row, bound: Bound) -> str:
     """Name the bound, what was measured in its terms, and whether that meets it."""
-    if bound.of:
-        figure = bench.ratio(row.samples, bound.metric, OURS, bound.of)
+    if bound.of or bound.row:
+        figure = bench.ratio(row.samples, bound.metric, OURS, of=bound.of or "", row=bound.row or "")
     else:
         figure = (bench.medians(row.samples, OURS) or {}).get(bound.metric)
     if figure is None:

@@ -41,16 +41,18 @@ QUICK = Scale(
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A limit for one metric of namekeeper: a factor of another server's, or a number."""
+    """A limit for one metric of namekeeper: a factor of another server's or of another row's, or a number."""
 
     metric: str
     factor: float
     of: str | None = None
     at_least: bool = False
+    row: str | None = None
 
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
-        return f"{LABELS[self.metric]} {sign} {self.factor:.3g}" + (f" x {self.of}" if self.of else "")
+        other = self.of or self.row
+        return f"{LABELS[self.metric]} {sign} {self.factor:.3g}" + (f" x {other}" if other else "")
 
     def met(self, figure: float) -> bool:
         """Say whether a figure, or the ratio of two, is within the bound."""
@@ -94,6 +96,16 @@ def _look_ups(key: str, how: str, of_java: float, aim: float, *more: Bound) -> R
     )
 
 
+def _changes(whose: str, what: str) -> Iterator[Row]:
+    for rate, kept in ((1, 0.95), (10, 0.9), (100, 0.7)):
+        yield Row(
+            f"changes-{whose}-{rate}",
+            f"look-ups/s, 16 connections, {rate} changes a second of {what}",
+            "{per_second:,.0f}\np99 {p99_ms:.2f} ms\np99.9 {p999_ms:.2f} ms",
+            (Bound("per_second", kept, at_least=True, row="lookups-16"), Bound("failures", 0)),
+        )
+
+
 def _storm(key: str, what: str) -> Row:
     return Row(
         key,
@@ -111,6 +123,8 @@ def _rows() -> Iterator[Row]:
     yield _look_ups("lookups-1x16", "1 connection x 16 in flight", 2, 2.5)
     yield _look_ups("lookups-200", "200 connections", 2, 2.5)
     yield _look_ups("lookups-1024", "1,024 connections", 1.5, 2)
+    yield from _changes("small", "topics that nobody looks up")
+    yield from _changes("base", "topics that are looked up")
     yield Row(
         "cpu", "server CPU, us a look-up, 16 connections", "{cpu_us:.1f} us",
         (Bound("cpu_us", 1.25, "bare-uvloop"), Bound("cpu_us", 0.5, "java")),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from benchmarks.load.bench import Bench, Meter, Sample
+from benchmarks.load.changes import SMALL, SMALL_TOPICS, Changes, change_of_base, change_of_small
 from benchmarks.load.errors import RefusedError, WrongAnswerError
 from benchmarks.load.fleet import Fleet, ask, registered
 from benchmarks.load.payload import (
@@ -33,6 +34,12 @@ LOOKUPS: dict[str, dict[str, float]] = {
     "lookups-200": {"connections": 200},
     "lookups-1024": {"connections": 1024},
 }
+CHANGES = {
+    f"changes-{whose}-{rate}": (change, rate)
+    for whose, change in (("small", change_of_small), ("base", change_of_base))
+    for rate in (1, 10, 100)
+}
+"""Row -> what changes while clients look up, and how often a second."""
 HEARTBEATS = {"heartbeat-json": False, "heartbeat-compressed": True}
 """Row -> whether the body is compressed."""
 
@@ -49,21 +56,21 @@ REGISTRATION_SECONDS = 60
 
 def run(bench: Bench) -> None:
     """Start every server once, then take the rows in rounds: A B C D, A B C D, ..."""
-    if not bench.wants("memory", "registration", *LOOKUPS, *HEARTBEATS):
+    if not bench.wants("memory", "registration", *LOOKUPS, *CHANGES, *HEARTBEATS):
         return
-    frames = base_frames(bench.scale.topics)
+    brokers = [*BASE_BROKERS, SMALL]
+    frames = [*base_frames(bench.scale.topics), registration(SMALL, SMALL_TOPICS, compressed=True)]
     with contextlib.ExitStack() as opened:
         fleets: Fleets = {}
         for name in bench.names:
             server = opened.enter_context(bench.started(name))
-            fleets[server] = opened.enter_context(registered(server.port, BASE_BROKERS, frames))
+            fleets[server] = opened.enter_context(registered(server.port, brokers, frames))
             check_routes(server, bench.scale.topics)
             warm_up(bench, server)
             if bench.wants("memory"):
                 rss, peak = server.memory_mib()
                 bench.record("memory", name, {"rss_mib": rss, "peak_mib": peak})
-        for key, load, server in _turns(bench, LOOKUPS, fleets):
-            bench.record(key, server.name, _look_up(bench, server, load))
+        _lookups(bench, fleets)
         if bench.wants("registration"):
             _registrations(bench, fleets)
         _heartbeats(bench, fleets)
@@ -109,11 +116,27 @@ def _turns(bench: Bench, rows: Mapping[str, T], fleets: Fleets) -> Iterator[tupl
                     yield key, value, server
 
 
-def _look_up(bench: Bench, server: Server, load: dict[str, Any]) -> Sample:
+def _lookups(bench: Bench, fleets: Fleets) -> None:
+    """Quiet look-ups and those beside changes, in the same rounds: they are compared."""
+    numbers = dict.fromkeys(fleets, 0)
+    rows: dict[str, Any] = {**LOOKUPS, **CHANGES}
+    for key, row, server in _turns(bench, rows, fleets):
+        if key in LOOKUPS:
+            sample = _look_up(bench, server, row)
+        else:
+            change, rate = row
+            with Changes(fleets[server], change, rate, first=numbers[server]) as changes:
+                sample = _look_up(bench, server, LOOKUPS["lookups-16"] | {"seconds": 1 / rate})
+            numbers[server] += changes.sent
+        bench.record(key, server.name, sample)
+
+
+def _look_up(bench: Bench, server: Server, load: dict[str, float]) -> Sample:
+    seconds = max(bench.scale.seconds, load.get("seconds", 0))
     with Meter(server) as meter:
         found = bench.generator.lookups(
-            server.port, seconds=bench.scale.seconds, warmup=bench.scale.warmup, topics=bench.scale.topics,
-            body_bytes=ROUTE_BYTES, **load,
+            server.port, warmup=bench.scale.warmup, topics=bench.scale.topics, body_bytes=ROUTE_BYTES,
+            **(load | {"seconds": seconds}),
         ).result()  # fmt: skip
     return {
         "per_second": found["per_second"],
