@@ -5,6 +5,7 @@ from tests.mutants.common import COMMON_MUTANTS
 from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.edge import EDGE_MUTANTS
 from tests.mutants.mutant import Mutant
+from tests.mutants.past import PAST_MUTANTS
 from tests.mutants.records import RECORD_MUTANTS
 from tests.mutants.serving import SERVING_MUTANTS
 
@@ -500,4 +501,5 @@ MUTANTS = (
     *SERVING_MUTANTS,
     *EDGE_MUTANTS,
     *COMMON_MUTANTS,
+    *PAST_MUTANTS,
 )

@@ -1,6 +1,6 @@
 """Random runs of a name server, from any source of chance: hypothesis's, or `random.Random(seed)`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from tests.differential.bodies import FORMS, Broker, TopicConfig, registration, route_body
@@ -21,9 +21,10 @@ def random_history(
     *,
     clock_jumps: bool = False,
     clusters: Sequence[str] = CLUSTERS,
+    make: Callable[[str], JournalledServer] = JournalledServer,
 ) -> JournalledServer:
     """Live through that many happenings, each at an instant of its own unless the wall clock jumps."""
-    run = _RandomRun(JournalledServer(namesrv), chance, clusters)
+    run = _RandomRun(make(namesrv), chance, clusters)
     for _ in range(length):
         run.server.passed(chance.choice((1, 7, 1_000, 60_000)))
         if clock_jumps and chance.random() < 0.1:

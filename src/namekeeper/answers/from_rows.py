@@ -16,6 +16,9 @@ For a route, the rows of one name server that are valid at the time: `topic_rout
 broker_addr}) of those broker names; `filter_server_history` (cluster, broker_addr, filter_servers);
 `topic_mapping_history` (topic, broker_name, mapping as JSON text) of the topic; `kv_history` (namespace, key,
 value) of ORDER_TOPIC_CONFIG; `config_history` (property, value).
+
+For a whole state, all rows of these tables that are valid at the time, those of `topic_route` by broker name,
+and those of `cluster_history` (cluster, broker_names). It has no live registrations.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,6 +31,7 @@ from namekeeper.answers.evidence import BrokerSession, Evidence, KnownPeriod, Lo
 from namekeeper.answers.route import route_of
 from namekeeper.journal.contract.record import (
     BrokerGroup,
+    Cluster,
     Config,
     FilterServers,
     Kv,
@@ -38,7 +42,7 @@ from namekeeper.journal.contract.record import (
 from namekeeper.journal.reading.state import State
 from namekeeper.model.route import TopicRouteData
 
-__all__ = ["Row", "Tables", "evidence_from_rows", "route_from_rows"]
+__all__ = ["Row", "Tables", "evidence_from_rows", "route_from_rows", "state_from_rows"]
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Iterable[Row]]
@@ -58,9 +62,14 @@ def evidence_from_rows(topic: str, tables: Tables, knows_up_to: Mapping[str, int
 
 def route_from_rows(topic: str, tables: Tables) -> TopicRouteData | None:
     """The route of a topic as the name server of these rows would have answered it."""
+    return route_of(state_from_rows(tables), topic)
+
+
+def state_from_rows(tables: Tables) -> State:
+    """The state that the rows of one name server make."""
     state = State()
     state.apply(_records(tables))
-    return route_of(state, topic)
+    return state
 
 
 def _evidence(namesrv: str, topic: str, tables: Tables, knows_up_to: int) -> Evidence:
@@ -93,6 +102,8 @@ def _records(tables: Tables) -> Iterable[Record]:
             acting_master=bool(row.get("acting_master")),
             broker_addrs={each["broker_id"]: each["broker_addr"] for each in row.get("members") or ()},
         )
+    for row in tables.get("cluster_history", ()):
+        yield Cluster(cluster=row["cluster"], broker_names=list(row["broker_names"] or ()))
     for row in tables.get("topic_route", ()):
         queues = (row["read_queue_nums"], row["write_queue_nums"], row["perm"], row["topic_sys_flag"])
         yield TopicQueues(broker_name=row["broker_name"], rows=[(row["topic"], *queues)])

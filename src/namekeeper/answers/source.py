@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Protocol
 
+from msgspec import Struct
+
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.answers.render import RouteAt
@@ -12,11 +14,24 @@ from namekeeper.answers.row_changes import HistoryEvent
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
+from namekeeper.journal.reading.state import State
 
-__all__ = ["HistorySource", "JournalSource", "SourceProgress"]
+__all__ = ["HeldAt", "HistorySource", "JournalSource", "SourceProgress"]
 
 SourceProgress = Callable[[str, int, int], None]
 """Called with what is read, how much of it was read, and how much there is."""
+
+
+class HeldAt(Struct, frozen=True):
+    """All that one name server held at a time."""
+
+    namesrv: str
+    at: int
+    """Wall ms."""
+    knowledge: Knowledge
+    knows_up_to: int | None
+    state: State | None
+    """None unless it is known."""
 
 
 class HistorySource(Protocol):
@@ -25,6 +40,14 @@ class HistorySource(Protocol):
     @property
     def notes(self) -> Sequence[str]:
         """Notes about the last answer, such as lines that could not be read."""
+        ...
+
+    def namesrvs(self) -> list[str]:
+        """Ids of the name servers, sorted."""
+        ...
+
+    def held(self, namesrv: str, at: int | None) -> HeldAt:
+        """All that one of them held at a time (wall ms); None is its end."""
         ...
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
@@ -82,6 +105,16 @@ class JournalSource:
     def notes(self) -> list[str]:
         """What could not be read."""
         return [f"{journal.folder}: {note}" for journal in self._journals.values() for note in journal.notes]
+
+    def namesrvs(self) -> list[str]:
+        """Ids of the name servers, sorted."""
+        return sorted(self._journals)
+
+    def held(self, namesrv: str, at: int | None) -> HeldAt:
+        """All that one of them held at a time."""
+        found = self._journals[namesrv].state_at(at)
+        state = found.state if found.knowledge is Knowledge.KNOWN else None
+        return HeldAt(namesrv, found.at, found.knowledge, found.coverage.knows_up_to, state)
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
         """The route of a topic at each name server, at a time."""

@@ -30,6 +30,7 @@ COMMANDS: Commands = {
     "pipeline": ("group:pipeline", "Turn journals into tables with Spark."),
     "journal": ("group:journal", "Look into a journal: ls, cat, tail, verify, seal ..."),
     "route-at": ("commands.route_at:route_at", "Show the route of a topic as it was."),
+    "past": ("commands.past:past", "A read-only name server with the tables of a time."),
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "why": ("commands.why:why", "Say why a topic had no route."),
     "history": ("commands.history:history", "Every change of a topic, broker or address."),

@@ -20,6 +20,7 @@ __all__ = [
     "AT_HELP",
     "EXIT_NOT_KNOWN",
     "history_options",
+    "history_source_options",
     "shown_reading",
     "take_instant",
     "take_source",
@@ -52,8 +53,14 @@ def zone_option(function: F) -> F:
 
 def history_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the source of the history, Spark, the zone and JSON."""
+    return history_source_options(
+        click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+    )
+
+
+def history_source_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for the source of the history, Spark and the zone."""
     function = session_options(function)
-    function = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
     function = zone_option(function)
     function = click.option("--warehouse", metavar="URI", help="Tables that `namekeeper pipeline run` made.")(
         function

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
+from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows, state_from_rows
 from namekeeper.answers.render import RouteAt
-from namekeeper.answers.source import SourceProgress
+from namekeeper.answers.source import HeldAt, SourceProgress
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.coverage import Knowledge
@@ -46,6 +46,24 @@ class WarehouseSource:
 
             self._tables = open_tables(uri, _shown(session, progress))
 
+    def namesrvs(self) -> list[str]:
+        """Ids of the name servers, sorted.
+
+        Raises:
+            ConfigError: nobody of the name that is wanted is there.
+        """
+        return list(self._ends())
+
+    def held(self, namesrv: str, at: int | None) -> HeldAt:
+        """All that one of them held at an instant; None is its end."""
+        with refusals():
+            from namekeeper.pipeline.answers.topics import held_rows
+
+            instant = self._ends()[namesrv] if at is None else at
+            (found,) = held_rows(self._tables, instant, namesrv)
+        state = state_from_rows(found.tables) if found.knowledge == Knowledge.KNOWN else None
+        return HeldAt(namesrv, instant, Knowledge(found.knowledge), found.knows_up_to, state)
+
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
         """The route of a topic at each name server, at an instant; None is the end of each.
 
@@ -53,11 +71,9 @@ class WarehouseSource:
             ConfigError: nobody of the name that is wanted is there.
         """
         with refusals():
-            from namekeeper.pipeline.answers.topics import knowledge, route_rows
+            from namekeeper.pipeline.answers.topics import route_rows
 
-            rows = knowledge(self._tables, at or 0, self._namesrv)
-            ends = {row["namesrv"]: row["knows_up_to"] for row in rows}
-            self._check(list(ends))
+            ends = self._ends()
             instants = dict.fromkeys(ends, at) if at is not None else ends
             found = [
                 (instant, each)
@@ -93,6 +109,16 @@ class WarehouseSource:
         """Names of topics that any name server had."""
         with refusals():
             return [row["topic"] for row in self._tables.ask("topic_names", {}).rows]
+
+    def _ends(self) -> dict[str, int]:
+        """Name server -> wall ms of its last record, by name."""
+        with refusals():
+            from namekeeper.pipeline.answers.topics import knowledge
+
+            rows = knowledge(self._tables, 0, self._namesrv)
+        ends = {row["namesrv"]: row["knows_up_to"] for row in rows}
+        self._check(list(ends))
+        return ends
 
     def _check(self, found: Sequence[str]) -> None:
         if not found:

@@ -17,9 +17,23 @@ class NameServerState:
     """Route tables, KV configuration and settings; touched from one event loop only, so without locks."""
 
     def __init__(
-        self, config: RuntimeConfig, kv_config: KvConfigStore, *, kv_refusal: str | None = None
+        self,
+        config: RuntimeConfig,
+        kv_config: KvConfigStore,
+        *,
+        kv_refusal: str | None = None,
+        tables: RouteTables | None = None,
     ) -> None:
-        self.tables = RouteTables(rules_of(config.settings))
+        """Begin.
+
+        Args:
+            config: the properties.
+            kv_config: the KV configuration.
+            kv_refusal: see the attribute.
+            tables: route tables that a replay has filled; None for empty ones.
+        """
+        self.tables = tables if tables is not None else RouteTables()
+        self.tables.rules = rules_of(config.settings)
         self.kv_config = kv_config
         kv_config.entries_limit = config.settings.kv_entries_limit
         self.kv_refusal = kv_refusal

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from namekeeper.answers.explain import explain
-from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
+from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows, state_from_rows
 from namekeeper.answers.route import route_of
 from namekeeper.journal.reading.replay import state_at
 from namekeeper.messages.bodies import encode_mapping
@@ -66,6 +66,11 @@ def test_a_route_is_the_same():
     state.kv["ORDER_TOPIC_CONFIG"] = {"T": "b0:4"}
     assert route_from_rows("T", tables_of(state)) == route_of(state, "T")
     assert route_from_rows("T", {}) is None
+
+
+def test_a_state_has_the_clusters_too():
+    state = state_from_rows({"cluster_history": [{"cluster": "c", "broker_names": ["b0", "b1"]}]})
+    assert dict(state.tables.cluster_addr_table) == {"c": {"b0", "b1"}}
 
 
 def tables_of(state):

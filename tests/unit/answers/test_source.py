@@ -33,6 +33,16 @@ def test_where_nothing_is_known_there_is_no_route(folders):
     assert found.knows_up_to == Story().now + 1_000
 
 
+def test_all_that_one_of_them_held(folders):
+    source = JournalSource(folders)
+    assert source.namesrvs() == ["a_1", "b_1"]
+    found = source.held("a_1", None)
+    assert (found.namesrv, found.knowledge, found.at) == ("a_1", Knowledge.KNOWN, found.knows_up_to)
+    assert sorted(found.state.tables.topics()) == ["T", "more", "other"]
+    later = source.held("a_1", found.at + 1)
+    assert (later.knowledge, later.state) == (Knowledge.NOT_YET, None)
+
+
 def test_one_of_them_may_be_asked(folders):
     source = JournalSource(folders, "b_1")
     assert [each.namesrv for each in source.routes("T", 5)] == ["b_1"]

@@ -52,6 +52,9 @@ def source(monkeypatch):
     monkeypatch.setattr(engines, "open_tables", lambda uri, session: uri)
     monkeypatch.setattr(answers, "knowledge", knowledge)
     monkeypatch.setattr(answers, "route_rows", route_rows)
+    monkeypatch.setattr(
+        answers, "held_rows", lambda tables, at, namesrv: route_rows(tables, None, at, namesrv)
+    )
 
     def make(namesrv=None):
         return WarehouseSource("file:/w", lambda: "a session", namesrv)
@@ -75,6 +78,15 @@ def test_a_name_server_that_is_not_there(source):
     assert [route.namesrv for route in source.make("ns-2").routes("T", 5)] == ["ns-2"]
     with pytest.raises(ConfigError, match="no journal of 'ns-3'"):
         source.make("ns-3").routes("T", 5)
+
+
+def test_all_that_one_of_them_held(source):
+    made = source.make()
+    assert made.namesrvs() == ["ns-1", "ns-2"]
+    one, two = made.held("ns-1", 5), made.held("ns-2", None)
+    assert (one.at, one.knowledge, one.knows_up_to) == (5, Knowledge.KNOWN, 10)
+    assert one.state.tables.topics() == ["T"]
+    assert (two.at, two.knowledge, two.state) == (20, Knowledge.UNKNOWN, None)
 
 
 def test_a_folder_that_is_no_warehouse_is_refused(tmp_path):

@@ -2,8 +2,10 @@
 
 import pytest
 
-from namekeeper.processor.state import rules_of
-from namekeeper.route.tables import RouteRules
+from namekeeper.config.startup import make_startup
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.processor.state import NameServerState, rules_of
+from namekeeper.route.tables import RouteRules, RouteTables
 from tests.support.server.in_memory import InMemoryNameServer
 
 
@@ -26,6 +28,14 @@ def test_the_rules_of_routing_are_switches_and_limits_among_the_settings(state):
     assert state.kv_config.entries_limit == 100_000
     update(state, b"deleteTopicWithBrokerRegistration=true\nnotifyMinBrokerIdChanged=true")
     assert state.tables.rules == RouteRules(True, True, **limits)
+
+
+def test_tables_that_a_replay_has_filled_are_served_by_the_rules_of_the_settings():
+    tables = RouteTables()
+    config = make_startup(flags={"brokers_limit": "7"}).runtime_config
+    state = NameServerState(config, KvConfigStore(), tables=tables)
+    assert state.tables is tables
+    assert tables.rules.brokers_limit == 7
 
 
 def test_it_waits_for_service_only_if_the_operator_wants_it(state):

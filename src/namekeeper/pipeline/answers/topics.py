@@ -12,6 +12,7 @@ from namekeeper.pipeline.gold.plan import FOREVER
 __all__ = [
     "RouteRows",
     "TopicEvidenceRows",
+    "held_rows",
     "knowledge",
     "route_rows",
     "why_rows",
@@ -26,11 +27,11 @@ _ROWS_OF_A_ROUTE = {
     "topic_route": "topic_route_at",
     "broker_group_history": "broker_group_at",
     "topic_mapping_history": "topic_mapping_at",
-    "kv_history": "order_config_at",
+    "kv_history": "kv_at",
     "config_history": "config_at",
     "filter_server_history": "filter_server_at",
 }
-"""Table -> the query for those of its rows that make a route."""
+"""Table -> the query for those of its rows that make a route; without a topic, all that were valid."""
 
 
 class TopicEvidenceRows(NamedTuple):
@@ -43,7 +44,7 @@ class TopicEvidenceRows(NamedTuple):
 
 
 class RouteRows(NamedTuple):
-    """What a name server held of a topic at an instant."""
+    """What a name server held of a topic, or in all, at an instant."""
 
     namesrv: str
     knowledge: str
@@ -63,17 +64,12 @@ def knowledge(tables: AnswerTables, at: int, namesrv: str | None = None) -> Sequ
 
 def route_rows(tables: AnswerTables, topic: str, at: int, namesrv: str | None = None) -> list[RouteRows]:
     """The rows out of which the route of a topic at an instant is made, for each name server."""
-    args = {"topic": topic, "at": at}
-    held = {table: tables.ask(name, args).rows for table, name in _ROWS_OF_A_ROUTE.items()}
-    return [
-        RouteRows(
-            row["namesrv"],
-            row["knowledge"],
-            row["knows_up_to"],
-            _rows_of(held, row["namesrv"]) if row["knowledge"] == KNOWN else {},
-        )
-        for row in knowledge(tables, at, namesrv)
-    ]
+    return _rows_at(tables, _ROWS_OF_A_ROUTE, topic, at, namesrv)
+
+
+def held_rows(tables: AnswerTables, at: int, namesrv: str | None = None) -> list[RouteRows]:
+    """All rows that each name server held at an instant, but those of its live registrations."""
+    return _rows_at(tables, {**_ROWS_OF_A_ROUTE, "cluster_history": "cluster_at"}, None, at, namesrv)
 
 
 def why_rows(
@@ -102,6 +98,22 @@ def why_rows(
         "unknown_topic_minute": ask("lookup_in_vain", since=looked_at - HOUR_MS, until=looked_at),
     }
     return TopicEvidenceRows(found, knows_up_to)
+
+
+def _rows_at(
+    tables: AnswerTables, queries: Mapping[str, str], topic: str | None, at: int, namesrv: str | None
+) -> list[RouteRows]:
+    args = {"topic": topic, "at": at, "namesrv": namesrv}
+    held = {table: tables.ask(name, args).rows for table, name in queries.items()}
+    return [
+        RouteRows(
+            row["namesrv"],
+            row["knowledge"],
+            row["knows_up_to"],
+            _rows_of(held, row["namesrv"]) if row["knowledge"] == KNOWN else {},
+        )
+        for row in knowledge(tables, at, namesrv)
+    ]
 
 
 def _rows_of(held: Mapping[str, Iterable[Row]], namesrv: str) -> dict[str, list[Row]]:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from namekeeper.answers.explain import explain
-from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows
+from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows, state_from_rows
 from namekeeper.pipeline.answers import topics
 from tests.support.history.oracle import Story
 from tests.support.pipeline.file_warehouse import SEED, FileWarehouse
@@ -46,6 +46,35 @@ def test_the_rows_of_a_route_make_that_of_the_oracle(warehouse: FileWarehouse):
         assert {
             each.broker_name: tuple(sorted(each.broker_addrs.items())) for each in route.broker_datas
         } == {name: groups[name,][3] for name in held}
+
+
+def test_all_that_a_name_server_held_makes_the_state_of_the_oracle(warehouse: FileWarehouse):
+    """All but live registrations, which no read request shows."""
+    for namesrv, story, _, at in instants(warehouse, 20):
+        (found,) = topics.held_rows(warehouse.tables, at, namesrv)
+        assert (found.namesrv, found.knowledge, found.knows_up_to) == (namesrv, "known", story.knows_up_to)
+        state, wanted = state_from_rows(found.tables), story.at(at).state
+        tables = state.tables
+        assert {
+            (name, topic): (queues.read_queue_nums, queues.write_queue_nums, queues.perm, queues.topic_sys_flag)
+            for topic in tables.topics()
+            for name, row in tables.rows_of(topic)
+            for queues in [row.effective]
+        } == wanted["topic"]  # fmt: skip
+        assert {
+            (name,): (group.cluster, group.zone_name, group.enable_acting_master,
+                      tuple(sorted(group.broker_addrs.items())))
+            for name, group in tables.broker_addr_table.items()
+        } == wanted["group"]  # fmt: skip
+        clusters = tables.cluster_addr_table.items()
+        assert {(name,): tuple(sorted(names)) for name, names in clusters} == wanted["cluster"]
+        assert {key: tuple(each) for key, each in tables.filter_server_table.items()} == wanted["filter"]
+        mappings = tables.topic_queue_mapping_info_table.items()
+        assert {(topic, name) for topic, names in mappings for name in names} == wanted["mapping"].keys()
+        assert {(space, key): value for space, rows in state.kv.items() for key, value in rows.items()} == (
+            wanted["kv"]
+        )
+        assert {(name,): value for name, value in state.properties.items()} == wanted["config"]
 
 
 def test_every_name_server_answers_and_says_what_it_knows(warehouse: FileWarehouse):

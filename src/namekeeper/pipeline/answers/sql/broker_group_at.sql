@@ -1,4 +1,4 @@
--- A broker name that had a topic at an instant.
+-- A broker name that had a topic at an instant, or any broker name.
 -- columns: namesrv, broker_name, cluster, zone, acting_master, members
 -- reads: broker_group_history, topic_route
 WITH of_topic AS (
@@ -8,6 +8,8 @@ WITH of_topic AS (
 )
 SELECT g.namesrv, g.broker_name, g.cluster, g.zone, g.acting_master, g.members
 FROM broker_group_history g
-INNER JOIN of_topic t ON t.namesrv = g.namesrv AND t.broker_name = g.broker_name
-WHERE g.valid_from <= :at AND (g.valid_to IS NULL OR g.valid_to > :at)
+LEFT JOIN of_topic t ON t.namesrv = g.namesrv AND t.broker_name = g.broker_name
+WHERE
+  (:topic IS NULL OR t.broker_name IS NOT NULL) AND (:namesrv IS NULL OR g.namesrv = :namesrv)
+  AND g.valid_from <= :at AND (g.valid_to IS NULL OR g.valid_to > :at)
 ORDER BY g.namesrv, g.broker_name

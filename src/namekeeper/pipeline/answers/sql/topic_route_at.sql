@@ -1,4 +1,4 @@
--- A row of a topic that a name server had at an instant.
+-- A row of a topic, or of any topic, that a name server had at an instant.
 -- columns: namesrv, broker_name, topic, read_queue_nums, write_queue_nums, perm, topic_sys_flag, valid_from,
 --   from_cause, from_peer
 -- reads: topic_route
@@ -6,5 +6,7 @@ SELECT
   namesrv, broker_name, topic, read_queue_nums, write_queue_nums, perm, topic_sys_flag, valid_from,
   from_cause, from_peer
 FROM topic_route
-WHERE topic = :topic AND valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)
-ORDER BY namesrv, broker_name
+WHERE
+  (:topic IS NULL OR topic = :topic) AND (:namesrv IS NULL OR namesrv = :namesrv)
+  AND valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)
+ORDER BY namesrv, broker_name, topic

@@ -1,0 +1,120 @@
+"""The past as a name server: listens and answers every read request from tables as they were."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import Self
+
+from namekeeper.app.effects import Effects
+from namekeeper.app.journaling import Journaling
+from namekeeper.app.requests import Requests
+from namekeeper.app.saver import Saver
+from namekeeper.clock import Clock, SystemClock
+from namekeeper.processor.past import refuse_change
+from namekeeper.processor.state import NameServerState
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.connection_context import Handler
+from namekeeper.remoting.server import RemotingServer
+from namekeeper.route.events import MinBrokerIdChanged
+from namekeeper.wire.codes import ResponseCode, SerializeType
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["PastNameServer", "run_past"]
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class PastNameServer:
+    """A read-only name server; an async context manager that listens while it is entered.
+
+    Nothing expires, nothing is written to a disk, and nobody is notified. A request that could change
+    something is answered with NO_PERMISSION (16). Without a state every request is answered with
+    SYSTEM_ERROR (1): it is better to say that nothing is known than to answer from empty tables.
+
+    Args:
+        state: the state as it was; None if it is not known.
+        remark: what instant this is, in a sentence; the remark of every refusal.
+        host: the address to listen at.
+        port: its port; 0 picks a free one.
+        clock: the time, to take turns.
+    """
+
+    def __init__(
+        self,
+        state: NameServerState | None,
+        remark: str,
+        *,
+        host: str,
+        port: int,
+        clock: Clock | None = None,
+    ) -> None:
+        if state is None:
+            handler, form = _answering_error(remark), SerializeType.JSON
+        else:
+            handler = _read_only(state, remark, clock or SystemClock())
+            form = SerializeType[state.settings.serialize_type]
+        self._server = RemotingServer(handler, host=host, port=port, serialize_type=form)
+
+    @property
+    def address(self) -> Address:
+        """Where it listens."""
+        return self._server.addresses[0]
+
+    async def __aenter__(self) -> Self:
+        """Listen.
+
+        Raises:
+            ConfigError: the address can't be used.
+        """
+        await self._server.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._server.close()
+
+
+async def run_past(server: PastNameServer, listening: Callable[[Address], None]) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Args:
+        server: the name server.
+        listening: called once it listens.
+
+    Raises:
+        ConfigError: the address can't be used.
+    """
+    stop = asyncio.Event()
+    for number in STOP_SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with server:
+        listening(server.address)
+        await stop.wait()
+
+
+def _read_only(state: NameServerState, remark: str, clock: Clock) -> Handler:
+    effects = Effects(Journaling(state, clock=clock), _notify_nobody)
+    requests = Requests(
+        state,
+        effects,
+        Saver({}),
+        clock=clock,
+        call_soon=lambda callback: asyncio.get_running_loop().call_soon(callback),
+    )
+
+    def answer(request: RemotingCommand, connection: ServerConnection) -> Response | None:
+        refuse_change(request, remark)
+        return requests(request, connection)
+
+    return answer
+
+
+def _answering_error(remark: str) -> Handler:
+    def answer(_request: RemotingCommand, _connection: ServerConnection) -> Response:
+        return Response(ResponseCode.SYSTEM_ERROR, remark)
+
+    return answer
+
+
+def _notify_nobody(_event: MinBrokerIdChanged) -> None:
+    """Brokers of today learn nothing from the past."""

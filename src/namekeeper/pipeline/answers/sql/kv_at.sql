@@ -1,0 +1,9 @@
+-- An entry of the KV configuration at an instant: the one that orders the queues of a topic, or all.
+-- columns: namesrv, namespace, key, value
+-- reads: kv_history
+SELECT namesrv, namespace, `key`, `value`
+FROM kv_history
+WHERE
+  (:topic IS NULL OR (namespace = 'ORDER_TOPIC_CONFIG' AND `key` = :topic))
+  AND (:namesrv IS NULL OR namesrv = :namesrv) AND valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)
+ORDER BY namesrv, namespace, `key`
