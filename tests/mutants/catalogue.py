@@ -155,7 +155,7 @@ MUTANTS = (
     Mutant(
         "leftovers-of-a-closed-build",
         "route/registration.py",
-        "yield from trim_index(tables, self.header.broker_name, built.added)",
+        "yield from trim_index(tables, self.header.broker_name, self._built.added)",
         "yield from ()",
         "a build that is given up leaves nothing in the index",
         (ROUTE + "registration.py",),

@@ -22,6 +22,90 @@ CHANGE_MUTANTS = (
         ("route/test_change_queue.py",),
     ),
     Mutant(
+        "first-come-first-served",
+        "route/build_order.py",
+        """        if builds:
+            connections[addr] = builds
+        if connections:
+            self._hosts[host] = connections
+""",
+        """        if builds:
+            connections[addr] = builds
+        if connections:
+            self._hosts = {host: connections, **self._hosts}
+""",
+        "hosts take turns, however many connections they have",
+        ("route/test_build_order.py",),
+    ),
+    Mutant(
+        "a-connection-runs-on",
+        "route/build_order.py",
+        """        if builds:
+            connections[addr] = builds
+        if connections:
+            self._hosts[host] = connections
+""",
+        """        if builds:
+            connections = {addr: builds, **connections}
+        if connections:
+            self._hosts[host] = connections
+""",
+        "connections of a host take turns",
+        ("route/test_build_order.py", "route/test_change_queue.py"),
+    ),
+    Mutant(
+        "long-builds-hold-up-short-ones",
+        "route/build_order.py",
+        "if build is None or build.slices_run < SHORT_SLICES or build.clean_up is not None:",
+        "if build is None or True:",
+        "a small registration passes large ones",
+        ("route/test_build_order.py", "route/test_change_queue.py"),
+    ),
+    Mutant(
+        "short-builds-hold-up-long-ones",
+        "route/build_order.py",
+        "        self._long_is_next = not self._long_is_next\n",
+        "",
+        "a long build goes on beside short ones",
+        ("route/test_build_order.py",),
+    ),
+    Mutant(
+        "many-long-builds-hold-memory",
+        "route/build_order.py",
+        "            build.begin_anew()\n",
+        "",
+        "a second long build begins anew",
+        ("route/test_build_order.py",),
+    ),
+    Mutant(
+        "visible-and-begun-anew",
+        "route/build_order.py",
+        "or build.slices_run < SHORT_SLICES or build.clean_up is not None:",
+        "or build.slices_run < SHORT_SLICES:",
+        "a change that is visible already is not begun anew",
+        ("route/test_build_order.py",),
+    ),
+    Mutant(
+        "closed-and-decoded",
+        "route/registration.py",
+        "        while not self._is_closed():\n",
+        "        while True:\n",
+        "the body of a closed connection is not decoded to its end",
+        ("route/test_registration.py",),
+    ),
+    Mutant(
+        "forgets-what-to-take-back",
+        "route/registration.py",
+        """            yield from trim_index(tables, self.header.broker_name, self._built.added)
+            self._built = None
+""",
+        """            built, self._built = self._built, None
+            yield from trim_index(tables, self.header.broker_name, built.added)
+""",
+        "a build that begins anew leaves nothing in the index",
+        ("route/test_registration.py",),
+    ),
+    Mutant(
         "series-in-one-turn",
         "app/change_series.py",
         "            if not has_time():\n",

@@ -46,7 +46,10 @@ class TableChange(Protocol[R]):
         ...
 
     def build(self, tables: RouteTables) -> Iterator[None]:
-        """Prepare the commit beside the tables: readers see none of it. An error leaves nothing behind."""
+        """Prepare the commit beside the tables: readers see none of it. An error leaves nothing behind.
+
+        The queue may close the iterator before its end, and begin anew later by another call.
+        """
         ...
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[R]:

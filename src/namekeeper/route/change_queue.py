@@ -1,8 +1,8 @@
-"""In which order changes happen: one lane for each broker name, builds one at a time (docs/decisions/0003).
+"""In which order changes happen: one lane for each broker name (docs/decisions/0003).
 
 A change that takes one slice, and whose broker names no other change holds, happens at once. A change of
-more slices is a *build*. Builds advance one at a time, first come first served. While a build of a broker
-name runs or waits, every later change that touches this name waits behind it, and is judged when its turn
+more slices is a *build*. `build_order.py` decides which build advances. While a build of a broker name runs
+or waits, every later change that touches this name waits behind it, and is judged when its turn
 comes. Readers never wait. The owner of the queue calls `turn` while it `is_busy`, and serves others between
 two turns.
 """
@@ -12,13 +12,11 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from namekeeper.model.now import Now
-from namekeeper.route.change import Applied, TableChange
+from namekeeper.route.build_order import BuildOrder, Done, QueuedChange
+from namekeeper.route.change import TableChange
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["ChangeQueue", "Done"]
-
-Done = Callable[[TableChange[Any], "Applied[Any] | Exception"], None]
-"""Called in the turn of the commit with its outcome, or with the error. It must not submit another change."""
+__all__ = ["ChangeQueue"]
 
 _END = object()
 
@@ -28,30 +26,14 @@ def _always() -> bool:
     return True
 
 
-class _QueuedChange:
-    """A change on its way through the three steps."""
-
-    __slots__ = ("build", "change", "clean_up", "done", "is_over", "names")
-
-    def __init__(self, change: TableChange[Any], done: Done, names: Collection[str]) -> None:
-        self.change = change
-        self.done = done
-        self.names = names
-        self.build: Iterator[None] | None = None
-        """The slices of the build; None before the first."""
-        self.clean_up: Iterator[None] | None = None
-        """The slices of the clean-up; None before the commit."""
-        self.is_over = False
-
-
 class ChangeQueue:
     """Runs changes of the tables; the result is as if each ran alone, in the order of its lane."""
 
     def __init__(self, tables: RouteTables) -> None:
         self._tables = tables
-        self._builds: deque[_QueuedChange] = deque()
-        self._waiting: deque[_QueuedChange] = deque()
-        self._unsorted: deque[_QueuedChange] = deque()
+        self._builds = BuildOrder()
+        self._waiting: deque[QueuedChange] = deque()
+        self._unsorted: deque[QueuedChange] = deque()
         """Changes that waited when a build ended, and those submitted since: they start, or wait again."""
         self._held: set[str] = set()
         """Broker names of builds under way and of changes that wait."""
@@ -68,33 +50,34 @@ class ChangeQueue:
 
     def submit(self, change: TableChange[Any], done: Done, *, now: Now) -> None:
         """Make the change now, or when its turn comes; `done` is called once, perhaps before this returns."""
-        entry = _QueuedChange(change, done, change.touches(self._tables))
+        entry = QueuedChange(change, done, change.touches(self._tables))
         if self._held and not self._held.isdisjoint(entry.names):
             self._wait(entry, self._unsorted or self._waiting)
         else:
             self._start(entry, now)
 
     def turn(self, now: Now, has_time: Callable[[], bool] = _always) -> None:
-        """Run one slice of the oldest build; when it is over, start the changes that waited for it.
+        """Run one slice of a build; when it is over, start the changes that waited for it.
 
         Thousands of changes may wait: a turn ends as soon as `has_time` says no, and the next one goes on.
         """
+        build = None if self._unsorted else self._builds.next()
         try:
-            if self._builds and not self._unsorted:
-                self._advance(self._builds[0], now)
+            if build is not None:
+                self._advance(build, now)
         finally:  # also when `done` raises: its bug must not close the lane for good
-            if self._unsorted or not self._builds or self._builds[0].is_over:
-                self._release(now, has_time)
+            if build is None or build.is_over:
+                self._release(build, now, has_time)
 
-    def _start(self, entry: _QueuedChange, now: Now) -> None:
+    def _start(self, entry: QueuedChange, now: Now) -> None:
         try:
             self._advance(entry, now)
         finally:
             if not entry.is_over:
-                self._builds.append(entry)
+                self._builds.add(entry)
                 self._reserve(entry.names)
 
-    def _advance(self, entry: _QueuedChange, now: Now) -> None:
+    def _advance(self, entry: QueuedChange, now: Now) -> None:
         """Run one slice. The last slice of a build, the commit and the first of the clean-up are one turn."""
         if entry.clean_up is not None:
             self._clean_up(entry, entry.clean_up)
@@ -116,18 +99,18 @@ class ChangeQueue:
             entry.done(entry.change, applied)
 
     @staticmethod
-    def _clean_up(entry: _QueuedChange, slices: Iterator[None]) -> None:
+    def _clean_up(entry: QueuedChange, slices: Iterator[None]) -> None:
         try:
             entry.is_over = _run_slice(slices)
         except Exception:
             entry.is_over = True
             raise
 
-    def _release(self, now: Now, has_time: Callable[[], bool]) -> None:
+    def _release(self, over: QueuedChange | None, now: Now, has_time: Callable[[], bool]) -> None:
         """Leave the build that is over; start the changes that waited, as far as their lanes are free."""
+        if over is not None:
+            self._builds.leave(over)
         if not self._unsorted:
-            if self._builds:
-                self._builds.popleft()
             self._unsorted, self._waiting = self._waiting, deque()
             self._held_by_sorted = {name for build in self._builds for name in build.names}
         while self._unsorted:
@@ -142,7 +125,7 @@ class ChangeQueue:
         if not self._unsorted:
             self._held = set(self._held_by_sorted)
 
-    def _wait(self, entry: _QueuedChange, queue: deque[_QueuedChange]) -> None:
+    def _wait(self, entry: QueuedChange, queue: deque[QueuedChange]) -> None:
         queue.append(entry)
         if queue is self._waiting:
             self._reserve(entry.names)

@@ -93,13 +93,16 @@ class RegisterBroker:
         """Decode the body and build the rows, unless the body can be skipped or the connection is closed."""
         if self._is_closed():
             return
+        yield from self._take_back(tables)  # if an earlier beginning was given up
         self._digest = xxh3_128_digest(self._body)
         if self._can_skip(tables):
             return
         if len(self._body) > SMALL_BODY_BYTES:
             yield
-        content = structs.replace((yield from self._decode()), wire_bytes=len(self._body))
-        self._body = b""
+        decoded = yield from self._while_open(self._decode())
+        if decoded is None:
+            return
+        content = structs.replace(decoded, wire_bytes=len(self._body))
         while True:
             assessment = assess(tables, self.header, content)
             if assessment.contributes:
@@ -135,6 +138,19 @@ class RegisterBroker:
 
     def _is_closed(self) -> bool:
         return not self.channel.is_open
+
+    def _while_open(
+        self, slices: Generator[None, None, RegistrationBody]
+    ) -> Generator[None, None, RegistrationBody | None]:
+        """Decode as long as the connection is open; None if it is closed before the end."""
+        while not self._is_closed():
+            try:
+                next(slices)
+            except StopIteration as end:
+                content: RegistrationBody = end.value
+                return content
+            yield
+        return None
 
     def _build(
         self, tables: RouteTables, body: RegistrationBody, assessment: Assessment
@@ -178,9 +194,9 @@ class RegisterBroker:
 
     def _take_back(self, tables: RouteTables) -> Iterator[None]:
         """Take back what a build entered into the index."""
-        built, self._built = self._built, None
-        if built is not None:
-            yield from trim_index(tables, self.header.broker_name, built.added)
+        if self._built is not None:
+            yield from trim_index(tables, self.header.broker_name, self._built.added)
+            self._built = None
 
     def _applied_as(self, tables: RouteTables, *, contributes: bool) -> AppliedAs:
         header = self.header

@@ -3,6 +3,7 @@
 import pytest
 
 from namekeeper.errors import RequestError
+from namekeeper.route.build_order import SHORT_SLICES
 from namekeeper.route.change import Applied
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.events import Cause
@@ -245,6 +246,22 @@ def test_a_commit_has_the_time_of_its_turn():
     queue.turn(at(2))
     queue.submit(Clocked(log, "x", "c"), lambda *_: None, now=at(3))
     assert log == ["b0", at(2), "b1", at(3), "x0"]
+
+
+def test_a_small_registration_passes_large_ones_of_another_connection(lanes):
+    for number in range(20):
+        step = Step(lanes.log, f"large{number}:", f"n{number}", slices=2_000)
+        step.remote_addr = "10.0.0.1:1"
+        lanes.queue.submit(step, lanes._over, now=at(0))
+    small = Step(lanes.log, "small", "other", slices=4)
+    small.remote_addr = "10.0.0.1:2"
+    lanes.queue.submit(small, lanes._over, now=at(0))
+    lanes.turn(2 * SHORT_SLICES)
+    assert lanes.done == ["small"]
+    while lanes.queue.is_busy:
+        lanes.turn()
+    assert len(lanes.done) == 21
+    assert len(lanes.log) < 20 * (2_000 + SHORT_SLICES + 2)
 
 
 # with the real changes

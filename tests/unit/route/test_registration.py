@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.errors import RequestError
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route import registration
+from namekeeper.route import registration, removal
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, Cause, TopicQueuesChanged
 from namekeeper.route.queries import topic_route
 from namekeeper.route.registration import RegisterBroker
@@ -429,6 +429,52 @@ def test_a_build_that_is_given_up_leaves_no_leftovers_in_the_index(narrow):
     assert len(world.tables.topic_index) > 0
     slices.close()
     assert len(world.tables.topic_index) == 0
+
+
+def test_a_build_that_is_begun_anew_comes_to_the_same(narrow):
+    world = World()
+    change = register(header(), body([f"T{number}" for number in range(6)]), channel(), decode_turns=2)
+    for slices_run in (1, 4):
+        slices = change.build(world.tables)
+        for _ in range(slices_run):
+            next(slices)
+        slices.close()
+    assert world.do(change).outcome == "new"
+    assert len(world.tables.topics_of("broker-a")) == 6
+
+
+def test_what_is_taken_back_is_taken_back_also_when_the_build_begins_anew_amid_it(narrow, monkeypatch):
+    monkeypatch.setattr(removal, "INDEX_SLICE", 1)
+    world, over = World(), channel()
+    world.register(content=body(["T1", "T2"]), over=over)
+    change = register(header(), body([f"N{number}" for number in range(6)], version=2), over)
+    slices = change.build(world.tables)
+    next(slices)
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    while "N0" in world.tables.topic_index:
+        next(slices)
+    slices.close()
+    over.is_open = False
+    world.do(change)
+    assert sorted(world.tables.topic_index) == ["T1", "T2"]
+
+
+def test_the_body_of_a_closed_connection_is_not_decoded_to_its_end():
+    world, over = World(), channel()
+    read = []
+
+    def decode():
+        for number in range(9):
+            read.append(number)
+            yield
+        return body()
+
+    change = RegisterBroker(header(), b"x" * 20_000, version=513, channel=over, decode=decode)
+    world.submit(change)
+    world.queue.turn(world.now)
+    over.is_open = False
+    world.run_turns()
+    assert (read, world.result_of(change).outcome) == ([0], "closed")
 
 
 # built again
