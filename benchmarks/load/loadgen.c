@@ -13,6 +13,16 @@ static void usage(void)
     exit(2);
 }
 
+static enum kind kind_named(const char *name)
+{
+    static const char *const names[] = {"same", "other", "binary", "unknown"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(name, names[i]))
+            return (enum kind)i;
+    usage();
+    return KIND_SAME;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.connections = 16, .in_flight = 1, .warmup = 0.5, .seconds = 3, .timeout = 30,
@@ -24,7 +34,8 @@ int main(int argc, char **argv)
         {"requests", required_argument, 0, 'n'}, {"timeout", required_argument, 0, 't'},
         {"topics", required_argument, 0, 'T'},   {"topic-prefix", required_argument, 0, 'P'},
         {"body-bytes", required_argument, 0, 'b'}, {"frames", required_argument, 0, 'f'},
-        {"hold", no_argument, 0, 'h'},           {0, 0, 0, 0},
+        {"hold", no_argument, 0, 'h'},           {"kind", required_argument, 0, 'k'},
+        {0, 0, 0, 0},
     };
     if (argc < 2)
         usage();
@@ -45,6 +56,7 @@ int main(int argc, char **argv)
         case 'b': o.body_bytes = (uint32_t)atol(optarg); break;
         case 'f': o.frames = optarg; break;
         case 'h': o.hold = 1; break;
+        case 'k': o.kind = kind_named(optarg); break;
         default: usage();
         }
     }

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+enum kind { KIND_SAME, KIND_OTHER, KIND_BINARY, KIND_UNKNOWN };
+
 struct options {
     int port;
     int connections;      /* lookups: connections */
@@ -16,6 +18,7 @@ struct options {
     int topics;           /* lookups: topics are <topic_prefix>00000 ... */
     const char *topic_prefix;
     uint32_t body_bytes;  /* lookups: the exact size of a right answer's body */
+    enum kind kind;       /* lookups: same (the default), other, binary or unknown; see lookups.c */
     const char *frames;   /* register: file of whole frames; one connection for each */
     int hold;             /* register: keep the connections open until stdin ends */
 };

@@ -1,4 +1,4 @@
-/* Route look-ups (code 105) of uniformly random topics, each answer verified.
+/* Route look-ups (code 105) of uniformly random topics in one of several forms (--kind), each answer verified.
  *
  * Closed loop: every connection keeps --in-flight requests outstanding.
  * Open loop (--rate): requests are due at fixed instants, whatever the server does,
@@ -98,7 +98,42 @@ static char *put_decimal(char *p, uint32_t value, int least_digits)
     return p;
 }
 
-/* Append one request to the connection's output, as the Java client of 5.5.0 writes it. */
+/* The header of a look-up as the Java client of 5.5.0 writes it. With --kind other, each header has an ext
+ * field that no header had before; with --kind unknown, no broker has the topic. */
+static char *put_json_header(char *p, uint32_t opaque)
+{
+    static uint32_t number;
+    p = put_text(p, "{\"code\":105,\"extFields\":{\"topic\":\"");
+    p = put_text(p, opt->topic_prefix);
+    p = put_decimal(p, random_topic(), 5);
+    if (opt->kind == KIND_UNKNOWN)
+        p = put_text(p, "-unknown");
+    if (opt->kind == KIND_OTHER) {
+        p = put_text(p, "\",\"client\":\"");
+        p = put_decimal(p, ++number, 1);
+    }
+    p = put_text(p, "\"},\"flag\":0,\"language\":\"JAVA\",\"opaque\":");
+    p = put_decimal(p, opaque, 1);
+    return put_text(p, ",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":513}");
+}
+
+/* The same in the binary form: code, language, version, opaque, flag, no remark, one ext field. */
+static char *put_binary_header(char *p, uint32_t opaque)
+{
+    char topic[256], *end = put_decimal(put_text(topic, opt->topic_prefix), random_topic(), 5);
+    uint32_t size = (uint32_t)(end - topic);
+    memcpy(p, "\x00\x69\x00\x02\x01", 5);
+    put32(p + 5, opaque);
+    put32(p + 9, 0);
+    put32(p + 13, 0);
+    put32(p + 17, 2 + 5 + 4 + size);
+    memcpy(p + 21, "\x00\x05topic", 7);
+    put32(p + 28, size);
+    memcpy(p + 32, topic, size);
+    return p + 32 + size;
+}
+
+/* Append one request to the connection's output. */
 static void add_request(struct connection *c, uint64_t since)
 {
     struct slot *s;
@@ -115,15 +150,11 @@ static void add_request(struct connection *c, uint64_t since)
     if (c->out_size - c->out_len < 512)
         c->out = must(realloc(c->out, c->out_size += 64u << 10));
     char *frame = c->out + c->out_len, *p = frame + FRAME_HEAD;
-    p = put_text(p, "{\"code\":105,\"extFields\":{\"topic\":\"");
-    p = put_text(p, opt->topic_prefix);
-    p = put_decimal(p, random_topic(), 5);
-    p = put_text(p, "\"},\"flag\":0,\"language\":\"JAVA\",\"opaque\":");
-    p = put_decimal(p, s->opaque, 1);
-    p = put_text(p, ",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":513}");
+    int is_binary = opt->kind == KIND_BINARY;
+    p = is_binary ? put_binary_header(p, s->opaque) : put_json_header(p, s->opaque);
     uint32_t header_len = (uint32_t)(p - frame) - FRAME_HEAD;
     put32(frame, header_len + 4);
-    put32(frame + 4, header_len);
+    put32(frame + 4, header_len | (uint32_t)is_binary << 24);
     c->out_len += (size_t)(p - frame);
 }
 
@@ -156,16 +187,30 @@ static void flush(struct connection *c)
     }
 }
 
+/* A request in the binary form may be answered in either. */
+static long answer_opaque(const struct frame *f)
+{
+    return f->type ? (long)get32(f->header + 5) : HEADER_NUMBER(f, "\"opaque\":", -1);
+}
+
+static int is_right(const struct frame *f)
+{
+    long code = f->type ? (long)(get32(f->header) >> 16) : HEADER_NUMBER(f, "\"code\":", -1);
+    if (opt->kind == KIND_UNKNOWN)
+        return code == 17 && f->body_len == 0;
+    return code == 0 && f->body_len == opt->body_bytes && f->body[0] == '{';
+}
+
 static void take_answer(struct connection *c, const struct frame *f, uint64_t now)
 {
-    uint32_t opaque = (uint32_t)HEADER_NUMBER(f, "\"opaque\":", -1);
+    uint32_t opaque = (uint32_t)answer_opaque(f);
     struct slot *s = &c->slots[opaque & (slots_each - 1)];
     answered_total++;
     if (!s->since || s->opaque != opaque) {
         wrong++;
         return;
     }
-    if (HEADER_NUMBER(f, "\"code\":", -1) != 0 || f->body_len != opt->body_bytes || f->body[0] != '{')
+    if (!is_right(f))
         wrong++;
     uint64_t since = s->since;
     s->since = 0;

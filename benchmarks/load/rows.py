@@ -96,6 +96,15 @@ def _look_ups(key: str, how: str, of_java: float, aim: float, *more: Bound) -> R
     )
 
 
+def _misses(kind: str, what: str) -> Row:
+    return Row(
+        f"lookups-{kind}",
+        f"look-ups/s, 16 connections, {what}",
+        "{per_second:,.0f}, CPU {cpu_us:.1f} us\np99 {p99_ms:.2f} ms\np99.9 {p999_ms:.2f} ms",
+        (_rate(1, "java"), Bound("failures", 0)),
+    )
+
+
 def _changes(whose: str, what: str) -> Iterator[Row]:
     for rate, kept in ((1, 0.95), (10, 0.9), (100, 0.7)):
         yield Row(
@@ -123,6 +132,9 @@ def _rows() -> Iterator[Row]:
     yield _look_ups("lookups-1x16", "1 connection x 16 in flight", 2, 2.5)
     yield _look_ups("lookups-200", "200 connections", 2, 2.5)
     yield _look_ups("lookups-1024", "1,024 connections", 1.5, 2)
+    yield _misses("other", "each with a header of its own")
+    yield _misses("binary", "binary headers")
+    yield _misses("unknown", "topics without route")
     yield from _changes("small", "topics that nobody looks up")
     yield from _changes("base", "topics that are looked up")
     yield Row(

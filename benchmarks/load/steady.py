@@ -21,7 +21,7 @@ from benchmarks.load.payload import (
     route_body,
     topics,
 )
-from benchmarks.load.servers import Server
+from benchmarks.load.servers import REAL, Server
 
 __all__ = ["BACKGROUND", "ROUTE_BYTES", "base_frames", "check_routes", "failures", "run", "warm_up"]
 
@@ -34,6 +34,10 @@ LOOKUPS: dict[str, dict[str, float]] = {
     "lookups-200": {"connections": 200},
     "lookups-1024": {"connections": 1024},
 }
+MISSES: dict[str, dict[str, Any]] = {
+    f"lookups-{kind}": {"connections": 16, "kind": kind} for kind in ("other", "binary", "unknown")
+}
+"""What a cache by the bytes of requests can't answer; see lookups.c."""
 CHANGES = {
     f"changes-{whose}-{rate}": (change, rate)
     for whose, change in (("small", change_of_small), ("base", change_of_base))
@@ -56,7 +60,7 @@ REGISTRATION_SECONDS = 60
 
 def run(bench: Bench) -> None:
     """Start every server once, then take the rows in rounds: A B C D, A B C D, ..."""
-    if not bench.wants("memory", "registration", *LOOKUPS, *CHANGES, *HEARTBEATS):
+    if not bench.wants("memory", "registration", *LOOKUPS, *MISSES, *CHANGES, *HEARTBEATS):
         return
     brokers = [*BASE_BROKERS, SMALL]
     frames = [*base_frames(bench.scale.topics), registration(SMALL, SMALL_TOPICS, compressed=True)]
@@ -119,9 +123,11 @@ def _turns(bench: Bench, rows: Mapping[str, T], fleets: Fleets) -> Iterator[tupl
 def _lookups(bench: Bench, fleets: Fleets) -> None:
     """Quiet look-ups and those beside changes, in the same rounds: they are compared."""
     numbers = dict.fromkeys(fleets, 0)
-    rows: dict[str, Any] = {**LOOKUPS, **CHANGES}
+    rows: dict[str, Any] = {**LOOKUPS, **CHANGES, **MISSES}
     for key, row, server in _turns(bench, rows, fleets):
-        if key in LOOKUPS:
+        if key in MISSES and server.name not in REAL:
+            continue
+        if key not in CHANGES:
             sample = _look_up(bench, server, row)
         else:
             change, rate = row
@@ -131,7 +137,7 @@ def _lookups(bench: Bench, fleets: Fleets) -> None:
         bench.record(key, server.name, sample)
 
 
-def _look_up(bench: Bench, server: Server, load: dict[str, float]) -> Sample:
+def _look_up(bench: Bench, server: Server, load: dict[str, Any]) -> Sample:
     seconds = max(bench.scale.seconds, load.get("seconds", 0))
     with Meter(server) as meter:
         found = bench.generator.lookups(

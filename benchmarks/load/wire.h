@@ -2,7 +2,7 @@
  * integers, sockets, and reading a few members out of a JSON header.
  *
  * A frame is: int32 length (of all that follows), uint32 header word (top byte
- * 0 = JSON, low 24 bits = header length), header, body. */
+ * 0 = JSON, 1 = binary, low 24 bits = header length), header, body. */
 #ifndef BENCH_WIRE_H
 #define BENCH_WIRE_H
 
@@ -29,6 +29,7 @@
 struct frame {
     const char *header;
     uint32_t header_len;
+    uint32_t type; /* of the header: 0 = JSON, 1 = binary */
     const char *body;
     uint32_t body_len;
     size_t total; /* bytes of the whole frame */
@@ -67,12 +68,15 @@ static inline int read_frame(const char *bytes, size_t available, struct frame *
         return 0;
     uint32_t length = get32(bytes), word = get32(bytes + 4);
     uint32_t header_len = word & 0xffffff;
-    if (length < 4 || length > MAX_FRAME - 4 || header_len > length - 4 || word >> 24 != 0)
+    if (length < 4 || length > MAX_FRAME - 4 || header_len > length - 4 || word >> 24 > 1)
+        return -1;
+    if (word >> 24 == 1 && header_len < 9) /* code, language, version, opaque */
         return -1;
     if (available < 4 + (size_t)length)
         return 0;
     out->header = bytes + FRAME_HEAD;
     out->header_len = header_len;
+    out->type = word >> 24;
     out->body = out->header + header_len;
     out->body_len = length - 4 - header_len;
     out->total = 4 + (size_t)length;

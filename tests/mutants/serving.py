@@ -30,6 +30,22 @@ SERVING_MUTANTS = (
         ("lookup_cache/test_cache.py",),
     ),
     Mutant(
+        "cache-keeps-what-nobody-asks-for",
+        "lookup_cache/cache.py",
+        "        if found - self._found_before < self._turned_away:\n            self.forget_all()\n",
+        "",
+        "what nobody asks for any more leaves its room to others",
+        ("lookup_cache/test_cache.py",),
+    ),
+    Mutant(
+        "cache-drops-what-is-asked-for",
+        "lookup_cache/cache.py",
+        "if found - self._found_before < self._turned_away:",
+        "if found:",
+        "what is asked for stays though others find no room",
+        ("lookup_cache/test_cache.py",),
+    ),
+    Mutant(
         "cache-answers-another-opaque",
         "lookup_cache/cache.py",
         "return heads[len(digits)] + digits + tail",

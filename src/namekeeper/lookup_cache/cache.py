@@ -23,6 +23,9 @@ _ZERO = ord("0")
 _MAX_KEY_BYTES = 1_024
 """A header of a look-up has 200 bytes, 400 with a signature."""
 
+MIN_TURNED_AWAY = 1_000
+"""So many headers must have found no room before it is asked whether those that have it need it."""
+
 _PREFIX = Format(">II").pack
 
 
@@ -45,10 +48,22 @@ class LookupCache:
 
     What is found is never older than the last `forget`: an answer that was made before is not learned. When
     there is no room left nothing more is learned: clients ask for all their topics in turn, so no header is
-    more worth keeping than another.
+    more worth keeping than another. But if those that are kept are asked for less often than others, because
+    who asked for them is gone, all are forgotten.
     """
 
-    __slots__ = ("_bytes", "_counters", "_entries", "_envelopes", "_handled", "_limit", "_topics", "revision")
+    __slots__ = (
+        "_bytes",
+        "_counters",
+        "_entries",
+        "_envelopes",
+        "_found_before",
+        "_handled",
+        "_limit",
+        "_topics",
+        "_turned_away",
+        "revision",
+    )
 
     def __init__(self, limit_bytes: int, *, counts_by_topic: bool = True) -> None:
         """Begin with nothing.
@@ -68,6 +83,8 @@ class LookupCache:
         self._limit = limit_bytes
         self._counters = LookupCounters(by_topic=counts_by_topic)
         self._handled = 0
+        self._turned_away = self._found_before = 0
+        """How often there was no room, and what `found` was when this began."""
 
     def find(self, header: bytes) -> bytes | None:
         """Return the whole answer to a request that has this JSON header and no body, and count the request.
@@ -104,6 +121,7 @@ class LookupCache:
         envelope = self._envelopes.get(body)
         size = len(key) + (0 if envelope is not None else _envelope_bytes(body))
         if self._bytes + size > self._limit:
+            self._turn_away()
             return
         if envelope is None:
             envelope = self._envelopes[body] = _envelope_of(body)
@@ -161,6 +179,19 @@ class LookupCache:
         taken = self._counters.take()
         self.forget_all()
         return taken
+
+    def _turn_away(self) -> None:
+        """Count a header for which there is no room; when there were many, see whether the room is well used.
+
+        It is looked at rarely: `found` takes time in proportion to the topics.
+        """
+        self._turned_away += 1
+        if self._turned_away <= max(len(self._entries), MIN_TURNED_AWAY):
+            return
+        found = self.found
+        if found - self._found_before < self._turned_away:
+            self.forget_all()
+        self._turned_away, self._found_before = 0, found
 
     def _forget_entry(self, key: bytes, body: bytes) -> None:
         del self._entries[key]

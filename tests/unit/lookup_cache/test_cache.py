@@ -150,6 +150,40 @@ def test_what_is_kept_is_bounded_and_what_came_first_stays():
     assert cache.find(header_of("large")) is None
 
 
+def find_or_learn(cache: LookupCache, topic: str) -> bool:
+    """Look up as a server does; return whether the answer was known."""
+    if cache.find(header_of(topic)) is not None:
+        return True
+    cache.count(topic)
+    learn(cache, topic)
+    return False
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """A cache with room for some ten topics, which is used up."""
+    monkeypatch.setattr("namekeeper.lookup_cache.cache.MIN_TURNED_AWAY", 20)
+    cache = LookupCache(3_000)
+    before = -1
+    while len(cache.topics) > before:
+        before = len(cache.topics)
+        find_or_learn(cache, f"gone{before}")
+    return cache
+
+
+def test_what_nobody_asks_for_any_more_leaves_its_room_to_others(full):
+    found = [find_or_learn(full, f"T{number % 3}") for number in range(200)]
+    assert all(found[-100:])
+
+
+def test_what_is_asked_for_stays_though_others_find_no_room(full):
+    topics = set(full.topics)
+    for _ in range(100):
+        assert all([find_or_learn(full, topic) for topic in topics])
+        find_or_learn(full, "another")
+    assert set(full.topics) == topics
+
+
 def test_topics_that_are_forgotten_one_by_one_leave_their_room_to_others():
     cache = LookupCache(3_000)
     for number in range(1_000):
