@@ -157,4 +157,12 @@ EDGE_MUTANTS = (
         "who reads nothing while others wait is disconnected",
         ("remoting/test_unread.py",),
     ),
+    Mutant(
+        "freed-memory-is-kept",
+        "app/memory.py",
+        "mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES) and ",
+        "",
+        "large pieces of memory leave the process when they are freed",
+        ("app/test_memory.py",),
+    ),
 )

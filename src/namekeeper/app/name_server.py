@@ -21,6 +21,7 @@ from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.kv_file import KvFile
 from namekeeper.app.logs import Logs, start_logs
+from namekeeper.app.memory import return_freed_memory
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.requests import Requests
@@ -300,6 +301,7 @@ async def _serve(server: NameServer) -> int:
         _say(line)
         log.info("%s", line)
         _spare_the_collector()
+        return_freed_memory()
         await stop.wait()
         log.info("the name server stops")
     for signal_number in STOP_SIGNALS:  # a second one changes nothing, also while the log is written out
