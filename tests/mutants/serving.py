@@ -46,6 +46,22 @@ SERVING_MUTANTS = (
         ("lookup_cache/test_cache.py",),
     ),
     Mutant(
+        "alike-though-the-group-changed",
+        "processor/route_answers.py",
+        "if alike is not None and alike.groups == groups:",
+        "if alike is not None:",
+        "topics share a body only while their groups are the same",
+        ("processor/test_route_answers.py",),
+    ),
+    Mutant(
+        "names-of-a-freed-bit",
+        "route/topic_index.py",
+        "        self._names_by_mask.clear()\n        bit = ",
+        "        bit = ",
+        "a bit that another broker name got stands for that name",
+        ("route/test_topic_index.py",),
+    ),
+    Mutant(
         "cache-answers-another-opaque",
         "lookup_cache/cache.py",
         "return heads[len(digits)] + digits + tail",

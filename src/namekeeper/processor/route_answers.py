@@ -23,7 +23,7 @@ from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
 from namekeeper.route.affected import affected_topics
-from namekeeper.route.events import Event, KvChanged
+from namekeeper.route.events import Event, KvChanged, TopicRow
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteTables
 from namekeeper.wire.command import Response
@@ -37,11 +37,23 @@ MAX_FRAGMENTS = 20_000
 """Fragments kept: thousands of broker names with a few kinds of topics each."""
 
 
+MAX_ALIKE_BYTES = 2 * 1024 * 1024
+"""Bodies kept for topics that are alike: thousands of kinds of topics on four brokers, fifty on 300."""
+
+
 class _Shared(Struct, gc=False):
     """An answer that topics with the same queues on the same brokers share."""
 
     answer: Response
     users: int = 0
+
+
+class _Alike(Struct, gc=False):
+    """The answer that all topics with these rows get, while these are the groups of the broker names."""
+
+    rows: list[tuple[str, TopicRow]]
+    groups: list[BrokerData | None]
+    body: bytes
 
 
 class RouteAnswers:
@@ -63,6 +75,9 @@ class RouteAnswers:
         self._legacy: dict[str, Response] = {}
         self._shared: dict[bytes, _Shared] = {}
         """Answers by their body."""
+        self._alike: dict[tuple[object, ...], _Alike] = {}
+        """Form, broker names and identities of the rows -> body: a cluster has few kinds of topics."""
+        self._alike_bytes = 0
         self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
         self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
 
@@ -107,13 +122,42 @@ class RouteAnswers:
         return structs.replace(route, order_topic_conf=order)
 
     def _answer(self, topic: str, *, standard: bool) -> Response | None:
-        route = self.route(topic)
-        if route is None:
-            return None
-        body = self._encode(route, standard=standard)
+        body = self._plain_body(topic, standard=standard)
+        if body is None:
+            route = self.route(topic)
+            if route is None:
+                return None
+            body = self._encode(route, standard=standard)
         shared = self._shared.get(body) or _Shared(Response(body=body))
         self._keep(self._standard if standard else self._legacy, topic, shared)
         return shared.answer
+
+    def _plain_body(self, topic: str, *, standard: bool) -> bytes | None:
+        """The encoded route of a topic, if it depends on its rows and their groups and nothing else."""
+        tables = self._tables
+        if (
+            topic in tables.topic_queue_mapping_info_table
+            or tables.filter_server_table
+            or self._settings.order_message_enable
+            or self._settings.support_acting_master
+        ):
+            return None
+        rows = tables.rows_of(topic)
+        key = (standard, *[part for name, row in rows for part in (name, id(row))])
+        groups = [tables.broker_addr_table.get(name) for name, _ in rows]
+        alike = self._alike.get(key)
+        if alike is not None and alike.groups == groups:
+            return alike.body
+        route = topic_route(tables, topic)
+        if route is None:
+            return None
+        body = self._encode(route, standard=standard)
+        if self._alike_bytes + len(body) > MAX_ALIKE_BYTES:
+            self._alike.clear()
+            self._alike_bytes = 0
+        self._alike[key] = _Alike(rows, groups, body)
+        self._alike_bytes += len(body)
+        return body
 
     def _encode(self, route: TopicRouteData, *, standard: bool) -> bytes:
         broker, queue = self._brokers[standard], self._queues[standard]

@@ -96,8 +96,13 @@ class RouteTables:
 
     def rows_of(self, topic: str) -> list[tuple[str, TopicRow]]:
         """Broker names that have `topic` now, each with its row."""
-        rows = ((name, self.topics_of(name).get(topic)) for name in self.topic_index.names(topic))
-        return [(name, row) for name, row in rows if row is not None]
+        tables = self._topics_by_name
+        found = []
+        for name in self.topic_index.names(topic):
+            row = tables.get(name, NO_TOPICS).get(topic)
+            if row is not None:
+                found.append((name, row))
+        return found
 
     def topics(self) -> list[str]:
         """Every topic that some broker name has now; linear in the number of topics."""

@@ -20,6 +20,10 @@ SHARDS = 64
 """A power of two. A shard of three million topics grows in some 6 ms."""
 
 
+MAX_MASKS = 4_096
+"""Sets of broker names that are kept as names; a cluster has a few dozen."""
+
+
 class _Entry(Struct, gc=False):
     topic: str
     """The one string of this topic, for the index and all tables."""
@@ -30,7 +34,7 @@ class _Entry(Struct, gc=False):
 class TopicIndex:
     """Topic -> broker names that may have it, in the order in which the names came."""
 
-    __slots__ = ("_bit_by_name", "_counts", "_names", "_shards")
+    __slots__ = ("_bit_by_name", "_counts", "_names", "_names_by_mask", "_shards")
 
     def __init__(self) -> None:
         self._shards: tuple[dict[str, _Entry], ...] = tuple({} for _ in range(SHARDS))
@@ -39,6 +43,8 @@ class TopicIndex:
         """By the position of their bit; "" where the bit is free."""
         self._counts: dict[str, int] = {}
         """Broker name -> number of topics that it may have; at 0 its bit becomes free."""
+        self._names_by_mask: dict[int, tuple[str, ...]] = {}
+        """The names of masks that were asked for; good until a bit gets another name."""
 
     def __len__(self) -> int:
         return sum(map(len, self._shards))
@@ -53,13 +59,10 @@ class TopicIndex:
     def names(self, topic: str) -> tuple[str, ...]:
         """Broker names that may have `topic`."""
         entry = self._shards[hash(topic) % SHARDS].get(topic)
-        mask = 0 if entry is None else entry.mask
-        names = []
-        while mask:
-            bit = mask & -mask
-            names.append(self._names[bit.bit_length() - 1])
-            mask ^= bit
-        return tuple(names)
+        if entry is None:
+            return ()
+        mask = entry.mask
+        return self._names_by_mask.get(mask) or self._names_of(mask)
 
     def add(self, topics: Iterable[str], broker_name: str) -> list[str]:
         """Enter that `broker_name` may have `topics`; return each as the one string that all tables use."""
@@ -95,6 +98,17 @@ class TopicIndex:
         if bit:
             self._count(broker_name, -gone)
 
+    def _names_of(self, mask: int) -> tuple[str, ...]:
+        names, left = [], mask
+        while left:
+            bit = left & -left
+            names.append(self._names[bit.bit_length() - 1])
+            left ^= bit
+        if len(self._names_by_mask) >= MAX_MASKS:
+            self._names_by_mask.clear()
+        self._names_by_mask[mask] = found = tuple(names)
+        return found
+
     def _new_bit(self, broker_name: str) -> int:
         if "" in self._names:
             position = self._names.index("")
@@ -103,6 +117,7 @@ class TopicIndex:
             position = len(self._names)
             self._names.append(broker_name)
         self._counts[broker_name] = 0
+        self._names_by_mask.clear()
         bit = self._bit_by_name[broker_name] = 1 << position
         return bit
 

@@ -88,6 +88,39 @@ def test_topics_with_equal_answers_share_one(server):
     assert answers.kept_bytes < before
 
 
+@pytest.fixture
+def alike(server):
+    """A server with many topics, all of which have the same queues."""
+    names = [b"T%d" % number for number in range(9)]
+    table = b",".join(b'"%s":{"topicName":"%s"}' % (name, name) for name in names)
+    server.register(b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % table)
+    return server
+
+
+def test_topics_that_are_alike_are_encoded_once(alike, monkeypatch):
+    answers = alike.state.route_answers
+    first = {form: answers.get("T0", form).body for form in (True, False)}
+    monkeypatch.setattr(route_answers, "assemble_topic_route", lambda *_: pytest.fail("encoded again"))
+    assert [answers.get("T1", form).body for form in (True, False)] == [first[True], first[False]]
+
+
+def test_topics_that_were_alike_before_a_group_changed_are_encoded_anew(alike):
+    answers = alike.state.route_answers
+    answers.get("T0", True)
+    alike.register(V6_BODY, brokerId="1", brokerAddr="10.0.0.9:10911")
+    assert b"10.0.0.9:10911" in answers.get("T1", True).body
+
+
+def test_bodies_of_topics_that_are_alike_are_bounded(server, monkeypatch):
+    monkeypatch.setattr(route_answers, "MAX_ALIKE_BYTES", 1_000)
+    table = b",".join(b'"T%d":{"topicName":"T%d","readQueueNums":%d}' % (n, n, n) for n in range(1, 50))
+    server.register(b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % table)
+    answers = server.state.route_answers
+    for number in range(1, 50):
+        assert b'"readQueueNums":%d,' % number in answers.get(f"T{number}", True).body
+    assert 0 < sum(len(alike.body) for alike in answers._alike.values()) <= 1_000
+
+
 def test_fragments_are_bounded(monkeypatch, server):
     monkeypatch.setattr(route_answers, "MAX_FRAGMENTS", 1)
     server.register(V6_BODY)
