@@ -1,5 +1,6 @@
 """The bugs: each breaks one rule of protocol.md or docs/decisions that a real name server has broken, or might."""
 
+from tests.mutants.access import ACCESS_MUTANTS
 from tests.mutants.changes import CHANGE_MUTANTS
 from tests.mutants.common import COMMON_MUTANTS
 from tests.mutants.disk import DISK_MUTANTS
@@ -499,6 +500,7 @@ MUTANTS = (
     *RECORD_MUTANTS,
     *DISK_MUTANTS,
     *SERVING_MUTANTS,
+    *ACCESS_MUTANTS,
     *EDGE_MUTANTS,
     *COMMON_MUTANTS,
     *PAST_MUTANTS,

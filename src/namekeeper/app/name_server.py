@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import resource
 import signal
 import ssl
@@ -46,6 +47,8 @@ from namekeeper.route.removal import EndOfRegistration
 from namekeeper.wire.codes import SerializeType
 
 if TYPE_CHECKING:
+    from namekeeper.access.policy import AccessPolicy
+    from namekeeper.app.access import AccessControl
     from namekeeper.app.cluster_test import ClusterTest
     from namekeeper.remoting.client import RemotingClient
 
@@ -104,8 +107,9 @@ class NameServer:
             call_soon=self._call_soon,
             cluster_test=self._cluster_test,
         )
+        self.access = _make_access_control(self.requests, self.state, self._lookup_cache())
         self.server = RemotingServer(
-            self.requests,
+            self.access or self.requests,
             host=settings.bind_address,
             port=settings.listen_port,
             max_frame_bytes=settings.remoting_frame_max_length,
@@ -119,7 +123,7 @@ class NameServer:
             idle_seconds=settings.server_channel_max_idle_time_seconds,
             serialize_type=SerializeType[settings.serialize_type],
             body_budget_bytes=settings.body_bytes_in_flight_limit,
-            lookup_cache=self._lookup_cache(),
+            lookup_cache=None if self.access else self._lookup_cache(),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
@@ -144,6 +148,7 @@ class NameServer:
             server=self.server,
             housekeeping=self.housekeeping,
             clock=self._clock,
+            access=self.access,
         )
         self._http = contextlib.AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
@@ -162,6 +167,8 @@ class NameServer:
         await self.server.start()
         self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))
+        if self.access is not None:
+            self._tasks.append(asyncio.create_task(self.access.files.watch(self._access_changed)))
         if self.state.settings.http_port >= 0:
             self._tasks.append(asyncio.create_task(self._serve_operators()))
         return self
@@ -204,6 +211,10 @@ class NameServer:
         if settings.serialize_type != SerializeType.JSON.name or settings.cluster_test:
             return None
         return self.state.lookup_cache
+
+    def _access_changed(self, policy: "AccessPolicy") -> None:
+        if self.access is not None:
+            self.access.replace(policy, self.server.connections)
 
     async def _serve_operators(self) -> None:
         """Start the HTTP pages; what goes wrong with them is no reason not to route."""
@@ -320,6 +331,19 @@ def _say(line: str) -> None:
 
 
 # What a server needs late, or never, is imported late: it listens before.
+
+
+def _make_access_control(
+    requests: Requests, state: NameServerState, lookup_cache: LookupCache | None
+) -> "AccessControl | None":
+    """What stands before the requests; None without a file of rules, which costs nothing."""
+    path = state.settings.access_file
+    if not path:
+        return None
+    from namekeeper.app.access import AccessControl
+    from namekeeper.app.access_files import AccessFiles
+
+    return AccessControl(AccessFiles(path, os.environ), requests, state, lookup_cache=lookup_cache)
 
 
 def _make_client(startup: Startup) -> "RemotingClient":

@@ -114,14 +114,19 @@ class Requests:
         try:
             response = reader(self._state, request)
         except Exception as error:
-            self._count_failure(code, error)
-            self._journaling.refused(request, connection.channel.remote_addr, error)
+            self.failed(request, connection, error)
             raise
         if response.code:
             return self._not_success(request, connection, response)
         if code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
             self._looked_up(request, request.ext_fields["topic"], response.body, revision)
         return response
+
+    def failed(self, request: RemotingCommand, connection: ServerConnection, error: Exception) -> None:
+        """Count a request that ends with an error instead of a response."""
+        self._count_failure(request.code, error)
+        self._count_failed_registration(request)
+        self._journaling.refused(request, connection.channel.remote_addr, error)
 
     def _looked_up(self, request: RemotingCommand, topic: str, body: bytes, revision: int) -> None:
         """Count a look-up, and let the cache answer the next one with the same bytes."""
@@ -170,9 +175,7 @@ class Requests:
             if isinstance(outcome, Outcome):
                 return self._conclude(outcome, request, connection)
         except Exception as error:
-            self._count_failure(code, error)
-            self._count_failed_registration(request)
-            self._journaling.refused(request, connection.channel.remote_addr, error)
+            self.failed(request, connection, error)
             raise
         self._submit(outcome, request, connection)
         return None
@@ -184,8 +187,7 @@ class Requests:
             if isinstance(outcome, Response):
                 connection.respond(request, outcome)
                 return True
-            self._count_failure(request.code, outcome)
-            self._journaling.refused(request, connection.channel.remote_addr, outcome)
+            self.failed(request, connection, outcome)
             connection.respond_failure(request, outcome)
             return True
 

@@ -1,6 +1,7 @@
 """What operators may know, read from a running server when they ask: numbers, health, the address list."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from namekeeper import __version__
 from namekeeper.app.effects import Effects
@@ -13,6 +14,9 @@ from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
 
+if TYPE_CHECKING:
+    from namekeeper.app.access import AccessControl  # only a server with rules needs it
+
 __all__ = ["Operators"]
 
 EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
@@ -22,7 +26,7 @@ EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 class Operators:
     """Answers what the HTTP pages ask; costs nothing until then."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the server, by name
         self,
         state: NameServerState,
         requests: Requests,
@@ -31,6 +35,7 @@ class Operators:
         server: RemotingServer,
         housekeeping: Housekeeping,
         clock: Clock,
+        access: "AccessControl | None" = None,
     ) -> None:
         self._state = state
         self._requests = requests
@@ -40,6 +45,7 @@ class Operators:
         self._journaling = effects.journaling
         self._started_at = clock.now()
         self._clock = clock
+        self._access = access
 
     def stats(self) -> NameServerStats:
         """Every number as it is now."""
@@ -71,6 +77,7 @@ class Operators:
             tls_failures=counters.tls_failures,
             body_bytes_in_flight=counters.large_bytes_in_flight,
             requests=requests.by_result(),
+            refused={} if self._access is None else self._access.refusals(),
             handler_errors=counters.handler_errors,
             registrations=dict(requests.registrations),
             registration_body_bytes=requests.registration_bytes,
@@ -94,6 +101,8 @@ class Operators:
             degraded["files"] = "the KV file or the properties file could not be written: see the log"
         if trouble := self._journaling.trouble:
             degraded["journal"] = trouble
+        if self._access is not None and self._access.files.trouble:
+            degraded["access"] = "the file of access rules can't be used, the old rules hold: see the log"
         if self._state.is_draining:
             return HealthState(phase=Phase.DRAINING, degraded=degraded)
         if self._state.is_waiting_for_service:

@@ -102,7 +102,7 @@ def _open_client(
     credentials: Credentials | None,
 ) -> AbstractAsyncContextManager[RequestSender]:
     from namekeeper.remoting.client import RemotingClient
-    from namekeeper.remoting.signature import signing_hook
+    from namekeeper.remoting.signing import signing_hook
 
     context = None
     if tls or tls_ca:

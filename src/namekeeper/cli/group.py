@@ -10,10 +10,12 @@ import click
 from namekeeper import __version__
 
 __all__ = [
+    "ACCESS_COMMANDS",
     "COMMANDS",
     "JOURNAL_COMMANDS",
     "PIPELINE_COMMANDS",
     "LazyGroup",
+    "access",
     "journal",
     "namekeeper",
     "pipeline",
@@ -28,6 +30,7 @@ COMMANDS: Commands = {
     "compare": ("compare:compare", "Show where name servers disagree."),
     "fleet": ("fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
     "pipeline": ("group:pipeline", "Turn journals into tables with Spark."),
+    "access": ("group:access", "Check rules of access, and say what they do."),
     "journal": ("group:journal", "Look into a journal: ls, cat, tail, verify, seal ..."),
     "route-at": ("commands.route_at:route_at", "Show the route of a topic as it was."),
     "past": ("commands.past:past", "A read-only name server with the tables of a time."),
@@ -38,6 +41,11 @@ COMMANDS: Commands = {
         "demo.command:demo",
         "An incident in fast motion, and what the journals tell of it.",
     ),
+}
+
+ACCESS_COMMANDS: Commands = {
+    "check": ("commands.access:check", "Say whether a server can use a file of rules."),
+    "explain": ("commands.access:explain_command", "Say which rule decides about a request."),
 }
 
 JOURNAL_COMMANDS: Commands = {
@@ -85,6 +93,7 @@ class LazyGroup(click.Group):
 
 
 namekeeper = LazyGroup(COMMANDS, help="A RocketMQ name server that remembers.")
+access = LazyGroup(ACCESS_COMMANDS, help="Rules of who may do what; FILE is the file of `accessFile`.")
 journal = LazyGroup(JOURNAL_COMMANDS, help="Read the journal of a name server; DIR is its folder.")
 pipeline = LazyGroup(PIPELINE_COMMANDS, help="Turn the journals of name servers into tables with Spark.")
 click.version_option(__version__, message="namekeeper %(version)s")(namekeeper)

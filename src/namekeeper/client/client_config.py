@@ -9,7 +9,7 @@ from namekeeper.errors import ConfigError
 from namekeeper.nsaddr import address_server_url
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.client import RemotingClient
-from namekeeper.remoting.signature import signing_hook
+from namekeeper.remoting.signing import signing_hook
 from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.remoting.tls_settings import TlsSettings
 

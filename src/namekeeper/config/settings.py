@@ -269,6 +269,14 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     allow_config_update: Annotated[
         bool, Property("Let request 318 change properties; off, as anybody may send it", _OURS, remote=False)
     ] = False
+    access_file: Annotated[
+        str,
+        Property(
+            "File of the rules who may do what, read again when it changes; empty: everybody may do all",
+            _OURS,
+            path=True,
+        ),
+    ] = ""
     serialize_type: Annotated[
         str,
         Property(

@@ -154,6 +154,7 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
             routes.add_metric((result,), count)
     yield requests
     yield routes
+    yield _refused(stats)
     yield _labelled_counter(
         "registration_events", "Registrations by what came of them.", "result", stats.registrations
     )
@@ -166,6 +167,15 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
     yield _labelled_gauge(
         "kv_generation", "Changes of the KV configuration.", "state", {"current": stats.kv_generation}
     )
+
+
+def _refused(stats: NameServerStats) -> Metric:
+    family = CounterMetricFamily(
+        f"{_PREFIX}access_refusals", "Requests that access rules refuse.", labels=("class", "rule", "mode")
+    )
+    for labels, count in sorted(stats.refused.items()):
+        family.add_metric(labels, count)
+    return family
 
 
 def _named_requests(requests: Mapping[tuple[int, int], int]) -> dict[tuple[str, str], int]:

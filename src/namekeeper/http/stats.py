@@ -70,6 +70,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     requests: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """(request code, response code) -> requests; unknown codes are -1, one-way requests count by the answer
     that they would have got."""
+    refused: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    """(class, access rule, mode) -> requests that the rule refused, or with the mode audit would have."""
     handler_errors: int = 0
 
     # Registrations.

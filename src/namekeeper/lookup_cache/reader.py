@@ -25,7 +25,7 @@ _PREFIX_BYTES = 8
 class RequestReader:
     """Splits a stream into frames, asks the cache about each, and decodes those that it doesn't know."""
 
-    __slots__ = ("_find", "frames")
+    __slots__ = ("_find", "_scope", "frames")
 
     def __init__(
         self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES, cache: LookupCache | None = None
@@ -38,7 +38,25 @@ class RequestReader:
         """
         self.frames = FrameDecoder(max_frame_bytes)
         """What is known of the frame that is arriving, and of the one that was broken."""
+        self._scope = b""
         self._find = cache.find if cache is not None else None
+
+    def use_cache(self, cache: LookupCache | None, scope: bytes = b"") -> None:
+        """Ask this cache from now on; None decodes everything.
+
+        Args:
+            cache: the cache.
+            scope: put before each header: what was learned in one scope is not found in another one. For
+                peers of whom only some may have an answer.
+        """
+        self._scope = scope
+        if cache is None:
+            self._find = None
+        elif scope:
+            find = cache.find
+            self._find = lambda header: find(scope + header)
+        else:
+            self._find = cache.find
 
     def feed(self, data: bytes) -> list[Item]:
         """Take the next bytes of the stream; return an item for each complete frame.
@@ -88,5 +106,5 @@ class RequestReader:
             return frame
         request.body = body
         if find is not None:
-            request.header = header
+            request.header = self._scope + header if self._scope else header
         return request

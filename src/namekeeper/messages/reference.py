@@ -32,7 +32,7 @@ unless it says otherwise.
 | SUCCESS | 0 | |
 | SYSTEM_ERROR | 1 | the request can't be read, is refused by a rule, or failed; the remark says why |
 | REQUEST_CODE_NOT_SUPPORTED | 3 | any code that is not on this page |
-| NO_PERMISSION | 16 | 318 |
+| NO_PERMISSION | 16 | 318; with [access rules](access.md) whatever they refuse |
 | TOPIC_NOT_EXIST | 17 | 105: nobody has the topic |
 | QUERY_NOT_FOUND | 22 | 101, 219: there is no such entry or namespace |
 | GO_AWAY | 1500 | while the server stops with `enableShutdownGracefully=true`, to versions above 475 |

@@ -72,6 +72,7 @@ class ServerConnection(asyncio.Protocol):
         "bytes_in",
         "bytes_out",
         "channel",
+        "reader",
         "seen_by_sweep",
     )
 
@@ -81,7 +82,7 @@ class ServerConnection(asyncio.Protocol):
         self.seen_by_sweep = (0, 0)
         """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
         self._context = context
-        reader = RequestReader(context.max_frame_bytes, context.lookup_cache)
+        self.reader = reader = RequestReader(context.max_frame_bytes, context.lookup_cache)
         self._read = reader.feed
         self._frames = reader.frames
         self._is_json = context.serialize_type is SerializeType.JSON
@@ -170,6 +171,7 @@ class ServerConnection(asyncio.Protocol):
         """Begin; the channel is known to the application from here on."""
         self._loop = asyncio.get_running_loop()
         self._transport = cast("asyncio.Transport", transport)
+        self.channel.certificate = transport.get_extra_info("peercert")
         low, high = self._context.write_buffer_bytes
         self._transport.set_write_buffer_limits(high, low)
         self._context.connections.add(self)

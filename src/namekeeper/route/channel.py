@@ -1,5 +1,8 @@
 """A connection as the route tables see it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from namekeeper.model.broker import BrokerKey
 
 __all__ = ["Channel"]
@@ -20,7 +23,9 @@ class Channel:
 
     __slots__ = (
         "_carried_bytes",
+        "access",
         "carried",
+        "certificate",
         "channel_id",
         "is_open",
         "is_paused",
@@ -32,6 +37,10 @@ class Channel:
         self.channel_id = channel_id
         self.remote_addr = remote_addr
         """The peer's socket address, or the one in a trusted PROXY header."""
+        self.certificate: Mapping[str, Any] | None = None
+        """The peer's certificate as `ssl` shows it, if TLS has asked for one and verified it."""
+        self.access: Any = None
+        """What access control keeps of the peer; None before its first request, and without rules."""
         self.is_open = True
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""

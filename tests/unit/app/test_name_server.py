@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import logging
 import socket
+from pathlib import Path
 
 import pytest
 
+from namekeeper.access.signature import sign
 from namekeeper.app import name_server as module
 from namekeeper.app.name_server import NameServer
 from namekeeper.errors import ConfigError
@@ -52,7 +54,7 @@ async def test_a_broker_registers_and_clients_find_it(tmp_path):
         answer = await client(105, topic="T1")
         assert (answer.code, b'"broker-a"' in answer.body) == (0, True)
         assert (await client(105, topic="T3")).code == 17
-        assert (await client(319)).body.startswith(b"addressServerList=\n")
+        assert (await client(319)).body.startswith(b"accessFile=\n")
         assert server.operators.stats().active_brokers == 1
 
 
@@ -386,3 +388,52 @@ async def test_an_idle_time_of_0_closes_nobody(tmp_path):
         await ask(106)
         stats = server.operators.stats()
         assert (stats.accepted_connections, stats.closed_channels["idle"]) == (1, 0)
+
+
+RULES = """
+mode = "{mode}"
+keys = "keys.toml"
+
+[[rule]]
+name = "everybody"
+requests = ["read"]
+
+[[rule]]
+name = "broker"
+requests = ["broker"]
+users = ["broker"]
+"""
+
+
+def write_rules(folder, mode="enforce"):
+    (folder / "keys.toml").write_text('[users]\nbroker = "secret"\n')
+    (folder / "keys.toml").chmod(0o600)
+    (folder / "access.toml").write_text(RULES.format(mode=mode))
+    return str(folder / "access.toml")
+
+
+@both_loops
+async def test_rules_of_access_hold_and_follow_their_file(tmp_path):
+    path = await asyncio.to_thread(write_rules, tmp_path)
+    async with name_server(tmp_path, access_file=path) as server, asking(server) as ask:
+        asked = registration()
+        refused = await ask(asked.code, asked.body, **asked.ext_fields)
+        assert (refused.code, brokers(server)) == (16, set())
+        signed = sign(asked.ext_fields, asked.body, access_key="broker", secret_key="secret")
+        assert (await ask(asked.code, asked.body, **signed)).code == 0
+        assert [(await ask(105, topic="T1")).code for _ in range(3)] == [0, 0, 0]
+        assert server.state.lookup_cache.found == 2
+        assert server.operators.stats().refused == {("broker", "none", "enforce"): 1}
+        await asyncio.to_thread(Path(path).write_text, "mode =")
+        await eventually(lambda: "access" in server.operators.health().degraded)
+        assert (await ask(205, brokerName="broker-a")).code == 16
+        await asyncio.to_thread(write_rules, tmp_path, "audit")
+        await eventually(lambda: server.access.files.policy.rules.mode.value == "audit")
+        assert server.operators.health().degraded == {}
+        assert (await ask(205, brokerName="broker-a")).code == 0
+
+
+def test_a_server_whose_rules_cant_be_used_does_not_start(tmp_path):
+    (tmp_path / "access.toml").write_text("mode =")
+    with pytest.raises(ConfigError, match=r"access\.toml is not TOML"):
+        NameServer(startup(tmp_path, access_file=str(tmp_path / "access.toml")))

@@ -8,10 +8,12 @@ from click.testing import CliRunner
 
 from namekeeper.cli import mqadmin
 from namekeeper.cli.group import (
+    ACCESS_COMMANDS,
     COMMANDS,
     JOURNAL_COMMANDS,
     PIPELINE_COMMANDS,
     LazyGroup,
+    access,
     journal,
     namekeeper,
     pipeline,
@@ -19,6 +21,7 @@ from namekeeper.cli.group import (
 
 GROUPS = [
     (namekeeper, COMMANDS),
+    (access, ACCESS_COMMANDS),
     (journal, JOURNAL_COMMANDS),
     (pipeline, PIPELINE_COMMANDS),
     (mqadmin.admin, mqadmin.COMMANDS),

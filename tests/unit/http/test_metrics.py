@@ -19,6 +19,7 @@ FULL = NameServerStats(
     active_connections=5,
     accepted_connections=9,
     requests={(105, 0): 10, (105, 17): 2, (103, 0): 4, (-1, 3): 1, (4711, 3): 2, (105, 999): 1},
+    refused={("admin", "operators", "enforce"): 3},
     registrations={"new": 1, "shortcut": 3},
     expiries=2,
     closed_channels={"peer": 4},
@@ -66,7 +67,7 @@ def test_numbers_without_labels_are_there_even_when_nothing_happened() -> None:
 def test_every_number_of_the_stats_is_shown_somewhere() -> None:
     plain = {metric.field for metric in (*metrics._GAUGES, *metrics._COUNTERS)}
     otherwise = {
-        "version", "event_loop", "is_ready", "degraded", "kv_generation", "closed_channels", "requests",
+        "version", "event_loop", "is_ready", "degraded", "kv_generation", "closed_channels", "requests", "refused",
         "registrations", "expiries", "journal",
     }  # fmt: skip
     journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}
@@ -142,6 +143,9 @@ def test_no_label_can_grow_with_the_cluster() -> None:
         "event_loop",
         "reason",
         "request_type",
+        "class",
+        "rule",
+        "mode",
         "result",
         "state",
     }
@@ -162,3 +166,9 @@ def test_request_types_have_javas_names(code: int, name: str) -> None:
 @pytest.mark.parametrize(("code", "name"), [(0, "success"), (17, "topic_not_exist"), (4711, "other")])
 def test_results_have_names(code: int, name: str) -> None:
     assert result_name(code) == name
+
+
+def test_refusals_by_access_rules_have_a_series_for_each_rule() -> None:
+    got = scrape(FULL)
+
+    assert got['rocketmq_namesrv_access_refusals_total{class="admin",mode="enforce",rule="operators"}'] == 3

@@ -82,3 +82,18 @@ def test_what_looks_like_a_look_up_inside_a_body_is_body(cache):
     (found,) = reader.feed(inner)
     assert isinstance(found, RemotingCommand)
     assert (found.code, found.body) == (103, inner)
+
+
+def test_what_is_learned_in_one_scope_is_not_found_in_another(cache):
+    reader = RequestReader()
+    reader.use_cache(cache, b"1 ")
+    (asked,) = reader.feed(encode_command(look_up()))
+    assert isinstance(asked, RemotingCommand)
+    cache.learn(asked.header, asked.opaque, topic="T", body=b"route", revision=cache.revision)
+    assert reader.feed(encode_command(look_up())) == [ANSWER]
+    reader.use_cache(cache, b"2 ")
+    assert reader.feed(encode_command(look_up())) != [ANSWER]
+    reader.use_cache(None)
+    assert reader.feed(encode_command(look_up())) != [ANSWER]
+    reader.use_cache(cache)
+    assert reader.feed(encode_command(look_up())) == [ANSWER]

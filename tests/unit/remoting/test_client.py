@@ -10,7 +10,7 @@ from namekeeper.remoting import client_connection
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.server import RemotingServer
-from namekeeper.remoting.signature import signing_hook
+from namekeeper.remoting.signing import signing_hook
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.remoting.tls_settings import TlsMode, TlsSettings

@@ -1,0 +1,25 @@
+"""Rules and keys together: what requests are judged by at one time."""
+
+from msgspec import Struct
+
+from namekeeper.access.rules import AccessRules
+from namekeeper.access.signature import AccessKeys
+from namekeeper.common.near_names import did_you_mean
+from namekeeper.errors import ConfigError
+
+__all__ = ["AccessPolicy", "check_users"]
+
+
+class AccessPolicy(Struct, frozen=True):
+    """The rules, and the keys of the users whom they name; they are replaced together."""
+
+    rules: AccessRules
+    keys: AccessKeys
+
+
+def check_users(policy: AccessPolicy, *, source: str) -> None:
+    """Raise ConfigError if a rule names a user who has no key: nobody could ever be that user."""
+    for rule in policy.rules.rules:
+        for user in sorted((rule.users or frozenset()) - policy.keys.keys()):
+            question = did_you_mean(user, policy.keys)
+            raise ConfigError(f"{source}: rule {rule.name!r}: user {user!r} has no key{question}")

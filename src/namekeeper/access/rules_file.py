@@ -1,0 +1,167 @@
+"""The file of rules, TOML, to values; what is wrong in it is one line that says where and what to write."""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from namekeeper.access.names import NAMED, NameKind
+from namekeeper.access.peer import IpNetwork, parse_network
+from namekeeper.access.request_class import CLASSES, RequestClass, codes_of
+from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
+from namekeeper.common.near_names import did_you_mean
+from namekeeper.errors import ConfigError
+
+__all__ = ["RULES_LIMIT", "AccessFile", "parse_access_file", "parse_toml"]
+
+RULES_LIMIT = 1_000
+"""A new connection is compared with each rule, and each rule is a series of a metric."""
+
+EVERYTHING = "any"
+"""Stands for all classes of requests."""
+
+_TOP = ("mode", "keys", "rule")
+_CONDITIONS = ("networks", "users", "certificates", *(kind.value for kind in NameKind))
+_RULE = ("name", "effect", "requests", *_CONDITIONS)
+_EFFECTS = {"allow": True, "refuse": False}
+
+
+class AccessFile(Struct, frozen=True):
+    """What a file of rules says."""
+
+    rules: AccessRules
+    keys_path: str | None
+    """The file of the users' keys, as it is written: relative to the file of rules."""
+
+
+def parse_access_file(text: str, *, source: str) -> AccessFile:
+    """Read the text of a file of rules.
+
+    Args:
+        text: TOML.
+        source: the file's name, for messages.
+
+    Raises:
+        ConfigError: something in it can't be used; nothing of it may be.
+    """
+    table = parse_toml(text, source=source)
+    _refuse_unknown(table, _TOP, source)
+    mode = _one_of(table.get("mode"), [each.value for each in AccessMode], f"{source}: mode")
+    keys_path = table.get("keys")
+    if keys_path is not None and (not isinstance(keys_path, str) or not keys_path):
+        raise ConfigError(f'{source}: keys must be the path of a file: keys = "access-keys.toml"')
+    rows = table.get("rule", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ConfigError(f"{source}: write each rule as a table: [[rule]], and its lines below")
+    if len(rows) > RULES_LIMIT:
+        raise ConfigError(f"{source}: {len(rows)} rules; {RULES_LIMIT} are allowed")
+    rules = tuple(_rule(row, number, source) for number, row in enumerate(rows, 1))
+    _refuse_twins(rules, source)
+    if keys_path is None and (asking := [rule.name for rule in rules if rule.users is not None]):
+        raise ConfigError(
+            f'{source}: rule {asking[0]!r} names users, so their keys are needed: keys = "access-keys.toml"'
+        )
+    return AccessFile(AccessRules(AccessMode(mode), rules), keys_path)
+
+
+def parse_toml(text: str, *, source: str) -> dict[str, Any]:
+    """Read TOML; a byte order mark at its beginning is passed over. ConfigError says where it is broken."""
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{source} is not TOML: {error}") from None
+
+
+def _rule(row: Mapping[str, Any], number: int, source: str) -> Rule:
+    name = row.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError(f'{source}: rule number {number} has no name: name = "operators"')
+    where = f"{source}: rule {name!r}"
+    _refuse_unknown(row, _RULE, where)
+    codes = _codes(row.get("requests"), where)
+    rule = Rule(
+        name=name,
+        allows=_EFFECTS[_one_of(row.get("effect", "allow"), list(_EFFECTS), f"{where}: effect")],
+        codes=codes,
+        networks=_networks(row, where),
+        users=None if (users := _texts(row, "users", where)) is None else frozenset(users),
+        certificates=_patterns(row, "certificates", where),
+        names=_names(row, where),
+    )
+    for kind, _ in rule.names:
+        if not any(kind in NAMED.get(code, ()) for code in codes):
+            raise ConfigError(f"{where}: none of its requests has {kind.value}, so it would never hold")
+    return rule
+
+
+def _codes(value: object, where: str) -> frozenset[int]:
+    if not isinstance(value, list) or not value:
+        raise ConfigError(f'{where}: requests must be a list: requests = ["read", "broker", 205]')
+    codes: set[int] = set()
+    for item in value:
+        codes |= _codes_of(item, where)
+    return frozenset(codes)
+
+
+def _codes_of(item: object, where: str) -> frozenset[int]:
+    classes = [each.value for each in RequestClass]
+    if item == EVERYTHING:
+        return frozenset(map(int, CLASSES))
+    if isinstance(item, str) and item in classes:
+        return codes_of(RequestClass(item))
+    if isinstance(item, int) and not isinstance(item, bool) and item in CLASSES:
+        return frozenset((item,))
+    raise ConfigError(
+        f"{where}: requests: {item!r} is none of {', '.join([*classes, EVERYTHING])}, nor a request code that"
+        " a name server handles"
+    )
+
+
+def _networks(row: Mapping[str, Any], where: str) -> tuple[IpNetwork, ...] | None:
+    texts = _texts(row, "networks", where)
+    try:
+        return None if texts is None else tuple(map(parse_network, texts))
+    except ValueError as error:
+        raise ConfigError(f"{where}: networks: {error}") from None
+
+
+def _names(row: Mapping[str, Any], where: str) -> tuple[tuple[NameKind, NamePatterns], ...]:
+    found = ((kind, _patterns(row, kind.value, where)) for kind in NameKind)
+    return tuple((kind, patterns) for kind, patterns in found if patterns is not None)
+
+
+def _patterns(row: Mapping[str, Any], key: str, where: str) -> NamePatterns | None:
+    texts = _texts(row, key, where)
+    return None if texts is None else NamePatterns.of(texts)
+
+
+def _texts(row: Mapping[str, Any], key: str, where: str) -> tuple[str, ...] | None:
+    """A list of texts; an empty one would never hold, and is taken for a mistake."""
+    value = row.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value or not all(isinstance(each, str) and each for each in value):
+        raise ConfigError(f'{where}: {key} must be a list of texts that are not empty: {key} = ["..."]')
+    return tuple(value)
+
+
+def _one_of(value: object, choices: list[str], where: str) -> str:
+    if isinstance(value, str) and value in choices:
+        return value
+    written = "is missing" if value is None else f"can't be {value!r}"
+    raise ConfigError(f"{where} {written}: write {' or '.join(map(repr, choices))}")
+
+
+def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in known:
+            question = did_you_mean(key, known) or f": it has {', '.join(known)}"
+            raise ConfigError(f"{where}: unknown key {key!r}{question}")
+
+
+def _refuse_twins(rules: tuple[Rule, ...], source: str) -> None:
+    names = [rule.name for rule in rules]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{source}: two rules are named {name!r}; refusals and metrics name the rule")

@@ -1,0 +1,166 @@
+"""Access control of a running server: judges each request before it is handled, logs and counts."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from itertools import count
+
+from namekeeper.access.names import NO_NAMES
+from namekeeper.access.peer import certificate_names, peer_at
+from namekeeper.access.policy import AccessPolicy
+from namekeeper.access.request_class import CLASSES, RequestClass
+from namekeeper.access.rules import AccessMode, Decision, PeerRules
+from namekeeper.access.signature import ACCESS_KEY, ANONYMOUS, Signer, signer_of
+from namekeeper.app.access_files import AccessFiles
+from namekeeper.app.requests import Requests
+from namekeeper.common.printable import printable
+from namekeeper.errors import RequestError
+from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.processor.state import NameServerState
+from namekeeper.processor.touched import names_touched
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.wire.codes import RequestCode, ResponseCode
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["NO_RULE", "AccessControl", "RefusalKey"]
+
+log = logging.getLogger("namekeeper.access")
+
+NO_RULE = "none"
+"""Stands for the rule of a request that no rule covers, in metrics."""
+
+RefusalKey = tuple[str, str, str]
+"""Class of the request, name of the rule, and the mode, which says what happened to it."""
+
+_SHOWN = 100
+"""Characters of a user's name that are repeated: it comes from a peer."""
+
+
+class AccessControl:
+    """Stands before the handler of all requests; only a server with a file of rules has it."""
+
+    def __init__(
+        self,
+        files: AccessFiles,
+        requests: Requests,
+        state: NameServerState,
+        *,
+        lookup_cache: LookupCache | None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            files: where the policy comes from; who watches them calls `replace`.
+            requests: handles what is allowed.
+            state: what rules about names are compared with.
+            lookup_cache: answers look-ups of peers who may have its answers.
+        """
+        self.files = files
+        self._policy = files.policy
+        self._requests = requests
+        self._state = state
+        self._lookup_cache = lookup_cache
+        self._scopes: dict[tuple[str, ...], bytes] = {}
+        """Rules that can hold for a look-up -> the scope of the cache for peers who share them."""
+        self._scope_numbers = count(1)
+        """Never used again: requests that were read before a change are learned in the scope of that time."""
+        self._log_limit = LogLimit(log)
+        self._refusals: Counter[RefusalKey] = Counter()
+
+    def refusals(self) -> dict[RefusalKey, int]:
+        """Count refused requests; with the mode audit those that would have been."""
+        return dict(self._refusals)
+
+    def replace(self, policy: AccessPolicy, connections: Iterable[ServerConnection]) -> None:
+        """Judge by another policy from now on, over open connections too; cached answers are forgotten."""
+        self._policy = policy
+        self._scopes = {}
+        self._state.lookup_cache.forget_all()
+        for connection in connections:
+            connection.channel.access = None
+            connection.reader.use_cache(None)
+
+    def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
+        """Answer like the handler.
+
+        Raises:
+            RequestError: the request is refused, or refuses itself.
+        """
+        code = request.code
+        request_class = CLASSES.get(code)
+        if request_class is None:  # nobody handles it: that is the answer, whoever asks
+            return self._requests(request, connection)
+        peer_rules: PeerRules = connection.channel.access or self._meet(connection)
+        signer = ANONYMOUS
+        if request_class is not RequestClass.READ or peer_rules.needs_user(code):
+            signer = signer_of(request.ext_fields, request.body, self._policy.keys)
+        names = names_touched(self._state, request) if peer_rules.needs_names(code) else NO_NAMES
+        decision = peer_rules.judge(code, signer.user, names)
+        if not decision.allowed:
+            self._refuse(request, connection, decision, signer)
+        elif request_class is RequestClass.ADMIN:
+            who = self._who(connection, signer)
+            self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", _what(code), who, _by(decision))
+        return self._requests(request, connection)
+
+    def _meet(self, connection: ServerConnection) -> PeerRules:
+        """Find the rules for a peer, and what of the look-up cache it may have."""
+        channel = connection.channel
+        peer = peer_at(channel.remote_addr, certificate_names(channel.certificate))
+        channel.access = peer_rules = PeerRules(self._policy.rules, peer)
+        scope = self._scope(peer_rules)
+        connection.reader.use_cache(None if scope is None else self._lookup_cache, scope or b"")
+        return peer_rules
+
+    def _scope(self, peer_rules: PeerRules) -> bytes | None:
+        """The part of the look-up cache for a peer; None if it may have no look-up at all.
+
+        Peers who may look up whatever they ask for share all answers. Where it depends on user or topic, both
+        are in the bytes of a request, so peers of the same rules share the answers that one of them got.
+        """
+        rules = peer_rules.for_code(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+        if not any(rule.allows for rule in rules):
+            return None
+        if rules[0].is_certain:
+            return b""
+        names = tuple(rule.name for rule in rules)
+        if names not in self._scopes:
+            self._scopes[names] = b"%d " % next(self._scope_numbers)
+        return self._scopes[names]
+
+    def _refuse(
+        self, request: RemotingCommand, connection: ServerConnection, decision: Decision, signer: Signer
+    ) -> None:
+        """Count and log a refusal; raise it unless the rules are on trial."""
+        mode = self._policy.rules.mode
+        self._refusals[CLASSES[request.code].value, decision.rule or NO_RULE, mode.value] += 1
+        text = f"{_what(request.code)} of {self._who(connection, signer)} is refused by {_by(decision)}"
+        if signer.objection:
+            user = printable((request.ext_fields or {}).get(ACCESS_KEY, ""))[:_SHOWN]
+            text = f"{text}; user {user!r} is not proved: {signer.objection}"
+        if mode is AccessMode.AUDIT:
+            request.header = b""  # not learned, so that the next one is noted too
+            self._log_limit.log(logging.WARNING, "audit only: %s", text)
+            return
+        self._log_limit.log(logging.WARNING, "%s", text)
+        self._requests.counts[request.code] += 1
+        # Without the peer: the journal counts refusals by their reason.
+        reason = RequestError(ResponseCode.NO_PERMISSION, f"refused by {_by(decision)}")
+        self._requests.failed(request, connection, reason)
+        raise RequestError(ResponseCode.NO_PERMISSION, text)
+
+    def _who(self, connection: ServerConnection, signer: Signer) -> str:
+        """The peer as the log and the remark name it."""
+        channel = connection.channel
+        certificate = certificate_names(channel.certificate)[:1]
+        parts = [channel.remote_addr, *([f"user {signer.user}"] if signer.user else []), *certificate]
+        return printable(", ".join(parts))
+
+
+def _what(code: int) -> str:
+    return f"{RequestCode(code).name} ({code})"
+
+
+def _by(decision: Decision) -> str:
+    return "no rule: none covers it" if decision.rule is None else f"rule {decision.rule!r}"

@@ -1,0 +1,141 @@
+"""The files of access control: read as a whole at the start and whenever they have changed, or not at all."""
+
+import asyncio
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from namekeeper.access.keys_file import NO_KEYS, parse_keys_file
+from namekeeper.access.policy import AccessPolicy, check_users
+from namekeeper.access.rules_file import parse_access_file
+from namekeeper.errors import ConfigError
+
+__all__ = ["AccessFiles", "ReadPolicy", "read_policy"]
+
+log = logging.getLogger("namekeeper.access")
+
+POLL_SECONDS = 0.5
+"""As often as TLS files are looked at."""
+FILE_LIMIT = 4 * 1024 * 1024
+"""A thousand rules, each with a hundred names, have less."""
+FORBIDDEN_MODE = stat.S_IWGRP | stat.S_IRWXO
+"""What others may not do with the file of keys: its group may read it, as Kubernetes mounts secrets."""
+
+
+class ReadPolicy(Struct, frozen=True):
+    """A policy, and the digest of the files that it was read from."""
+
+    policy: AccessPolicy
+    digest: bytes
+
+
+def read_policy(path: str, environment: Mapping[str, str]) -> ReadPolicy:
+    """Read both files; blocks on the disk.
+
+    Raises:
+        ConfigError: they can't be read or used; one line that says what to do.
+    """
+    text, digest = _read_text(path)
+    file = parse_access_file(text, source=path)
+    if file.keys_path is None:
+        return ReadPolicy(AccessPolicy(file.rules, NO_KEYS), digest)
+    keys_path = str(Path(path).parent / file.keys_path)
+    keys_text, keys_digest = _read_text(keys_path, is_secret=True)
+    keys = parse_keys_file(keys_text, source=keys_path, environment=environment)
+    policy = AccessPolicy(file.rules, keys)
+    check_users(policy, source=path)
+    return ReadPolicy(policy, digest + keys_digest)
+
+
+class AccessFiles:
+    """Watches the files for as long as the server runs."""
+
+    def __init__(
+        self,
+        path: str,
+        environment: Mapping[str, str],
+        *,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        """Read the files; ConfigError if they can't be used, so that no server starts open by mistake.
+
+        Args:
+            path: the file of rules.
+            environment: where keys may be.
+            poll_seconds: how often to look.
+        """
+        self._path = path
+        self._environment = environment
+        self._poll_seconds = poll_seconds
+        self._applied = read_policy(path, environment)
+        self._seen = self._applied.digest
+        """What was read last."""
+        self._trouble = ""
+
+    @property
+    def policy(self) -> AccessPolicy:
+        """The newest that could be used."""
+        return self._applied.policy
+
+    @property
+    def trouble(self) -> str:
+        """Why the files as they are now are not in use; empty if they are."""
+        return self._trouble
+
+    async def watch(self, on_change: Callable[[AccessPolicy], None]) -> None:
+        """Tell of every other policy, until cancelled."""
+        while True:
+            await asyncio.sleep(self._poll_seconds)
+            try:
+                found = await asyncio.to_thread(read_policy, self._path, self._environment)
+            except ConfigError as error:
+                self._complain(str(error))
+            else:
+                self._take(found, on_change)
+
+    def _take(self, found: ReadPolicy, on_change: Callable[[AccessPolicy], None]) -> None:
+        """Use what was read if it is new and was the same twice: a file may be read while it is written."""
+        self._trouble = ""
+        is_settled, self._seen = found.digest == self._seen, found.digest
+        if not is_settled or found.digest == self._applied.digest:
+            return
+        self._applied = found
+        on_change(found.policy)
+        rules = found.policy.rules
+        log.info("access rules were read again: %d rules, mode %s", len(rules.rules), rules.mode.value)
+
+    def _complain(self, text: str) -> None:
+        """Log a problem once, as long as it stays the same."""
+        self._seen = b""
+        if text != self._trouble:
+            self._trouble = text
+            log.error("the access rules stay as they were: %s", text)
+
+
+def _read_text(path: str, *, is_secret: bool = False) -> tuple[str, bytes]:
+    """Content of a regular file, and its digest."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as file:  # noqa: PTH123 - by its descriptor
+            _check(os.fstat(fd), path, is_secret=is_secret)
+            data = file.read(FILE_LIMIT + 1)
+        if len(data) > FILE_LIMIT:
+            raise ConfigError(f"{path} is too large: {FILE_LIMIT} bytes are allowed")
+        return data.decode(), hashlib.sha256(data).digest()
+    except OSError as error:
+        raise ConfigError(f"{path} can't be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: see byte {error.start}") from None
+
+
+def _check(found: os.stat_result, path: str, *, is_secret: bool) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise ConfigError(f"{path} is not a regular file: name the file of rules or keys itself")
+    if is_secret and found.st_mode & FORBIDDEN_MODE:
+        mode = stat.S_IMODE(found.st_mode)
+        raise ConfigError(f"{path} holds secrets, and others may use it (mode {mode:o}): chmod 600 {path}")

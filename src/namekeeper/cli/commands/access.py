@@ -1,0 +1,122 @@
+"""`namekeeper access check | explain`: what a file of rules says, before a server reads it."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from namekeeper.access.explain import AccessCase, RuleVerdict, explain
+from namekeeper.access.names import Names
+from namekeeper.access.peer import Peer, parse_ip
+from namekeeper.access.request_class import CLASSES
+from namekeeper.access.rules import AccessMode, AccessRules, Decision
+from namekeeper.access.rules_file import parse_access_file
+from namekeeper.app.access_files import read_policy
+from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.output import echo
+from namekeeper.errors import ConfigError
+from namekeeper.wire.codes import RequestCode
+
+__all__ = ["check", "explain_command"]
+
+EXIT_NOT_ALLOWED = 1
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+@click.command("check", context_settings=_SETTINGS)
+@click.argument("file", metavar="FILE")
+def check(file: str) -> None:
+    """Read the rules in FILE and the keys that it names, as a server would, and say what was found.
+
+    Exits with 0 if a server can use them, 2 if not.
+    """
+    try:
+        policy = read_policy(file, os.environ).policy
+    except ConfigError as error:
+        raise CommandRefused(str(error)) from None
+    rules = policy.rules
+    echo(f"{file} can be used: {len(rules.rules)} rules, {len(policy.keys)} users, mode {rules.mode.value}")
+    for line in _remarks(rules):
+        echo(line)
+
+
+@click.command("explain", context_settings=_SETTINGS)
+@click.argument("file", metavar="FILE")
+@click.option("--code", type=int, required=True, help="Code of the request, such as 103.")
+@click.option("--peer", metavar="IP", help="Address that it comes from.")
+@click.option("--user", help="Access key of who signed it.")
+@click.option("--certificate", multiple=True, metavar="NAME", help="A name in the client certificate.")
+@click.option("--cluster", multiple=True, help="A cluster that it is about.")
+@click.option("--broker", multiple=True, help="A broker name that it is about.")
+@click.option("--topic", multiple=True, help="A topic that it is about.")
+@click.option("--namespace", multiple=True, help="A namespace of the KV configuration that it is about.")
+def explain_command(  # noqa: PLR0913 - one for each option
+    file: str,
+    *,
+    code: int,
+    peer: str | None,
+    user: str | None,
+    certificate: tuple[str, ...],
+    cluster: tuple[str, ...],
+    broker: tuple[str, ...],
+    topic: tuple[str, ...],
+    namespace: tuple[str, ...],
+) -> None:
+    """Say what the rules in FILE do with a request, and which rule decides; --user counts as proved.
+
+    Exits with 0 if it is allowed, 1 if it is refused, 2 if the rules can't be read.
+    """
+    names = Names(frozenset(cluster), frozenset(broker), frozenset(topic), frozenset(namespace))
+    try:
+        case = AccessCase(code=code, peer=_peer(peer, certificate), user=user, names=names)
+        rules = parse_access_file(_read(file), source=file).rules
+    except ConfigError as error:
+        raise CommandRefused(str(error)) from None
+    if code not in CLASSES:
+        raise CommandRefused(f"code {code} is none that a name server handles: it is answered so, by no rule")
+    decision, verdicts = explain(rules, case)
+    for line in _lines(rules, case, decision, verdicts):
+        echo(line)
+    if not decision.allowed:
+        sys.exit(EXIT_NOT_ALLOWED)
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} can't be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _peer(text: str | None, certificate: tuple[str, ...]) -> Peer:
+    try:
+        return Peer(None if text is None else parse_ip(text), certificate)
+    except ValueError:
+        raise ConfigError(f"--peer {text!r} is not an IP address: write 10.1.2.3 or fd00::1") from None
+
+
+def _lines(
+    rules: AccessRules, case: AccessCase, decision: Decision, verdicts: list[RuleVerdict]
+) -> Iterator[str]:
+    verb = "allowed" if decision.allowed else "refused"
+    rule = "no rule covers it" if decision.rule is None else f"by rule {decision.rule!r}"
+    yield f"{RequestCode(case.code).name} ({case.code}, {CLASSES[case.code].value}): {verb}, {rule}"
+    if not decision.allowed and rules.mode is AccessMode.AUDIT:
+        yield "mode audit: a server logs and counts the refusal, and handles the request"
+    for verdict in verdicts:
+        yield f"  {verdict.rule}: {verdict.text}"
+
+
+def _remarks(rules: AccessRules) -> Iterator[str]:
+    """What is probably not meant: rules that nothing reaches, and classes that nobody may use."""
+    for position, rule in enumerate(rules.rules):
+        everybody = rule.is_certain and rule.networks is None and rule.certificates is None
+        for later in rules.rules[position + 1 :] if everybody else ():
+            if later.codes <= {code for code in rule.codes if rule.covers_code(code)}:
+                yield f"rule {later.name!r} never holds: {rule.name!r} decides before it, for everybody"
+    allowed = {code for rule in rules.rules if rule.allows for code in rule.codes if rule.covers_code(code)}
+    for code in sorted(CLASSES.keys() - allowed):
+        yield f"nobody may send {RequestCode(code).name} ({code}, {CLASSES[code].value})"

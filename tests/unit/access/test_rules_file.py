@@ -1,0 +1,111 @@
+from ipaddress import ip_network
+
+import pytest
+
+from namekeeper.access.names import NameKind
+from namekeeper.access.request_class import CLASSES, RequestClass, codes_of
+from namekeeper.access.rules import AccessMode
+from namekeeper.access.rules_file import RULES_LIMIT, parse_access_file, parse_toml
+from namekeeper.errors import ConfigError
+
+FULL = """
+mode = "enforce"
+keys = "keys.toml"
+
+[[rule]]
+name = "brokers of production"
+requests = ["broker", 105]
+networks = ["10.0.0.0/8", "fd00::1"]
+users = ["broker"]
+certificates = ["CN=broker-*"]
+clusters = ["prod"]
+
+[[rule]]
+name = "the rest"
+effect = "refuse"
+requests = ["any"]
+"""
+
+RULE = 'mode = "audit"\n[[rule]]\nname = "r"\n'
+
+
+def parse(text: str):
+    return parse_access_file(text, source="access.toml")
+
+
+def test_everything_that_a_file_can_say():
+    file = parse("\ufeff" + FULL)
+    brokers, rest = file.rules.rules
+    assert (file.rules.mode, file.keys_path) == (AccessMode.ENFORCE, "keys.toml")
+    assert (brokers.name, brokers.allows) == ("brokers of production", True)
+    assert brokers.codes == {*codes_of(RequestClass.BROKER), 105}
+    assert brokers.networks == (ip_network("10.0.0.0/8"), ip_network("fd00::1"))
+    assert brokers.users == {"broker"}
+    assert brokers.certificates is not None
+    assert brokers.certificates.texts == ("CN=broker-*",)
+    assert [(kind, patterns.texts) for kind, patterns in brokers.names] == [(NameKind.CLUSTERS, ("prod",))]
+    assert (rest.name, rest.allows, rest.codes) == ("the rest", False, set(CLASSES))
+    assert rest.is_certain
+
+
+def test_a_file_without_rules_refuses_everything_and_is_no_error():
+    assert parse('mode = "enforce"').rules.rules == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "access.toml: mode is missing: write 'audit' or 'enforce'"),
+        ('mode = "on"', "access.toml: mode can't be 'on': write 'audit' or 'enforce'"),
+        ("mode = 1", "access.toml: mode can't be 1"),
+        ('mode = "audit"\nkeys = 5', "access.toml: keys must be the path of a file"),
+        ('mode = "audit"\nrules = []', "access.toml: unknown key 'rules': did you mean rule?"),
+        ('mode = "audit"\nother = []', "access.toml: unknown key 'other': it has mode, keys, rule"),
+        ('mode = "audit"\n[rule]\nname = "r"', "access.toml: write each rule as a table: [[rule]]"),
+        ('mode = "audit"\nrule = [1]', "access.toml: write each rule as a table: [[rule]]"),
+        ('mode = "audit"\n[[rule]]\nrequests = ["read"]', "access.toml: rule number 1 has no name"),
+        (RULE, "access.toml: rule 'r': requests must be a list"),
+        (RULE + "requests = []", "requests must be a list"),
+        (RULE + 'requests = "read"', "requests must be a list"),
+        (
+            RULE + 'requests = ["write"]',
+            "requests: 'write' is none of read, broker, admin, any, nor a request code",
+        ),
+        (RULE + "requests = [999]", "requests: 999 is none of"),
+        (RULE + "requests = [905]", "requests: 905 is none of"),
+        (RULE + "requests = [true]", "requests: True is none of"),
+        (RULE + 'requests = ["read"]\neffect = "deny"', "effect can't be 'deny': write 'allow' or 'refuse'"),
+        (
+            RULE + 'requests = ["read"]\nnetwork = ["10.0.0.0/8"]',
+            "unknown key 'network': did you mean networks?",
+        ),
+        (RULE + 'requests = ["read"]\nnetworks = "10.0.0.0/8"', "networks must be a list of texts"),
+        (RULE + 'requests = ["read"]\nnetworks = []', "networks must be a list of texts that are not empty"),
+        (
+            RULE + 'requests = ["read"]\nnetworks = ["10.0.0.1/8"]',
+            "networks: '10.0.0.1/8' has bits beyond its prefix",
+        ),
+        (RULE + 'requests = ["read"]\nusers = [""]', "users must be a list of texts that are not empty"),
+        (RULE + 'requests = ["read"]\nusers = ["a"]', "rule 'r' names users, so their keys are needed"),
+        (RULE + 'requests = ["read"]\nbrokers = ["a"]', "rule 'r': none of its requests has brokers"),
+        (RULE + 'requests = ["read"]\n' + RULE[15:] + 'requests = ["read"]', "two rules are named 'r'"),
+        ("mode =", "access.toml is not TOML: "),
+        ("[" * 100_000, "access.toml is not TOML: "),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_says_where(text: str, message: str):
+    with pytest.raises(ConfigError) as caught:
+        parse(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_many_rules_are_refused():
+    row = '[[rule]]\nname = "{}"\nrequests = ["read"]\n'
+    text = 'mode = "audit"\n' + "".join(row.format(number) for number in range(RULES_LIMIT + 1))
+    with pytest.raises(ConfigError, match="1001 rules; 1000 are allowed"):
+        parse(text)
+
+
+def test_toml_is_read():
+    assert parse_toml("a = 1", source="x") == {"a": 1}

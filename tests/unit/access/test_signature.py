@@ -1,0 +1,101 @@
+import pytest
+
+from namekeeper.access.signature import ANONYMOUS, sign, signature_of, signer_of
+
+REGISTER = {
+    "bodyCrc32": "817631384",
+    "brokerAddr": "10.0.0.1:10911",
+    "brokerId": "0",
+    "brokerName": "broker-a",
+    "clusterName": "DefaultCluster",
+    "compressed": "false",
+    "haServerAddr": "10.0.0.1:10912",
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "token", "signature"),
+    [
+        ({"topic": "TopicTest"}, b"", None, "0jiwhsaYp5ObE5GObbZH1I8/FT4="),
+        ({}, b"", None, "IUc8rrO/0gDch8CjObLQsW2rsiA="),
+        (REGISTER, b"hello", "tok", "FmgpVFWPAFCqTgsbiTgMdzI+PiY="),
+    ],
+)
+def test_the_values_that_java_computed(
+    fields: dict[str, str], body: bytes, token: str | None, signature: str
+):
+    signed = sign(fields, body, access_key="RocketMQ", secret_key="12345678", security_token=token)
+    assert signed["Signature"] == signature
+    assert signed["AccessKey"] == "RocketMQ"
+    assert signed.get("SecurityToken") == token
+    assert fields.items() <= signed.items()
+
+
+def test_a_signature_that_is_there_is_not_signed_and_so_can_be_checked():
+    signed = sign({"topic": "TopicTest"}, b"", access_key="RocketMQ", secret_key="12345678")
+    assert signature_of(signed, b"", secret_key="12345678") == signed["Signature"]
+    assert signature_of(signed, b"", secret_key="other") != signed["Signature"]
+
+
+KEYS = {"RocketMQ": ("new", "12345678"), "other": ("12345678",)}
+
+
+def signed(body: bytes = b"", **fields: str) -> dict[str, str]:
+    return sign(fields or REGISTER, body, access_key="RocketMQ", secret_key="12345678")
+
+
+def test_a_right_signature_proves_its_user_by_any_of_the_users_keys():
+    assert signer_of(signed(b"body"), b"body", KEYS).user == "RocketMQ"
+    renewed = sign(REGISTER, b"", access_key="RocketMQ", secret_key="new")
+    assert signer_of(renewed, b"", KEYS).user == "RocketMQ"
+
+
+def test_a_request_that_is_not_signed_is_nobodys():
+    empty = sign(REGISTER, b"", access_key="", secret_key="12345678")
+    for fields in (None, {}, REGISTER, {"Signature": "x"}, empty, {"AccessKey": "", "Signature": ""}):
+        assert signer_of(fields, b"", {**KEYS, "": ("12345678",)}) == ANONYMOUS
+
+
+@pytest.mark.parametrize(
+    ("change", "body"),
+    [
+        ({"brokerName": "broker-b"}, b"body"),
+        ({"more": "field"}, b"body"),
+        ({}, b"another body"),
+        ({"AccessKey": "other"}, b"body"),
+        ({"AccessKey": "nobody"}, b"body"),
+        ({"Signature": "short"}, b"body"),
+        ({"Signature": ""}, b"body"),
+        ({"Signature": "ä" * 28}, b"body"),
+        ({"Signature": "\udc80" * 28}, b"body"),
+    ],
+)
+def test_a_wrong_signature_proves_nobody_and_says_so(change: dict[str, str], body: bytes):
+    found = signer_of({**signed(b"body"), **change}, body, KEYS)
+    assert found.user is None
+    assert found.objection in {
+        "AccessKey or Signature is not known here",
+        "AccessKey without Signature",
+    }
+
+
+def test_half_a_surrogate_pair_is_signed_as_java_does():
+    fields = {"topic": "a\ud800"}
+    assert signature_of(fields, b"", secret_key="k") == signature_of({"topic": "a?"}, b"", secret_key="k")
+
+
+def test_a_signature_that_is_wrong_at_one_place_is_wrong():
+    fields = signed(b"body")
+    right = fields["Signature"]
+    for at in range(len(right)):
+        wrong = right[:at] + ("A" if right[at] != "A" else "B") + right[at + 1 :]
+        assert signer_of({**fields, "Signature": wrong}, b"body", KEYS).user is None
+    assert signer_of({**fields, "Signature": right + "="}, b"body", KEYS).user is None
+    assert signer_of({**fields, "Signature": right[:-1]}, b"body", KEYS).user is None
+
+
+def test_nobody_is_proved_by_the_key_of_another():
+    fields = sign(REGISTER, b"", access_key="other", secret_key="new")
+    assert signer_of(fields, b"", KEYS).user is None
+    stranger = sign(REGISTER, b"", access_key="stranger", secret_key="12345678")
+    assert signer_of(stranger, b"", KEYS).user is None

@@ -1,0 +1,329 @@
+"""Each request is judged before it is handled; what is refused has no effect and is answered with code 16."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from namekeeper.access.policy import AccessPolicy
+from namekeeper.access.request_class import CLASSES
+from namekeeper.access.rules_file import parse_access_file
+from namekeeper.access.signature import sign
+from namekeeper.app.access import AccessControl
+from namekeeper.messages.catalogue import CATALOGUE
+from namekeeper.messages.fields import to_wire_name
+from namekeeper.wire.codec import encode_command
+from tests.unit.app.parts import Parts, frame, registration
+from tests.unit.remoting.joined import Joined
+
+PEER = "192.0.2.1"
+ANYBODY = '[[rule]]\nname = "anybody"\nrequests = ["any"]\n'
+READERS = '[[rule]]\nname = "readers"\nrequests = ["read"]\n'
+OPERATORS = '[[rule]]\nname = "operators"\nrequests = ["any"]\nusers = ["ops"]\n'
+SECRET = "s3cret"
+
+
+def policy(*rules: str, mode: str = "enforce", secret: str = SECRET) -> AccessPolicy:
+    file = parse_access_file(f'mode = "{mode}"\nkeys = "keys.toml"\n' + "".join(rules), source="access.toml")
+    return AccessPolicy(file.rules, {"ops": (secret,)})
+
+
+class Server:
+    """Requests behind access control; each connection is one of the peer 192.0.2.1."""
+
+    def __init__(self, folder, *rules: str, mode: str = "enforce", **flags: str):
+        self.parts = Parts(folder, **flags)
+        self.control = AccessControl(
+            SimpleNamespace(policy=policy(*rules, mode=mode), trouble=""), self.parts.requests, self.parts.state,
+            lookup_cache=self.parts.state.lookup_cache,
+        )  # fmt: skip
+
+    def connect(self, certificate=None) -> Joined:
+        joined = Joined(self.control)
+        joined.channel.certificate = certificate
+        return joined
+
+    def replace(self, *rules: str, over: Joined, secret: str = SECRET):
+        self.control.replace(policy(*rules, secret=secret), [over.connection])
+
+    def register(self, **fields):
+        """Register a broker past access control."""
+        connection = self.parts.connect()
+        connection.deliver(encode_command(registration(**fields)))
+        self.parts.run_turns()
+        return connection
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A function that makes a server with rules; it needs a running loop."""
+    return lambda *rules, **more: Server(tmp_path, *rules, **more)
+
+
+def signed(code: int, body: bytes = b"", *, opaque: int = 1, secret: str = SECRET, **fields: str) -> bytes:
+    return frame(code, body, opaque=opaque, **sign(fields, body, access_key="ops", secret_key=secret))
+
+
+def sample(code: int) -> bytes:
+    """A request with every field that its header has."""
+    header = CATALOGUE[code].request_header
+    fields = {to_wire_name(name): "1" for name in (header.__struct_fields__ if header else ())}
+    return frame(code, **fields)
+
+
+def shown(server: Server) -> tuple[object, ...]:
+    """Copies of everything that requests could change."""
+    state = server.parts.state
+    tables = state.tables
+    return (
+        dict(tables.topic_queue_table), dict(tables.broker_addr_table), dict(tables.cluster_addr_table),
+        list(tables.broker_live_table), list(state.kv_config.entries()), dict(state.config.values()),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [int(code) for code in CLASSES])
+async def test_what_no_rule_covers_is_refused_and_changes_nothing(server, code):
+    server = server()
+    before = shown(server)
+    asking = server.connect()
+    asking.deliver(sample(code))
+    (answer,) = asking.answers
+    name = CATALOGUE[code].name
+    assert answer.code == 16
+    assert answer.remark == f"{name} ({code}) of {PEER}:5 is refused by no rule: none covers it"
+    assert server.parts.run_turns() == 0
+    assert shown(server) == before
+    assert asking.channel.carried == {}
+    assert server.parts.results(code) == {16: 1}
+    assert server.control.refusals() == {(CLASSES[code].value, "none", "enforce"): 1}
+
+
+@pytest.mark.parametrize("code", [int(code) for code in CLASSES])
+async def test_what_a_rule_allows_is_handled_as_without_rules(server, code):
+    server = server(ANYBODY)
+    asking, without = server.connect(), server.parts.connect()
+    for connection in (without, asking):
+        connection.deliver(sample(code))
+        server.parts.run_turns()
+        await server.parts.executor.run()
+    answers = [[(each.code, each.remark, each.body) for each in one.answers] for one in (without, asking)]
+    assert answers[0] == answers[1]
+    assert server.control.refusals() == {}
+
+
+async def test_a_code_that_nobody_handles_is_answered_so(server):
+    asking = server().connect()
+    asking.deliver(frame(4711))
+    assert [(each.code, each.remark) for each in asking.answers] == [(3, " request type 4711 not supported")]
+
+
+async def test_a_refused_one_way_request_is_dropped(server):
+    server = server()
+    broker = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911"}
+    server.register()
+    asking = server.connect()
+    asking.deliver(frame(904, oneway=True, **broker) + frame(104, oneway=True, brokerId="0", **broker))
+    server.parts.run_turns()
+    assert asking.answers == []
+    assert len(server.parts.state.tables.broker_live_table) == 1
+    assert server.control.refusals() == {("broker", "none", "enforce"): 2}
+
+
+async def test_a_refused_registration_counts_as_failed(server):
+    server = server(READERS)
+    asking = server.connect()
+    asking.deliver(encode_command(registration()))
+    assert asking.answers[0].code == 16
+    assert server.parts.requests.registrations == {"failed": 1}
+
+
+async def test_a_remark_names_rule_peer_and_user(server):
+    refuse = '[[rule]]\nname = "no admin"\neffect = "refuse"\nrequests = ["admin"]\n'
+    asking = server(refuse, ANYBODY).connect({"subject": ((("commonName", "laptop"),),)})
+    asking.deliver(signed(205, brokerName="b", opaque=1))
+    asking.deliver(signed(205, brokerName="b", opaque=2, secret="wrong"))
+    what, why = "WIPE_WRITE_PERM_OF_BROKER (205) of", "is refused by rule 'no admin'"
+    assert [each.remark for each in asking.answers] == [
+        f"{what} {PEER}:5, user ops, CN=laptop {why}",
+        f"{what} {PEER}:5, CN=laptop {why}; user 'ops' is not proved: AccessKey or Signature is not known here",
+    ]
+
+
+async def test_a_signed_request_is_allowed_and_one_that_is_not_or_wrongly_is_refused(server):
+    asking = server(OPERATORS).connect()
+    asking.deliver(signed(206, opaque=1) + frame(206, opaque=2) + signed(206, opaque=3, secret="wrong"))
+    assert [(each.opaque, each.code) for each in asking.answers] == [(1, 0), (2, 16), (3, 16)]
+
+
+async def test_with_audit_everything_is_handled_counted_and_logged(server, caplog):
+    server = server(READERS, mode="audit")
+    asking = server.connect()
+    with caplog.at_level(logging.INFO):
+        asking.deliver(frame(100, namespace="n", key="k", value="v"))
+        await server.parts.executor.run()
+    assert [each.code for each in asking.answers] == [0]
+    assert server.parts.state.kv_config.get("n", "k") == "v"
+    assert server.control.refusals() == {("admin", "none", "audit"): 1}
+    assert f"audit only: PUT_KV_CONFIG (100) of {PEER}:5 is refused by no rule: none covers it" in caplog.text
+
+
+async def test_an_allowed_admin_request_is_logged_with_its_user(server, caplog):
+    with caplog.at_level(logging.INFO):
+        server(OPERATORS).connect().deliver(signed(216, topic="T"))
+    assert (
+        f"DELETE_TOPIC_IN_NAMESRV (216) of {PEER}:5, user ops is allowed by rule 'operators'" in caplog.text
+    )
+
+
+async def test_what_a_peer_writes_is_logged_harmlessly_and_not_at_length(server, caplog):
+    name = "x\x1b[31m" + "y" * 1_000
+    fields = sign({"topic": "T"}, b"", access_key=name, secret_key="k")
+    server().connect().deliver(frame(216, **fields))
+    assert "\x1b" not in caplog.text
+    assert "y" * 200 not in caplog.text
+
+
+async def test_a_flood_of_refusals_is_logged_in_part(server, caplog):
+    asking = server().connect()
+    for opaque in range(1, 1_001):
+        asking.deliver(frame(216, opaque=opaque, topic="T"))
+    assert len(asking.answers) == 1_000
+    assert len(caplog.records) == 20
+
+
+# Look-ups, which are answered from the cache.
+
+
+def look_up(opaque: int = 1, topic: str = "T1") -> bytes:
+    return frame(105, opaque=opaque, topic=topic)
+
+
+async def test_look_ups_that_everybody_may_have_come_from_the_cache(server):
+    server = server(READERS)
+    server.register()
+    asking = server.connect()
+    for opaque in (1, 2, 3):
+        asking.deliver(look_up(opaque))
+    assert [each.code for each in asking.answers] == [0, 0, 0]
+    assert server.parts.state.lookup_cache.found == 1  # the first was read before the peer was judged
+
+
+async def test_signed_look_ups_are_known_by_their_bytes(server):
+    server = server(OPERATORS)
+    server.register()
+    asking = server.connect()
+    for opaque in (1, 2, 3, 4):
+        asking.deliver(signed(105, topic="T1", opaque=opaque))
+    assert [each.code for each in asking.answers] == [0, 0, 0, 0]
+    assert server.parts.state.lookup_cache.found == 2
+    asking.deliver(look_up(5) + signed(105, topic="T1", opaque=6, secret="wrong"))
+    assert [each.code for each in asking.answers[4:]] == [16, 16]
+
+
+async def test_the_bytes_of_a_look_up_prove_nothing_over_a_connection_that_other_rules_hold_for(server):
+    by_network = (
+        '[[rule]]\nname = "network"\nrequests = ["read"]\nusers = ["ops"]\nnetworks = ["192.0.2.0/24"]\n'
+    )
+    server = server(by_network)
+    server.register()
+    inside, outside = server.connect(), server.connect()
+    outside.channel.remote_addr = "198.51.100.1:5"
+    for opaque in (1, 2, 3):
+        inside.deliver(signed(105, topic="T1", opaque=opaque))
+        outside.deliver(signed(105, topic="T1", opaque=opaque))
+    assert [each.code for each in inside.answers] == [0, 0, 0]
+    assert [each.code for each in outside.answers] == [16, 16, 16]
+
+
+async def test_look_ups_limited_to_topics_are_refused_for_others_however_often_they_are_asked(server):
+    server = server('[[rule]]\nname = "team"\nrequests = [105]\ntopics = ["T1"]\n')
+    server.register()
+    asking = server.connect()
+    for opaque in range(1, 7):
+        asking.deliver(look_up(opaque, "T1" if opaque % 2 else "T2"))
+    assert [each.code for each in asking.answers] == [0, 16] * 3
+
+
+async def test_with_audit_each_look_up_that_would_be_refused_is_counted(server):
+    server = server(OPERATORS, mode="audit")
+    server.register()
+    asking = server.connect()
+    for opaque in (1, 2, 3):
+        asking.deliver(look_up(opaque))
+    assert [each.code for each in asking.answers] == [0, 0, 0]
+    assert server.control.refusals() == {("read", "none", "audit"): 3}
+
+
+# Changes of the rules.
+
+
+async def test_other_rules_hold_over_open_connections_at_once(server):
+    server = server(READERS)
+    server.register()
+    asking = server.connect()
+    for opaque in (1, 2, 3):
+        asking.deliver(look_up(opaque))
+    server.replace(OPERATORS, over=asking)
+    asking.deliver(look_up(4))
+    server.replace(ANYBODY, over=asking)
+    asking.deliver(look_up(5))
+    assert [each.code for each in asking.answers] == [0, 0, 0, 16, 0]
+
+
+async def test_a_key_that_was_taken_back_is_worth_nothing_at_once(server):
+    server = server(OPERATORS)
+    server.register()
+    asking = server.connect()
+    for opaque in (1, 2, 3):
+        asking.deliver(signed(105, topic="T1", opaque=opaque))
+    server.replace(OPERATORS, over=asking, secret="another")
+    asking.deliver(signed(105, topic="T1", opaque=4))
+    asking.deliver(signed(105, topic="T1", opaque=5, secret="another"))
+    assert [each.code for each in asking.answers] == [0, 0, 0, 16, 0]
+
+
+async def test_what_was_read_under_old_rules_is_not_learned_for_peers_of_new_ones(server):
+    server = server(OPERATORS)
+    server.register()
+    first = server.connect()
+    first.deliver(signed(105, topic="T1", opaque=1))
+    (read,) = first.connection.reader.feed(signed(105, topic="T1", opaque=2))
+    server.replace('[[rule]]\nname = "new"\nrequests = [105]\ntopics = ["T1"]\n', over=first)
+    server.connect().deliver(look_up(3))
+    assert read.header.startswith(b"1 ")
+    assert set(server.control._scopes.values()) == {b"2 "}
+
+
+# What a request touches beside what it names.
+
+TEST_BROKERS = '[[rule]]\nname = "test"\nrequests = ["broker"]\nclusters = ["test"]\nbrokers = ["test-*"]\n'
+
+
+@pytest.mark.parametrize("code", [103, 104, 322, 904])
+async def test_a_name_of_ones_own_does_not_open_the_address_of_another(server, code):
+    server = server(TEST_BROKERS)
+    server.register(cluster_name="test", name="prod-1")
+    asking = server.connect()
+    fields = {"clusterName": "test", "brokerName": "test-1", "brokerAddr": "10.0.0.1:10911", "brokerId": "0"}
+    asking.deliver(frame(code, haServerAddr="", **fields))
+    server.parts.run_turns()
+    assert [each.code for each in asking.answers] == [16]
+    assert [live.broker_name for live in server.parts.state.tables.broker_live_table] == ["prod-1"]
+
+
+async def test_a_broker_name_of_another_cluster_is_not_taken_over(server):
+    both = TEST_BROKERS.replace('"test-*"', '"*"')
+    server = server(both)
+    server.register(cluster_name="prod", name="broker-a")
+    asking = server.connect()
+    asking.deliver(encode_command(registration(cluster_name="test", name="broker-a", addr="10.9.9.9:10911")))
+    server.parts.run_turns()
+    assert [each.code for each in asking.answers] == [16]
+
+
+async def test_within_its_names_a_broker_does_what_it_likes(server):
+    server = server(TEST_BROKERS)
+    asking = server.connect()
+    asking.deliver(encode_command(registration(cluster_name="test", name="test-1")))
+    server.parts.run_turns()
+    assert [each.code for each in asking.answers] == [0]

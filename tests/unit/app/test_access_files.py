@@ -1,0 +1,145 @@
+"""Rules are taken over as a whole or not at all, and a problem with them is said once."""
+
+import asyncio
+import os
+
+import pytest
+
+from namekeeper.app.access_files import FILE_LIMIT, AccessFiles, read_policy
+from namekeeper.errors import ConfigError
+from tests.support.system.waiting import eventually
+
+RULES = 'mode = "{mode}"\nkeys = "keys.toml"\n[[rule]]\nname = "r"\nrequests = ["read"]\nusers = ["ops"]\n'
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "access.toml"
+    file.write_text(RULES.format(mode="audit"))
+    keys = tmp_path / "keys.toml"
+    keys.write_text('[users]\nops = { env = "KEY" }\n')
+    keys.chmod(0o640)
+    return file
+
+
+def read(path):
+    return read_policy(str(path), {"KEY": "k"})
+
+
+def test_rules_and_keys_are_read_together(file):
+    found = read(file)
+    assert found.policy.keys == {"ops": ("k",)}
+    assert [rule.name for rule in found.policy.rules.rules] == ["r"]
+    assert read(file).digest == found.digest
+    (file.parent / "keys.toml").write_text('[users]\nops = "other"\n')
+    assert read(file).digest != found.digest
+
+
+def test_without_a_file_of_keys_there_are_none(tmp_path):
+    (tmp_path / "a").write_text('mode = "audit"')
+    assert read(tmp_path / "a").policy.keys == {}
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o604, 0o660, 0o620, 0o602])
+def test_keys_that_others_may_use_are_refused(file, mode):
+    keys = file.parent / "keys.toml"
+    keys.chmod(mode)
+    with pytest.raises(ConfigError) as caught:
+        read(file)
+    assert (
+        str(caught.value) == f"{keys} holds secrets, and others may use it (mode {mode:o}): chmod 600 {keys}"
+    )
+
+
+def missing(file):
+    file.unlink()
+
+
+def folder(file):
+    file.unlink()
+    file.mkdir()
+
+
+def pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def not_text(file):
+    file.write_bytes(b'mode = "\xff"')
+
+
+def empty(file):
+    file.write_bytes(b"")
+
+
+def too_large(file):
+    file.write_bytes(b"#" * (FILE_LIMIT + 1))
+
+
+def without_keys(file):
+    (file.parent / "keys.toml").unlink()
+
+
+BROKEN = {
+    missing: "access.toml can't be read: No such file or directory",
+    folder: "access.toml can't be read: Is a directory",
+    pipe: "access.toml is not a regular file",
+    not_text: "access.toml is not UTF-8: see byte 8",
+    empty: "access.toml: mode is missing",
+    too_large: "access.toml is too large",
+    without_keys: "keys.toml can't be read: No such file or directory",
+}
+
+
+@pytest.mark.parametrize("breaking", BROKEN, ids=lambda breaking: breaking.__name__)
+def test_files_that_cant_be_used_are_named(file, breaking):
+    breaking(file)
+    with pytest.raises(ConfigError) as caught:
+        read(file)
+    assert BROKEN[breaking] in str(caught.value)
+
+
+def test_a_server_does_not_start_with_rules_that_cant_be_used(tmp_path):
+    with pytest.raises(ConfigError):
+        AccessFiles(str(tmp_path / "none"), {})
+
+
+def test_a_change_is_taken_over_when_it_was_read_the_same_twice(file):
+    files = AccessFiles(str(file), {"KEY": "k"})
+    taken = []
+    file.write_text(RULES.format(mode="enforce"))
+    files._take(read(file), taken.append)
+    assert taken == []
+    files._take(read(file), taken.append)
+    files._take(read(file), taken.append)
+    assert [policy.rules.mode.value for policy in taken] == ["enforce"]
+    assert files.policy is taken[0]
+
+
+def test_what_changes_while_it_is_written_is_not_taken_over(file):
+    files = AccessFiles(str(file), {"KEY": "k"})
+    taken = []
+    whole = RULES.format(mode="enforce")
+    for part in (whole.partition("[[rule]]")[0], whole):
+        file.write_text(part)
+        files._take(read(file), taken.append)
+    assert taken == []
+
+
+async def test_files_are_watched_and_a_broken_one_changes_nothing(file, caplog):
+    files = await asyncio.to_thread(AccessFiles, str(file), {"KEY": "k"}, poll_seconds=0.001)
+    taken = []
+    watching = asyncio.create_task(files.watch(taken.append))
+    await asyncio.to_thread(file.write_text, "mode =")
+    await eventually(lambda: "is not TOML" in files.trouble)
+    assert taken == []
+    await asyncio.to_thread(file.write_text, RULES.format(mode="enforce"))
+    await eventually(lambda: taken)
+    assert files.trouble == ""
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    assert [policy.rules.mode.value for policy in taken] == ["enforce"]
+    problems = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert problems[0].startswith("the access rules stay as they were: ")
+    assert len(problems) == len(set(problems))
