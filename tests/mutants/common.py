@@ -101,4 +101,20 @@ COMMON_MUTANTS = (
         "every file of its packages is in the zip for a cluster",
         ("pipeline/test_package.py",),
     ),
+    Mutant(
+        "what-if-without-master",
+        "admin/what_if.py",
+        "masters = {name for name, broker in brokers.items() if MASTER_ID in broker.broker_addrs}",
+        "masters = brokers.keys()",
+        "a broker name that lost its master can't be written",
+        ("admin/test_what_if.py",),
+    ),
+    Mutant(
+        "what-if-load-of-all-queues",
+        "admin/what_if.py",
+        "yield from ((name, number / total) for name, number in queues.items())",
+        "yield from ((name, float(number)) for name, number in queues.items())",
+        "load is the share of a topic's queues, whatever their number",
+        ("admin/test_what_if.py",),
+    ),
 )

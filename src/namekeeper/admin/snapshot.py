@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -43,6 +44,8 @@ class SnapshotPart(StrEnum):
 class SnapshotScope(Struct, frozen=True):
     """What to ask for, and how much of it at the same time."""
 
+    parts: frozenset[SnapshotPart] = frozenset(SnapshotPart)
+    """The others stay empty."""
     namespaces: tuple[str, ...] = (ORDER_TOPIC_CONFIG,)
     """KV namespaces; a name server can't list them."""
     with_config: bool = False
@@ -75,17 +78,17 @@ async def take_snapshot(namesrv: Namesrv, scope: SnapshotScope, progress: Progre
     """Ask a name server for everything in `scope`; only the cluster information must not be refused."""
     info = await operations.cluster_info(namesrv)
     asking = _SnapshotQuestions(namesrv, scope, progress)
-    routes = await asking.part(SnapshotPart.TOPIC, asking.routes())
     return NamesrvSnapshot(
         addr=namesrv.addr,
         clusters={name: frozenset(members) for name, members in info.cluster_addr_table.items()},
         brokers=dict(info.broker_addr_table),
-        routes=routes or {},
-        cluster_topics=await asking.part(SnapshotPart.CLUSTER_TOPICS, asking.cluster_topics(info)) or {},
-        member_groups=await asking.part(SnapshotPart.MEMBER_GROUP, asking.member_groups(info)) or {},
-        kv=await asking.part(SnapshotPart.KV, asking.kv()) or {},
-        data_versions=await asking.part(SnapshotPart.DATA_VERSION, asking.data_versions(info)) or {},
-        config=await asking.part(SnapshotPart.CONFIG, asking.config()) or {},
+        routes=await asking.part(SnapshotPart.TOPIC, asking.routes) or {},
+        cluster_topics=await asking.part(SnapshotPart.CLUSTER_TOPICS, partial(asking.cluster_topics, info))
+        or {},
+        member_groups=await asking.part(SnapshotPart.MEMBER_GROUP, partial(asking.member_groups, info)) or {},
+        kv=await asking.part(SnapshotPart.KV, asking.kv) or {},
+        data_versions=await asking.part(SnapshotPart.DATA_VERSION, partial(asking.data_versions, info)) or {},
+        config=await asking.part(SnapshotPart.CONFIG, asking.config) or {},
         missing=asking.missing,
     )
 
@@ -99,9 +102,11 @@ class _SnapshotQuestions:
         self.progress = progress
         self.missing: dict[SnapshotPart, str] = {}
 
-    async def part(self, part: SnapshotPart, answer: Awaitable[T]) -> T | None:
+    async def part(self, part: SnapshotPart, ask: Callable[[], Awaitable[T]]) -> T | None:
+        if part not in self.scope.parts:
+            return None
         try:
-            return await answer
+            return await ask()
         except ResponseError as error:
             self.missing[part] = first_line(error.remark or f"code {error.code}")
         return None

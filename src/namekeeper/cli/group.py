@@ -28,6 +28,7 @@ COMMANDS: Commands = {
     "serve": ("group:serve", "Run a name server."),
     "admin": ("mqadmin:admin", "Ask and change name servers, as mqadmin does."),
     "compare": ("compare:compare", "Show where name servers disagree."),
+    "what-if": ("what_if:what_if_command", "Which topics would suffer if brokers were gone."),
     "fleet": ("fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
     "pipeline": ("group:pipeline", "Turn journals into tables with Spark."),
     "access": ("group:access", "Check rules of access, and say what they do."),
