@@ -240,7 +240,7 @@ def test_nobody_prints_but_the_command_line():
 
 def test_only_the_pipeline_imports_spark_and_nobody_tests():
     """The server installs and starts without the pipeline, and without what tries it out."""
-    spark = {"pyspark", "py4j", "pyarrow", "pandas", "matplotlib", "jinja2", "duckdb"}
+    spark = {"pyspark", "py4j", "pyarrow", "pandas", "jinja2", "duckdb"}
     for module in MODULES:
         found = imported_packages(module)
         assert not found & {"tests", "benchmarks"}, module
@@ -259,6 +259,7 @@ def test_the_pipeline_imports_nothing_of_ours_but_the_common_package():
     for module in MODULES:
         if module.startswith("pipeline/"):
             ours = {name for name in imported_modules(module) if name.split(".")[0] == "namekeeper"}
+            ours.discard("namekeeper")  # its version; the zip has that module too
             assert all(name.startswith(("namekeeper.pipeline", "namekeeper.common")) for name in ours), (
                 module,
                 ours,

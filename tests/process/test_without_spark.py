@@ -10,7 +10,7 @@ import sys
 
 class Hide:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"pyspark", "py4j", "pyarrow", "pandas", "duckdb", "jinja2", "matplotlib"}:
+        if name.partition(".")[0] in {"pyspark", "py4j", "pyarrow", "pandas", "duckdb", "jinja2"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Hide())

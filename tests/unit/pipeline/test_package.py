@@ -39,7 +39,7 @@ def test_a_page_is_rendered_from_the_zip_alone(tmp_path):
 from namekeeper.pipeline.report.html import render_html
 from namekeeper.pipeline.report.values import Report
 assert ".zip" in render_html.__code__.co_filename
-print(render_html(Report("UTC", None, [], [])))
+print(render_html(Report("UTC", None, None, [], [])))
 """
     assert "<html" in run_alone(tmp_path, package, code)
 

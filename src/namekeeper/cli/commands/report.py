@@ -76,7 +76,7 @@ def report(  # noqa: PLR0913 - one for each option
         render = _renderer(form)
         tables = open_tables(warehouse, session)
         sections: Sequence[str] = _NAMES if section == _ALL else (section,)
-        made = collect_report(tables, ReportQuery(sections, first_day, last_day), progress)
+        made = collect_report(tables, ReportQuery(sections, first_day, last_day, warehouse), progress)
         text = render(made)
     if output is None:
         click.echo(text, nl=False)

@@ -1,17 +1,58 @@
 """Columns and words that several sections of the report share."""
 
+from collections.abc import Sequence
+
 from namekeeper.pipeline.report.times import shown_milliseconds
-from namekeeper.pipeline.report.values import ReportColumn
+from namekeeper.pipeline.report.values import ReportColumn, Row
 
-__all__ = ["BROKER_COLUMNS", "duration_column"]
+__all__ = ["BROKER", "CAUSES", "CLUSTER", "broker_of", "count_column", "duration_column", "some_of"]
 
-BROKER_COLUMNS = (
-    ReportColumn("cluster", "cluster"),
-    ReportColumn("broker_name", "broker name"),
-    ReportColumn("broker_id", "id", is_number=True),
-)
+CLUSTER = ReportColumn("cluster", "cluster")
+BROKER = ReportColumn("broker", "broker", is_subject=True)
+
+CAUSES = {
+    "register_broker": "broker registered",
+    "register_topic": "topic registered by hand",
+    "unregister_broker": "broker unregistered",
+    "heartbeat": "broker sent a heartbeat",
+    "expired": "broker silent for too long",
+    "channel_closed": "connection of the broker closed",
+    "replaced": "another broker took its place",
+    "stale_registration": "older registration refused",
+    "wipe_write_perm": "write permission wiped",
+    "add_write_perm": "write permission added",
+    "delete_topic": "topic deleted",
+    "put_kv_config": "KV entry set",
+    "delete_kv_config": "KV entry deleted",
+    "update_namesrv_config": "configuration changed",
+    "started": "name server started",
+    "stopped": "name server stopped",
+    "clock_changed": "clock of the name server set",
+    "no_stop": "name server ended without a stop",
+}
+"""Cause of a change, or what a name server did -> words."""
+
+_NAMED = 3
+"""Names that a sentence has at most."""
 
 
 def duration_column(name: str, title: str) -> ReportColumn:
     """A column of durations in ms."""
     return ReportColumn(name, title, lambda value, _zone: shown_milliseconds(value), is_number=True)
+
+
+def count_column(name: str, title: str) -> ReportColumn:
+    """A column of counts."""
+    return ReportColumn(name, title, is_number=True)
+
+
+def broker_of(row: Row) -> str:
+    """A broker: its name, and its id."""
+    return f"{row['broker_name']} ({row['broker_id']})"
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Names in a sentence: all, or the first and how many more."""
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1:,} more"

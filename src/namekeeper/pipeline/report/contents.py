@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from namekeeper.pipeline.report.period import period_of
 from namekeeper.pipeline.report.sections.availability import AVAILABILITY
 from namekeeper.pipeline.report.sections.capacity import CAPACITY
 from namekeeper.pipeline.report.sections.changes import CHANGES
@@ -14,7 +15,7 @@ from namekeeper.pipeline.report.specification import SectionSpec
 from namekeeper.pipeline.report.times import shown_time
 from namekeeper.pipeline.report.values import Answers, Report, Row
 
-__all__ = ["BOOTS", "SECTIONS", "make_report"]
+__all__ = ["BOOTS", "SECTIONS", "make_report", "times_of_boots"]
 
 SECTIONS: Mapping[str, SectionSpec] = {
     spec.name: spec
@@ -30,6 +31,7 @@ def make_report(
     sections: Iterable[str],
     answers: Answers,
     wanted: tuple[str | None, str | None] = (None, None),
+    warehouse: str = "",
 ) -> Report:
     """The report that answers make.
 
@@ -38,14 +40,21 @@ def make_report(
         sections: Names of the sections that it has.
         answers: By the names of their questions: `BOOTS`, and those of the sections.
         wanted: The first and the last day that were asked for, None: all there are.
+        warehouse: Where the tables are.
     """
     boots = answers[BOOTS].rows if BOOTS in answers else ()
-    times = [time for boot in boots for time in (boot["first_ts"], boot["knows_up_to"])]
+    times = times_of_boots(boots)
     days = None
     if times:
         first, last = wanted
         days = (first or shown_time(min(times), zone)[:10], last or shown_time(max(times), zone)[:10])
-    return Report(zone, days, _name_servers(boots), [SECTIONS[name].make(answers) for name in sections])
+    made = [SECTIONS[name].make(answers, zone) for name in sections]
+    return Report(zone, days, period_of(times, wanted, zone), _name_servers(boots), made, warehouse)
+
+
+def times_of_boots(boots: Iterable[Row]) -> list[int]:
+    """The first and the last instant of each boot of a name server."""
+    return [time for boot in boots for time in (boot["first_ts"], boot["knows_up_to"])]
 
 
 def _name_servers(boots: Sequence[Row]) -> list[Row]:

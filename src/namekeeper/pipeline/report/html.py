@@ -1,14 +1,39 @@
-"""A report as one HTML file that needs nothing else: tables, and plots as SVG inside it."""
+"""A report as one HTML file that needs nothing else: tables, plots as SVG, and a script that filters rows.
 
-from collections.abc import Mapping
+The page may run one script and use one style sheet, which its policy names by their hashes: whatever a name
+contains can't be either. Without the script the page says the same, and cannot be filtered.
+"""
+
+import hashlib
+from base64 import b64encode
 from importlib.resources import files
 
+from namekeeper import __version__
 from namekeeper.common.printable import printable
 from namekeeper.pipeline.errors import PipelineError
-from namekeeper.pipeline.report.times import shown_milliseconds, shown_time
-from namekeeper.pipeline.report.values import Report
+from namekeeper.pipeline.report.contents import SECTIONS
+from namekeeper.pipeline.report.head import NAME_SERVER_COLUMNS, NAME_SERVERS, headlines, shown_period
+from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, LanesPlot
+from namekeeper.pipeline.report.scale import TimeScale
+from namekeeper.pipeline.report.table import columns_with_text, table_rows
+from namekeeper.pipeline.report.values import Report, Section
 
 __all__ = ["render_html"]
+
+OPEN_ROWS = 25
+"""Rows of a table above its fold."""
+OPEN_LANES = 16
+"""Lanes of a plot above its fold."""
+NAMED = 3
+"""Names of a cell above its fold."""
+SHAPES = {
+    **dict.fromkeys(Kind, (3, 14)),
+    Kind.UP: (7, 6),
+    Kind.DOWN: (1, 18),
+    Kind.UNKNOWN: (4, 12),
+    Kind.UNREGISTERED: (5, 10),
+}
+"""Where the bar of a kind begins in its lane of 20 pixels, and how high it is: a shape beside the colour."""
 
 
 def render_html(report: Report) -> str:
@@ -19,20 +44,46 @@ def render_html(report: Report) -> str:
     """
     try:
         from jinja2 import Environment, StrictUndefined
-
-        from namekeeper.pipeline.report.plots import plot_of
     except ImportError as error:
         raise PipelineError(
             f"HTML needs {error.name}, which is not installed: pip install 'namekeeper[pipeline]'"
         ) from error
-    template = (files("namekeeper.pipeline.report") / "templates" / "report.html.j2").read_text(
-        encoding="utf-8"
-    )
+    style, script = _template("report.css"), _template("report.js")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["printable"] = printable
-    environment.globals["shown_time"] = shown_time
-    environment.globals["shown_milliseconds"] = shown_milliseconds
-    plots: Mapping[str, object] = {section.name: plot_of(section, report.zone) for section in report.sections}
-    return environment.from_string(template).render(report=report, plots=plots)
+    environment.globals.update(
+        table_rows=table_rows, open_rows=OPEN_ROWS, named=NAMED, shapes=SHAPES, NAME_SERVERS=NAME_SERVERS,
+        NAME_SERVER_COLUMNS=NAME_SERVER_COLUMNS, columns_with_text=columns_with_text, open_lanes=OPEN_LANES,
+    )  # fmt: skip
+    scale = None if report.period is None else TimeScale(report.period, report.zone)
+    return environment.from_string(_template("report.html.j2")).render(
+        report=report,
+        period=shown_period(report),
+        headlines=headlines(report),
+        version=__version__,
+        plots={section.name: scale and _plot(section, scale) for section in report.sections},
+        ticks=[] if scale is None else scale.ticks(),
+        style=style,
+        script=script,
+        policy="; ".join(
+            ["default-src 'none'", f"style-src {_source(style)}", f"script-src {_source(script)}",
+             "base-uri 'none'", "form-action 'none'"]
+        ),
+    )  # fmt: skip
+
+
+def _plot(section: Section, scale: TimeScale) -> LanesPlot | ColumnsPlot | None:
+    """The plot of a section; None if it has none, or nothing to show."""
+    draw = SECTIONS[section.name].draw
+    return None if draw is None or not section.plot else draw(section, scale)
+
+
+def _template(name: str) -> str:
+    return (files("namekeeper.pipeline.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _source(text: str) -> str:
+    """How a policy names a script or a style sheet that is in the page."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,88 +1,132 @@
-"""The plot of a section as SVG, in the colours of the page: CSS variables, so that it follows its theme."""
+"""Plots as values: bars on lanes, and columns of counts; the page draws them on one axis of time.
 
-import re
-import warnings
-from io import StringIO
-from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
+What a mark means is its kind. The page gives each kind a colour and a shape, so that nobody needs the colour.
+"""
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
 
 from namekeeper.common.printable import printable
-from namekeeper.pipeline.report.canvas import DOWN, GRID, INK, SERIES, UNKNOWN, UP
-from namekeeper.pipeline.report.contents import SECTIONS
-from namekeeper.pipeline.report.values import Section
+from namekeeper.pipeline.report.scale import TimeScale
+from namekeeper.pipeline.report.times import shown_time
 
-__all__ = ["Plot", "plot_of"]
+__all__ = [
+    "Bar",
+    "ColumnsPlot",
+    "CountColumn",
+    "Kind",
+    "Lane",
+    "LanesPlot",
+    "bar_of",
+    "columns_of",
+    "label_of",
+]
 
-_VARIABLES = {
-    INK: "--ink",
-    GRID: "--grid",
-    UP: "--up",
-    DOWN: "--down",
-    UNKNOWN: "--unknown",
-    **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
-}
-"""Colour -> variable of the page that replaces it."""
-
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "namekeeper",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.parse_math": False,
-    "text.color": INK,
-    "axes.edgecolor": GRID,
-    "axes.labelcolor": INK,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": GRID,
-    "grid.linewidth": 0.6,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-}
+LABEL = 60
+"""Longer labels are cut; their titles are not."""
 
 
-class Plot(NamedTuple):
-    """A plot for the page."""
+class Kind(StrEnum):
+    """What a mark of a plot means."""
 
-    svg: str
+    UP = "up"
+    DOWN = "down"
+    UNKNOWN = "unknown"
+    UNREGISTERED = "unregistered"
+    NOTICE = "notice"
+    CAME = "came"
+    WENT = "went"
+    BY_HAND = "by-hand"
+    SERVER = "server"
+    COUNT = "count"
+
+
+class Bar(NamedTuple):
+    """A part of a lane, in percent of the axis."""
+
+    at: float
+    width: float
+    kind: Kind
+    title: str
+
+
+class Lane(NamedTuple):
+    """What happened to one subject."""
+
+    label: str
+    title: str
+    bars: Sequence[Bar]
+
+
+class LanesPlot(NamedTuple):
+    """Bars on lanes, the first on top."""
+
     alternative: str
     """What it shows, in words."""
+    legend: Sequence[tuple[Kind, str]]
+    lanes: Sequence[Lane]
 
 
-def plot_of(section: Section, zone: str) -> Plot | None:
-    """The plot of a section; None if it has none, or nothing to show.
+class CountColumn(NamedTuple):
+    """Counts in a slice of time: parts in percent of the axes, from the bottom."""
+
+    at: float
+    width: float
+    parts: Sequence[tuple[Kind, float, float]]
+    """Kind, where its top is from above, and its height."""
+    title: str
+
+
+class ColumnsPlot(NamedTuple):
+    """Columns of counts that are stacked."""
+
+    alternative: str
+    legend: Sequence[tuple[Kind, str]]
+    unit: str
+    top: int
+    """The count at the top of the axis."""
+    columns: Sequence[CountColumn]
+
+
+def bar_of(scale: TimeScale, times: tuple[int, int], kind: Kind, words: str) -> Bar:
+    """A bar between two instants, whose title says what it is and from when to when it was."""
+    first, last = times
+    title = f"{words}, {shown_time(first, scale.zone)} to {shown_time(last, scale.zone)}"
+    return Bar(scale.at(first), scale.width(first, last), kind, title)
+
+
+def columns_of(
+    scale: TimeScale, counts: Mapping[int, Mapping[Kind, int]], slice_ms: int, words: Mapping[Kind, str]
+) -> tuple[int, list[CountColumn]]:
+    """Columns of counts, and the largest count of a slice.
 
     Args:
-        section: The section.
-        zone: Time zone of the axis.
+        scale: Axis.
+        counts: Begin of a slice -> kind -> count.
+        slice_ms: How long a slice is.
+        words: Of each kind; the first is at the bottom.
     """
-    draw = SECTIONS[section.name].draw
-    if draw is None or not section.plot:
-        return None
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the page's fonts draw the text, whatever glyphs ours has
-        figure, alternative = draw(section, ZoneInfo(zone))
-        return Plot(_svg(figure, section.name, alternative), alternative)
+    top = max((sum(of_kind.values()) for of_kind in counts.values()), default=0)
+    columns = []
+    for begin in sorted(counts):
+        of_kind = {kind: counts[begin].get(kind, 0) for kind in words}
+        said = ", ".join(f"{count:,} {words[kind]}" for kind, count in of_kind.items() if count)
+        title = f"{shown_time(begin, scale.zone)} to {shown_time(begin + slice_ms, scale.zone)}: {said}"
+        width = scale.width(begin, begin + slice_ms)
+        columns.append(CountColumn(scale.at(begin), width, list(_stacked(of_kind.items(), top)), title))
+    return top, columns
 
 
-def _svg(figure: Figure, name: str, alternative: str) -> str:
-    """The figure as an element of a page: without a head, with identifiers and colours of its own."""
-    text = StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    svg = text.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, f"var({variable})")
-    words = printable(alternative).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
+def _stacked(counts: Iterable[tuple[Kind, int]], top: int) -> Iterable[tuple[Kind, float, float]]:
+    below = 0
+    for kind, count in counts:
+        below += count
+        if count:
+            yield kind, round(100 - 100 * below / top, 3), round(100 * count / top, 3)
+
+
+def label_of(text: str) -> str:
+    """A name as a label: harmless, and cut if it is long."""
+    text = printable(text)
+    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from namekeeper.pipeline.answers.queries import Answer, AnswerTables
-from namekeeper.pipeline.report.contents import BOOTS, SECTIONS, make_report
+from namekeeper.pipeline.report.contents import BOOTS, SECTIONS, make_report, times_of_boots
+from namekeeper.pipeline.report.period import Period, period_of
 from namekeeper.pipeline.report.specification import ReportTables
 from namekeeper.pipeline.report.values import Report
 
@@ -18,6 +19,8 @@ class ReportQuery(NamedTuple):
     first_day: str | None = None
     last_day: str | None = None
     """Days of the warehouse's time zone, both included; None: all there are."""
+    warehouse: str = ""
+    """Where the tables are, as the user calls it."""
 
 
 def collect_report(
@@ -30,12 +33,14 @@ def collect_report(
         query: What is wanted.
         progress: Called with what is done, how many questions were answered, and how many there are.
     """
-    about = ReportTables(tables, (query.first_day, query.last_day))
+    zone = tables.report_time_zone
+    days = (query.first_day, query.last_day)
+    answers: dict[str, Answer] = {BOOTS: tables.ask("name_server_boot", {"namesrv": None})}
+    period = period_of(times_of_boots(answers[BOOTS].rows), days, zone)
+    about = ReportTables(tables, days, period or Period(0, 0))
     questions = [pair for name in query.sections for pair in SECTIONS[name].questions.items()]
-    answers: dict[str, Answer] = {}
     for done, (name, question) in enumerate(questions):
         progress("asking the tables", done, len(questions))
         answers[name] = question.ask(about, answers, question.limit)
     progress("asking the tables", len(questions), len(questions))
-    answers[BOOTS] = tables.ask("name_server_boot", {"namesrv": None})
-    return make_report(tables.report_time_zone, query.sections, answers, about.days)
+    return make_report(zone, query.sections, answers, days, query.warehouse)

@@ -1,25 +1,25 @@
 """What a section of the report is: its questions to the tables, what it says of the answers, and its plot."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
-from zoneinfo import ZoneInfo
+from typing import NamedTuple
 
 from namekeeper.pipeline.answers.daily import Days
 from namekeeper.pipeline.answers.queries import Answer, AnswerTables
+from namekeeper.pipeline.report.period import Period
+from namekeeper.pipeline.report.plots import ColumnsPlot, LanesPlot
+from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.values import AT_MOST, Answers, Section
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Drawing", "Question", "ReportTables", "SectionSpec"]
+__all__ = ["Question", "ReportTables", "SectionSpec"]
 
 
 class ReportTables(NamedTuple):
-    """The tables that a report is about, and its days."""
+    """The tables that a report is about, its days, and its time."""
 
     tables: AnswerTables
     days: Days = (None, None)
     """Days of the warehouse's time zone, both included; None: all there are."""
+    period: Period = Period(0, 0)
 
     def ask(self, name: str, limit: int, **args: object) -> Answer:
         """Run a query on the days of the report."""
@@ -36,20 +36,13 @@ class Question(NamedTuple):
     """Rows that are taken at most."""
 
 
-class Drawing(NamedTuple):
-    """A figure, and what it shows in words."""
-
-    figure: "Figure"
-    alternative: str
-
-
 class SectionSpec(NamedTuple):
     """A section of the report."""
 
     name: str
     questions: Mapping[str, Question]
     """Name of the answer -> question; asked in this order. No two sections use one name."""
-    make: Callable[[Answers], Section]
-    """Makes the section of the answers, by their names."""
-    draw: Callable[[Section, ZoneInfo], Drawing] | None = None
+    make: Callable[[Answers, str], Section]
+    """Makes the section of the answers, by their names, with times of a zone."""
+    draw: Callable[[Section, TimeScale], LanesPlot | ColumnsPlot | None] | None = None
     """Draws the `plot` rows of a section, which are at least one; None: the section has no plot."""

@@ -6,13 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable, printable_json
+from namekeeper.pipeline.report.columns import some_of
+from namekeeper.pipeline.report.head import headlines, shown_period
+from namekeeper.pipeline.report.table import Cell, columns_with_text, table_rows
 from namekeeper.pipeline.report.times import shown_count, shown_time
-from namekeeper.pipeline.report.values import Report, ReportColumn, Section
+from namekeeper.pipeline.report.values import Report, ReportColumn, Section, Severity
 
 __all__ = ["render_json", "render_text"]
 
 WIDEST = 60
 """Longer cells are cut."""
+SHOWN = 200
+"""Rows of a table that are shown at most."""
+_SIGNS = {Severity.GOOD: "+", Severity.NOTICE: "!", Severity.BAD: "x"}
+"""What stands before a headline."""
 
 
 def render_text(report: Report) -> str:
@@ -25,6 +32,8 @@ def render_json(report: Report) -> str:
     value = {
         "time_zone": report.zone,
         "days": report.days,
+        "warehouse": report.warehouse,
+        "headlines": [{"section": link.section, **link.headline._asdict()} for link in headlines(report)],
         "name_servers": report.name_servers,
         "sections": {
             section.name: {"summary": section.summary, "total": section.total, "rows": section.rows}
@@ -35,10 +44,11 @@ def render_json(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    if report.days is None:
-        yield "Nothing is known yet."
+    yield shown_period(report)
+    if report.period is None:
         return
-    yield f"From {report.days[0]} to {report.days[1]}, times in {report.zone}"
+    for link in headlines(report):
+        yield f"{_SIGNS[link.headline.severity]} {printable(link.headline.text)}"
     for server in report.name_servers:
         known = f"{server['namesrv']}: known up to {shown_time(server['knows_up_to'], report.zone)}"
         unknown = f", {shown_duration(server['unknown_ms'])} unknown" if server["unknown_ms"] else ""
@@ -55,19 +65,22 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _table(section: Section, zone: str) -> Iterator[str]:
-    head = [column.title for column in section.columns]
-    body = [[_cell(column, row.get(column.name), zone) for column in section.columns] for row in section.rows]
+    columns = columns_with_text(section.columns, section.rows, zone)
+    rows = table_rows(columns, section.rows, zone)
+    shown = rows[:SHOWN]
+    head = [column.title for column in columns]
+    body = [[_cell(cell) for cell in row.cells] for row in shown]
     widths = [max(map(_width, cells)) for cells in zip(head, *body, strict=True)]
-    yield _line(head, widths, section.columns)
-    yield _line(["-" * width for width in widths], widths, section.columns)
+    yield _line(head, widths, columns)
+    yield _line(["-" * width for width in widths], widths, columns)
     for cells in body:
-        yield _line(cells, widths, section.columns)
-    if section.total > len(section.rows):
-        yield f"... and {section.total - len(section.rows)} more"
+        yield _line(cells, widths, columns)
+    if section.total > (listed := sum(row.stands_for for row in shown)):
+        yield f"... and {section.total - listed:,} more"
 
 
-def _cell(column: ReportColumn, value: object, zone: str) -> str:
-    text = printable(column.show(value, zone))
+def _cell(cell: Cell) -> str:
+    text = some_of(cell.texts)
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("pyspark")
-pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
 
 from namekeeper.cli.commands import report as module
 from namekeeper.cli.commands.report import report
@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReportQuery]:
 def test_all_sections_as_text_by_default(asked: list[ReportQuery]):
     done = CliRunner().invoke(report, ["--warehouse", "w"])
     assert done.exit_code == 0
-    assert asked == [ReportQuery(tuple(SECTIONS))]
+    assert asked == [ReportQuery(tuple(SECTIONS), warehouse="w")]
     assert "Availability of brokers" in done.stdout
     assert done.stdout.endswith("\n")
 
@@ -44,7 +44,7 @@ def test_all_sections_as_text_by_default(asked: list[ReportQuery]):
 def test_one_section_of_some_days_as_json(asked: list[ReportQuery]):
     words = ["drift", "--warehouse", "w", "--format", "json", "--from", "2026-03-01", "--to", "2026-03-02"]
     done = CliRunner().invoke(report, words)
-    assert asked == [ReportQuery(("drift",), "2026-03-01", "2026-03-02")]
+    assert asked == [ReportQuery(("drift",), "2026-03-01", "2026-03-02", "w")]
     assert list(json.loads(done.stdout)["sections"]) == ["drift"]
 
 

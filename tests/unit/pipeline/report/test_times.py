@@ -2,7 +2,15 @@
 
 import pytest
 
-from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_share, shown_time
+from namekeeper.pipeline.report.times import (
+    needs_milliseconds,
+    shown_count,
+    shown_local,
+    shown_milliseconds,
+    shown_number,
+    shown_share,
+    shown_time,
+)
 
 
 def test_an_instant_has_its_zone():
@@ -34,3 +42,20 @@ def test_less_than_all_is_never_shown_as_all(share, text):
 
 def test_one_is_one_and_others_are_many():
     assert [shown_count(count, "hour") for count in (0, 1, 2)] == ["0 hours", "1 hour", "2 hours"]
+
+
+def test_thousands_are_separated():
+    assert shown_number(5_142) == "5,142"
+    assert shown_count(2_000, "row") == "2,000 rows"
+
+
+def test_a_local_time_has_milliseconds_if_they_are_wanted_and_no_zone():
+    assert shown_local(1_772_323_200_007, "Asia/Kolkata") == "2026-03-01 05:30:00"
+    assert shown_local(1_772_323_200_007, "UTC", with_milliseconds=True) == "2026-03-01 00:00:00.007"
+    assert shown_local(None, "UTC") == ""
+
+
+def test_the_order_needs_milliseconds_if_two_instants_are_in_one_second():
+    assert needs_milliseconds([1_000, 1_001])
+    assert not needs_milliseconds([1_000, 1_000, 2_001])
+    assert not needs_milliseconds([])

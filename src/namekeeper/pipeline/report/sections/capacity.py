@@ -1,31 +1,33 @@
 """Capacity: topics and queues of each broker name on the last day, and how they grow by day."""
 
-from collections.abc import Iterable
-from datetime import datetime
-from math import isnan, nan
-from zoneinfo import ZoneInfo
+from collections.abc import Sequence
 
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
+from namekeeper.pipeline.report.columns import CLUSTER, count_column
+from namekeeper.pipeline.report.period import period_of
+from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
+from namekeeper.pipeline.report.scale import TimeScale
+from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_share, shown_time
-from namekeeper.pipeline.report.values import SHOWN, Answers, ReportColumn, Row, Section
+from namekeeper.pipeline.report.values import KEPT, Answers, ReportColumn, Row, Section
 
 __all__ = ["CAPACITY"]
 
 DAYS_OF_GROWTH = 2
 """A plot of growth needs this many days."""
+_DAY_MS = 86_400_000
 
 _TITLE = "Capacity"
 _HELD_COLUMNS = (
-    ReportColumn("cluster", "cluster"),
-    ReportColumn("broker_name", "broker name"),
-    ReportColumn("topics", "topics", is_number=True),
-    ReportColumn("read_queues", "read queues", is_number=True),
-    ReportColumn("write_queues", "write queues", is_number=True),
+    CLUSTER,
+    ReportColumn("broker_name", "broker name", is_subject=True),
+    count_column("topics", "topics"),
+    count_column("read_queues", "read queues"),
+    count_column("write_queues", "write queues"),
 )
 _COLUMNS = (
     *_HELD_COLUMNS,
-    ReportColumn("body_bytes", "registration bytes", is_number=True),
+    count_column("body_bytes", "registration bytes"),
     ReportColumn("frame_used", "of a frame", lambda value, _zone: shown_share(value), is_number=True),
 )
 _LAST_HELD_COLUMNS = (*_HELD_COLUMNS, ReportColumn("until", "until", shown_time))
@@ -44,17 +46,15 @@ def _last_held(about: ReportTables, answers: Answers, limit: int) -> Answer:
     return Answer((), 0) if answers["capacity"].rows else about.ask("last_held", limit)
 
 
-def _make(answers: Answers) -> Section:
+def _make(answers: Answers, _zone: str) -> Section:
     newest, total = answers["capacity"]
     if not newest:
         return _section_of_last_held(answers["last_held"])
     topics = sum(row["topics"] for row in newest)
     queues = sum(row["write_queues"] for row in newest)
     names = shown_count(total, "broker name")
-    summary = [
-        f"{names} on {newest[0]['day']}, at its end or when it was last known:",
-        f"{shown_count(topics, 'topic row')}, {shown_count(queues, 'queue')} to write to.",
-    ]
+    held = f"{shown_count(topics, 'topic row')}, {shown_count(queues, 'queue')} to write to"
+    summary = [f"{names} on {newest[0]['day']}, at its end or when it was last known: {held}."]
     largest = max((row["frame_used"] or 0 for row in newest), default=0)
     if largest:
         summary.append(f"The largest registration fills {shown_share(largest)} of a frame of 16 MiB.")
@@ -62,7 +62,7 @@ def _make(answers: Answers) -> Section:
     if len({row["day"] for row in by_day}) < DAYS_OF_GROWTH:
         summary.append("How it grows is drawn when a second day is known.")
         by_day = ()
-    return Section("capacity", _TITLE, summary, _COLUMNS, newest[:SHOWN], total, by_day)
+    return Section("capacity", _TITLE, None, summary, _COLUMNS, newest[:KEPT], total, by_day)
 
 
 def _section_of_last_held(held: Answer) -> Section:
@@ -70,59 +70,34 @@ def _section_of_last_held(held: Answer) -> Section:
     summary = ["A day has the numbers of its end, or of when it was last known. Nobody was registered then."]
     if held.rows:
         summary.append("What each broker name had when it was last there:")
-    return Section("capacity", _TITLE, summary, _LAST_HELD_COLUMNS, held.rows[:SHOWN], held.total)
+    return Section("capacity", _TITLE, None, summary, _LAST_HELD_COLUMNS, held.rows[:KEPT], held.total)
 
 
-def _draw(section: Section, zone: ZoneInfo) -> Drawing:
-    """Queues to write to by cluster and day, and below it the largest registration."""
-    rows = section.plot
-    from matplotlib.figure import Figure
-
-    from namekeeper.pipeline.report.canvas import SERIES, label_of, set_time_axis
-
-    figure = Figure(figsize=(9, 4.6), layout="constrained")
-    queues, bodies = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    days = sorted({row["day"] for row in rows})
-    at = [datetime.fromisoformat(day).replace(tzinfo=zone) for day in days]
-    totals = {
-        cluster: [_queues(rows, cluster, day) for day in days] for cluster in {row["cluster"] for row in rows}
-    }
-    largest = sorted(totals, key=lambda cluster: (-_last(totals[cluster]), cluster))
-    for cluster, colour in zip(largest, SERIES, strict=False):
-        queues.plot(at, totals[cluster], color=colour, marker="o", markersize=3, label=label_of(cluster))
-    queues.set_ylabel("write queues")
-    queues.set_ylim(bottom=0)
-    queues.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(SERIES), fontsize=9)
-    used = [_percent_used(rows, day) for day in days]
-    bodies.plot(at, used, color=SERIES[2], marker="o", markersize=3)
-    bodies.set_ylabel("% of a frame")
-    bodies.set_ylim(bottom=0)
-    set_time_axis(bodies, zone)
-    first, last = (
-        sum(row["write_queues"] for row in rows if row["day"] == day) for day in (days[0], days[-1])
+def _draw(section: Section, scale: TimeScale) -> ColumnsPlot:
+    """Queues to write to by day."""
+    queues: dict[str, int] = {}
+    for row in section.plot:
+        queues[row["day"]] = queues.get(row["day"], 0) + row["write_queues"]
+    days = sorted(queues)
+    counts = {_begin(day, scale): {Kind.COUNT: queues[day]} for day in days}
+    words = {Kind.COUNT: "queues to write to"}
+    top, columns = columns_of(scale, counts, _DAY_MS, words)
+    text = (
+        f"Queues to write to by day: {queues[days[0]]:,} on {days[0]}, {queues[days[-1]]:,} on {days[-1]};"
+        f" the largest registration filled {shown_share(_most_used(section.plot))} of a frame."
     )
-    largest_used = max((share for share in used if not isnan(share)), default=0)
-    return Drawing(
-        figure,
-        f"Queues to write to by cluster and day: {first} on {days[0]}, {last} on {days[-1]}; below it the"
-        f" largest registration, {largest_used:.2f} % of a frame.",
-    )
+    return ColumnsPlot(text, list(words.items()), "queues", top, columns)
 
 
-def _queues(rows: Iterable[Row], cluster: str, day: str) -> float:
-    """Queues of a cluster; not a number on days of which nothing is known."""
-    found = [row["write_queues"] for row in rows if (row["cluster"], row["day"]) == (cluster, day)]
-    return sum(found) if found else nan
+def _begin(day: str, scale: TimeScale) -> int:
+    """The first instant of a day on the axis."""
+    found = period_of([0, 1 << 52], (day, day), scale.zone)
+    assert found is not None
+    return found.first_ms
 
 
-def _last(values: Iterable[float]) -> float:
-    return next((value for value in reversed(list(values)) if not isnan(value)), 0)
-
-
-def _percent_used(rows: Iterable[Row], day: str) -> float:
-    """The largest share of a frame in percent; not a number on days of which nothing is known."""
-    found = [row["frame_used"] for row in rows if row["day"] == day and row["frame_used"] is not None]
-    return float(max(found)) * 100 if found else nan
+def _most_used(rows: Sequence[Row]) -> float:
+    return max((float(row["frame_used"]) for row in rows if row["frame_used"] is not None), default=0)
 
 
 CAPACITY = SectionSpec(

@@ -1,98 +1,142 @@
-"""Changes: the newest records that say who changed what, and how many rows changed by hour and cause."""
+"""Changes: how many rows changed when and why, and below it who asked for what, in parts of the time."""
 
-from zoneinfo import ZoneInfo
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
-from namekeeper.pipeline.answers import daily
+from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_time
-from namekeeper.pipeline.report.values import SHOWN, Answers, ReportColumn, Section
+from namekeeper.pipeline.report.columns import CAUSES, count_column
+from namekeeper.pipeline.report.period import offset_of, slice_within
+from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
+from namekeeper.pipeline.report.scale import TimeScale
+from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
+from namekeeper.pipeline.report.times import shown_count, shown_local, shown_time
+from namekeeper.pipeline.report.values import Answers, Fold, ReportColumn, Row, Section
 
 __all__ = ["CHANGES"]
 
-_CAUSES = 6
-"""Causes that have a colour of their own; the rest is drawn as one."""
+_COLUMNS_OF_PLOT = 96
+"""Slices of time of the plot, at most."""
+_FOLDS = 72
+"""Parts of the time in the list, at most."""
+_GROUPS = 3_000
+"""Rows of the list, at most."""
+_HOUR_MS = 3_600_000
 
 _COLUMNS = (
-    ReportColumn("at_ts", "when", shown_time),
-    ReportColumn("namesrv", "name server"),
-    ReportColumn("cause", "cause"),
-    ReportColumn("peer", "asked by"),
-    ReportColumn("kind", "what"),
-    ReportColumn("action", "how"),
-    ReportColumn("items", "rows", is_number=True),
+    ReportColumn("first_ts", "first", shown_time),
+    ReportColumn("last_ts", "last", shown_time),
+    ReportColumn("why", "what happened"),
     ReportColumn("broker_name", "broker name"),
-    ReportColumn("topic", "topic"),
-    ReportColumn("detail", "detail"),
+    ReportColumn("topics", "topics"),
+    ReportColumn("host", "asked by"),
+    count_column("items", "rows"),
+    ReportColumn("details", "details"),
+    ReportColumn("name_servers", "name servers"),
 )
 
-
-def _changes(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return daily.changes(about.tables, about.days, limit=limit)
-
-
-def _by_hour(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    return about.ask("changes_by_hour", limit)
-
-
-def _make(answers: Answers) -> Section:
-    found, records = answers["changes"]
-    by_hour = answers["changes_by_hour"].rows
-    total = sum(row["items"] for row in by_hour)
-    verb = "was" if total == 1 else "were"
-    summary = [f"{shown_count(total, 'row')} {verb} changed by {shown_count(records, 'record')}."]
-    if len(found) < records:
-        summary.append(f"The newest {len(found)} records are listed.")
-    return Section("changes", "Changes", summary, _COLUMNS, found, records, by_hour)
+_WENT = frozenset({"expired", "channel_closed", "unregister_broker", "replaced", "stale_registration"})
+_CAME = frozenset({"register_broker", "heartbeat"})
+_SERVER = frozenset({"started", "stopped", "clock_changed"})
+_WORDS = {
+    Kind.CAME: "by registrations",
+    Kind.WENT: "because brokers went",
+    Kind.BY_HAND: "by people and tools",
+    Kind.SERVER: "at start and stop of name servers",
+}
 
 
-def _draw(section: Section, zone: ZoneInfo) -> Drawing:
-    """Changed rows by hour and cause, stacked."""
-    from namekeeper.pipeline.report.canvas import (
-        SERIES,
-        add_counts,
-        flat_figure,
-        label_of,
-        set_time_axis,
-        set_whole_days,
-        time_of,
-        x_of,
-    )
+def _groups(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    period = about.period
+    slice_ms = slice_within(period, _FOLDS, _HOUR_MS)
+    per_slice = max(_GROUPS * slice_ms // max(period.duration_ms, slice_ms), 10)
+    offset = offset_of(period.first_ms, about.tables.report_time_zone)
+    return about.ask("change_groups", limit, slice_ms=slice_ms, offset_ms=offset, per_slice=per_slice)
 
-    figure, axes = flat_figure()
-    of_cause: dict[str, dict[int, int]] = {}
-    for row in section.plot:
-        hours = of_cause.setdefault(row["cause"], {})
-        hours[row["hour"]] = hours.get(row["hour"], 0) + row["items"]
-    largest = sorted(of_cause, key=lambda cause: (-sum(of_cause[cause].values()), cause))
-    if len(largest) > _CAUSES:
-        of_cause["others"] = add_counts(of_cause[cause] for cause in largest[_CAUSES - 1 :])
-        largest = [*largest[: _CAUSES - 1], "others"]
-    below: dict[int, int] = {}
-    for cause, colour in zip(largest, SERIES, strict=False):
-        hours = of_cause[cause]
-        axes.bar(
-            [x_of(hour, zone) for hour in hours],
-            list(hours.values()),
-            bottom=[below.get(hour, 0) for hour in hours],
-            width=1 / 24,
-            color=colour,
-            align="edge",
-            label=label_of(cause),
+
+def _by_time(about: ReportTables, _answers: Answers, limit: int) -> Answer:
+    slice_ms = slice_within(about.period, _COLUMNS_OF_PLOT)
+    offset = offset_of(about.period.first_ms, about.tables.report_time_zone)
+    found = about.ask("changes_by_time", limit, slice_ms=slice_ms, offset_ms=offset)
+    return found._replace(rows=[{**row, "slice_ms": slice_ms} for row in found.rows])
+
+
+def _make(answers: Answers, zone: str) -> Section:
+    groups = [_group(row) for row in answers["change_groups"].rows]
+    by_time = answers["changes_by_time"].rows
+    items, records = (sum(row[name] for row in by_time) for name in ("items", "records"))
+    verb = "was" if items == 1 else "were"
+    summary = [f"{shown_count(items, 'row')} {verb} changed by {shown_count(records, 'record')}."]
+    folds = list(_folds(groups, zone))
+    total = sum(len(fold.rows) + fold.more for fold in folds)
+    if total < records:
+        summary.append(
+            f"Changes of one cause, broker name and host within the same part of the time are one row:"
+            f" {shown_count(total, 'row')} below."
         )
-        below = add_counts((below, hours))
-    axes.set_ylabel("rows changed in an hour")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=_CAUSES // 2, fontsize=9)
-    set_time_axis(axes, zone)
-    set_whole_days(axes, below, zone)
-    most = max(below, key=lambda hour: below[hour])
-    when = time_of(most, zone).strftime("%Y-%m-%d %H:%M")
-    return Drawing(
-        figure,
-        f"Changed rows by hour and cause, most of them {largest[0]}; the most, {below[most]}, at {when}.",
+    if len(groups) < total:
+        summary.append("Of each part of the time some are listed; `namekeeper history` lists every change.")
+    return Section("changes", "Changes", None, summary, _COLUMNS, groups, total, by_time, folds)
+
+
+def _group(row: Row) -> Row:
+    """A group as it is shown: with the words for its cause, and without a last time that is the first."""
+    unnamed = [f"{row['unnamed']:,} rows of several topics"] if row["unnamed"] else []
+    return {
+        **row,
+        "why": CAUSES.get(row["cause"], row["cause"]),
+        "last_ts": None if row["last_ts"] == row["first_ts"] else row["last_ts"],
+        "topics": [*row["topics"], *unnamed],
+    }
+
+
+def _folds(groups: Iterable[Row], zone: str) -> Iterator[Fold]:
+    for begin, some in groupby(groups, key=lambda row: row["slice"]):
+        rows = list(some)
+        causes: dict[str, int] = {}
+        for row in rows:
+            causes[row["why"]] = row["cause_items"]
+        most = sorted(causes, key=lambda why: (-causes[why], why))
+        summary = ", ".join(f"{why} {causes[why]:,}" for why in most)
+        yield Fold(shown_local(begin, zone)[:-3], summary, rows, rows[0]["slice_groups"] - len(rows))
+
+
+def _draw(section: Section, scale: TimeScale) -> ColumnsPlot:
+    """Changed rows by time and by what kind of cause they have, stacked."""
+    counts: dict[int, dict[Kind, int]] = {}
+    for row in section.plot:
+        of_kind = counts.setdefault(row["slice"], {})
+        kind = _kind(row["cause"])
+        of_kind[kind] = of_kind.get(kind, 0) + row["items"]
+    slice_ms = section.plot[0]["slice_ms"]
+    totals = _totals(counts.values())
+    words = {kind: words for kind, words in _WORDS.items() if kind in totals}
+    top, columns = columns_of(scale, counts, slice_ms, words)
+    most = max(counts, key=lambda begin: (sum(counts[begin].values()), -begin))
+    largest = max(totals, key=lambda kind: (totals[kind], kind))
+    text = (
+        f"When rows changed, and why: most of them {_WORDS[largest]}; the most within"
+        f" {shown_duration(slice_ms)}, {top:,}, from {shown_time(most, scale.zone)} on."
     )
+    return ColumnsPlot(text, list(words.items()), "rows", top, columns)
+
+
+def _kind(cause: str) -> Kind:
+    if cause in _CAME:
+        return Kind.CAME
+    if cause in _WENT:
+        return Kind.WENT
+    return Kind.SERVER if cause in _SERVER else Kind.BY_HAND
+
+
+def _totals(counts: Iterable[Mapping[Kind, int]]) -> dict[Kind, int]:
+    total: dict[Kind, int] = {}
+    for of_kind in counts:
+        for kind, count in of_kind.items():
+            total[kind] = total.get(kind, 0) + count
+    return total
 
 
 CHANGES = SectionSpec(
-    "changes", {"changes": Question(_changes, SHOWN), "changes_by_hour": Question(_by_hour)}, _make, _draw
+    "changes", {"change_groups": Question(_groups), "changes_by_time": Question(_by_time)}, _make, _draw
 )

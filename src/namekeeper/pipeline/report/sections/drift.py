@@ -1,14 +1,25 @@
 """Differences between name servers, about brokers and about topics."""
 
-from zoneinfo import ZoneInfo
+from collections.abc import Iterable
 
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import duration_column
-from namekeeper.pipeline.report.specification import Drawing, Question, ReportTables, SectionSpec
+from namekeeper.pipeline.report.columns import CLUSTER, duration_column, some_of
+from namekeeper.pipeline.report.plots import Kind, Lane, LanesPlot, bar_of, label_of
+from namekeeper.pipeline.report.scale import TimeScale
+from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
-from namekeeper.pipeline.report.values import LANES, SHOWN, Answers, ReportColumn, Row, Section
+from namekeeper.pipeline.report.values import (
+    KEPT,
+    LANES,
+    Answers,
+    Headline,
+    ReportColumn,
+    Row,
+    Section,
+    Severity,
+)
 
 __all__ = ["DRIFT"]
 
@@ -16,28 +27,30 @@ _COLUMNS = (
     ReportColumn("valid_from", "from", shown_time),
     ReportColumn("valid_to", "to", shown_time),
     duration_column("ms", "for"),
-    ReportColumn("is_open", "open", lambda value, _zone: "yes" if value else ""),
-    ReportColumn("cluster", "cluster"),
-    ReportColumn("subject", "about"),
-    ReportColumn("held", "what each held"),
+    ReportColumn("is_open", "ended", lambda value, _zone: "not yet" if value else "yes"),
+    CLUSTER,
+    ReportColumn("subject", "about", is_subject=True),
+    ReportColumn("views", "what each held"),
 )
+_WORDS = {Kind.DOWN: "about a broker", Kind.NOTICE: "about topics"}
 
 
 def _drift(about: ReportTables, _answers: Answers, limit: int) -> Answer:
     return daily.drift(about.tables, about.days, limit=limit)
 
 
-def _make(answers: Answers) -> Section:
+def _make(answers: Answers, _zone: str) -> Section:
     rows, total = answers["drift"]
-    found = [
-        {**row, "ms": _ms(row), "subject": _subject(row), "held": "; ".join(row["views"])} for row in rows
-    ]
+    found = [{**row, "ms": _ms(row), "subject": _subject(row)} for row in rows]
     summary = [f"{shown_count(total, 'difference')} of 5 seconds or more between name servers."]
     longest = max(found, key=_ms, default=None)
     if longest is not None:
         summary.append(f"The longest, about {longest['subject']}, held for {shown_duration(longest['ms'])}.")
     title = "Differences between name servers"
-    return Section("drift", title, summary, _COLUMNS, found[:SHOWN], total, found)
+    headline = Headline(Severity.GOOD, "No differences between name servers")
+    if total:
+        headline = Headline(Severity.NOTICE, f"{shown_count(total, 'difference')} between name servers")
+    return Section("drift", title, headline, summary, _COLUMNS, found[:KEPT], total, found)
 
 
 def _ms(row: Row) -> int:
@@ -52,31 +65,27 @@ def _subject(row: Row) -> str:
     return f"broker {row['broker_name']} ({row['broker_id']})"
 
 
-def _draw(section: Section, zone: ZoneInfo) -> Drawing:
-    """Intervals of disagreement, a lane for each subject."""
-    from namekeeper.pipeline.report.canvas import (
-        DOWN,
-        SERIES,
-        draw_bars,
-        draw_legend,
-        label_of,
-        lanes_figure,
-        set_time_axis,
-    )
-
-    lanes: dict[str, list[Row]] = {}
+def _draw(section: Section, scale: TimeScale) -> LanesPlot:
+    """Intervals of disagreement; subjects of one kind with the same intervals share a lane."""
+    of_subject: dict[tuple[Kind, str], list[Row]] = {}
     for row in section.plot:
-        lanes.setdefault(label_of(row["subject"]), []).append(row)
-    longest = sorted(lanes, key=lambda lane: -sum(map(_ms, lanes[lane])))
-    figure, axes = lanes_figure(longest[:LANES])
-    colours = {"about a broker": DOWN, "about a topic": SERIES[1]}
-    for number, lane in enumerate(longest[:LANES]):
-        colour = colours["about a broker" if lanes[lane][0]["topic"] is None else "about a topic"]
-        draw_bars(axes, number, lanes[lane], colour, zone)
-    set_time_axis(axes, zone)
-    draw_legend(axes, colours.items())
-    intervals, subjects = shown_count(section.total, "interval"), shown_count(len(lanes), "subject")
-    return Drawing(figure, f"When name servers disagreed: {intervals} about {subjects}.")
+        kind = Kind.DOWN if row["topic"] is None else Kind.NOTICE
+        of_subject.setdefault((kind, row["subject"]), []).append(row)
+    lanes: dict[tuple[Kind, tuple[tuple[int, int], ...]], list[str]] = {}
+    for (kind, subject), rows in of_subject.items():
+        times = tuple((row["valid_from"], row["valid_to"]) for row in rows)
+        lanes.setdefault((kind, times), []).append(subject)
+    longest = sorted(lanes, key=lambda lane: -sum(last - first for first, last in lane[1]))[:LANES]
+    drawn = [_lane(scale, kind, times, lanes[kind, times]) for kind, times in longest]
+    kinds = {kind for kind, _ in longest}
+    intervals, subjects = shown_count(section.total, "interval"), shown_count(len(of_subject), "subject")
+    text = f"When name servers disagreed: {intervals} about {subjects}."
+    return LanesPlot(text, [(kind, words) for kind, words in _WORDS.items() if kind in kinds], drawn)
+
+
+def _lane(scale: TimeScale, kind: Kind, times: Iterable[tuple[int, int]], subjects: list[str]) -> Lane:
+    who = some_of(subjects)
+    return Lane(label_of(who), who, [bar_of(scale, each, kind, f"differed about {who}") for each in times])
 
 
 DRIFT = SectionSpec("drift", {"drift": Question(_drift)}, _make, _draw)

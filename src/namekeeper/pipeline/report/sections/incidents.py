@@ -1,25 +1,45 @@
 """Incidents: what went wrong, from when to when, why, and what it cost; the worst first."""
 
+from collections.abc import Sequence
+
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import duration_column
+from namekeeper.pipeline.report.columns import count_column, duration_column, some_of
+from namekeeper.pipeline.report.plots import Bar, Kind, Lane, LanesPlot, bar_of, label_of
+from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
 from namekeeper.pipeline.report.times import shown_count, shown_time
-from namekeeper.pipeline.report.values import SHOWN, Answers, ReportColumn, Row, Section
+from namekeeper.pipeline.report.values import (
+    KEPT,
+    Answers,
+    Headline,
+    ReportColumn,
+    Row,
+    Section,
+    Severity,
+)
 
 __all__ = ["INCIDENTS"]
 
+DRAWN = 12
+"""Incidents that the plot shows at most."""
+
 _COLUMNS = (
-    ReportColumn("from_ts", "from", shown_time),
-    ReportColumn("to_ts", "to", lambda value, zone: shown_time(value, zone) or "still open"),
-    duration_column("lasted_ms", "for"),
-    ReportColumn("cluster", "cluster"),
+    count_column("number", "no."),
     ReportColumn("what", "what"),
+    ReportColumn("from_ts", "from", shown_time),
+    ReportColumn("until_ts", "to", shown_time),
+    duration_column("lasted_ms", "for"),
+    ReportColumn("ended", "ended"),
     ReportColumn("why", "why"),
-    ReportColumn("topics", "topics", is_number=True),
-    ReportColumn("lookups", "asked in vain", is_number=True),
+    ReportColumn("cluster", "cluster"),
+    count_column("topics", "topics"),
+    count_column("lookups", "asked in vain"),
     ReportColumn("clients", "clients"),
 )
+_MILD = frozenset({"drift", "broker_unregistered"})
+"""Kinds that cost nobody a topic."""
+_WORDS = {Kind.DOWN: "away, or not to be written to", Kind.NOTICE: "unregistered, or name servers disagreed"}
 
 _CAUSES = {
     "expired": "silent for too long",
@@ -38,20 +58,88 @@ def _incidents(about: ReportTables, _answers: Answers, limit: int) -> Answer:
     return daily.incidents(about.tables, about.days, limit=limit)
 
 
-def _make(answers: Answers) -> Section:
+def _make(answers: Answers, _zone: str) -> Section:
     found, total = answers["incidents"]
-    rows = [
-        {**row, "what": _what(row), "why": _why(row), "clients": ", ".join(row["languages"])} for row in found
-    ]
+    alike: dict[object, list[Row]] = {}
+    for row in found:
+        alike.setdefault((row["kind"], row["cluster"], _what(row), _why(row)), []).append(row)
+    groups = sorted((_group(rows) for rows in alike.values()), key=_cost)
+    rows = [{**row, "number": number} for number, row in enumerate(groups, 1)]
     summary = [f"{shown_count(total, 'incident')}; what cost most comes first."]
+    if len(rows) < len(found):
+        summary.append("Incidents that are alike are one row.")
     if not total:
         summary = ["Nothing went wrong, as far as is known."]
-    return Section("incidents", "Incidents", summary, _COLUMNS, rows, total)
+    there_are = total - len(found) + len(rows)
+    return Section("incidents", "Incidents", _headline(rows, total), summary, _COLUMNS, rows, there_are, rows)
+
+
+def _group(rows: Sequence[Row]) -> Row:
+    """Incidents that are alike as one row: the first of the worst, and what they cost in all."""
+    in_order = sorted(rows, key=lambda row: row["from_ts"])
+    times = [(row["from_ts"], row["from_ts"] + row["lasted_ms"]) for row in in_order]
+    often = f", {len(rows):,} times" if len(rows) > 1 else ""
+    is_open = any(row["is_open"] for row in rows)
+    return {
+        **rows[0],
+        "what": f"{_what(rows[0])}{often}",
+        "why": _why(rows[0]),
+        "from_ts": times[0][0],
+        "until_ts": max(until for _, until in times),
+        "lasted_ms": sum(row["lasted_ms"] for row in rows),
+        "is_open": is_open,
+        "ended": "not yet" if is_open else "yes",
+        "topics": max(row["topics"] for row in rows),
+        "lookups": sum(row["lookups"] for row in rows),
+        "languages": (languages := sorted({each for row in rows for each in row["languages"]})),
+        "clients": ", ".join(languages),
+        "times": times,
+    }
+
+
+def _cost(row: Row) -> tuple[object, ...]:
+    """Sorts by what it cost, as the query does: the worst first."""
+    is_mild = row["kind"] in _MILD
+    return (
+        -row["lookups"],
+        0 if is_mild else -row["topics"],
+        0 if is_mild else -row["brokers"],
+        row["kind"] == "broker_unregistered",
+        -row["lasted_ms"],
+        row["from_ts"],
+    )
+
+
+def _headline(rows: Sequence[Row], total: int) -> Headline:
+    if not total:
+        return Headline(Severity.GOOD, "No incidents")
+    is_open = sum(bool(row["is_open"]) for row in rows)
+    severity = Severity.NOTICE if all(row["kind"] in _MILD for row in rows) else Severity.BAD
+    still = f", {is_open:,} not over" if is_open else ""
+    return Headline(severity, f"{shown_count(total, 'incident')}{still}")
+
+
+def _draw(section: Section, scale: TimeScale) -> LanesPlot:
+    """The first incidents, in the order of the table."""
+    drawn = section.plot[:DRAWN]
+    lanes = []
+    for row in drawn:
+        name = f"{row['number']}. {row['what']}"
+        lanes.append(Lane(label_of(name), name, _bars(row, scale)))
+    kinds = {lane.bars[0].kind for lane in lanes}
+    which = "they" if len(drawn) == len(section.plot) else f"those of the first {len(drawn)} rows"
+    text = f"When {which} were, in the order of the table."
+    return LanesPlot(text, [(kind, words) for kind, words in _WORDS.items() if kind in kinds], lanes)
+
+
+def _bars(row: Row, scale: TimeScale) -> list[Bar]:
+    kind = Kind.NOTICE if row["kind"] in _MILD else Kind.DOWN
+    return [bar_of(scale, times, kind, row["what"]) for times in row["times"]]
 
 
 def _what(row: Row) -> str:
     """What happened, and to whom."""
-    names = _some(row["broker_names"])
+    names = some_of(row["broker_names"])
     more = f" ({row['brokers']} brokers)" if row["brokers"] > 1 else ""
     others = f" and {row['topics'] - 1} more" if row["topics"] > 1 else ""
     return {
@@ -70,8 +158,4 @@ def _why(row: Row) -> str:
     return f"{cause}, asked by {row['peer']}" if row["peer"] else cause
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
-
-
-INCIDENTS = SectionSpec("incidents", {"incidents": Question(_incidents, SHOWN)}, _make)
+INCIDENTS = SectionSpec("incidents", {"incidents": Question(_incidents, KEPT)}, _make, _draw)

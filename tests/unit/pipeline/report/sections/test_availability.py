@@ -2,6 +2,8 @@
 
 import pytest
 
+from namekeeper.pipeline.report.plots import Kind
+from namekeeper.pipeline.report.values import Severity
 from tests.support.pipeline.report_rows import HOUR, START, drawn_plot, made_section, report_rows
 
 ROWS = report_rows()
@@ -16,12 +18,23 @@ def test_it_says_what_matters(words):
 
 def test_the_plot_says_in_words_what_it_shows():
     plot = drawn_plot("availability", ROWS)
-    assert plot is not None
-    assert (
-        "Timeline of the 2 least available of 3 brokers: up, down or unknown; in all 1 h down."
-        in plot.alternative
+    assert plot.alternative == (
+        "When the 2 least available of 3 brokers were up, down or unknown; in all 1 h down."
     )
-    assert plot.svg.startswith('<svg role="img" aria-label="')
+    assert [words for _, words in plot.legend] == ["up", "down", "unknown"]
+
+
+def test_a_state_is_a_bar_that_says_from_when_to_when_it_was():
+    bars = drawn_plot("availability", ROWS).lanes[0].bars
+    assert [(bar.kind, bar.at, bar.width) for bar in bars] == [(Kind.UP, 0, 30), (Kind.DOWN, 30, 3.333)]
+    assert bars[1].title.endswith("(1) down, 2026-03-01 09:00:00Z to 2026-03-01 10:00:00Z")
+
+
+def test_a_state_over_several_days_is_one_bar():
+    state = ROWS["states"][1]
+    later = {**state, "valid_from": state["valid_to"], "valid_to": state["valid_to"] + HOUR}
+    bars = drawn_plot("availability", {**ROWS, "states": [later, state]}).lanes[0].bars
+    assert [(bar.at, bar.width) for bar in bars] == [(30, 6.667)]
 
 
 def test_the_least_available_are_drawn_if_there_are_many():
@@ -36,11 +49,10 @@ def test_the_least_available_are_drawn_if_there_are_many():
         for number in range(60)
     ]
     drawn = drawn_plot("availability", {**ROWS, "states": states}, availability=122)
-    assert "Timeline of the 40 least available of 122 brokers: up, down or unknown" in drawn.alternative
-    assert "broker-59" in drawn.svg
-    assert "broker-5 (1)" not in drawn.svg
+    assert "When the 40 least available of 122 brokers were up, down or unknown" in drawn.alternative
+    assert [lane.label for lane in drawn.lanes] == [f"broker-{number} (1)" for number in range(59, 19, -1)]
 
 
-def test_ticks_of_seconds_say_the_minute():
-    states = [{**ROWS["states"][0], "valid_to": START + 40_000}]
-    assert ">00:00:10<" in drawn_plot("availability", {**ROWS, "states": states}, availability=122).svg
+def test_the_headline_counts_who_was_away():
+    assert made_section("availability", ROWS).headline == (Severity.BAD, "1 of 3 brokers away for some time")
+    assert made_section("availability", {**ROWS, "availability": []}).headline is None

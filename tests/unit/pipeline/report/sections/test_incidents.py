@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.support.pipeline.report_rows import HOUR, START, made_section, report_rows
+from namekeeper.pipeline.report.plots import Kind
+from namekeeper.pipeline.report.values import Severity
+from tests.support.pipeline.report_rows import HOUR, START, drawn_plot, made_section, report_rows
 
 ROWS = report_rows()
 AWAY = ROWS["incidents"][0]
@@ -15,7 +17,11 @@ def test_an_incident_is_said_in_words_of_people():
     assert found.rows[0]["why"] == "silent for too long"
     assert found.rows[0]["clients"] == "GO, JAVA"
     cells = {column.name: column.show(found.rows[1].get(column.name), "UTC") for column in found.columns}
-    assert (cells["to_ts"], cells["why"]) == ("still open", "wipeWritePerm, asked by 10.0.0.9:5000")
+    assert (cells["until_ts"], cells["why"]) == (
+        "2026-03-01 01:00:00Z",
+        "wipeWritePerm, asked by 10.0.0.9:5000",
+    )
+    assert cells["ended"] == "not yet"
 
 
 @pytest.mark.parametrize(
@@ -47,3 +53,48 @@ def test_without_incidents_it_says_so():
     ]
     assert AWAY["to_ts"] - AWAY["from_ts"] == HOUR
     assert AWAY["from_ts"] >= START
+
+
+def test_incidents_that_are_alike_are_one_row_with_what_they_cost_in_all():
+    row = {**AWAY, "topics": 1, "lookups": 0, "lasted_ms": 1_000}
+    alike = [{**row, "from_ts": START + hour * HOUR} for hour in (5, 2, 9)]
+    other = {**row, "broker_names": ["b1"], "topics": 2}
+    found = made_section("incidents", {**ROWS, "incidents": [other, *alike]}, incidents=104)
+    assert [each["what"] for each in found.rows] == ["b1 away", "b0 away, 3 times"]
+    assert (found.rows[1]["from_ts"], found.rows[1]["until_ts"]) == (
+        START + 2 * HOUR,
+        START + 9 * HOUR + 1_000,
+    )
+    assert (found.rows[1]["lasted_ms"], found.rows[1]["number"]) == (3_000, 2)
+    assert found.summary == [
+        "104 incidents; what cost most comes first.",
+        "Incidents that are alike are one row.",
+    ]
+    assert found.total == 102, "two rows, and a hundred that were not asked for"
+
+
+def test_what_cost_most_in_all_comes_first():
+    often = [{**AWAY, "lookups": 5, "from_ts": START + hour * HOUR} for hour in range(3)]
+    once = {**AWAY, "broker_names": ["b1"], "lookups": 9}
+    found = made_section("incidents", {**ROWS, "incidents": [once, *often]})
+    assert [row["lookups"] for row in found.rows] == [15, 9]
+
+
+def test_the_plot_has_a_lane_for_each_row_and_a_bar_for_each_time():
+    away, wiped = drawn_plot("incidents", ROWS).lanes
+    assert (away.label, len(away.bars), away.bars[0].kind) == ("1. b0 away", 1, Kind.DOWN)
+    assert wiped.label.startswith("2. permission to write to")
+    drift = {**AWAY, "kind": "drift"}
+    twice = [drift, {**drift, "from_ts": START + 9 * HOUR}]
+    (lane,) = drawn_plot("incidents", {**ROWS, "incidents": twice}).lanes
+    assert [(bar.kind, bar.at) for bar in lane.bars] == [(Kind.NOTICE, 0), (Kind.NOTICE, 30)]
+
+
+def test_the_headline_says_how_many_are_not_over():
+    assert made_section("incidents", ROWS).headline == (Severity.BAD, "2 incidents, 1 not over")
+    mild = {**AWAY, "kind": "broker_unregistered"}
+    assert made_section("incidents", {**ROWS, "incidents": [mild]}).headline == (
+        Severity.NOTICE,
+        "1 incident",
+    )
+    assert made_section("incidents", {**ROWS, "incidents": []}).headline == (Severity.GOOD, "No incidents")

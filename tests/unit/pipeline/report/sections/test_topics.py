@@ -19,4 +19,9 @@ def test_there_is_no_plot():
 def test_what_is_cut_counts_in_the_total():
     found = made_section("topics", ROWS, topics=5_142)
     assert found.total == 5_142
-    assert found.summary == ["5142 topics could not be written to for some time."]
+    assert found.summary == ["5,142 topics could not be written to for some time."]
+
+
+def test_topics_with_the_same_times_are_one_row_and_few_enough_are_good_news():
+    assert made_section("topics", {**ROWS, "topics": []}).headline.text == "Every topic could be written to"
+    assert [column.name for column in made_section("topics", ROWS).columns if column.is_subject] == ["topic"]

@@ -1,0 +1,10 @@
+-- How many rows were changed by how many records in a slice of time, by cause.
+-- columns: slice, cause, items, records
+-- reads: change_log
+SELECT
+  at_ts - (at_ts + :offset_ms) % :slice_ms AS slice, coalesce(cause, action) AS cause, sum(items) AS items,
+  count(*) AS records
+FROM change_log
+WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
+GROUP BY at_ts - (at_ts + :offset_ms) % :slice_ms, coalesce(cause, action)
+ORDER BY slice, cause
