@@ -37,8 +37,9 @@ def pages(five: Report, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Closed after its module: meanwhile a loop runs in this thread, in which our code may not block."""
     if CHROMIUM is None:
         pytest.skip("chromium is not installed; CI installs it if it can, and looks")
     with opened_browser() as opened:
