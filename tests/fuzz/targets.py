@@ -18,6 +18,7 @@ from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.json_header import decode_json_header, encode_json_header
 from namekeeper.wire.rocketmq_header import decode_rocketmq_header, encode_rocketmq_header
 from tests.support.wire.legacy_json import dumps_legacy
+from tests.unit.access import fuzz_targets as access
 from tests.unit.config import fuzz_targets as configuration
 from tests.unit.messages import fuzz_targets as bodies
 
@@ -118,6 +119,7 @@ def _refusing(target: Callable[[bytes], object]) -> Callable[[bytes], None]:
 
 TARGETS |= {name: _refusing(target) for name, target in bodies.FUZZ_TARGETS.items()}
 TARGETS |= dict(configuration.FUZZ_TARGETS)
+TARGETS |= dict(access.FUZZ_TARGETS)
 
 REPAIRS: dict[str, Callable[[bytes], bytes]] = {
     "frame": _with_true_lengths,

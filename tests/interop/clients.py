@@ -25,6 +25,8 @@ class JavaClient:
     version: str
     namesrv_addrs: str
     jvm: Sequence[str] = ()
+    tools_yml: str = ""
+    """Content of mqadmin's file of credentials, if there is to be one."""
 
     def produce(self, topic: str, count: int) -> list[Event]:
         """Send messages 0, 1 ... and return where they went."""
@@ -73,6 +75,8 @@ class JavaClient:
         )
         jvm = (*QUICK_JVM, "-Xlog:disable", sharing, *self.jvm)
         with scratch_home(self.version) as home:
+            if self.tools_yml:
+                (home / "conf" / "tools.yml").write_text(self.tools_yml)
             line = java_command(
                 self.version, home, "Peer", command, self.namesrv_addrs, *args, jvm=jvm, path=path
             )

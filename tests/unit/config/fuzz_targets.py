@@ -20,6 +20,7 @@ _NEVER = (
     "configStorePath",
     "configBlackList",
     "rocketmqHome",
+    "accessFile",
     "logRoot",
     "tls.server.keyPath",
 )

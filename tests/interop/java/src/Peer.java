@@ -9,12 +9,15 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
+import org.apache.rocketmq.acl.common.AclClientRPCHook;
+import org.apache.rocketmq.acl.common.SessionCredentials;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -22,6 +25,7 @@ import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.remoting.RPCHook;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 
 /**
@@ -121,8 +125,16 @@ public final class Peer {
         }
     }
 
+    /** Signs each request if the properties peer.accessKey and peer.secretKey are set. */
+    private static RPCHook signing() {
+        String accessKey = System.getProperty("peer.accessKey");
+        return accessKey == null
+            ? null
+            : new AclClientRPCHook(new SessionCredentials(accessKey, System.getProperty("peer.secretKey")));
+    }
+
     private static DefaultMQProducer producer(String namesrv) throws MQClientException {
-        DefaultMQProducer producer = new DefaultMQProducer("producers");
+        DefaultMQProducer producer = new DefaultMQProducer("producers", signing());
         producer.setNamesrvAddr(namesrv);
         producer.setInstanceName("producer");
         producer.setPollNameServerInterval(1000);
@@ -132,7 +144,8 @@ public final class Peer {
     }
 
     private static DefaultMQPushConsumer consumer(String namesrv, String group) {
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        DefaultMQPushConsumer consumer =
+            new DefaultMQPushConsumer(group, signing(), new AllocateMessageQueueAveragely());
         consumer.setNamesrvAddr(namesrv);
         consumer.setInstanceName("consumer");
         consumer.setPollNameServerInterval(1000);
