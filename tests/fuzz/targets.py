@@ -34,7 +34,7 @@ def frame(data: bytes) -> None:
         command for start in range(0, len(data), step) for command in pieces.feed(data[start : start + step])
     ]
     assert commands == cut
-    assert str(whole.frames.failure) == str(pieces.frames.failure)
+    assert whole.frames.failure == pieces.frames.failure
     assert whole.frames.failure or (whole.frames.announced, whole.frames.buffered) == (
         pieces.frames.announced,
         pieces.frames.buffered,

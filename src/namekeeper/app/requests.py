@@ -214,28 +214,29 @@ class Requests:
 
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: ServerConnection) -> None:
         def finish(_: TableChange[Any], applied: Applied[Any] | Exception) -> None:
+            if isinstance(applied, Exception):
+                self._count_failed_registration(request)
+                fail(applied)
+                return
             try:
                 response = self._finish(deferred, request, applied)
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked is answered and it is logged
-                self._count_failure(request.code, error)
-                connection.respond_failure(request, error)
+                fail(error)
             else:
                 connection.respond(request, response)
+
+        def fail(error: Exception) -> None:
+            self._count_failure(request.code, error)
+            connection.respond_failure(request, error)
 
         self._queue.submit(deferred.change, finish, now=self._clock.now())
         self._take_turns()
 
-    def _finish(
-        self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any] | Exception
-    ) -> Response:
+    def _finish(self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any]) -> Response:
         """Carry out what follows from a change; returns the answer, or raises why there is none."""
-        if isinstance(applied, Exception):
-            self._count_failed_registration(request)
-            raise applied
-        change = deferred.change
         if isinstance(applied.result, RegisterResult):
             self._count_registration(applied.result.outcome, len(request.body))
-        self._effects.apply(Change(change.cause, change.remote_addr, applied.events))
+        self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, applied.events))
         return deferred.answer(applied.result)
 
     def _count_not_success(self, request: RemotingCommand, response: Response) -> None:

@@ -87,7 +87,7 @@ class RequestReader:
             for frame in self.frames.feed(data):
                 items.append(self._item(frame))  # noqa: PERF401 - those before a broken one are kept
         except ProtocolError as failure:
-            self.frames.failure = failure
+            self.frames.failure = str(failure)
             self._find = None
         return items
 

@@ -14,16 +14,18 @@ one (trap T13).
 """
 
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from itertools import islice
 from struct import Struct as BinaryStruct
+from typing import Any, Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from namekeeper.errors import RequestError
 from namekeeper.messages.body_types import RawDataVersion, RawMapping, RawTopicConfig
 from namekeeper.messages.inflating import InflateReader
 from namekeeper.messages.queue_specs import specs_by_numbers, specs_by_text
+from namekeeper.messages.topic_config_pieces import TopicConfigTable, topic_config_pieces
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.registration import RegistrationBody
 from namekeeper.model.topic import QueueSpec
@@ -43,6 +45,9 @@ REGISTER_BODY_VERSION = 37
 
 MAPPING_SECTION_VERSION = 413
 """5.0.0: the first release whose compressed bodies have a section of static-topic mappings."""
+
+WHOLE_JSON_BYTES = 4 * 1024 * 1024
+"""A JSON body up to this size is read at once, in some 20 ms. Pieces take a quarter more time in all."""
 
 _ZLIB_FIRST_BYTE = 0x78
 _MAX_QUOTED = 128
@@ -75,7 +80,8 @@ def decode_registration_body(
 ) -> Generator[None, None, RegistrationBody]:
     """Decode a body, yielding wherever a turn of the event loop may end.
 
-    One turn is the reading of a JSON text, or a chunk of inflating, or at most `slice_topics` topics.
+    One turn is the reading of a JSON text, or of a piece of it beyond `WHOLE_JSON_BYTES`, or a chunk of
+    inflating, or at most `slice_topics` topics.
 
     Raises:
         RequestError: the body can't be read (code 1, as Java's remark with the reason).
@@ -92,26 +98,38 @@ def decode_registration_body(
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"{_FAILED}, {error}") from None
 
 
-class _Wrapper(Struct, rename="camel"):
+Table = TypeVar("Table")
+"""How the table of topic configurations is read: with the rest, or as a text that is read later."""
+
+
+class _Wrapper(Struct, Generic[Table], rename="camel"):
     data_version: RawDataVersion | None = None
-    topic_config_table: dict[str, RawTopicConfig] | None = None
+    topic_config_table: Table = None  # type: ignore[assignment] # `null` and nothing are alike in either form
     topic_queue_mapping_info_map: dict[str, RawMapping] | None = None
 
 
-class _RegisterBody(Struct, rename="camel"):
+class _RegisterBody(Struct, Generic[Table], rename="camel"):
     filter_server_list: list[str] | None = None
-    topic_config_serialize_wrapper: _Wrapper | None = None
+    topic_config_serialize_wrapper: _Wrapper[Table] | None = None
 
 
-class _BodyOrWrapper(_Wrapper, rename="camel"):
+class _BodyOrWrapper(_Wrapper[Table], Generic[Table], rename="camel"):
     """Either form, so that one decoding tells which it is."""
 
     filter_server_list: list[str] | None = None
-    topic_config_serialize_wrapper: _Wrapper | None = None
+    topic_config_serialize_wrapper: _Wrapper[Table] | None = None
 
     @property
     def is_register_body(self) -> bool:
         return self.topic_config_serialize_wrapper is not None or self.filter_server_list is not None
+
+
+_Forms = tuple[type[_RegisterBody[Table]], type[_BodyOrWrapper[Table]]]
+_WHOLE: _Forms[TopicConfigTable | None] = (
+    _RegisterBody[TopicConfigTable | None],
+    _BodyOrWrapper[TopicConfigTable | None],
+)
+_IN_PIECES: _Forms[Raw] = (_RegisterBody[Raw], _BodyOrWrapper[Raw])
 
 
 def _nothing(version: int) -> RegistrationBody:
@@ -120,35 +138,66 @@ def _nothing(version: int) -> RegistrationBody:
 
 
 def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None, None, RegistrationBody]:
-    filter_servers, wrapper = yield from _read_json(body, version)
-    yield
-    table = wrapper.topic_config_table or {}
-    topics: dict[str, QueueSpec] = {}
-    is_keyed_by_name = True
-    entries = iter(table.items())
-    while some := list(islice(entries, slice_topics)):
-        is_keyed_by_name = _add_topics(topics, some) and is_keyed_by_name
+    wrapper: _Wrapper[Any]
+    pieces: Iterable[TopicConfigTable]
+    if len(body) > WHOLE_JSON_BYTES:
+        filter_servers, wrapper = yield from _read_json(body, version, _IN_PIECES)
+        pieces = topic_config_pieces(wrapper.topic_config_table or Raw(b"null"))
+    else:
+        filter_servers, wrapper = yield from _read_json(body, version, _WHOLE)
+        pieces = [wrapper.topic_config_table or {}]
+    topics = _JsonTopics()
+    for piece in pieces:
         yield
+        entries = iter(piece.items())
+        while some := list(islice(entries, slice_topics)):
+            topics.add(some)
+            yield
     version_of_data = wrapper.data_version or RawDataVersion()
     return RegistrationBody(
         data_version=version_of_data.to_model(),
-        topics=topics,
-        topic_keys=None if is_keyed_by_name else frozenset(table),
-        topic_count=len(table),
+        topics=topics.specs,
+        topic_keys=None if topics.keys is None else frozenset(topics.keys),
+        topic_count=len(topics.specs if topics.keys is None else topics.keys),
         filter_servers=filter_servers,
         mappings={key: raw.to_model() for key, raw in (wrapper.topic_queue_mapping_info_map or {}).items()},
     )
 
 
-def _read_json(body: bytes, version: int) -> Generator[None, None, tuple[tuple[str, ...] | None, _Wrapper]]:
+def _read_json(
+    body: bytes, version: int, forms: _Forms[Table]
+) -> Generator[None, None, tuple[tuple[str, ...] | None, _Wrapper[Table]]]:
     """Return filter servers, None where the form has none, and the wrapper with everything else."""
+    register_body, body_or_wrapper = forms
+    nothing: _Wrapper[Table] = _Wrapper()
     if version < REGISTER_BODY_VERSION:
-        either = yield from fastjson.decode_in_slices(body, _BodyOrWrapper)
+        either = yield from fastjson.decode_in_slices(body, body_or_wrapper)
         if not either.is_register_body:
             return None, either
-        return tuple(either.filter_server_list or ()), either.topic_config_serialize_wrapper or _Wrapper()
-    whole = yield from fastjson.decode_in_slices(body, _RegisterBody)
-    return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or _Wrapper()
+        return tuple(either.filter_server_list or ()), either.topic_config_serialize_wrapper or nothing
+    whole = yield from fastjson.decode_in_slices(body, register_body)
+    return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or nothing
+
+
+class _JsonTopics:
+    """Topics of a JSON table, added some at a time."""
+
+    def __init__(self) -> None:
+        self.specs: dict[str, QueueSpec] = {}
+        self.keys: set[str] | None = None
+        """Keys of the table; None as long as each is the name of its topic."""
+
+    def add(self, entries: list[tuple[str, RawTopicConfig]]) -> None:
+        """Add configurations with their keys."""
+        count = len(self.specs)
+        is_keyed_by_name = _add_topics(self.specs, entries)
+        if self.keys is None and not is_keyed_by_name:
+            self.keys = set(islice(self.specs, count))
+        if self.keys is not None:
+            keys = {key for key, _ in entries}
+            if not self.keys.isdisjoint(keys):  # the first would have to be taken back
+                raise ValueError("a key of topicConfigTable comes twice, and keys are not names of topics")
+            self.keys |= keys
 
 
 def _add_topics(topics: dict[str, QueueSpec], entries: list[tuple[str, RawTopicConfig]]) -> bool:

@@ -120,7 +120,7 @@ class ClientConnection(asyncio.Protocol):
                 self._serve(command)
         if self._pending:
             self._unanswered_since = self._loop.time()
-        if self._decoder.frames.failure is not None:
+        if self._decoder.frames.failure:
             self._fail_pending(
                 f"the peer sent bytes that are no frame ({self._decoder.frames.failure}); is it RocketMQ?"
             )

@@ -186,7 +186,7 @@ class ServerConnection(asyncio.Protocol):
             return
         requests = self._read(data)
         frames = self._frames
-        if frames.buffered or frames.failure is not None:
+        if frames.buffered or frames.failure:
             self._queue += requests
             self._turn()
             return
@@ -372,7 +372,7 @@ class ServerConnection(asyncio.Protocol):
         try:
             self._queue[0] = decode_frame(frame)
         except ProtocolError as failure:
-            self._frames.failure = failure
+            self._frames.failure = str(failure)
             self._unread.clear()
             self._queue.clear()
 
@@ -397,7 +397,7 @@ class ServerConnection(asyncio.Protocol):
                 self._loop.call_later(ROOM_LOOK_SECONDS, self._schedule_turn)
             elif not is_full and not self._waits_for_budget():
                 self._schedule_turn()
-        elif self._frames.failure is not None:
+        elif self._frames.failure:
             self._fail(self._frames.failure)
         else:
             self._await_next_frame()
@@ -457,7 +457,7 @@ class ServerConnection(asyncio.Protocol):
 
     # Endings.
 
-    def _fail(self, failure: Exception) -> None:
+    def _fail(self, failure: str) -> None:
         self._context.counters.protocol_errors += 1
         self._context.log_limit.log(logging.WARNING, "closing %r: %s", self.channel, failure)
         self.close()

@@ -98,7 +98,7 @@ class CommandDecoder:
             for frame in self.frames.feed(data):
                 commands.append(decode_frame(frame))  # noqa: PERF401 - those before a broken one are kept
         except ProtocolError as failure:
-            self.frames.failure = failure
+            self.frames.failure = str(failure)
         return commands
 
 

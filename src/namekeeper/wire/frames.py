@@ -41,10 +41,11 @@ class FrameDecoder:
         self._max_length = max_frame_bytes - _LENGTH_BYTES
         self._chunks: list[bytes | bytearray] = []
         self._wanted = 0
-        self.failure: ProtocolError | None = None
-        """Why nothing more will come out of this decoder; frames before the broken one did.
+        self.failure = ""
+        """Why nothing comes out of this decoder after a broken frame; empty as long as there was none.
 
-        Whoever finds the content of a frame broken sets it, too.
+        Whoever finds the content of a frame broken sets it, too. It is a text, as an error keeps the frame
+        and the connection in memory.
         """
         self.announced = 0
         """Bytes of the incomplete frame at the end, length field included; 0 while its length is unknown."""
@@ -53,7 +54,7 @@ class FrameDecoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next bytes of the stream; return the frames that they complete."""
-        if self.buffered or self.failure is not None:
+        if self.buffered or self.failure:
             data = self._with_buffered(data)
         frames: list[Frame] = []
         size = len(data)
@@ -74,12 +75,12 @@ class FrameDecoder:
             if start < size:
                 self._keep_rest(data, start)
         except ProtocolError as failure:
-            self.failure = failure
+            self.failure = str(failure)
         return frames
 
     def _with_buffered(self, data: bytes) -> bytes:
         """Return all bytes from the begin of the incomplete frame; nothing while it stays incomplete."""
-        if self.failure is not None:
+        if self.failure:
             return b""
         self._keep(data)
         if self.buffered < self._wanted:

@@ -1,6 +1,8 @@
 """Each request is answered once, by what is so when its turn comes, and a bug harms only who asked."""
 
+import gc
 import logging
+import weakref
 
 import pytest
 
@@ -35,6 +37,31 @@ async def registered(parts, **more):
     parts.run_turns()
     assert connection.answers[0].code == 0
     return connection
+
+
+# Memory.
+
+
+async def test_the_body_of_a_refused_registration_is_let_go_with_its_answer(parts, monkeypatch):
+    kept = []
+    real = module.Requests._submit
+
+    def watched(self, deferred, request, connection):
+        kept.append(weakref.ref(deferred.change))  # whose decoder has the body
+        real(self, deferred, request, connection)
+
+    monkeypatch.setattr(module.Requests, "_submit", watched)
+    bad = registration()
+    bad.ext_fields["bodyCrc32"] = "1"
+    connection = parts.connect()
+    gc.disable()
+    try:
+        connection.deliver(encode_command(bad))
+        parts.run_turns()
+        assert connection.answers[0].code == 1
+        assert [each() for each in kept] == [None]
+    finally:
+        gc.enable()
 
 
 # Readers.

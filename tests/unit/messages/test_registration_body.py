@@ -4,10 +4,11 @@ import json
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from namekeeper.errors import RequestError
+from namekeeper.messages import registration_body, topic_config_pieces
 from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
 from namekeeper.messages.registration_body import check_crc32, decode_registration_body, masked_crc32
 from namekeeper.model.mapping import TopicQueueMappingInfo
@@ -360,6 +361,87 @@ def test_the_size_of_slices_does_not_matter():
     assert decode(body, compressed=True, slice_topics=100_000) == decode(
         encode_registration_body(MANY), slice_topics=999
     )
+
+
+# JSON bodies that are read in pieces
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """Every JSON body is read in pieces, as small as they can be."""
+    monkeypatch.setattr(registration_body, "WHOLE_JSON_BYTES", -1)
+    monkeypatch.setattr(topic_config_pieces, "PIECE_BYTES", 0)
+
+
+odd_names = st.text(alphabet='a},:{"\\ ', min_size=1, max_size=8)
+odd_bodies = st.dictionaries(odd_names, odd_names, max_size=5).map(
+    lambda named: {
+        "topicConfigSerializeWrapper": {
+            "topicConfigTable": {
+                key: {"topicName": name, "attributes": {name: {key: 1}}} for key, name in named.items()
+            }
+        }
+    }
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(odd_bodies, st.sampled_from([(",", ":"), (", ", ": ")]), st.sampled_from([0, 36, V5]))
+def test_pieces_say_the_same_as_the_whole(in_pieces, document, separators, version):
+    body = json.dumps(document, separators=separators)
+    pieces = decode(body, version)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registration_body, "WHOLE_JSON_BYTES", 1 << 20)
+        assert pieces == decode(body, version)
+
+
+def test_a_table_is_read_in_pieces(in_pieces):
+    body = encode_registration_body(MANY)
+    turns = decode_registration_body(body, version=V5, compressed=False, slice_topics=100_000)
+    assert count_turns(turns) >= 10_000
+
+
+def test_a_body_of_more_than_4_mib_is_not_read_at_once():
+    topics = tuple(TopicConfig(f"{number:0200}") for number in range(20_000))
+    body = encode_registration_body(RegisterBrokerBody(topics=topics))
+    assert len(body) > registration_body.WHOLE_JSON_BYTES
+    turns = decode_registration_body(body, version=V5, compressed=False, slice_topics=100_000)
+    assert count_turns(turns) > 50
+
+
+@pytest.mark.parametrize("members", ["null", "{}"])
+def test_an_empty_table_has_no_pieces(in_pieces, members):
+    assert decode(table(members)).topics == {}
+    assert decode("{}").topics == {}
+
+
+@pytest.mark.parametrize(
+    "members",
+    ['{"T1":{"topicName":"T1"},"T2":{"topicName":7,"perm":{}}}', '{"T1":{"topicName":"T1"},"T2":5}', "[1]"],
+)
+def test_a_table_of_other_things_is_refused_in_pieces_as_in_one(in_pieces, members):
+    with pytest.raises(RequestError, match="Failed to decode RegisterBrokerBody"):
+        decode(table(members))
+
+
+def test_numbers_in_quotes_are_read_in_pieces(in_pieces):
+    member = '"%s":{"topicName":"%s","perm":"4","readQueueNums":"1","writeQueueNums":"1"}'
+    members = ",".join(member % (name, name) for name in ("T1", "T2"))
+    topics = decode(table(f"{{{members}}}")).topics
+    assert topics == dict.fromkeys(("T1", "T2"), QueueSpec(1, 1, 4, 0))
+
+
+def test_keys_that_are_no_names_are_kept_over_all_pieces(in_pieces):
+    content = decode(table('{"T1":{"topicName":"T1"},"K2":{"topicName":"T2"},"T3":{"topicName":"T3"}}'))
+    assert (content.topic_keys, content.topic_count) == ({"T1", "K2", "T3"}, 3)
+    assert set(content.topics) == {"T1", "T2", "T3"}
+
+
+def test_a_key_twice_is_refused_if_the_first_would_stay(in_pieces):
+    """The last one counts in Java: what the first said would have to be taken back."""
+    with pytest.raises(RequestError, match="a key of topicConfigTable comes twice"):
+        decode(table('{"K":{"topicName":"T1"},"K":{"topicName":"T2"}}'))
+    assert set(decode(table('{"T1":{"topicName":"T1"},"T1":{"topicName":"T1"}}')).topics) == {"T1"}
 
 
 @given(st.binary(max_size=40))

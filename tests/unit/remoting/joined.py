@@ -26,7 +26,7 @@ def frame(
 def decoded(stream: bytes) -> list[RemotingCommand]:
     decoder = CommandDecoder()
     commands = decoder.feed(stream)
-    assert decoder.frames.failure is None
+    assert not decoder.frames.failure
     assert not decoder.frames.buffered
     return commands
 

@@ -1,5 +1,8 @@
+import asyncio
+import gc
 import itertools
 import logging
+import weakref
 
 import pytest
 from hypothesis import given
@@ -629,6 +632,25 @@ class TestTimeOfATurn:
         await eventually(lambda: joined.closed)
         assert joined.answered == [1]
         assert joined.context.counters.protocol_errors == 1
+
+    @pytest.mark.parametrize(
+        "broken",
+        [b"\0\0\0\x06\0\0\0\x02{,", b"\0\0\0\1", b"\0\0\0\x06\x07\0\0\x02{}"],
+        ids=["header", "length", "type of the header"],
+    )
+    async def test_a_connection_with_a_broken_frame_leaves_nothing_for_the_collector(self, broken):
+        joined = Joined()
+        read, closed = weakref.ref(joined.connection._frames), joined.closed
+        gc.disable()
+        try:
+            joined.deliver(broken)
+            await eventually(lambda: closed)
+            await turns()
+            joined.transport.protocol = asyncio.Protocol()  # as a transport does that lost its socket
+            del joined
+            assert read() is None
+        finally:
+            gc.enable()
 
 
 async def test_logging_needs_no_configuration():
