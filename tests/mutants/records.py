@@ -12,6 +12,7 @@ ENCODE, CHECKPOINT, DECODE = (
     "journal/contract/test_decode.py",
 )
 CHECKSUM = "journal/contract/test_checksum.py"
+SKIPPED, NARROW = "journal/contract/test_skipped.py", "journal/contract/test_narrow.py"
 HISTORY, COVERAGE, STATE = (
     "journal/reading/test_history.py",
     "journal/reading/test_coverage.py",
@@ -137,16 +138,16 @@ RECORD_MUTANTS = (
     Mutant(
         "checksum-may-be-taken-off",
         "journal/contract/lines.py",
-        "            has_checksums = has_checksums or checksum is Checksum.RIGHT\n",
-        "",
+        "                has_checksums = True\n",
+        "                has_checksums = False\n",
         "a line without a checksum is damaged if lines before it have one",
         (CHECKSUM,),
     ),
     Mutant(
         "altered-line-counts",
         "journal/contract/lines.py",
-        '                problem = "altered: its checksum is not that of its bytes"\n',
-        '                problem = ""\n',
+        '        return "altered: its checksum is not that of its bytes"\n',
+        '        return ""\n',
         "an altered line never counts: readers reject it, recovery puts it aside",
         ("journal/disk/test_recovery.py", "journal/reading/test_verify.py"),
     ),
@@ -292,10 +293,42 @@ RECORD_MUTANTS = (
     Mutant(
         "escaped-topic-not-found",
         "journal/contract/decode.py",
-        '            and b"\\\\" not in data  # an escape could spell the topic in another way\n',
+        '            and b"\\\\" not in data  # an escape could spell the name in another way\n',
         "",
         "a row is found however its topic is spelled",
         (DECODE,),
+    ),
+    Mutant(
+        "hole-among-skipped-records-not-seen",
+        "journal/contract/skipped.py",
+        "    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times)\n",
+        "    in_order = times == sorted(times)\n",
+        "a missing seq is a loss, also among records that nobody wants",
+        (SKIPPED,),
+    ),
+    Mutant(
+        "clock-among-skipped-records-not-seen",
+        "journal/contract/skipped.py",
+        "    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times)\n",
+        "    in_order = seqs == list(range(first.seq, last.seq + 1))\n",
+        "an earlier time of a later record counts, also of one that nobody wants",
+        (SKIPPED,),
+    ),
+    Mutant(
+        "row-cut-at-a-bracket-of-its-name",
+        "journal/contract/narrow.py",
+        'data.index(b"]", at + len(row_begin)) + 1',
+        'data.index(b"]", at) + 1',
+        "a row is found whatever its topic is called",
+        (NARROW,),
+    ),
+    Mutant(
+        "row-looked-for-among-escapes",
+        "journal/contract/narrow.py",
+        '    if b"\\\\" in data:\n',
+        '    if b"\\\\" == data:\n',
+        "a row is found however its topic is spelled",
+        (NARROW,),
     ),
     Mutant(
         "newer-version-read",

@@ -10,9 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from namekeeper.answers.explain import explain
-from namekeeper.answers.from_rows import evidence_from_rows
+from namekeeper.answers.from_facts import evidence_from_facts
+from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.journal.reading.verify import verify
-from namekeeper.pipeline.answers import topics
+from namekeeper.pipeline.answers.recorded import recorded_for_why
 from namekeeper.pipeline.answers.spark_tables import SparkTables
 from namekeeper.pipeline.answers.warehouse import table
 from namekeeper.pipeline.run import Request, run_once
@@ -100,8 +101,9 @@ def test_the_tables_tell_its_life(spark: SparkSession, journal: Path, tmp_path: 
     assert held[-1]["valid_to"] == sessions[-1]["valid_to"]
 
     def judged(at: int) -> tuple[str, str]:
-        found = topics.why_rows(SparkTables(spark, warehouse), TOPIC, at)
-        (explanation,) = explain(evidence_from_rows(TOPIC, found.tables, found.knows_up_to), at)
+        found = recorded_for_why(SparkTables(spark, warehouse), TOPIC, at - DAY_MS, at)
+        ends = dict.fromkeys(found.bases, at)
+        (explanation,) = explain(evidence_from_facts(TOPIC, found.tables, found.bases, ends), at)
         return explanation.verdict, explanation.summary
 
     assert judged((wiped["valid_from"] + wiped["valid_to"]) // 2)[0] == "write_perm_wiped"

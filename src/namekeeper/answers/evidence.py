@@ -1,11 +1,13 @@
 """What is known of a topic at one name server: rows, each with the time for which it was valid.
 
-Evidence is made from a journal (`from_journal.py`) or from the tables of the pipeline (`from_rows.py`); the
-fields have the names of the columns there. Times are effective times in wall ms; `valid_to` is not included,
-None is open.
+Evidence is made from a journal (`from_journal.py`) or from the facts of the pipeline (`from_facts.py`); the
+fields have the names of the columns of its histories. Times are effective times in wall ms; `valid_to` is not
+included, None is open.
 """
 
 from msgspec import Struct
+
+from namekeeper.model.perm import Perm
 
 __all__ = ["BrokerSession", "Evidence", "KnownPeriod", "Lookups", "TopicRoute", "ValidRow"]
 
@@ -108,6 +110,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
     def routes_at(self, at: int) -> list[TopicRoute]:
         """Rows that were valid at a time."""
         return [route for route in self.routes if route.is_valid(at)]
+
+    def shows_cause(self, at: int) -> bool:
+        """Whether the topic had a row up to a time, and each missing write permission then has a cause."""
+        unexplained = [r for r in self.routes_at(at) if r.from_cause is None and not r.perm & Perm.WRITE]
+        return any(route.valid_from <= at for route in self.routes) and not unexplained
 
     def began(self, boot: int) -> int:
         """When a boot began.

@@ -14,12 +14,12 @@ from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.row_changes import HistoryEvent, RowChanges
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.journal.contract.decode import LineProblem, RecordReader
+from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import AnyRecord, steps
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.replay import Replay, StateAt
-from namekeeper.model.perm import Perm
 
 __all__ = ["DAY_MS", "JournalFolder", "Progress"]
 
@@ -103,27 +103,28 @@ class JournalFolder:
         end = self._last_ts() if at is None else at
         begin = self._begin(end - back_ms)
         evidence = self._collect(begin, topic)
-        if begin and not _shows_cause(evidence, end):
+        if begin and not evidence.shows_cause(end):
             evidence = self._collect(0, topic)
         if at is not None and self._is_current(at, evidence.knows_up_to):
             return structs.replace(evidence, knows_up_to=at)
         return evidence
 
-    def changes(self, name: str, begin_at: int) -> list[HistoryEvent]:
-        """What became of the rows about a topic, a broker or an address, from a checkpoint before a time on.
+    def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
+        """What became of the rows about a topic, a broker or an address after a time, up to another.
 
         Args:
             name: see `RowChanges`.
-            begin_at: wall ms; changes before it may be among the answer.
+            begin_at: wall ms.
+            end_at: wall ms.
         """
         begin = self._begin(begin_at)
         while True:
             changes, coverage = RowChanges(self.namesrv, name), Coverage()
-            for step in steps(self._records(begin, RecordReader(None, _ACTIVITY))):
+            for step in steps(self._records(begin, RecordReader(name, _ACTIVITY))):
                 changes.take(step)
                 coverage.take(step)
             if begin == 0 or (coverage.knows_from is not None and coverage.knows_from <= begin_at):
-                return changes.result()
+                return changes.result(begin_at, end_at)
             begin = self._checkpoint_before(begin - 1)
 
     def _is_current(self, at: int, last: int | None) -> bool:
@@ -144,15 +145,12 @@ class JournalFolder:
             collector.take(step)
         return collector.result()
 
-    def _records(self, begin: int, reader: RecordReader) -> Iterator[AnyRecord]:
+    def _records(self, begin: int, reader: RecordReader) -> Iterator[AnyRecord | SkippedRecords]:
         self.notes.clear()
         total = len(self._segments) - begin
         for done, name in enumerate(self._segments[begin:]):
             self._report_progress(done, total)
-            for line in read_segment_lines(self.folder, name):
-                record = reader(line, name)
-                if record is not None:
-                    yield record
+            yield from reader.read(read_segment_lines(self.folder, name), name)
         self._report_progress(total, total)
         self.notes += _notes(reader)
 
@@ -197,12 +195,6 @@ class JournalFolder:
             if found:
                 return found[-1]
         return 0
-
-
-def _shows_cause(evidence: Evidence, at: int) -> bool:
-    """Whether there is a row of the topic, and each missing write permission has a cause."""
-    unexplained = [r for r in evidence.routes_at(at) if r.from_cause is None and not r.perm & Perm.WRITE]
-    return bool(evidence.routes) and not unexplained
 
 
 def _notes(reader: RecordReader) -> Iterator[str]:

@@ -6,7 +6,7 @@ A fold of the changes in a window over the rows at its beginning gives the rows 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from namekeeper.journal.contract.record import (
     BrokerGroup,
@@ -26,6 +26,9 @@ __all__ = ["HistoryEvent", "Key", "RowChange", "RowChanges", "Values", "What", "
 Key = tuple[str, ...]
 """`topic` or `mapping`, topic, broker name; `group`, broker name; `live` or `filter`, cluster, address."""
 Values = tuple[object, ...]
+
+
+_ALWAYS, _NEVER = -1, 2**63
 
 
 class What(StrEnum):
@@ -72,8 +75,6 @@ class RowChanges:
         self._namesrv = namesrv
         self._name = name
         self._rows: dict[Key, Values] = {}
-        self._brokers: set[str] = set()
-        """Names of brokers that have, or had, the topic."""
         self._events: list[HistoryEvent] = []
 
     def take(self, step: Step) -> None:
@@ -93,13 +94,15 @@ class RowChanges:
             what = What.STOPPED if isinstance(step, Stopped) else What.LOST
             self._events.append(HistoryEvent(step.ts, self._namesrv, what))
 
-    def result(self) -> list[HistoryEvent]:
-        """The events, in order."""
+    def result(self, begin_at: int = _ALWAYS, end_at: int = _NEVER) -> list[HistoryEvent]:
+        """The events after `begin_at`, up to `end_at`, in order."""
+        events = [event for event in self._events if event.at <= end_at]
+        brokers = {row.key[2] for event in events for row in event.rows if self._is_of_topic(row.key)}
         found: list[HistoryEvent] = []
-        for event in self._events:
-            event.rows = [row for row in event.rows if self._is_about(row)]
-            if event.rows or event.what not in {What.CHANGE, What.CORRECTED}:
-                found.append(event)
+        for event in events:
+            rows = [row for row in event.rows if self._is_about(row, brokers)]
+            if event.at > begin_at and (rows or event.what not in {What.CHANGE, What.CORRECTED}):
+                found.append(structs.replace(event, rows=rows))
         return found
 
     def _changed(self, records: Iterable[Record]) -> dict[Key, Values | None]:
@@ -139,19 +142,19 @@ class RowChanges:
 
     def _may_matter(self, key: Key) -> bool:
         """Whether a row is about the name, or may be of a broker that turns out to have the topic."""
-        if key[0] in {"topic", "mapping"}:
-            if key[1] == self._name:
-                self._brokers.add(key[2])
-            return self._name in key[1:]
-        return True
+        return self._name in key[1:] if key[0] in {"topic", "mapping"} else True
 
-    def _is_about(self, row: RowChange) -> bool:
+    def _is_of_topic(self, key: Key) -> bool:
+        return key[0] in {"topic", "mapping"} and key[1] == self._name
+
+    def _is_about(self, row: RowChange, brokers: set[str]) -> bool:
+        """Whether a row is about the name, or about one of the brokers that have, or had, the topic."""
         if row.key[0] == "live":
-            brokers = {str(values[0]) for values in (row.before, row.after) if values is not None}
+            names = {str(values[0]) for values in (row.before, row.after) if values is not None}
             addr = row.key[2]
-            return self._name in {addr, addr.rpartition(":")[0], *brokers} or bool(brokers & self._brokers)
+            return self._name in {addr, addr.rpartition(":")[0], *names} or bool(names & brokers)
         if row.key[0] == "group":
-            return row.key[1] == self._name or row.key[1] in self._brokers or self._has_member(row)
+            return row.key[1] == self._name or row.key[1] in brokers or self._has_member(row)
         if row.key[0] == "filter":
             return self._name in {row.key[2], row.key[2].rpartition(":")[0]}
         return self._name in row.key[1:]

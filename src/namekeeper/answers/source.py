@@ -58,6 +58,10 @@ class HistorySource(Protocol):
         """The evidence about a topic at each name server, for a time (wall ms); None is the end of each."""
         ...
 
+    def changes(self, name: str, begin_at: int, end_at: int) -> Sequence[HistoryEvent]:
+        """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
+        ...
+
     def topics(self) -> Collection[str]:
         """Names of topics that there were, to find what was meant by an unknown one."""
         ...
@@ -132,10 +136,7 @@ class JournalSource:
     def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
         """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
         return [
-            event
-            for journal in self._journals.values()
-            for event in journal.changes(name, begin_at)
-            if begin_at < event.at <= end_at
+            event for journal in self._journals.values() for event in journal.changes(name, begin_at, end_at)
         ]
 
     def _route(self, journal: JournalFolder, topic: str, at: int | None) -> RouteAt:

@@ -127,7 +127,7 @@ def take_source(
         return JournalSource(found, namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseSource
 
-    return WarehouseSource(warehouse, session, namesrv, progress=progress)
+    return WarehouseSource(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
 
 
 @contextmanager

@@ -1,11 +1,15 @@
 """The history of name servers from the pipeline's tables, for the commands about the past."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from namekeeper.answers.around import AROUND_MS
 from namekeeper.answers.evidence import Evidence
-from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows, state_from_rows
+from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts
+from namekeeper.answers.from_journal import DAY_MS
+from namekeeper.answers.from_rows import route_from_rows, state_from_rows
 from namekeeper.answers.render import RouteAt
+from namekeeper.answers.row_changes import HistoryEvent
 from namekeeper.answers.source import HeldAt, SourceProgress
 from namekeeper.cli.spark import MakeSession, refusals
 from namekeeper.errors import ConfigError
@@ -24,6 +28,7 @@ class WarehouseSource:
         uri: where it is.
         session: makes the session of Spark; called only if Spark has to read the tables.
         namesrv: only this name server is wanted.
+        back_ms: how long before a time the history of a topic is read; more if that does not show the cause.
         progress: called when Spark starts.
 
     Raises:
@@ -38,9 +43,11 @@ class WarehouseSource:
         session: MakeSession,
         namesrv: str | None = None,
         *,
+        back_ms: int = DAY_MS,
         progress: SourceProgress | None = None,
     ) -> None:
         self._namesrv = namesrv
+        self._back_ms = back_ms
         with refusals():
             from namekeeper.pipeline.answers.engines import open_tables
 
@@ -98,12 +105,33 @@ class WarehouseSource:
         Raises:
             ConfigError: nobody of the name that is wanted is there.
         """
-        with refusals():
-            from namekeeper.pipeline.answers.topics import why_rows
+        ends = self._ends()
+        instants = ends if at is None else dict.fromkeys(ends, at)
+        since, until = min(instants.values()) - self._back_ms, max(instants.values()) + AROUND_MS
+        found = self._evidence(topic, since, until, ends)
+        behind = {one.namesrv for one in found if not one.shows_cause(instants[one.namesrv])}
+        if not behind:
+            return found
+        earlier, later = self._recorded_times(topic, {name: instants[name] for name in behind})
+        if earlier is None and later is None:
+            return found
+        found = self._evidence(topic, min(since, earlier or since), max(until, later or until), ends)
+        if earlier is None or all(one.shows_cause(instants[one.namesrv]) for one in found):
+            return found
+        return self._evidence(topic, 0, max(until, later or until), ends)
 
-            found = why_rows(self._tables, topic, at, self._namesrv)
-        self._check(list(found.knows_up_to))
-        return evidence_from_rows(topic, found.tables, found.knows_up_to)
+    def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
+        """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`.
+
+        Raises:
+            ConfigError: the warehouse holds no journal.
+        """
+        self._ends()
+        with refusals():
+            from namekeeper.pipeline.answers.recorded import recorded
+
+            found = recorded(self._tables, name, begin_at, end_at, self._namesrv)
+        return changes_from_facts(name, found.tables, found.bases, begin_at, end_at)
 
     def topics(self) -> list[str]:
         """Names of topics that any name server had."""
@@ -119,6 +147,30 @@ class WarehouseSource:
         ends = {row["namesrv"]: row["knows_up_to"] for row in rows}
         self._check(list(ends))
         return ends
+
+    def _evidence(self, topic: str, since: int, until: int, ends: Mapping[str, int]) -> list[Evidence]:
+        with refusals():
+            from namekeeper.pipeline.answers.recorded import recorded_for_why
+
+            found = recorded_for_why(self._tables, topic, since, until, self._namesrv)
+        return evidence_from_facts(topic, found.tables, found.bases, ends)
+
+    def _recorded_times(self, topic: str, instants: Mapping[str, int]) -> tuple[int | None, int | None]:
+        """When something was recorded of a topic: the last time before an instant, the first one after it.
+
+        Of several name servers the least of the first and the greatest of the second; None: there is none.
+        """
+        with refusals():
+            rows = self._tables.ask("topic_recorded_time", {"topic": topic, "namesrv": self._namesrv}).rows
+        before: dict[str, int] = {}
+        after: dict[str, int] = {}
+        for row in rows:
+            name, ts = row["namesrv"], row["ts"]
+            if name in instants and ts <= instants[name]:
+                before[name] = max(before.get(name, ts), ts)
+            elif name in instants:
+                after[name] = min(after.get(name, ts), ts)
+        return min(before.values(), default=None), max(after.values(), default=None)
 
     def _check(self, found: Sequence[str]) -> None:
         if not found:

@@ -8,7 +8,7 @@ from namekeeper.journal.contract.lines import split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope, Record
 
-__all__ = ["read_records", "write_journal"]
+__all__ = ["UUID8", "read_records", "write_journal"]
 
 UUID8 = "0a1b2c3d"
 

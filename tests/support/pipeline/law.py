@@ -21,7 +21,7 @@ from tests.support.history.oracle import State, Story, tell
 from tests.support.history.sums import Sums
 from tests.support.pipeline.gold_state import GoldState, frozen, instants_of, periods_of
 
-__all__ = ["Law", "records_of"]
+__all__ = ["Law", "read", "records_of"]
 
 RowsOf = Callable[[str], Sequence[Mapping[str, Any]]]
 BROKER_STATES = ("up", "down", "unknown", "unregistered")
@@ -87,7 +87,7 @@ class Law:
         """The replay of the journal is what the oracle says where that knows; returns at how many instants."""
         compared = 0
         for history, namesrv, story in self.servers():
-            records = list(_read(history.records[namesrv]))
+            records = list(read(history.records[namesrv]))
             every = instants_of(story)
             for ts in rng.sample(every, min(instants, len(every))):
                 step, found = story.at(ts), state_at(records, ts)
@@ -217,7 +217,8 @@ def _samples(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[Any, dict[str,
     return samples
 
 
-def _read(records: Iterable[Record]) -> Iterable[AnyRecord]:
+def read(records: Iterable[Record]) -> Iterable[AnyRecord]:
+    """The records of a history as a reader of its journal gives them."""
     reader = RecordReader()
     lines = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
     for line in split_lines([lines]):

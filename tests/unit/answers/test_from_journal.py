@@ -1,21 +1,29 @@
 """Answers straight from a folder: what is read, and that reading less gives the same."""
 
+import itertools
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
+from namekeeper.answers.row_changes import RowChanges
 from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import JournalError
+from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.lines import split_lines
+from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.history import steps
 from namekeeper.journal.reading.replay import state_at
 from namekeeper.model.now import Now
 from tests.property.histories import random_history
 from tests.property.journalled import shown
 from tests.support.journal.checksums import with_new_checksums
-from tests.support.journal.folder import read_records, write_journal
+from tests.support.journal.folder import UUID8, read_records, write_journal
 from tests.unit.answers.story import Story
 
 
@@ -74,6 +82,20 @@ def test_a_topic_that_was_seen_lately_is_not_looked_for_further_back(long_story,
     assert evidence.known_from > long_story.journal.boots[0] + 2 * DAY_MS
     assert journal.evidence("new", None, back_ms=30 * DAY_MS).known_from == long_story.journal.boots[0]
     assert journal.evidence("nowhere", None).known_from == long_story.journal.boots[0]
+
+
+def test_a_later_registration_does_not_show_why_there_was_none_before(long_story, tmp_path):
+    gone = long_story.unregisters()
+    for _ in range(3):
+        long_story.later(DAY_MS)
+        long_story.alive()
+        long_story.journal.begin_checkpoint("interval")
+        long_story.journal.go_on_with_checkpoint(1_000)
+    at = long_story.now
+    long_story.registers()
+    journal = JournalFolder(long_story.folder(tmp_path, per_segment=2))
+    (found,) = explain([journal.evidence("T", at)], at)
+    assert (found.verdict, found.facts[0].at) == (Verdict.BROKER_GONE, gone)
 
 
 def test_a_checkpoint_that_is_not_complete_does_not_do(long_story, tmp_path):
@@ -153,6 +175,45 @@ def test_reading_less_gives_the_same(tmp_path_factory, chance):
         assert shown(part.state.tables, part.state.kv, part.state.properties) == of_whole
         one = journal.state_at(at, "T0").state.tables
         assert dict(one.rows_of("T0")) == dict(whole.state.tables.rows_of("T0"))
+
+
+@given(st.randoms(use_true_random=True))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_skipping_many_at_a_time_gives_the_same(chance):
+    """Whatever was lost, and however the clock went."""
+    server = random_history(chance, 80, clock_jumps=True)
+    lines, skip = list(split_lines(iter(server.lines()))), frozenset({"server_alive", "kv", "config"})
+
+    def evidence_of(records):
+        collector = EvidenceCollector(server.namesrv, "T0")
+        for step in steps(records):
+            collector.take(step)
+        return collector.result()
+
+    def of_boot(boot):
+        return SegmentName(namesrv=server.namesrv, uuid8=UUID8, boot=boot, first_seq=1)
+
+    one_by_one = [record for record in map(RecordReader("T0", skip), lines) if record is not None]
+    by_boot = itertools.groupby(zip(one_by_one, lines, strict=True), lambda pair: pair[0].boot)
+    reader = RecordReader("T0", skip)
+    together = [
+        record for boot, some in by_boot for record in reader.read([line for _, line in some], of_boot(boot))
+    ]
+    assert len(together) <= len(one_by_one)
+    assert evidence_of(together) == evidence_of(one_by_one)
+
+
+@given(st.randoms(use_true_random=True))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
+    """Of a topic, a broker name, an address or a host."""
+    server = random_history(chance, 60)
+    folder = write_journal(tmp_path_factory.mktemp("journal"), server.lines())
+    for name in ("T0", 'T"2\\\n', "b0", "a0", "a0:1", "c0"):
+        whole = RowChanges(server.namesrv, name)
+        for step in steps(read_records(server.lines())):
+            whole.take(step)
+        assert JournalFolder(str(folder)).changes(name, 0, 2**62) == whole.result()
 
 
 def test_a_segment_renamed_for_another_name_server_answers_nothing_under_its_name(long_story, tmp_path):

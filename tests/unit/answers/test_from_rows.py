@@ -1,59 +1,13 @@
-"""Evidence and routes from rows of tables are those from the journal."""
+"""Routes from rows of tables are those from the journal."""
 
 import msgspec
-import pytest
 
-from namekeeper.answers.explain import explain
-from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows, state_from_rows
+from namekeeper.answers.from_rows import route_from_rows, state_from_rows
 from namekeeper.answers.route import route_of
 from namekeeper.journal.reading.replay import state_at
 from namekeeper.messages.bodies import encode_mapping
 from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
-
-
-def rows_of(*evidence):
-    """What the tables of the pipeline hold, more columns included."""
-    tables = {"name_server_timeline": [], "topic_route": [], "broker_session": [], "unknown_topic_minute": []}
-    for one in evidence:
-        kinds = (one.periods, one.routes, one.sessions, one.lookups)
-        for table, rows in zip(tables.values(), kinds, strict=True):
-            table += [{**msgspec.structs.asdict(row), "namesrv": one.namesrv, "load_id": 7} for row in rows]
-    return tables
-
-
-def test_evidence_is_the_same():
-    story, other = Story("a"), Story("b")
-    story.registers()
-    story.wiped()
-    story.asked_in_vain()
-    story.restarts()
-    other.registers()
-    evidence = [story.evidence(), other.evidence()]
-    found = evidence_from_rows("T", rows_of(*evidence), {one.namesrv: one.knows_up_to for one in evidence})
-    assert found == evidence
-    assert explain(found) == explain(evidence)
-
-
-def test_the_order_of_rows_and_a_missing_table_do_not_matter():
-    story = Story()
-    story.registers()
-    story.wiped()
-    evidence = story.evidence()
-    rows = rows_of(evidence)
-    rows["topic_route"].reverse()
-    del rows["unknown_topic_minute"]
-    assert evidence_from_rows("T", rows, {"ns_9876": evidence.knows_up_to}) == [evidence]
-
-
-def test_a_name_server_without_rows_knows_nothing():
-    (found,) = evidence_from_rows("T", {}, {"ns": 5})
-    assert (found.known_from, found.knows_up_to, found.periods) == (None, 5, [])
-
-
-def test_a_row_that_is_none_is_refused():
-    with pytest.raises(msgspec.ValidationError):
-        evidence_from_rows("T", {"topic_route": [{"namesrv": "ns", "valid_from": "x"}]}, {"ns": 5})
 
 
 def test_a_route_is_the_same():

@@ -2,16 +2,24 @@
 
 import sys
 import time
+from collections.abc import Callable
 
 import click
 
-from namekeeper.answers.source import JournalSource
+from namekeeper.answers.source import HistorySource
 from namekeeper.answers.timeline import TimelineEntry, timeline, timeline_json, timeline_lines
 from namekeeper.answers.times import Zone
 from namekeeper.cli.failure import failure_of
-from namekeeper.cli.history import AT_HELP, shown_reading, take_instant, take_zone, zone_option
-from namekeeper.cli.journals import journals_of_this_host
+from namekeeper.cli.history import (
+    AT_HELP,
+    history_options,
+    shown_reading,
+    take_instant,
+    take_source,
+    take_zone,
+)
 from namekeeper.cli.output import echo, note
+from namekeeper.cli.spark import MakeSession
 from namekeeper.clock import SystemClock
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
@@ -29,19 +37,13 @@ _END_MS = 2**62
     "--from", "from_text", default="1 day ago", show_default=True, metavar="TIME", help=f"{AT_HELP}"
 )
 @click.option("--to", "to_text", metavar="TIME", help="By default the last that is known.")
-@click.option(
-    "--journal", "journals", multiple=True, metavar="DIR",
-    help="Journal folder of a name server, or a folder with several; may be repeated. By default those of the"
-    " name servers on this host, ~/namesrv/journal/*.",
-)  # fmt: skip
-@zone_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@history_options
 @click.option(
     "-f", "--follow", is_flag=True, help="Print new changes as they are written, until interrupted."
 )
 def history(  # noqa: PLR0913 - one for each option
-    name: str, *, from_text: str, to_text: str | None, journals: tuple[str, ...], zone_name: str | None,
-    as_json: bool, follow: bool,
+    name: str, *, from_text: str, to_text: str | None, journals: tuple[str, ...], warehouse: str | None,
+    zone_name: str | None, as_json: bool, session: MakeSession, follow: bool,
 ) -> None:  # fmt: skip
     """Show every change of a TOPIC, a BROKER name, or an ADDRESS (host:port, or host) in a window.
 
@@ -52,10 +54,14 @@ def history(  # noqa: PLR0913 - one for each option
     begin, end = _window(from_text, to_text, zone)
     if follow and (as_json or to_text is not None):
         raise click.UsageError("--follow goes neither with --to nor with --json")
-    try:
-        entries = _read(name, journals, begin, end)
-    except NamekeeperError as error:
-        raise failure_of(error) from error
+    if follow and warehouse is not None:
+        raise click.UsageError("--follow reads journals: a warehouse has nothing new until the next run")
+
+    def read(since: int) -> list[TimelineEntry]:
+        with shown_reading() as progress:
+            return _read(name, lambda: take_source(journals, warehouse, progress, session), since, end)
+
+    entries = read(begin)
     if as_json:
         echo(timeline_json(entries))
         return
@@ -66,10 +72,7 @@ def history(  # noqa: PLR0913 - one for each option
         sys.stdout.flush()
         time.sleep(POLL_SECONDS)
         begin = max((at for entry in entries for at in entry.seen.values()), default=begin)
-        try:
-            newer = _read(name, journals, begin, end)
-        except NamekeeperError as error:
-            raise failure_of(error) from error
+        newer = read(begin)
         _show(newer, zone)
         entries = newer or entries
 
@@ -84,10 +87,12 @@ def _window(from_text: str, to_text: str | None, zone: Zone) -> tuple[int, int]:
     return begin, end
 
 
-def _read(name: str, journals: tuple[str, ...], begin: int, end: int) -> list[TimelineEntry]:
-    with shown_reading() as progress:
-        source = JournalSource(journals or journals_of_this_host(()), progress=progress)
+def _read(name: str, open_source: Callable[[], HistorySource], begin: int, end: int) -> list[TimelineEntry]:
+    try:
+        source = open_source()
         entries = timeline(source.changes(name, begin, end))
+    except NamekeeperError as error:
+        raise failure_of(error) from error
     for text in source.notes:
         note(f"note: {text}")
     return entries

@@ -7,7 +7,7 @@ written: such a line is damaged, like one that is torn.
 from enum import Enum
 from zlib import crc32
 
-__all__ = ["Checksum", "check_line", "with_checksum"]
+__all__ = ["Checksum", "check_line", "is_right", "with_checksum"]
 
 _BEGIN = b',"crc":"'
 _LENGTH = len(b',"crc":"01234567"}')
@@ -30,6 +30,11 @@ def with_checksum(record: bytes) -> bytes:
     """The line of an encoded record: with its checksum as the last member, and a line feed."""
     start = record[:-1]
     return b'%b,"crc":"%08x"}\n' % (start, crc32(start))
+
+
+def is_right(data: bytes) -> bool:
+    """Whether a line, without its line feed, has a checksum that is right."""
+    return data[-_LENGTH:] == b',"crc":"%08x"}' % crc32(data[:-_LENGTH])
 
 
 def check_line(data: bytes) -> Checksum:

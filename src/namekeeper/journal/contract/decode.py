@@ -4,7 +4,7 @@ Nothing is guessed: a record that can't be read counts as lost (`journal/reading
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from operator import itemgetter
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from namekeeper.journal.contract.lines import Line, foreign_to, read_envelope
 from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.narrow import only_rows_of
 from namekeeper.journal.contract.record import (
     CONTRACT_VERSION,
     KINDS,
@@ -24,6 +25,7 @@ from namekeeper.journal.contract.record import (
     TopicMapping,
     TopicQueues,
 )
+from namekeeper.journal.contract.skipped import SkippedRecords, skipped_records
 from namekeeper.messages.body_types import RawMapping
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.wire import fastjson
@@ -50,25 +52,25 @@ class Unreadable(Struct, frozen=True):
 
 
 class RecordReader:
-    """Decodes lines; on request only the rows of one topic, which takes a tenth of the time.
+    """Decodes lines; on request only the topic rows of one name, which takes a tenth of the time.
 
     A record of an unknown kind, or of skipped rows, comes as its `Envelope`: its position in the order
     counts.
     """
 
-    def __init__(self, topic: str | None = None, skip: frozenset[str] = frozenset()) -> None:
+    def __init__(self, name: str | None = None, skip: frozenset[str] = frozenset()) -> None:
         """Prepare.
 
         Args:
-            topic: read topic rows of this topic only; None reads all.
+            name: read topic rows of the topic or the broker name of this name only; None reads all.
             skip: kinds of which only the envelope is wanted.
         """
         self.unreadable: Counter[LineProblem] = Counter()
         self.unknown_kinds: Counter[str] = Counter()
         self.first_unreadable: Unreadable | None = None
         self._decode = _decoder().decode
-        self._wanted = topic
-        self._topic = None if topic is None else msgspec.json.encode(topic)
+        self._wanted = name
+        self._name = None if name is None else msgspec.json.encode(name)
         self._skip = tuple(b'{"kind":"%b"' % kind.encode() for kind in sorted(skip))
 
     def __call__(self, line: Line, segment: SegmentName | None = None) -> Record | Envelope | None:
@@ -87,30 +89,65 @@ class RecordReader:
             return None
         return record
 
+    def read(
+        self, lines: Iterable[Line], segment: SegmentName
+    ) -> Iterator[Record | Envelope | SkippedRecords]:
+        """The records of the lines of a segment; most of those that are skipped come many at a time."""
+        skip = self._skip
+        skipped: list[Line] = []
+        for line in lines:
+            data = line.data
+            is_skipped = data.startswith(skip) or self._is_skipped(data)  # most are of the first sort
+            if is_skipped and not line.problem and len(skipped) < _MOST_SKIPPED:
+                skipped.append(line)
+                continue
+            yield from self._read_skipped(skipped, segment)
+            skipped = []
+            record = self(line, segment)
+            if record is not None:
+                yield record
+        yield from self._read_skipped(skipped, segment)
+
+    def _read_skipped(
+        self, lines: list[Line], segment: SegmentName
+    ) -> Iterator[Record | Envelope | SkippedRecords]:
+        together = skipped_records(lines, segment) if len(lines) > 1 else None
+        if together is not None:
+            yield together
+            return
+        for line in lines:
+            record = self(line, segment)
+            if record is not None:
+                yield record
+
     def _read(self, line: Line) -> Record | Envelope | None:
         if line.problem:
             self._refuse(LineProblem.DAMAGED, line, line.problem)
             return None
         if self._is_skipped(line.data):
             return self._envelope(line, "")
+        data = line.data
+        if self._name is not None and data.startswith(_TOPIC_QUEUES):
+            data = only_rows_of(data, self._name)
         try:
-            record = self._decode(line.data)
+            record = self._decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return self._envelope(line, str(error))
-        if self._wanted is not None and type(record) is TopicQueues:
-            record.rows = [row for row in record.rows if row and row[0] == self._wanted]
+        wanted = self._wanted
+        if wanted is not None and type(record) is TopicQueues and record.broker_name != wanted:
+            record.rows = [row for row in record.rows if row and row[0] == wanted]
         problem = _problem_of(record)
         return self._envelope(line, problem) if problem else record
 
     def _is_skipped(self, data: bytes) -> bool:
         if data.startswith(self._skip):
             return True
-        topic = self._topic
+        name = self._name
         return (
-            topic is not None
+            name is not None
             and data.startswith(_TOPIC_QUEUES)
-            and topic not in data
-            and b"\\" not in data  # an escape could spell the topic in another way
+            and name not in data
+            and b"\\" not in data  # an escape could spell the name in another way
         )
 
     def _envelope(self, line: Line, problem: str) -> Envelope | None:
@@ -145,6 +182,8 @@ def mapping_of(record: TopicMapping) -> TopicQueueMappingInfo | None:
     return None if data == _NULL else fastjson.decode(data, RawMapping).to_model()
 
 
+_MOST_SKIPPED = 500
+"""Lines that are kept to be read together."""
 _NULL = bytes(NO_MAPPING)
 _TOPIC_QUEUES = b'{"kind":"topic_queues"'
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)

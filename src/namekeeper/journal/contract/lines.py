@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from namekeeper.journal.contract.checksum import Checksum, check_line
+from namekeeper.journal.contract.checksum import Checksum, check_line, is_right
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope, Record
 
@@ -41,19 +41,14 @@ def split_lines(chunks: Iterable[bytes], *, limit: int = LINE_LIMIT) -> Iterator
         first, *others = chunk.split(b"\n")
         kept, left_out = _longer(kept, left_out, first, limit)
         for part in others:
-            checksum = check_line(kept)
-            has_checksums = has_checksums or checksum is Checksum.RIGHT
-            if left_out:
-                problem = _too_long(len(kept) + left_out)
-            elif checksum is Checksum.WRONG:
-                problem = "altered: its checksum is not that of its bytes"
-            elif checksum is Checksum.ABSENT and has_checksums and kept.startswith(_RECORD):
-                problem = "altered: it has no checksum, and lines before it have one"
-            else:
+            if not left_out and is_right(kept):
+                has_checksums = True
                 problem = ""
+            else:
+                problem = _problem_of(kept, left_out, has_checksums=has_checksums)
             yield Line(number, kept, problem)
             number += 1
-            kept, left_out = _longer(b"", 0, part, limit)
+            kept, left_out = (part, 0) if len(part) <= limit else _longer(b"", 0, part, limit)
     if left_out:
         yield Line(number, kept, _too_long(len(kept) + left_out))
     elif kept:
@@ -85,6 +80,17 @@ def foreign_to(segment: SegmentName, record: Record | Envelope) -> str:
     if (record.namesrv, record.boot) == (segment.namesrv, segment.boot):
         return ""
     return f"it belongs to {record.namesrv}, boot {record.boot}"
+
+
+def _problem_of(kept: bytes, left_out: int, *, has_checksums: bool) -> str:
+    """What is wrong with a line that does not end with the right checksum; empty if nothing is."""
+    if left_out:
+        return _too_long(len(kept) + left_out)
+    if check_line(kept) is Checksum.WRONG:
+        return "altered: its checksum is not that of its bytes"
+    if has_checksums and kept.startswith(_RECORD):
+        return "altered: it has no checksum, and lines before it have one"
+    return ""
 
 
 def _longer(kept: bytes, left_out: int, part: bytes, limit: int) -> tuple[bytes, int]:

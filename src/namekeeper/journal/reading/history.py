@@ -22,6 +22,7 @@ from namekeeper.journal.contract.record import (
     ServerStopped,
     TopicQueues,
 )
+from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.reading.state import State
 
 __all__ = ["AnyRecord", "Began", "Changed", "CheckpointApplied", "Lost", "Seen", "Step", "Stopped", "steps"]
@@ -69,10 +70,11 @@ class Lost(Step):
 class Seen(Step):
     """Any other record: it shows that the journal reaches this position."""
 
-    record: AnyRecord
+    record: AnyRecord | None
+    """None: only its place is known."""
 
 
-def steps(records: Iterable[AnyRecord]) -> Iterator[Step]:
+def steps(records: Iterable[AnyRecord | SkippedRecords]) -> Iterator[Step]:
     """The steps of one name server.
 
     Args:
@@ -80,7 +82,10 @@ def steps(records: Iterable[AnyRecord]) -> Iterator[Step]:
     """
     history = _History()
     for record in records:
-        yield from history.take(record)
+        if isinstance(record, SkippedRecords):
+            yield from history.skip(record)
+        else:
+            yield from history.take(record)
     yield from history.finish()
 
 
@@ -138,6 +143,17 @@ class _History:
             self._add_step(_seen(record), happened)  # most records are such, so this way is short
         else:
             self._collect(record, happened)
+        return happened
+
+    def skip(self, skipped: SkippedRecords) -> list[Step]:
+        """The steps that are certain after skipped records; the first and the last stand for all of them."""
+        last = skipped.last
+        happened = self.take(skipped.first)
+        if (last.boot, last.seq) > (self._boot, self._seq):
+            if self._partial:
+                self._lose(happened)
+            self._seq = last.seq
+            self._add_step(_seen(last), happened)
         return happened
 
     def _collect(self, record: AnyRecord, happened: list[Step]) -> None:

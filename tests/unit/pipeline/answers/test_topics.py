@@ -2,10 +2,7 @@
 
 import random
 
-import pytest
-
-from namekeeper.answers.explain import explain
-from namekeeper.answers.from_rows import evidence_from_rows, route_from_rows, state_from_rows
+from namekeeper.answers.from_rows import route_from_rows, state_from_rows
 from namekeeper.pipeline.answers import topics
 from tests.support.history.oracle import Story
 from tests.support.pipeline.file_warehouse import SEED, FileWarehouse
@@ -90,28 +87,3 @@ def test_every_name_server_answers_and_says_what_it_knows(warehouse: FileWarehou
     assert found == wanted
     assert len({knowledge for knowledge, _ in found.values()}) >= 3
     assert not any(table for row in rows for name, table in row.tables.items() if name == "topic_route")
-
-
-def test_the_evidence_of_why_is_understood(warehouse: FileWarehouse):
-    namesrv, story, topic, at = instants(warehouse, 1)[0]
-    found = topics.why_rows(warehouse.tables, topic, at, namesrv)
-    assert found.knows_up_to == {namesrv: story.knows_up_to}
-    (verdict,) = explain(evidence_from_rows(topic, found.tables, found.knows_up_to), at)
-    assert verdict.namesrv == namesrv
-    nothing = evidence_from_rows("never", {**found.tables, "topic_route": []}, found.knows_up_to)
-    (nobody,) = explain(nothing, at)
-    assert nobody.verdict == "never_registered"
-
-
-def test_without_an_instant_it_is_the_last_that_is_known(warehouse: FileWarehouse):
-    namesrv, story, topic, _ = instants(warehouse, 1)[0]
-    ends = topics.why_rows(warehouse.tables, topic, None, namesrv)
-    assert ends == topics.why_rows(warehouse.tables, topic, story.knows_up_to, namesrv)
-
-
-@pytest.mark.parametrize(
-    ("at", "wanted"), [(5, (0, 10)), (15, (0, 20)), (25, (10, topics.FOREVER)), (-1, (-1, 0))]
-)
-def test_sessions_of_this_boot_and_of_the_one_before_matter(at: int, wanted: tuple[int, int]):
-    boots = [{"namesrv": "ns", "first_ts": ts} for ts in (0, 10, 20)]
-    assert topics._boots_around(boots, at) == wanted

@@ -1,0 +1,48 @@
+"""Skipped records, many at a time: of most records of a journal an answer needs only their places."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+import msgspec
+from msgspec import Struct
+
+from namekeeper.journal.contract.lines import Line
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
+
+__all__ = ["SkippedRecords", "skipped_records"]
+
+
+class SkippedRecords(Struct, frozen=True):
+    """Records one after another, each a change of its own outside of a checkpoint, in the order of time."""
+
+    first: Envelope
+    last: Envelope
+
+
+def skipped_records(lines: Sequence[Line], segment: SegmentName) -> SkippedRecords | None:
+    """Read the envelopes of lines together; None if the lines have to be read one by one.
+
+    Args:
+        lines: lines without a problem; at least one.
+        segment: where they were read.
+    """
+    try:
+        envelopes = _decoder.decode_lines(b"\n".join([line.data for line in lines]))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if len(envelopes) != len(lines) or set(map(_same, envelopes)) != {_own_change_of(segment)}:
+        return None
+    first, last = envelopes[0], envelopes[-1]
+    seqs, times = list(map(_seq, envelopes)), list(map(_ts, envelopes))
+    in_order = seqs == list(range(first.seq, last.seq + 1)) and times == sorted(times)
+    return SkippedRecords(first, last) if in_order and seqs == list(map(_change, envelopes)) else None
+
+
+def _own_change_of(segment: SegmentName) -> tuple[object, ...]:
+    return CONTRACT_VERSION, segment.namesrv, segment.boot, True, 0
+
+
+_decoder = msgspec.json.Decoder(Envelope)
+_same = attrgetter("v", "namesrv", "boot", "end", "checkpoint")
+_seq, _ts, _change = attrgetter("seq"), attrgetter("ts"), attrgetter("change")

@@ -1,0 +1,73 @@
+"""What was recorded about a topic, a broker or an address: rows of facts, and what their times need.
+
+`why` and `history` are made of these, and not of the histories, because a history has no row for what held
+for no time: the last change before a name server was killed, or the first of two within a millisecond.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from namekeeper.pipeline.answers.queries import AnswerTables, Row
+
+__all__ = ["HOUR_MS", "Recorded", "recorded", "recorded_for_why"]
+
+HOUR_MS = 60 * 60 * 1_000
+
+_TIMES = ("hidden_time", "loss", "server_start_or_stop")
+_STATE = (
+    "recorded_live",
+    "recorded_group",
+    "recorded_topic",
+    "recorded_name_removed",
+    "recorded_mapping",
+    "recorded_filter_servers",
+)
+
+
+class Recorded(NamedTuple):
+    """Rows of facts about one name, of a time."""
+
+    tables: Mapping[str, Sequence[Row]]
+    """Query -> its rows."""
+    bases: Mapping[str, tuple[int, int]]
+    """Name server -> boot and begin of the last complete checkpoint before that time; (0, 0): none."""
+
+
+def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: str | None = None) -> Recorded:
+    """What was recorded about a name, from the last complete checkpoint of each name server before a time on.
+
+    Args:
+        tables: The warehouse.
+        name: A topic or a broker name, of which topic rows and mappings are wanted. Of brokers everything is
+            given, because only topic rows say which brokers a topic has.
+        since: Wall ms.
+        until: Wall ms.
+        namesrv: Only this name server; None: all.
+    """
+    boots = tables.ask("name_server_boot", {"namesrv": namesrv}).rows
+    hidden_ms = max((row["hidden_ms"] or 0 for row in boots), default=0)
+    until += hidden_ms
+    checkpoints = tables.ask("complete_checkpoint", {"namesrv": namesrv, "until": until}).rows
+    bases = dict.fromkeys((row["namesrv"] for row in boots), (0, 0))
+    begins: dict[str, int] = {}
+    for row in boots:
+        begins[row["namesrv"]] = min(begins.get(row["namesrv"], row["first_ts"]), row["first_ts"])
+    for row in checkpoints:
+        if row["from_ts"] <= since:
+            bases[row["namesrv"]] = (row["boot"], row["begin_seq"])
+            begins[row["namesrv"]] = row["from_ts"]
+    args = {"name": name, "namesrv": namesrv, "since": min(begins.values(), default=0), "until": until}
+    found = {query: tables.ask(query, args).rows for query in (*_TIMES, *_STATE)}
+    wanted = [row for row in checkpoints if (row["boot"], row["begin_seq"]) >= bases[row["namesrv"]]]
+    return Recorded({**found, "name_server_boot": boots, "complete_checkpoint": wanted}, bases)
+
+
+def recorded_for_why(
+    tables: AnswerTables, topic: str, since: int, until: int, namesrv: str | None = None
+) -> Recorded:
+    """What was recorded about a topic, with the periods of the name servers and its look-ups in vain."""
+    found = recorded(tables, topic, since, until, namesrv)
+    periods = tables.ask("name_server_period", {"namesrv": namesrv}).rows
+    args = {"topic": topic, "namesrv": namesrv, "since": since - HOUR_MS, "until": until}
+    lookups = tables.ask("lookup_in_vain", args).rows
+    return found._replace(tables={**found.tables, "name_server_period": periods, "lookup_in_vain": lookups})

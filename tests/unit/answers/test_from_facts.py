@@ -1,0 +1,83 @@
+"""Steps, evidence and changes from rows of facts; tests/unit/pipeline/answers/test_recorded.py has whole warehouses."""
+
+import pytest
+
+from namekeeper.answers.from_facts import changes_from_facts, evidence_from_facts, steps_from_facts
+from namekeeper.answers.row_changes import What
+from namekeeper.journal.contract.record import BrokerLive, TopicQueues
+from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Stopped
+
+NS = {"namesrv": "ns", "boot": 5}
+
+
+def row(seq: int, checkpoint: int | None = None, **values):
+    place = {"seq": seq, "place": checkpoint or seq, "checkpoint": checkpoint, "change": seq, "ts": 100 + seq}
+    return {**NS, **place, "cause": "register_broker", "peer": "p:1", **values}
+
+
+def topic(seq: int, checkpoint: int | None = None, *, gone: bool = False, **values):
+    numbers = dict.fromkeys(
+        ("read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag"), None if gone else 4
+    )
+    return row(seq, checkpoint, broker_name="b", topic="T", gone=gone, **{**numbers, **values})
+
+
+def live(seq: int, checkpoint: int | None = None):
+    return row(
+        seq, checkpoint, cluster="c", broker_addr="a:1", broker_name="b", broker_id=0, gen=1, ha_server_addr=None,
+        timeout_ms=None, data_version=[0, 7, 1], gone=False, reason=None, idle_ms=None,
+    )  # fmt: skip
+
+
+TABLES = {
+    "name_server_boot": [{**NS, "first_ts": 101}],
+    "server_start_or_stop": [
+        {**NS, "seq": 1, "ts": 101, "kind": "server_started"},
+        {**NS, "seq": 9, "ts": 109, "kind": "server_stopped"},
+    ],
+    "complete_checkpoint": [{**NS, "begin_seq": 2, "from_ts": 102}],
+    "loss": [{**NS, "first_seq": 7, "unknown_from": 106}],
+    "recorded_live": [live(3, 2)],
+    "recorded_topic": [topic(4, 2), topic(6, gone=True), {**topic(8), "namesrv": "another"}],
+    "name_server_period": [{"namesrv": "ns", "valid_from": 102, "valid_to": None, "state": "up", "boot": 5}],
+    "lookup_in_vain": [{"namesrv": "ns", "minute": 60, "language": None, "client_version": None, "count": 2}],
+}
+
+
+def test_steps_are_in_the_order_of_the_journal():
+    found = steps_from_facts(TABLES, "ns")
+    assert [type(step) for step in found] == [Seen, Began, CheckpointApplied, Changed, Lost, Stopped]
+    state = found[2].state
+    assert (state.tables.topics_of("b").keys(), len(state.tables.broker_live_table)) == ({"T"}, 1)
+    (record,) = found[3].records
+    assert isinstance(record, TopicQueues)
+    assert (record.rows, record.cause, record.peer) == ([("T",)], "register_broker", "p:1")
+
+
+def test_what_is_before_the_base_is_left_out():
+    assert [step.seq for step in steps_from_facts(TABLES, "ns", (5, 2))] == [2, 6, 7, 9]
+
+
+def test_records_of_one_change_come_together():
+    rows = {"recorded_topic": [{**topic(4), "change": 3}], "recorded_live": [live(3)]}
+    (found,) = steps_from_facts(rows, "ns")
+    assert [type(record) for record in found.records] == [BrokerLive, TopicQueues]
+    assert found.records[0].data_version == (0, 7, 1)
+
+
+def test_evidence_has_the_periods_and_look_ups_of_the_tables():
+    (found,) = evidence_from_facts("T", TABLES, {"ns": (0, 0)}, {"ns": 109})
+    (route,) = found.routes
+    assert (route.valid_from, route.valid_to, route.ended_by, route.to_peer) == (102, 106, "gone", "p:1")
+    assert (found.known_from, found.knows_up_to, found.lookups[0].count) == (102, 109, 2)
+
+
+def test_changes_are_those_of_the_window():
+    (found,) = changes_from_facts("T", TABLES, {"ns": (5, 2)}, 102, 106)[:1]
+    assert (found.at, found.what, found.cause) == (106, What.CHANGE, "register_broker")
+    assert changes_from_facts("T", TABLES, {"ns": (5, 2)}, 109, 200) == []
+
+
+def test_a_data_version_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="unpack"):
+        steps_from_facts({"recorded_live": [{**live(3), "data_version": [1]}]}, "ns")
