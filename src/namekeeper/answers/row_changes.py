@@ -100,7 +100,8 @@ class RowChanges:
         brokers = {row.key[2] for event in events for row in event.rows if self._is_of_topic(row.key)}
         found: list[HistoryEvent] = []
         for event in events:
-            rows = [row for row in event.rows if self._is_about(row, brokers)]
+            about = (row for row in event.rows if self._is_about(row, brokers))
+            rows = sorted(about, key=_key)
             if event.at > begin_at and (rows or event.what not in {What.CHANGE, What.CORRECTED}):
                 found.append(structs.replace(event, rows=rows))
         return found
@@ -243,6 +244,10 @@ def _rows_in(record: Record) -> Iterator[tuple[Key, Values | None]]:
         )
     elif isinstance(record, FilterServers):
         yield ("filter", record.cluster, record.broker_addr), tuple(record.filter_servers) or None
+
+
+def _key(row: RowChange) -> Key:
+    return row.key
 
 
 def _members(group: Values) -> Sequence[tuple[int, str]]:
