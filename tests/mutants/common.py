@@ -86,6 +86,22 @@ COMMON_MUTANTS = (
         ("app/test_kv_file.py",),
     ),
     Mutant(
+        "kv-owner-of-an-old-table",
+        "processor/kv.py",
+        "events = state.kv_config.become(found.table)",
+        "events: tuple[KvChanged, ...] = ()",
+        "who becomes the owner of the KV file serves what it holds then",
+        ("processor/test_kv.py", "app/test_kv_owner.py"),
+    ),
+    Mutant(
+        "kv-file-taken-from-the-living",
+        "app/kv_file.py",
+        "        except BlockingIOError:\n            return None\n",
+        "        except BlockingIOError:\n            pass\n",
+        "the KV file is taken over when its owner has ended, not before",
+        ("app/test_kv_file.py",),
+    ),
+    Mutant(
         "bare-number-is-ms",
         "common/durations.py",
         "total = float(seconds[1]) * 1_000 if seconds else _sum_of_parts(text)",

@@ -1,7 +1,8 @@
 """The file of the KV configuration: read at the start, and owned by one process as long as it runs.
 
 A second name server with the same file starts, as in Java, and answers from what it read. Its changes of the
-KV configuration are refused: each of the two would write over the other's, which nobody would notice.
+KV configuration are refused: each of the two would write over the other's, which nobody would notice. When
+the owner has ended it reads the file again, and owns it from then on.
 """
 
 import contextlib
@@ -58,6 +59,27 @@ class KvFile:
                 f"{self._path}: {error}; repair the file, or move it away to start empty"
             ) from None
 
+    def take_over(self) -> KvConfigStore | None:
+        """Own the file if its owner has ended; return what it holds now, None as long as there is an owner.
+
+        Raises:
+            ConfigError: It can't be read; it has no owner then.
+        """
+        try:
+            self._fd = _locked(_lock_of(self._path))
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise ConfigError(f"can't own the KV file {self._path}: {error.strerror}") from None
+        try:
+            found = self.load()
+        except ConfigError:
+            self.release()
+            raise
+        self.refusal = None
+        self._sweep()
+        return found
+
     def release(self) -> None:
         """Let another process have it; may be called twice."""
         fd, self._fd = self._fd, None
@@ -65,7 +87,7 @@ class KvFile:
             os.close(fd)
 
     def _take(self) -> None:
-        lock = f"{os.path.realpath(self._path)}.lock"
+        lock = _lock_of(self._path)
         try:
             make_folder(str(Path(lock).parent))
             self._fd = _locked(lock)
@@ -86,6 +108,10 @@ class KvFile:
             return
         for name in swept:
             log.info("removed %s, which a killed process left", name)
+
+
+def _lock_of(path: str) -> str:
+    return f"{os.path.realpath(path)}.lock"
 
 
 def _locked(path: str) -> int:

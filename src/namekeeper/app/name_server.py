@@ -21,6 +21,7 @@ from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.kv_file import KvFile
+from namekeeper.app.kv_owner import become_kv_owner
 from namekeeper.app.logs import Logs, start_logs
 from namekeeper.app.memory import return_freed_memory
 from namekeeper.app.notifier import Notifier
@@ -167,6 +168,8 @@ class NameServer:
         await self.server.start()
         self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))
+        ownership = become_kv_owner(self._kv_file, self.state, self.effects, files=self._files)
+        self._tasks.append(asyncio.create_task(ownership))
         if self.access is not None:
             self._tasks.append(asyncio.create_task(self.access.files.watch(self._access_changed)))
         if self.state.settings.http_port >= 0:

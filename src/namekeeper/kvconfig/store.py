@@ -25,18 +25,18 @@ class KvConfigStore:
     """The KV table. A change of an entry returns an event; a request that changes nothing returns none."""
 
     def __init__(self, table: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> None:
-        self._table = {namespace: dict(entries) for namespace, entries in table.items()}
         self.entries_limit = 0
         """Entries and namespaces that peers may make; 0: no limit. More may come from the file."""
-        self._count = len(self._table) + sum(map(len, self._table.values()))
-        self._characters = sum(
-            len(namespace) + sum(len(key) + len(value) for key, value in entries.items())
-            for namespace, entries in self._table.items()
-        )
+        self._set_table(table)
 
     def __len__(self) -> int:
         """Entries of all namespaces."""
         return self._count - len(self._table)
+
+    @property
+    def table(self) -> Mapping[str, Mapping[str, str]]:
+        """Namespace -> key -> value: a view."""
+        return MappingProxyType(self._table)
 
     def put(self, namespace: str, key: str, value: str | None) -> tuple[KvChanged, ...]:
         """Set an entry; without a value it reads back as not found, as in Java.
@@ -83,6 +83,14 @@ class KvConfigStore:
         self._count -= 1
         return (KvChanged(namespace, key, None),)
 
+    def become(self, table: Mapping[str, Mapping[str, str]]) -> tuple[KvChanged, ...]:
+        """Hold another table from now on; returns what is different then, first what is gone."""
+        before = {(entry.namespace, entry.key): entry for entry in self.entries()}
+        self._set_table(table)
+        after = {(entry.namespace, entry.key): entry for entry in self.entries()}
+        gone = (KvChanged(namespace, key, None) for namespace, key in before if (namespace, key) not in after)
+        return (*gone, *(entry for key, entry in after.items() if before.get(key) != entry))
+
     def list_by_namespace(self, namespace: str) -> Mapping[str, str]:
         """All entries of a namespace, which may be none; a view, to be used at once.
 
@@ -128,6 +136,14 @@ class KvConfigStore:
             namespace: {key: value for key, value in (entries or {}).items() if value is not None}
             for namespace, entries in file.config_table.items()
         })  # fmt: skip
+
+    def _set_table(self, table: Mapping[str, Mapping[str, str]]) -> None:
+        self._table = {namespace: dict(entries) for namespace, entries in table.items()}
+        self._count = len(self._table) + sum(map(len, self._table.values()))
+        self._characters = sum(
+            len(namespace) + sum(len(key) + len(value) for key, value in entries.items())
+            for namespace, entries in self._table.items()
+        )
 
     def _entries_of(self, namespace: str) -> dict[str, str]:
         if namespace not in self._table:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from namekeeper.errors import RequestError
+from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.messages.bodies import encode_kv_table
 from namekeeper.messages.fields import decode_header, encode_header
 from namekeeper.messages.kv import (
@@ -20,7 +21,13 @@ from namekeeper.route.events import Cause, Change, KvChanged
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
-__all__ = ["delete_kv_config", "get_kv_config", "get_kv_list_by_namespace", "put_kv_config"]
+__all__ = [
+    "delete_kv_config",
+    "get_kv_config",
+    "get_kv_list_by_namespace",
+    "own_kv_config",
+    "put_kv_config",
+]
 
 
 def put_kv_config(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Outcome:
@@ -55,6 +62,25 @@ def get_kv_list_by_namespace(state: NameServerState, request: RemotingCommand) -
     """GET_KVLIST_BY_NAMESPACE (219)."""
     header = decode_header(GetKVListByNamespaceRequestHeader, request.ext_fields)
     return Response(body=encode_kv_table(state.kv_config.list_by_namespace(header.namespace)))
+
+
+def own_kv_config(state: NameServerState, found: KvConfigStore) -> list[Change]:
+    """Take over the KV configuration that another process owned until now.
+
+    Args:
+        state: what changes.
+        found: what the file holds now.
+
+    Returns:
+        What is different now: what is gone, then what is new.
+    """
+    events = state.kv_config.become(found.table)
+    state.kv_refusal = None
+    _forget(state, events)
+    gone = tuple(event for event in events if event.value is None)
+    new = tuple(event for event in events if event.value is not None)
+    changes = Change(Cause.DELETE_KV, None, gone), Change(Cause.PUT_KV, None, new)
+    return [change for change in changes if change.events]
 
 
 def _forget(state: NameServerState, events: Iterable[KvChanged]) -> None:

@@ -96,6 +96,31 @@ def test_a_file_that_can_not_be_read_is_one_line_that_says_what_to_do(tmp_path):
     file.release()
 
 
+def test_a_file_is_taken_over_when_its_owner_has_ended(tmp_path, owner):
+    file = KvFile(str(tmp_path / "kv.json"))
+    assert file.take_over() is None
+    owner.kill()
+    owner.wait()
+    (tmp_path / "kv.json").write_text('{"configTable":{"N":{"K":"written since"}}}')
+    found = file.take_over()
+    assert found is not None
+    assert found.get("N", "K") == "written since"
+    assert file.refusal is None
+    assert KvFile(str(tmp_path / "kv.json")).refusal is not None
+    file.release()
+
+
+def test_a_file_that_can_not_be_read_is_not_taken_over(tmp_path, owner):
+    file = KvFile(str(tmp_path / "kv.json"))
+    owner.kill()
+    owner.wait()
+    (tmp_path / "kv.json").write_text("{")
+    with pytest.raises(ConfigError, match="repair the file"):
+        file.take_over()
+    assert file.refusal is not None
+    assert KvFile(str(tmp_path / "kv.json")).refusal is None
+
+
 def test_of_two_servers_with_one_file_the_second_answers_and_refuses_changes(tmp_path):
     shared = str(tmp_path / "shared.json")
     put = {"namespace": "N", "key": "K", "value": "first"}
