@@ -70,7 +70,9 @@ class Cluster:
         backlog = Backlog(1 << 40)
         self.recorder = Recorder(
             Source(
-                lambda: take_snapshot(self.tables, KvConfigStore()), lambda: brokers * 20, self.lookups.take
+                lambda: take_snapshot(self.tables, KvConfigStore(), now=self.clock.now()),
+                lambda: brokers * 20,
+                self.lookups.take,
             ),
             backlog,
             clock=self.clock,

@@ -20,6 +20,7 @@ from namekeeper.journal.contract.record import (
 from namekeeper.journal.recording.checkpoint import checkpoint_records
 from namekeeper.journal.recording.snapshot import take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.model.now import Now
 from namekeeper.route.events import Change
 from namekeeper.route.tables import RouteTables
 from tests.property import laws
@@ -155,7 +156,9 @@ class JournalledServer:
     def begin_checkpoint(self, reason: str) -> None:
         """Take the state; an unfinished checkpoint is given up."""
         state = self.server.state
-        snapshot = take_snapshot(state.tables, state.kv_config, state.config.values())
+        snapshot = take_snapshot(
+            state.tables, state.kv_config, state.config.values(), now=Now(self.ts, self.up_ms)
+        )
         records = deque(checkpoint_records(snapshot, reason))
         self.write(records.popleft())
         self.checkpoint = OpenCheckpoint(self.seq, records)

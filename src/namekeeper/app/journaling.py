@@ -172,7 +172,7 @@ class Journaling:
 
     def _take_snapshot(self) -> Snapshot:
         state = self._state
-        return take_snapshot(state.tables, state.kv_config, state.config.values())
+        return take_snapshot(state.tables, state.kv_config, state.config.values(), now=self._clock.now())
 
     # Status.
 

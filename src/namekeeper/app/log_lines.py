@@ -86,6 +86,8 @@ class _ShownRemoval(Struct, frozen=True):
 
 def log_change(change: Change) -> None:
     """Log what a change is worth; costs one log record, however many lines that is."""
+    if change.cause is Cause.RESTORED:  # one line says it all: `app/restoring.py`
+        return
     if any(type(event) in _LINES for event in change.events):
         log.log(_WARN if change.cause in _WARNED else _INFO, ChangeMessage(change))
 

@@ -27,6 +27,7 @@ from namekeeper.app.memory import return_freed_memory
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.requests import Requests
+from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.app.stats import Operators
 from namekeeper.app.tls_files import read_tls_settings
@@ -109,6 +110,7 @@ class NameServer:
             cluster_test=self._cluster_test,
         )
         self.access = _make_access_control(self.requests, self.state, self._lookup_cache())
+        self.restoring = Restoring(self.state, self.requests.submit, clock=self._clock)
         self.server = RemotingServer(
             self.access or self.requests,
             host=settings.bind_address,
@@ -161,10 +163,11 @@ class NameServer:
         return self.server.addresses[0].port
 
     async def __aenter__(self) -> Self:
-        """Listen first, so that brokers need not wait for the rest."""
+        """Listen as soon as the routes are back, so that brokers need not wait for the rest."""
         self._loop = asyncio.get_running_loop()
         # The journal notes the state before the first request; it writes to the disk later.
         self._journaling.begin()
+        await self.restoring.restore()
         await self.server.start()
         self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))

@@ -103,13 +103,16 @@ class Operators:
             degraded["journal"] = trouble
         if self._access is not None and self._access.files.trouble:
             degraded["access"] = "the file of access rules can't be used, the old rules hold: see the log"
+        restored = self._state.restored
         if self._state.is_draining:
-            return HealthState(phase=Phase.DRAINING, degraded=degraded)
+            return HealthState(phase=Phase.DRAINING, degraded=degraded, restored=restored)
         if self._state.is_waiting_for_service:
             passed_s = (self._clock.now().mono_ms - self._started_at.mono_ms) // 1000
             left_s = max(0, self._state.settings.wait_seconds_for_service - passed_s)
-            return HealthState(phase=Phase.WAITING, degraded=degraded, wait_seconds_left=left_s)
-        return HealthState(phase=Phase.SERVING, degraded=degraded)
+            return HealthState(
+                phase=Phase.WAITING, degraded=degraded, wait_seconds_left=left_s, restored=restored
+            )
+        return HealthState(phase=Phase.SERVING, degraded=degraded, restored=restored)
 
     def nsaddr(self) -> str:
         """The address list for clients that have none: as configured, else this server alone."""

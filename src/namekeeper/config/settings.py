@@ -381,6 +381,9 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     journal_path: Annotated[
         str, Property("Folder of the journal; empty: `journal/<port>` beside the KV file", _OURS, path=True)
     ] = ""
+    restore_routes: Annotated[
+        bool, Property("At the start, serve the routes that the journal ends with", _OURS, remote=False)
+    ] = True
     journal_namesrv_id: Annotated[
         str,
         Property(

@@ -37,6 +37,8 @@ class HealthState(Struct, frozen=True, kw_only=True):
     missing, records that were dropped."""
     wait_seconds_left: int | None = None
     """How much longer it waits, in that phase."""
+    restored: str = ""
+    """What came back from the journal at the start, or why nothing did."""
 
 
 class Health(Struct, frozen=True):
@@ -47,6 +49,8 @@ class Health(Struct, frozen=True):
     ready: bool
     http_status: int
     reasons: dict[str, str]
+    restored: str = ""
+    """As in `HealthState`."""
 
 
 class HealthSource(Protocol):
@@ -62,12 +66,12 @@ def health_of(state: HealthState, *, strict: bool = False) -> Health:
 
     One that routes is never taken out of service by what is merely degraded, unless `strict` asks for it.
     """
-    reasons = dict(state.degraded)
+    reasons, status, ready = dict(state.degraded), "ok", True
     if state.phase is not Phase.SERVING:
-        return Health(state.phase.value, ready=False, http_status=UNAVAILABLE, reasons=_why(state) | reasons)
-    if not reasons:
-        return Health("ok", ready=True, http_status=OK, reasons={})
-    return Health("degraded", ready=not strict, http_status=UNAVAILABLE if strict else OK, reasons=reasons)
+        reasons, status, ready = _why(state) | reasons, state.phase.value, False
+    elif reasons:
+        status, ready = "degraded", not strict
+    return Health(status, ready, OK if ready else UNAVAILABLE, reasons, state.restored)
 
 
 def _why(state: HealthState) -> dict[str, str]:

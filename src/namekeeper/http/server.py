@@ -156,7 +156,12 @@ class OperatorHttpServer:
     async def _get_readyz(self, request: web.Request) -> web.Response:
         strict = request.query.get("strict", "").lower() in {"1", "true"}
         health = health_of(self._health(), strict=strict)
-        value = {"status": health.status, "ready": health.ready, "reasons": health.reasons}
+        value = {
+            "status": health.status,
+            "ready": health.ready,
+            "reasons": health.reasons,
+            "restored": health.restored,
+        }
         return _json(health.http_status, value)
 
     async def _get_status(self, _request: web.Request) -> web.Response:
@@ -166,6 +171,7 @@ class OperatorHttpServer:
             "status": health.status,
             "ready": health.ready,
             "reasons": health.reasons,
+            "restored": health.restored,
             "journal": self._journal(),
         }
         return _json(200, value)

@@ -68,7 +68,10 @@ def unregister_broker(
 def query_data_version(
     state: NameServerState, request: RemotingCommand, channel: Channel, now: Now
 ) -> Outcome:
-    """QUERY_DATA_VERSION (322): it refreshes the live registration, too."""
+    """QUERY_DATA_VERSION (322): it refreshes the live registration, too.
+
+    A restored broker hears that its version has changed, so that it registers and has a connection again.
+    """
     header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
     limit = state.settings.name_characters_limit
     check_names(limit, cluster_name=header.cluster_name, broker_addr=header.broker_addr)
@@ -77,7 +80,8 @@ def query_data_version(
     change = _hear(state, key, channel, now)
     live = state.tables.broker_live_table.get(key)
     ours = live.data_version if live is not None else None
-    answer = QueryDataVersionResponseHeader(changed=ours is None or ours != theirs)
+    is_restored = live is not None and live.channel is None
+    answer = QueryDataVersionResponseHeader(changed=ours is None or ours != theirs or is_restored)
     body = encode_data_version(ours) if ours is not None else b""
     return Outcome(Response(ext_fields=encode_header(answer), body=body), change)
 

@@ -43,6 +43,8 @@ class NameServerState:
         self._has_waited_for_service = False
         self.is_draining = False
         """Whether the server is about to stop: with `enableShutdownGracefully` it answers GO_AWAY."""
+        self.restored = ""
+        """What came back from the journal at the start, or why nothing did, in one line."""
         self.config = config
         self.lookup_cache = LookupCache(
             MAX_LOOKUP_CACHE_BYTES, counts_by_topic=config.settings.journal_enable

@@ -53,6 +53,8 @@ class Cause(StrEnum):
     PUT_KV = "put_kv_config"
     DELETE_KV = "delete_kv_config"
     UPDATE_CONFIG = "update_namesrv_config"
+    RESTORED = "restored"
+    """The server started with the rows that its journal ended with (docs/decisions/0020)."""
 
 
 class TopicRow(Struct, frozen=True, gc=False):
@@ -85,6 +87,8 @@ class BrokerLiveChanged(Struct, frozen=True, tag=True):
     """The longest silence that ended since the last event of it, in ms; 0 for a new generation."""
     body_bytes: int = 0
     """Size of the registration's body on the wire."""
+    idle_ms: int = 0
+    """Of a restored row, and of a row of a checkpoint: ms since it was last heard, at least 1; else 0."""
 
 
 class BrokerLiveGone(Struct, frozen=True, tag=True):

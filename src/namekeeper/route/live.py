@@ -172,7 +172,7 @@ class BrokerLiveTable:
         info.heartbeat_timeout_ms = event.heartbeat_timeout_ms
         info.data_version = event.data_version
         if now is not None:
-            _refresh(info, now)
+            _refresh(info, Now(now.wall_ms - event.idle_ms, now.mono_ms - event.idle_ms))
         return info
 
     def hear(self, event: BrokerHeard, now: Now) -> None:

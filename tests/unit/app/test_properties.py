@@ -95,6 +95,7 @@ SHOWN_BY = {
     "rocketmq.namesrv.domain.subgroup": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
     "journalEnable": "unit/app/test_journaling.py::test_where_none_is_wanted_there_is_none",
     "journalPath": "unit/app/test_journal_settings.py::test_the_folder_is_beside_the_kv_file_or_where_it_is_wanted",
+    "restoreRoutes": "unit/app/test_restoring.py::test_why_nothing_is_restored_is_said",
     "journalNamesrvId": JOURNAL,
     "journalFsync": JOURNAL,
     "journalFsyncIntervalMs": JOURNAL,

@@ -31,6 +31,11 @@ def test_only_the_phase_makes_it_unready(state: HealthState, reason: str, strict
     )
 
 
+@pytest.mark.parametrize("phase", Phase)
+def test_what_was_restored_is_said_in_every_phase(phase: Phase) -> None:
+    assert health_of(HealthState(phase=phase, restored="restored 4 brokers")).restored == "restored 4 brokers"
+
+
 def test_degraded_is_ready_and_says_why() -> None:
     state = HealthState(phase=Phase.SERVING, degraded=LATE)
 

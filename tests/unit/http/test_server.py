@@ -87,7 +87,9 @@ async def test_healthz_says_that_the_process_lives(site: Site) -> None:
 
 async def test_status_is_everything_in_json_and_always_200(site: Site) -> None:
     value = json.loads((await site.ask("/status")).text)
-    assert value == {"version": __version__, "status": "ok", "ready": True, "reasons": {}, "journal": None}
+    assert value == {
+        "version": __version__, "status": "ok", "ready": True, "reasons": {}, "restored": "", "journal": None
+    }  # fmt: skip
     site.journal = JournalStats(last_seq=9, durable_seq=7, namesrv="ns", boot=5)
     site.state = HealthState(phase=Phase.DRAINING, degraded={"journal": "the disk is full"})
     answer = await site.ask("/status")
@@ -98,12 +100,15 @@ async def test_status_is_everything_in_json_and_always_200(site: Site) -> None:
 
 
 async def test_readyz_tells_clients_to_stay_away_while_it_drains(site: Site) -> None:
-    assert (await site.ask("/readyz")).text == '{"status":"ok","ready":true,"reasons":{}}'
+    assert (await site.ask("/readyz")).text == '{"status":"ok","ready":true,"reasons":{},"restored":""}'
     site.state = HealthState(phase=Phase.DRAINING)
     answer = await site.ask("/readyz")
 
     assert answer.status == 503
-    assert answer.text == '{"status":"draining","ready":false,"reasons":{"draining":"it is stopping"}}'
+    assert (
+        answer.text
+        == '{"status":"draining","ready":false,"reasons":{"draining":"it is stopping"},"restored":""}'
+    )
 
 
 @pytest.mark.parametrize(

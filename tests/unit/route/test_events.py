@@ -37,6 +37,7 @@ def test_reasons_have_names_that_others_may_store():
         "put_kv_config",
         "delete_kv_config",
         "update_namesrv_config",
+        "restored",
     }
 
 

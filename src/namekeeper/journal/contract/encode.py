@@ -190,6 +190,7 @@ def _live_changed(event: BrokerLiveChanged) -> Iterable[Record]:
         channel=event.channel_id,
         remote_addr=event.remote_addr,
         body_bytes=event.body_bytes,
+        idle_ms=event.idle_ms,
     )
 
 

@@ -7,7 +7,7 @@ all.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -74,13 +74,16 @@ class Seen(Step):
     """None: only its place is known."""
 
 
-def steps(records: Iterable[AnyRecord | SkippedRecords]) -> Iterator[Step]:
+def steps(
+    records: Iterable[AnyRecord | SkippedRecords], make_state: Callable[[], State] = State
+) -> Iterator[Step]:
     """The steps of one name server.
 
     Args:
         records: sorted by (boot, seq); a record that is there twice counts once.
+        make_state: makes the empty state of a checkpoint.
     """
-    history = _History()
+    history = _History(make_state)
     for record in records:
         if isinstance(record, SkippedRecords):
             yield from history.skip(record)
@@ -92,11 +95,11 @@ def steps(records: Iterable[AnyRecord | SkippedRecords]) -> Iterator[Step]:
 class _OpenCheckpoint:
     """A checkpoint that has begun."""
 
-    def __init__(self, begin: CheckpointBegin) -> None:
+    def __init__(self, begin: CheckpointBegin, state: State) -> None:
         self.begin = begin
         self.later: list[Step] = []
         self._counts: Counter[str] = Counter()
-        self._state = State()
+        self._state = state
         self._rows: list[Record] = []
 
     def add(self, record: AnyRecord) -> None:
@@ -122,7 +125,8 @@ class _OpenCheckpoint:
 
 
 class _History:
-    def __init__(self) -> None:
+    def __init__(self, make_state: Callable[[], State]) -> None:
+        self._make_state = make_state
         self._boot = self._seq = 0
         self._last: Step | None = None
         """The last complete change; rows of checkpoints do not count."""
@@ -209,7 +213,7 @@ class _History:
         if isinstance(first, CheckpointBegin):
             self._last = _step_of(change)
             self._give_up_checkpoint(happened)
-            self._checkpoint = _OpenCheckpoint(first)
+            self._checkpoint = _OpenCheckpoint(first, self._make_state())
         else:
             self._add_step(_step_of(change), happened)
 

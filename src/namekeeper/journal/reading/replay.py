@@ -4,7 +4,7 @@ The state at T is made by all records up to the last one with `ts` <= T. Even if
 is the state by effective times, and needs one pass only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -29,14 +29,15 @@ class StateAt(Struct, frozen=True):
 class Replay:
     """Applies steps up to a time; follows the coverage to the end of the journal."""
 
-    def __init__(self, at: int | None = None) -> None:
+    def __init__(self, at: int | None = None, make_state: Callable[[], State] = State) -> None:
         """Begin.
 
         Args:
             at: Wall ms; None is the end of the journal.
+            make_state: makes the empty state that it begins with.
         """
         self.coverage = Coverage()
-        self.state = State()
+        self.state = make_state()
         self._at = at
         self._ahead: list[Step] = []
         """Steps after `at`; they are applied if a step with an earlier time follows."""

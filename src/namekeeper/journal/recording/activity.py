@@ -95,11 +95,13 @@ class Activity:
             _note_gap(session, event.gap_ms)
 
     def live_changed(self, event: BrokerLiveChanged, now_ms: int) -> None:
-        """A registration began or changed, which refreshes it too."""
+        """A registration began or changed, which refreshes it too, unless it was restored."""
         key = (event.cluster_name, event.broker_addr)
         if event.is_new:
             self._end(key)
             self._sessions[key] = _Session(*key, event.broker_name, event.broker_id, event.gen)
+        if event.idle_ms:
+            return
         session = self._refresh(key, now_ms)
         if session is not None:
             session.registrations += 1

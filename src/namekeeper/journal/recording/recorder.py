@@ -89,6 +89,8 @@ class Recorder:
         self._hour = 0
         self._checkpoint_due_ms = 0
         self._retention_asked_ms: int | None = None
+        self._beginning: Now | None = None
+        """While a boot begins: its time. It may be past: changes since then are recorded next."""
 
     @property
     def is_incomplete(self) -> bool:
@@ -111,7 +113,9 @@ class Recorder:
         self._is_recording = True
         self.sequencer.begin(self._started, self._timeline.at(now))
         self._begin_checkpoint("start", snapshot, now)
+        self._beginning = now
         self._do_steps(ROWS_AT_ONCE)
+        self._beginning = None
 
     def stop(self) -> None:
         """Record nothing until the next `begin`."""
@@ -258,11 +262,12 @@ class Recorder:
         for following in records:
             if self.sequencer.holes != holes:
                 return
-            self.sequencer.record(record, self._at(self._clock.now()), checkpoint=begin, must=True)
+            time = self._at(self._beginning or self._clock.now())
+            self.sequencer.record(record, time, checkpoint=begin, must=True)
             record = following
             yield
         if self.sequencer.holes == holes:
-            time = self._at(self._clock.now())
+            time = self._at(self._beginning or self._clock.now())
             self.sequencer.record(record, time, checkpoint=begin, mark=Mark.CHECKPOINT_END, must=True)
 
     def _queue_lookups(self, records: Iterable[Record]) -> Iterator[None]:

@@ -8,7 +8,7 @@ from namekeeper.journal.contract.record import Record
 from namekeeper.journal.queue.backlog import Backlog, Entry, Mark
 from namekeeper.journal.recording.timeline import ChangeTime
 from namekeeper.journal.recording.weight import weight_of_change, weight_of_record, without_spare_rows
-from namekeeper.route.events import Change
+from namekeeper.route.events import Cause, Change
 
 __all__ = ["Sequencer"]
 
@@ -32,11 +32,17 @@ class Sequencer:
         self._put(1, lambda stamp: _encode_one(make_first(), 0, stamp), time, _FIRST_BYTES, must=True)
 
     def change(self, change: Change, time: ChangeTime) -> None:
-        """Queue a change, if it has events of state."""
+        """Queue a change, if it has events of state.
+
+        Restored routes are queued even without room: the next restart needs them. Their tables are those that
+        the server serves from, so they take no memory of their own.
+        """
         records = records_of(change)
         if records:
             kept = without_spare_rows(change)
-            self._put(records, partial(encode_change, kept), time, weight_of_change(kept))
+            must = change.cause is Cause.RESTORED
+            weight = _FIRST_BYTES if must else weight_of_change(kept)
+            self._put(records, partial(encode_change, kept), time, weight, must=must)
 
     def record(
         self,

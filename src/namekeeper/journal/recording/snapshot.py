@@ -10,6 +10,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.model.now import Now
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerLiveChanged,
@@ -44,7 +45,11 @@ class Snapshot(Struct, frozen=True):
 
 
 def take_snapshot(
-    tables: RouteTables, kv_config: KvConfigStore, properties: Mapping[str, str] = NO_PROPERTIES
+    tables: RouteTables,
+    kv_config: KvConfigStore,
+    properties: Mapping[str, str] = NO_PROPERTIES,
+    *,
+    now: Now,
 ) -> Snapshot:
     """Take the state as it is now.
 
@@ -52,11 +57,12 @@ def take_snapshot(
         tables: the route tables.
         kv_config: the KV configuration.
         properties: the running configuration, `RuntimeConfig.values()`.
+        now: the present: live registrations say how long ago they were heard.
     """
     mappings = tables.topic_queue_mapping_info_table.items()
     return Snapshot(
         topic_tables=dict(tables.topic_queue_table),
-        live=tuple(map(_live, tables.broker_live_table)),
+        live=tuple(_live(live, now) for live in tables.broker_live_table),
         others=(
             *map(BrokerGroupChanged, tables.broker_addr_table.values()),
             *(
@@ -75,7 +81,7 @@ def take_snapshot(
     )
 
 
-def _live(live: BrokerLiveInfo) -> BrokerLiveChanged:
+def _live(live: BrokerLiveInfo, now: Now) -> BrokerLiveChanged:
     return BrokerLiveChanged(
         cluster_name=live.cluster_name,
         broker_addr=live.broker_addr,
@@ -88,4 +94,5 @@ def _live(live: BrokerLiveInfo) -> BrokerLiveChanged:
         remote_addr="" if live.channel is None else live.channel.remote_addr,
         gen=live.gen,
         is_new=False,
+        idle_ms=max(1, live.idle_ms(now)),
     )

@@ -20,7 +20,7 @@ from namekeeper.journal.recording.checkpoint import checkpoint_records
 from namekeeper.journal.recording.snapshot import take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.mapping import TopicQueueMappingInfo
-from tests.support.server.builders import World, body, channel, header, unregister
+from tests.support.server.builders import World, at, body, channel, header, unregister
 
 MAPPING = TopicQueueMappingInfo("broker-a", {0: 0}, topic="T1")
 
@@ -35,7 +35,7 @@ def world() -> World:
 
 def records_of(world, **properties):
     kv = KvConfigStore({"n": {"k": "v"}})
-    return list(checkpoint_records(take_snapshot(world.tables, kv, properties), "interval"))
+    return list(checkpoint_records(take_snapshot(world.tables, kv, properties, now=at(0)), "interval"))
 
 
 def test_it_holds_every_row(world):
@@ -68,7 +68,7 @@ def test_what_is_empty_has_no_count():
 
 def test_it_is_the_state_of_the_turn_whatever_happens_while_it_is_written(world):
     kv = KvConfigStore({"n": {"k": "v"}})
-    snapshot = take_snapshot(world.tables, kv, {"a": "1"})
+    snapshot = take_snapshot(world.tables, kv, {"a": "1"}, now=at(0))
     records = checkpoint_records(snapshot, "interval")
     first = next(records)
     world.register(content=body(["T1", "T9"], version=2, filter_servers=()))

@@ -18,7 +18,7 @@ from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import BrokerHeard, Cause, Change, KvChanged
 from namekeeper.route.rows import make_row
-from tests.support.server.builders import World
+from tests.support.server.builders import World, at
 from tests.unit.journal.loop_parts import Rig, kv_change
 
 ROW = make_row(QueueSpec(), QueueSpec())
@@ -36,7 +36,9 @@ def run(rig, times: int = 50) -> None:
 
 def test_a_boot_begins_with_its_start_and_a_checkpoint():
     rig = Rig()
-    rig.snapshot = take_snapshot(World().tables, KvConfigStore({"ns": {"k": "v"}}), {"listenPort": "9876"})
+    rig.snapshot = take_snapshot(
+        World().tables, KvConfigStore({"ns": {"k": "v"}}), {"listenPort": "9876"}, now=at(0)
+    )
     rig.recorder.begin()
     records = rig.taken()
     assert [(r["kind"], r["seq"], r.get("checkpoint")) for r in records] == [

@@ -8,7 +8,7 @@ import pytest
 from namekeeper.journal.recording.snapshot import take_snapshot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.route.events import BrokerLiveChanged, ConfigChanged, KvChanged
-from tests.support.server.builders import World
+from tests.support.server.builders import World, at
 
 
 @pytest.fixture
@@ -19,14 +19,14 @@ def world() -> World:
 
 
 def test_taking_it_copies_no_table(world):
-    snapshot = take_snapshot(world.tables, KvConfigStore())
+    snapshot = take_snapshot(world.tables, KvConfigStore(), now=at(0))
     assert set(snapshot.topic_tables) == {"broker-a"}
     for name, table in world.tables.topic_queue_table.items():
         assert snapshot.topic_tables[name] is table
 
 
 def test_a_live_registration_is_as_if_it_had_changed(world):
-    snapshot = take_snapshot(world.tables, KvConfigStore())
+    snapshot = take_snapshot(world.tables, KvConfigStore(), now=at(0))
     (registered,) = (event for event in world.events if isinstance(event, BrokerLiveChanged))
     (live,) = snapshot.live
     assert (live.broker_addr, live.data_version, live.remote_addr, live.gen) == (
@@ -37,7 +37,7 @@ def test_a_live_registration_is_as_if_it_had_changed(world):
 
 
 def test_what_is_no_route_is_in_it_too():
-    snapshot = take_snapshot(World().tables, KvConfigStore({"n": {"k": "v"}}), {"a": "1"})
+    snapshot = take_snapshot(World().tables, KvConfigStore({"n": {"k": "v"}}), {"a": "1"}, now=at(0))
     assert snapshot.events == (KvChanged("n", "k", "v"), ConfigChanged({"a": "1"}))
 
 

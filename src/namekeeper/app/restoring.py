@@ -1,0 +1,155 @@
+"""At the start, before the port listens: the routes at the end of the journal come back.
+
+They come back complete or not at all: clients drop the brokers that are missing in a route
+(docs/decisions/0020).
+"""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from namekeeper.clock import Clock
+from namekeeper.common.durations import shown_duration
+from namekeeper.errors import JournalError
+from namekeeper.model.broker import BrokerKey
+from namekeeper.model.now import Now
+from namekeeper.processor.state import NameServerState
+from namekeeper.route.change import TableChange
+from namekeeper.route.removal import overdue
+from namekeeper.route.restore import RestoreRoutes
+
+if TYPE_CHECKING:
+    from namekeeper.journal.reading.last_state import LastState
+
+__all__ = ["Restoring"]
+
+log = logging.getLogger("namekeeper.namesrv")
+
+CLOCK_STEP_MS = 1_000
+"""By so much the clock may be behind the last record: smaller steps back are usual."""
+
+
+class Restoring:
+    """Restores routes once; `NameServerState.restored` says what came back, or why nothing did.
+
+    Args:
+        state: the state, whose route tables are empty.
+        submit: has a change of the tables made.
+        clock: the clock.
+    """
+
+    def __init__(
+        self, state: NameServerState, submit: Callable[[TableChange[Any]], None], *, clock: Clock
+    ) -> None:
+        self._state = state
+        self._submit = submit
+        self._clock = clock
+
+    async def restore(self) -> None:
+        """Make the routes visible; whatever is wrong with the journal, the server starts."""
+        try:
+            with _without_collector():
+                last = await asyncio.to_thread(self._read)
+                self._state.restored = self._restore(last)
+        except JournalError as error:
+            self._state.restored = f"nothing is restored: {error}"
+        except Exception as error:
+            log.exception("a bug: nothing is restored")
+            self._state.restored = f"nothing is restored: a bug, see the log: {type(error).__name__}"
+        log.info("routes at the start: %s", self._state.restored)
+
+    def _restore(self, last: "LastState") -> str:
+        """Restore; raises JournalError with the reason if nothing can be restored."""
+        away_ms = _away_ms(last, self._clock.now())
+        idle_ms = _idle_ms(last, away_ms)
+        if not idle_ms:
+            raise JournalError("no broker was registered at the end of the journal")
+        if all(_is_overdue(last, key, silence_ms) for key, silence_ms in idle_ms.items()):
+            ago = shown_duration(away_ms)
+            raise JournalError(f"every broker has expired: the last record was written {ago} ago")
+        self._submit(RestoreRoutes(last.tables, idle_ms))
+        for end in overdue(self._state.tables, self._clock.now()):
+            self._submit(end)
+        return self._restored(last, away_ms)
+
+    def _read(self) -> "LastState":
+        settings = self._state.settings
+        if not settings.restore_routes:
+            raise JournalError("restoreRoutes is off")
+        if not settings.journal_enable:
+            raise JournalError("there is no journal, as journalEnable is off")
+        if not settings.listen_port and not settings.journal_path:
+            raise JournalError("the port, and with it the journal's folder, is chosen after this")
+        from namekeeper.app.journal_settings import journal_folder
+
+        folder = journal_folder(settings, settings.listen_port)
+        if not _is_there(folder):
+            raise JournalError("there is no journal yet")
+        # Imported here: a server without a journal to read starts without it.
+        from namekeeper.journal.reading.last_state import read_last_state
+
+        last = read_last_state(folder)
+        if settings.listen_port and last.port not in {0, settings.listen_port}:
+            raise JournalError(
+                f"the journal in {folder} was written by a name server that listened at port {last.port}"
+            )
+        wanted = settings.journal_namesrv_id
+        if wanted and wanted != last.namesrv:
+            raise JournalError(f"the journal in {folder} belongs to {last.namesrv}, not to {wanted}")
+        return last
+
+    def _restored(self, last: "LastState", away_ms: int) -> str:
+        tables = self._state.tables
+        brokers, known = len(tables.broker_live_table), len(last.tables.broker_live_table)
+        expired = f", {known - brokers} had expired" if brokers < known else ""
+        how, ago = "stopped" if last.is_stopped else "crashed", shown_duration(away_ms)
+        what = f"{brokers} brokers and {len(tables.topic_index)} topics"
+        return f"restored {what} of boot {last.boot}, which {how} {ago} ago{expired}"
+
+
+def _away_ms(last: "LastState", now: Now) -> int:
+    """How long the server was away, by the wall clock."""
+    away_ms = now.wall_ms - last.ts
+    if away_ms < -CLOCK_STEP_MS:
+        raise JournalError(
+            f"the clock is {shown_duration(-away_ms)} before the last record of the journal, so it is not"
+            " known how long the server was away"
+        )
+    return max(0, away_ms)
+
+
+def _idle_ms(last: "LastState", away_ms: int) -> Mapping[BrokerKey, int]:
+    """How long each broker has been silent; if the records do not say when it was heard, it is overdue."""
+    idle_ms = {}
+    for live in last.tables.broker_live_table:
+        until_last_record_ms = last.idle_ms.get(live.key, live.heartbeat_timeout_ms + 1)
+        idle_ms[live.key] = until_last_record_ms + away_ms
+    return idle_ms
+
+
+def _is_overdue(last: "LastState", key: BrokerKey, idle_ms: int) -> bool:
+    live = last.tables.broker_live_table.get(key)
+    return live is not None and idle_ms > live.heartbeat_timeout_ms
+
+
+def _is_there(folder: str) -> bool:
+    try:
+        return any(Path(folder).iterdir())
+    except OSError:
+        return False
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Look for no garbage meanwhile: there is none, and a million new rows would be looked at often."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

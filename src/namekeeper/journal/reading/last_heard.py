@@ -1,0 +1,51 @@
+"""When each broker was last heard, as far as the records of one boot say.
+
+Times are monotonic ms since the boot began: a step of the wall clock within the boot changes nothing. That
+of a restored broker may be negative: it was heard before the boot.
+"""
+
+from namekeeper.journal.contract.record import BrokerLive, BrokerMinute, CheckpointBegin, ClockChanged
+from namekeeper.journal.reading.history import AnyRecord
+from namekeeper.model.broker import BrokerKey
+
+__all__ = ["LastHeard"]
+
+
+class LastHeard:
+    """Follows the records of one boot in the order of their seq."""
+
+    def __init__(self) -> None:
+        self.up_ms: dict[BrokerKey, int] = {}
+        """Broker -> when it was last heard; a broker whose records do not say it is missing."""
+        self._checkpoint_up_ms = 0
+        self._stepped_up_ms: int | None = None
+
+    def take(self, record: AnyRecord) -> None:
+        """Follow one record."""
+        if isinstance(record, BrokerMinute):
+            self._take_minute(record)
+        elif isinstance(record, BrokerLive):
+            self._take_live(record)
+        elif isinstance(record, CheckpointBegin):
+            self._checkpoint_up_ms = record.up_ms
+        elif isinstance(record, ClockChanged):
+            self._stepped_up_ms = record.up_ms
+
+    def _take_live(self, record: BrokerLive) -> None:
+        if record.gone:
+            return
+        if not record.checkpoint:
+            self._note(record, record.up_ms - record.idle_ms)
+        elif record.idle_ms:  # else an older version wrote the checkpoint
+            self._note(record, self._checkpoint_up_ms - record.idle_ms)
+
+    def _take_minute(self, record: BrokerMinute) -> None:
+        """`last_seen` is a time of the wall clock: it says nothing if the clock made a step since then."""
+        heard_up_ms = record.up_ms - (record.ts - record.last_seen)
+        stepped = self._stepped_up_ms
+        if heard_up_ms <= record.up_ms and (stepped is None or stepped < heard_up_ms):
+            self._note(record, heard_up_ms)
+
+    def _note(self, record: BrokerLive | BrokerMinute, heard_up_ms: int) -> None:
+        key = (record.cluster, record.broker_addr)
+        self.up_ms[key] = max(heard_up_ms, self.up_ms.get(key, heard_up_ms))

@@ -1,0 +1,190 @@
+"""The state at the end of a journal that nobody writes to now, complete or not at all (docs/decisions/0020).
+
+Only the newest boot is read, from its last complete checkpoint on. A boot that crashed before it had recorded
+any change is passed over: it had begun with the state at the end of the boot before.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+
+from msgspec import Struct
+
+from namekeeper.errors import JournalError
+from namekeeper.files import Os
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.reading.history import (
+    AnyRecord,
+    Changed,
+    CheckpointApplied,
+    Lost,
+    Step,
+    Stopped,
+    steps,
+)
+from namekeeper.journal.reading.intact_records import read_intact
+from namekeeper.journal.reading.last_heard import LastHeard
+from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.replay import Replay
+from namekeeper.journal.reading.state import State
+from namekeeper.model.broker import BrokerKey
+from namekeeper.route.events import Cause
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["LastState", "read_last_state"]
+
+_CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
+_COUNTS = frozenset({"lookup_hour", "unknown_topic_minute", "denied"})
+"""Kinds of which only the position is needed."""
+
+
+class LastState(Struct, frozen=True):
+    """The state at the end of a boot, and how long each broker had been silent then."""
+
+    namesrv: str
+    boot: int
+    port: int
+    """The port at which the server listened; 0 if the records that were read do not say it."""
+    ts: int
+    """Wall ms of the last record."""
+    is_stopped: bool
+    """Whether the server stopped in an orderly way."""
+    tables: RouteTables
+    """Without a topic index."""
+    idle_ms: dict[BrokerKey, int]
+    """Live registration -> ms from when it was last heard until the last record.
+
+    One whose records do not say when it was heard is missing.
+    """
+
+
+def read_last_state(folder: str, *, system: Os = os) -> LastState:
+    """Read the state at the end of a journal.
+
+    Args:
+        folder: The journal's folder.
+        system: The file system.
+
+    Raises:
+        JournalError: It is not a journal, a process writes to it, or it is not intact up to its end; the
+            message says which.
+    """
+    if is_locked(folder):
+        raise JournalError(f"another process writes to {folder}")
+    names = find_segments(folder, system=system)
+    for _, of_boot in groupby(reversed(names), key=attrgetter("boot")):
+        found = _read_boot(folder, list(of_boot)[::-1], system)
+        if found is not None:
+            return found
+    raise JournalError(f"no boot in {folder} recorded a change")
+
+
+def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState | None:
+    """The state at the end of a boot; None if it crashed before it had recorded a change.
+
+    Raises:
+        JournalError: It is not intact up to its end.
+    """
+    begin = len(names)
+    while True:
+        begin = _checkpoint_before(folder, names, begin, system)
+        boot = _BootEnd()
+        records = boot.noted(read_intact(folder, names[begin:], _COUNTS, system=system))
+        for step in steps(records, _unindexed):
+            boot.take(step)
+        if boot.is_known or boot.has_lost or not begin:
+            return None if boot.is_silent else boot.result()
+
+
+def _checkpoint_before(folder: str, names: list[SegmentName], index: int, system: Os) -> int:
+    """Index of the newest segment before this one with the begin of a checkpoint; 0 is not looked at."""
+    for at in range(index - 1, 0, -1):
+        lines = read_segment_lines(folder, names[at], system=system)
+        if any(line.data.startswith(_CHECKPOINT_BEGIN) for line in lines):
+            return at
+    return 0
+
+
+def _unindexed() -> State:
+    return State(is_indexed=False)
+
+
+class _BootEnd:
+    """Follows a boot to its end."""
+
+    def __init__(self) -> None:
+        self.is_known = False
+        """Whether all route rows are known now."""
+        self.has_lost = False
+        self._replay = Replay(make_state=_unindexed)
+        self._heard = LastHeard()
+        self._last: AnyRecord | None = None
+        self._port = 0
+        self._has_changed = False
+        self._is_stopped = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it crashed before it had recorded a change."""
+        is_empty = not len(self._replay.state.tables.broker_live_table)
+        return is_empty and not (self._has_changed or self._is_stopped or self.has_lost)
+
+    def noted(self, records: Iterator[AnyRecord]) -> Iterator[AnyRecord]:
+        """The same records; what they say of times is noted."""
+        for record in records:
+            self._heard.take(record)
+            self._last = record
+            if isinstance(record, ServerStarted):
+                self._port = record.port
+            yield record
+
+    def take(self, step: Step) -> None:
+        """Follow one step."""
+        self._replay.take(step)
+        if isinstance(step, Lost):
+            self.is_known, self.has_lost = False, True
+        elif isinstance(step, CheckpointApplied):
+            self.is_known = True
+        elif isinstance(step, Changed):
+            self._has_changed = True
+            # A boot that restores begins without routes, and this is its first change.
+            self.is_known = self.is_known or step.records[0].cause == Cause.RESTORED
+        elif isinstance(step, Stopped):
+            self._is_stopped = True
+
+    def result(self) -> LastState:
+        """The state.
+
+        Raises:
+            JournalError: It is not known, or its rows contradict each other.
+        """
+        last, tables = self._last, self._replay.state.tables
+        if last is None or not self.is_known:
+            raise JournalError("records of its last boot are lost")
+        if not _are_consistent(tables):
+            raise JournalError("groups and live registrations of its last boot contradict each other")
+        idle_ms = {
+            key: last.up_ms - up_ms
+            for key, up_ms in self._heard.up_ms.items()
+            if key in tables.broker_live_table
+        }
+        return LastState(
+            namesrv=last.namesrv,
+            boot=last.boot,
+            port=self._port,
+            ts=last.ts,
+            is_stopped=self._is_stopped,
+            tables=tables,
+            idle_ms=idle_ms,
+        )
+
+
+def _are_consistent(tables: RouteTables) -> bool:
+    """Whether each member of a group has one live registration, and nobody else has (docs/decisions/0002)."""
+    groups = tables.broker_addr_table
+    members = {(name, addr) for name, group in groups.items() for addr in group.broker_addrs.values()}
+    live = [(live.broker_name, live.broker_addr) for live in tables.broker_live_table]
+    return len(live) == len(set(live)) == len(members) and set(live) == members

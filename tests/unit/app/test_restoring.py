@@ -1,0 +1,330 @@
+"""A server starts with the routes that its journal ends with, or says why it does not."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from namekeeper.app.name_server import NameServer
+from namekeeper.app.restoring import Restoring
+from namekeeper.journal.disk.lock import take_lock
+from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.model.now import Now
+from namekeeper.processor.state import NameServerState
+from namekeeper.route.change import TableChange
+from namekeeper.route.events import Cause
+from namekeeper.wire.codec import encode_command
+from tests.differential.bodies import Broker, TopicConfig
+from tests.differential.bodies import registration as registration_of
+from tests.property.journalled import JournalledServer
+from tests.support.journal.folder import write_journal
+from tests.support.server.builders import header
+from tests.support.system.loops import both_loops
+from tests.support.wire.peer import connect
+from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
+from tests.unit.journal.disk_parts import records_in
+
+LOCAL = "127.0.0.1"
+MINUTE_MS = 60_000
+
+
+class Clock(FakeClock):
+    """One whose two parts may step apart."""
+
+    def step(self, wall_ms: int, mono_ms: int = 0) -> None:
+        self._now = Now(self._now.wall_ms + wall_ms, self._now.mono_ms + mono_ms)
+
+
+@asynccontextmanager
+async def boot(folder: Path, clock: FakeClock, **flags: str) -> AsyncIterator[NameServer]:
+    """A boot of the name server of a folder."""
+    flags = {"journal_path": str(folder / "journal"), "journal_namesrv_id": "ns-1", **flags}
+    async with name_server(folder, clock=clock, **flags) as server:
+        yield server
+
+
+async def ask(server: NameServer, *frames: bytes):
+    async with connect(f"{LOCAL}:{server.port}") as peer:
+        await peer.send(b"".join(frames))
+        return [await peer.answer() for _ in frames]
+
+
+@asynccontextmanager
+async def registered(server: NameServer) -> AsyncIterator[None]:
+    """A broker that stays connected."""
+    async with connect(f"{LOCAL}:{server.port}") as peer:
+        await peer.send(encode_command(registration()))
+        assert (await peer.answer()).code == 0
+        yield
+
+
+async def lived(folder: Path, clock: FakeClock, *, silent_s: float = 0, **flags: str) -> None:
+    """A boot with a broker, which was last heard so long before the stop."""
+    async with boot(folder, clock, **flags) as server, registered(server):
+        clock.advance(silent_s)
+        await server.stop()
+
+
+@both_loops
+async def test_routes_are_back_before_the_first_request(tmp_path):
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+    clock.advance(20)
+    async with boot(tmp_path, clock) as server:
+        (answer,) = await ask(server, frame(105, topic="T1"))
+        assert answer.code == 0
+        assert server.state.restored.startswith("restored 1 brokers and 2 topics of boot ")
+        assert server.state.restored.endswith(", which stopped 20 s ago")
+
+
+@both_loops
+async def test_the_journal_names_restored_rows_by_their_cause(tmp_path):
+    clock = FakeClock()
+    await lived(tmp_path, clock, silent_s=3)
+    clock.advance(20)
+    async with boot(tmp_path, clock) as server:
+        boot_number = clock.now().wall_ms
+        await server.stop()
+    records = [
+        r for r in await asyncio.to_thread(records_in, tmp_path / "journal") if r["boot"] == boot_number
+    ]
+    restored = [record for record in records if record.get("cause") == "restored"]
+    assert [record["kind"] for record in restored] == [
+        "cluster",
+        "broker_group",
+        "broker_live",
+        "topic_queues",
+    ]
+    assert len({record["change"] for record in restored}) == 1
+    (live,) = [record for record in restored if record["kind"] == "broker_live"]
+    assert (live["idle_ms"], live["gen"], live["new"], "channel" in live) == (23_000, 1, True, False)
+    assert [record for record in records if record["kind"] == "broker_minute"] == []  # nobody was heard
+
+
+@both_loops
+@pytest.mark.parametrize(("silent_s", "away_s"), [(0, 119), (60, 59), (119, 0), (30, 30)])
+async def test_a_broker_expires_when_it_would_have(tmp_path, silent_s, away_s):
+    """For every order of its silence, the stop and the start: 120 s after it was heard, to the millisecond."""
+    clock = FakeClock()
+    await lived(tmp_path, clock, silent_s=silent_s)
+    clock.advance(away_s)
+    async with boot(tmp_path, clock) as server:
+        clock.advance(120 - silent_s - away_s)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 1
+        clock.advance(0.001)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 0
+
+
+@both_loops
+async def test_it_expires_when_it_would_have_after_many_restarts(tmp_path):
+    clock = FakeClock()
+    await lived(tmp_path, clock, silent_s=10)
+    for _ in range(3):
+        clock.advance(20)
+        async with boot(tmp_path, clock) as server:
+            clock.advance(10)
+    async with boot(tmp_path, clock) as server:
+        clock.advance(20)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 1
+        clock.advance(0.001)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 0
+
+
+@both_loops
+async def test_a_broker_that_was_due_meanwhile_is_gone_before_the_first_request(tmp_path):
+    clock = FakeClock()
+    async with boot(tmp_path, clock) as server, registered(server):
+        clock.advance(70)
+        other = registration(("T2", "T3"), broker_name="broker-b", broker_addr="10.0.0.9:10911")
+        async with connect(f"{LOCAL}:{server.port}") as peer:
+            await peer.send(encode_command(other))
+            assert (await peer.answer()).code == 0
+            await server.stop()
+    clock.advance(60)
+    async with boot(tmp_path, clock) as server:
+        answers = await ask(server, frame(105, topic="T1"), frame(105, topic="T3", opaque=2))
+        assert [answer.code for answer in answers] == [17, 0]
+        assert server.state.restored.endswith("ago, 1 had expired")
+        await server.stop()
+    records = await asyncio.to_thread(records_in, tmp_path / "journal")
+    assert [record["idle_ms"] for record in records if record.get("reason") == "expired"] == [130_000]
+
+
+@both_loops
+async def test_after_a_stop_longer_than_every_timeout_nothing_is_left(tmp_path):
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+    clock.advance(120.001)
+    async with boot(tmp_path, clock) as server:
+        assert server.state.restored == (
+            "nothing is restored: every broker has expired: the last record was written 2 min ago"
+        )
+        assert len(server.state.tables.broker_live_table) == 0
+        await server.stop()
+    records = await asyncio.to_thread(records_in, tmp_path / "journal")
+    assert [record for record in records if record.get("cause") == "restored"] == []
+
+
+@both_loops
+@pytest.mark.parametrize("mono_ms", [-900_000, 3_600_000])
+async def test_after_a_reboot_the_wall_clock_decides(tmp_path, mono_ms):
+    """The monotonic clock begins anew with the machine."""
+    clock = Clock()
+    await lived(tmp_path, clock)
+    clock.step(40_000, mono_ms)
+    async with boot(tmp_path, clock) as server:
+        clock.advance(80)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 1
+        clock.advance(0.001)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 0
+
+
+@both_loops
+async def test_a_clock_that_jumped_back_restores_nothing(tmp_path):
+    """How long the server was away is not known, and a dead broker must not be served."""
+    clock = Clock()
+    await lived(tmp_path, clock)
+    clock.step(-MINUTE_MS)
+    async with boot(tmp_path, clock) as server:
+        assert "the clock is 1 min before the last record of the journal" in server.state.restored
+
+
+@both_loops
+async def test_a_clock_that_jumped_forward_expires_early(tmp_path):
+    clock = Clock()
+    await lived(tmp_path, clock)
+    clock.step(MINUTE_MS)
+    async with boot(tmp_path, clock) as server:
+        clock.advance(60.001)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 0
+
+
+@both_loops
+async def test_a_small_step_back_is_usual(tmp_path):
+    clock = Clock()
+    await lived(tmp_path, clock)
+    clock.step(-900)
+    async with boot(tmp_path, clock) as server:
+        assert len(server.state.tables.broker_live_table) == 1
+
+
+@both_loops
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"restore_routes": "false"}, "restoreRoutes is off"),
+        ({"journal_enable": "false"}, "there is no journal, as journalEnable is off"),
+        ({"journal_path": ""}, "the port, and with it the journal's folder, is chosen after this"),
+        ({"journal_path": "elsewhere"}, "there is no journal yet"),
+        ({"journal_namesrv_id": "ns-2"}, "belongs to ns-1, not to ns-2"),
+    ],
+)
+async def test_why_nothing_is_restored_is_said(tmp_path, monkeypatch, caplog, flags, said):
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+    monkeypatch.chdir(tmp_path)
+    with caplog.at_level(logging.INFO):
+        async with boot(tmp_path, clock, **flags) as server:
+            (answer,) = await ask(server, frame(105, topic="T1"))
+            assert answer.code == 17
+            assert server.state.restored.startswith("nothing is restored: ")
+            assert server.state.restored.endswith(said)
+    assert f"routes at the start: {server.state.restored}" in caplog.messages
+
+
+@both_loops
+async def test_a_folder_that_another_process_writes_to_restores_nothing(tmp_path):
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+    release = await asyncio.to_thread(take_lock, str(tmp_path / "journal"))
+    async with boot(tmp_path, clock) as server:
+        assert server.state.restored.startswith("nothing is restored: another process writes to ")
+    await asyncio.to_thread(release)
+
+
+@both_loops
+async def test_a_journal_that_is_damaged_restores_nothing_and_the_server_starts(tmp_path):
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+
+    def damage() -> None:
+        (segment,) = (tmp_path / "journal").glob("*.gz")
+        segment.write_bytes(segment.read_bytes()[:-30])
+
+    await asyncio.to_thread(damage)
+    async with boot(tmp_path, clock) as server:
+        (answer,) = await ask(server, frame(105, topic="T1"))
+        assert answer.code == 17
+        assert "records are missing at the end of " in server.state.restored
+
+
+@both_loops
+async def test_a_bug_while_reading_stops_no_start(tmp_path, monkeypatch, caplog):
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("namekeeper.journal.reading.last_state.read_last_state", broken)
+    async with boot(tmp_path, clock) as server:
+        assert server.state.restored == "nothing is restored: a bug, see the log: ZeroDivisionError"
+    assert "a bug: nothing is restored" in caplog.messages
+
+
+@both_loops
+async def test_a_restored_broker_that_asks_whether_its_version_changed_registers(tmp_path):
+    """322 is all that a broker with forceRegister=false sends while nothing has changed."""
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+    head = header()
+    fields = {
+        "clusterName": head.cluster_name, "brokerAddr": head.broker_addr, "brokerName": head.broker_name,
+        "brokerId": "0",
+    }  # fmt: skip
+    version = json.dumps({"counter": 1, "timestamp": 1_700_000_000_001, "stateVersion": 0}).encode()
+    async with boot(tmp_path, clock) as server, connect(f"{LOCAL}:{server.port}") as peer:
+        await peer.send(frame(322, version, **fields))
+        assert (await peer.answer()).ext_fields["changed"] == "true"
+        await peer.send(encode_command(registration()))
+        await peer.answer()
+        await peer.send(frame(322, version, opaque=3, **fields))
+        assert (await peer.answer()).ext_fields["changed"] == "false"
+
+
+def restoring(
+    folder: Path, clock: FakeClock, **flags: str
+) -> tuple[Restoring, NameServerState, list[TableChange]]:
+    """One without a server; the changes that it has made."""
+    started = startup(folder, journal_path=str(folder), **flags)
+    state = NameServerState(started.runtime_config, KvConfigStore())
+    changes: list[TableChange] = []
+    return Restoring(state, changes.append, clock=clock), state, changes
+
+
+async def test_a_journal_of_a_server_at_another_port_restores_nothing(tmp_path):
+    clock, server = FakeClock(), JournalledServer()
+    server.ts = clock.now().wall_ms
+    broker = Broker("c", "b", 0, "a:1", conn=1, topics={"T1": TopicConfig(), "T2": TopicConfig()})
+    server.server.begin(registration_of(broker), 1, 0, lambda answer: None)
+    server.server.run_all(0)
+    server.stop()
+    folder = await asyncio.to_thread(write_journal, tmp_path / "j", server.lines())
+    elsewhere, state, changes = restoring(folder, clock, listen_port="9877")
+    await elsewhere.restore()
+    assert state.restored.endswith("was written by a name server that listened at port 9876")
+    assert changes == []
+    same, _, changes = restoring(folder, clock, listen_port="9876")
+    await same.restore()
+    assert [change.cause for change in changes] == [Cause.RESTORED]
