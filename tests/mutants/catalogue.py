@@ -8,6 +8,7 @@ from tests.mutants.edge import EDGE_MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.past import PAST_MUTANTS
 from tests.mutants.records import RECORD_MUTANTS
+from tests.mutants.restoring import RESTORING_MUTANTS
 from tests.mutants.serving import SERVING_MUTANTS
 
 __all__ = ["MUTANTS"]
@@ -499,6 +500,7 @@ MUTANTS = (
     *CHANGE_MUTANTS,
     *RECORD_MUTANTS,
     *DISK_MUTANTS,
+    *RESTORING_MUTANTS,
     *SERVING_MUTANTS,
     *ACCESS_MUTANTS,
     *EDGE_MUTANTS,

@@ -186,8 +186,8 @@ DISK_MUTANTS = (
     Mutant(
         "row-without-room-is-dropped",
         "journal/recording/recorder.py",
-        "self._at(self._clock.now()), checkpoint=begin, must=True)\n",
-        "self._at(self._clock.now()), checkpoint=begin)\n",
+        "self.sequencer.record(record, time, checkpoint=begin, must=True)\n",
+        "self.sequencer.record(record, time, checkpoint=begin)\n",
         "a checkpoint has all rows, whatever their size",
         (RECORDING + "recorder.py",),
     ),

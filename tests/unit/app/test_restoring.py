@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from namekeeper.app.name_server import NameServer
 from namekeeper.app.restoring import Restoring
 from namekeeper.journal.disk.lock import take_lock
+from namekeeper.journal.reading import last_state
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
@@ -208,6 +210,19 @@ async def test_a_clock_that_jumped_forward_expires_early(tmp_path):
         clock.advance(60.001)
         await server.housekeeping.expire()
         assert len(server.state.tables.broker_live_table) == 0
+
+
+@both_loops
+async def test_a_broker_expires_if_the_records_do_not_say_when_it_was_heard(tmp_path, monkeypatch):
+    """As in the checkpoint of an older version."""
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+    read = last_state.read_last_state
+    monkeypatch.setattr(
+        last_state, "read_last_state", lambda folder: structs.replace(read(folder), idle_ms={})
+    )
+    async with boot(tmp_path, clock) as server:
+        assert "every broker has expired" in server.state.restored
 
 
 @both_loops

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from namekeeper.journal.contract.record import EDGES_MS, BrokerMinute, Denied, UnknownTopicMinute
 from namekeeper.journal.recording.activity import MAX_DENIED, MAX_UNKNOWN, MINUTE_MS, Activity
@@ -54,6 +55,15 @@ def test_signs_of_life_of_a_minute_are_one_record():
         gaps=[1, 1, 0, 0, 0, 0, 0, 1], body_bytes=800,
     )  # fmt: skip
     assert flushed(activity) == []
+
+
+def test_a_restored_registration_was_not_heard():
+    activity = Activity()
+    activity.live_changed(structs.replace(changed(), idle_ms=5), MINUTE)
+    assert flushed(activity) == []
+    activity.heard(heard(1_000), MINUTE + 1_000)
+    (record,) = flushed(activity)
+    assert (record.count, record.registrations, record.last_seen) == (1, 0, MINUTE + 1_000)
 
 
 def test_a_registration_that_changes_ends_a_silence_and_a_new_one_none():

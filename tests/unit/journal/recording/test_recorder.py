@@ -50,6 +50,21 @@ def test_a_boot_begins_with_its_start_and_a_checkpoint():
     assert {record["up_ms"] for record in records} == {0}
 
 
+def test_a_boot_that_is_recorded_late_begins_when_it_began():
+    """The journal is loaded after the server listens; a change that was made meanwhile is recorded next."""
+    rig = Rig()
+    rig.snapshot = take_snapshot(World().tables, KvConfigStore({"ns": {"k": "v"}}), now=at(0))
+    begin = rig.clock.now()
+    rig.clock.advance(40)
+    changed = rig.clock.now()
+    rig.clock.advance(5_000)
+    rig.recorder.begin(begin)
+    rig.recorder.record(kv_change(), changed)
+    assert [(record["kind"], record["up_ms"]) for record in rig.taken()] == [
+        ("server_started", 0), ("checkpoint_begin", 0), ("kv", 0), ("checkpoint_end", 0), ("kv", 40),
+    ]  # fmt: skip
+
+
 def test_nothing_is_recorded_before_the_beginning_nor_after_the_end():
     rig = Rig()
     rig.recorder.record(kv_change())

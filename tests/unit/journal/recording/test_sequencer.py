@@ -41,6 +41,15 @@ def test_changes_and_records_are_numbered_one_after_the_other(sequencer, backlog
     assert sequencer.last_seq == 5
 
 
+def test_restored_routes_are_queued_without_room_and_take_none(sequencer, backlog):
+    """Their tables are those that the server serves from."""
+    rows = dict.fromkeys((f"T{number}" for number in range(500)), ROW)
+    sequencer.change(Change(Cause.RESTORED, None, (TopicQueuesChanged("b", {}, rows, tuple(rows)),)), NOW)
+    assert (sequencer.dropped_changes, len(backlog)) == (0, 2)
+    sequencer.change(kv_change(), NOW)
+    assert (sequencer.dropped_changes, len(backlog)) == (0, 3)
+
+
 def test_what_is_no_state_takes_no_number(sequencer, backlog):
     sequencer.change(Change(Cause.HEARTBEAT, None, (BrokerHeard("c", "a", 1, 5),)), NOW)
     assert (sequencer.last_seq, len(backlog)) == (1, 1)

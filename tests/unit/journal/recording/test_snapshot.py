@@ -36,6 +36,13 @@ def test_a_live_registration_is_as_if_it_had_changed(world):
     assert live in snapshot.events
 
 
+def test_a_live_registration_says_how_long_ago_it_was_heard(world):
+    (live,) = take_snapshot(world.tables, KvConfigStore(), now=at(9)).live
+    assert live.idle_ms == 9_000
+    (live,) = take_snapshot(world.tables, KvConfigStore(), now=at(0)).live
+    assert live.idle_ms == 1  # 0 would say that it is not known
+
+
 def test_what_is_no_route_is_in_it_too():
     snapshot = take_snapshot(World().tables, KvConfigStore({"n": {"k": "v"}}), {"a": "1"}, now=at(0))
     assert snapshot.events == (KvChanged("n", "k", "v"), ConfigChanged({"a": "1"}))
