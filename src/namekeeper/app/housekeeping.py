@@ -10,6 +10,7 @@ from namekeeper.app.requests import Requests
 from namekeeper.clock import Clock
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
+from namekeeper.route.queries import unwritable_topics
 from namekeeper.route.removal import end_sparing, overdue
 
 __all__ = ["Housekeeping"]
@@ -26,6 +27,8 @@ KV_PRINT_LIMIT = 1_000
 KV_PRINT_SLICE = 100
 KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
+UNWRITABLE_COUNT_S = 15.0
+"""How often topics without a writable queue are counted: some 2 us a topic, in slices."""
 
 
 class Housekeeping:
@@ -48,6 +51,8 @@ class Housekeeping:
         self.dropped_log_lines = dropped_log_lines
         self.is_log_failing = is_log_failing
         self._max_lag_ms = 0
+        self.unwritable_topics = 0
+        """Topics without a writable queue, when they were counted last."""
 
     def take_max_lag_ms(self) -> int:
         """The longest delay of the loop since this was asked last."""
@@ -60,6 +65,7 @@ class Housekeeping:
             tasks.create_task(self._scan())
             tasks.create_task(self._watch_loop_lag())
             tasks.create_task(self._print_kv_config())
+            tasks.create_task(self._watch_unwritable())
             tasks.create_task(self._wait_for_service())
 
     async def _scan(self) -> None:
@@ -123,6 +129,22 @@ class Housekeeping:
                 await asyncio.sleep(0)
         if left > 0:
             log.info("configTable: and %d more entries", left)
+
+    async def _watch_unwritable(self) -> None:
+        while True:
+            await self.count_unwritable()
+            await asyncio.sleep(UNWRITABLE_COUNT_S)
+
+    async def count_unwritable(self) -> None:
+        """Count the topics without a writable queue; others have a turn after each slice."""
+        slices = unwritable_topics(self._state.tables)
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                self.unwritable_topics = len(end.value.topic_list)
+                return
+            await asyncio.sleep(0)
 
     async def _wait_for_service(self) -> None:
         """Say when the first seconds are over (waitSecondsForService)."""

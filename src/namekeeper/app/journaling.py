@@ -73,6 +73,7 @@ class Journaling:
         self._journal: Journal | None = None
         self._port = 0
         self._trouble = ""
+        self._folder = ""
 
     # Events.
 
@@ -167,7 +168,9 @@ class Journaling:
         for note in beginning.notes:
             note(journal.recorder)
         beginning.notes.clear()
-        journal.start(writer_settings(self._settings, self._port), self._port)
+        where = writer_settings(self._settings, self._port)
+        self._folder = where.folder
+        journal.start(where, self._port)
         return journal
 
     def _take_snapshot(self) -> Snapshot:
@@ -195,6 +198,7 @@ class Journaling:
             queue_depth=journal.waiting,
             written_bytes=writer.written_bytes,
             disk_bytes=writer.disk_bytes,
+            folder=self._folder,
             is_writable=journal.is_writable,
             namesrv="" if writer.opened is None else writer.opened.namesrv,
             boot=0 if writer.opened is None else writer.opened.boot,

@@ -61,6 +61,7 @@ class Operators:
             broker_names=len(tables.broker_addr_table),
             clusters=len(tables.cluster_addr_table),
             topics=len(tables.topic_index),
+            unwritable_topics=self._housekeeping.unwritable_topics,
             queue_rows=sum(map(len, tables.topic_queue_table.values())),
             kv_generation=effects.kv_changes,
             active_connections=counters.connections_open,

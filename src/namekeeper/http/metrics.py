@@ -7,6 +7,7 @@ topic, a broker or an address: the number of series is fixed.
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
+from shutil import disk_usage
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -40,6 +41,7 @@ _GAUGES = (
     _Plain("broker_names", "broker_names", "Broker names with at least one member."),
     _Plain("clusters", "clusters", "Clusters with at least one broker name."),
     _Plain("topics", "topics", "Topics that have a route."),
+    _Plain("unwritable_topics", "unwritable_topics", "Topics without a queue that a producer could use."),
     _Plain("queue_rows", "queue_rows", "Topics of each broker name, added up."),
     _Plain("active_connections", "active_connections", "Open connections."),
     _Plain("body_bytes_in_flight", "body_in_flight_bytes", "Bytes of large requests under way."),
@@ -101,6 +103,7 @@ class NameServerCollector(Collector):
         if stats.journal is not None:
             yield from _gauges(stats.journal, _JOURNAL_GAUGES)
             yield from _counters(stats.journal, _JOURNAL_COUNTERS)
+            yield from _free_bytes(stats.journal)
 
 
 def render_metrics(stats: NameServerStats, accept: str = "") -> tuple[bytes, str]:
@@ -136,6 +139,17 @@ def _info(stats: NameServerStats) -> Metric:
 def _gauges(values: NameServerStats | JournalStats, metrics: Iterable[_Plain]) -> Iterator[Metric]:
     for metric in metrics:
         yield GaugeMetricFamily(_PREFIX + metric.name, metric.help, value=getattr(values, metric.field))
+
+
+def _free_bytes(journal: JournalStats) -> Iterator[Metric]:
+    """What is left on the journal's disk; nothing while the folder can't be asked."""
+    try:
+        free = disk_usage(journal.folder).free
+    except OSError:
+        return
+    yield GaugeMetricFamily(
+        f"{_PREFIX}journal_free_bytes", "Space left on the disk of the journal.", value=free
+    )
 
 
 def _counters(values: NameServerStats | JournalStats, metrics: Iterable[_Plain]) -> Iterator[Metric]:

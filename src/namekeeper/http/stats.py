@@ -25,6 +25,8 @@ class JournalStats(Struct, frozen=True, kw_only=True):
     written_bytes: int = 0
     disk_bytes: int = 0
     """Size of the folder."""
+    folder: str = ""
+    """Its path."""
     is_writable: bool = True
     namesrv: str = ""
     """Id of this name server in its journal; empty until the folder is open."""
@@ -48,6 +50,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     broker_names: int = 0
     clusters: int = 0
     topics: int = 0
+    unwritable_topics: int = 0
+    """Topics that have a broker and no queue that a producer could use; counted at intervals."""
     queue_rows: int = 0
     """Topics of each broker name, added up."""
     kv_generation: int = 0

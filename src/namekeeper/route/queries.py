@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 
 from msgspec import structs
 
+from namekeeper.common.writable import is_writable
 from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.perm import Perm
 from namekeeper.model.route import BrokerMemberGroup, ClusterInfo, TopicList, TopicRouteData
@@ -25,6 +26,7 @@ __all__ = [
     "topic_route",
     "topics_of_cluster",
     "unit_topics",
+    "unwritable_topics",
 ]
 
 SYNC_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
@@ -142,6 +144,22 @@ def unit_topics(tables: RouteTables, accepts: UnitFilter) -> Generator[None, Non
         return bool(rows) and accepts(rows[0][1].effective.topic_sys_flag)
 
     return _select_topics(tables, is_wanted)
+
+
+def unwritable_topics(tables: RouteTables) -> Generator[None, None, TopicList]:
+    """Topics that have a row and no queue that a producer could use, in slices."""
+    groups = tables.broker_addr_table
+
+    def is_wanted(topic: str) -> bool:
+        rows = tables.rows_of(topic)
+        return bool(rows) and not any(_is_writable(row.effective, groups.get(name)) for name, row in rows)
+
+    return _select_topics(tables, is_wanted)
+
+
+def _is_writable(queues: QueueSpec, group: BrokerData | None) -> bool:
+    has_master = group is not None and MASTER_ID in group.broker_addrs
+    return is_writable(queues.perm, queues.write_queue_nums, has_master=has_master)
 
 
 def _select_topics(tables: RouteTables, is_wanted: Callable[[str], bool]) -> Generator[None, None, TopicList]:

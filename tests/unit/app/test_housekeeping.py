@@ -303,3 +303,14 @@ async def test_how_long_may_be_changed_while_it_lasts(tmp_path, monkeypatch, sec
         assert house.parts.state.is_waiting_for_service
         await house.timers.pass_time(after)
         assert not house.parts.state.is_waiting_for_service
+
+
+async def test_topics_without_a_writable_queue_are_counted_at_intervals(tmp_path, monkeypatch):
+    async with keeping(tmp_path, monkeypatch) as house:
+        house.register()
+        await house.timers.pass_time(module.UNWRITABLE_COUNT_S)
+        assert house.housekeeping.unwritable_topics == 0
+        house.parts.connect().deliver(frame(205, brokerName="broker-a"))
+        house.parts.run_turns()
+        await house.timers.pass_time(module.UNWRITABLE_COUNT_S)
+        assert house.housekeeping.unwritable_topics == len(house.parts.state.tables.topics()) > 0

@@ -1,7 +1,9 @@
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from msgspec import structs
 from msgspec.structs import fields
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -73,7 +75,7 @@ def test_every_number_of_the_stats_is_shown_somewhere() -> None:
     journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}
 
     assert plain | otherwise == {field.name for field in fields(NameServerStats)}
-    assert journal | {"namesrv", "boot"} == {field.name for field in fields(JournalStats)}
+    assert journal | {"namesrv", "boot", "folder"} == {field.name for field in fields(JournalStats)}
 
 
 def test_requests_are_counted_by_name_and_answer() -> None:
@@ -106,6 +108,14 @@ def test_the_names_of_the_rust_dashboards_are_served() -> None:
 def test_what_is_wrong_is_named() -> None:
     assert scrape(FULL)['rocketmq_namesrv_degraded{reason="journal"}'] == 1
     assert "degraded{" not in scrape(EMPTY).text
+
+
+def test_the_space_left_on_the_disk_of_the_journal_is_asked_when_it_is_shown(tmp_path: Path) -> None:
+    name = "rocketmq_namesrv_journal_free_bytes"
+    here = structs.replace(FULL, journal=JournalStats(folder=str(tmp_path)))
+    gone = structs.replace(FULL, journal=JournalStats(folder=str(tmp_path / "gone")))
+    assert scrape(here)[name] > 0
+    assert name not in scrape(gone).text
 
 
 def test_a_journal_has_numbers_of_its_own() -> None:

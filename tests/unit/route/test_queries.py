@@ -167,6 +167,15 @@ def test_a_member_group_echoes_the_cluster():
     assert queries.broker_member_group(world.tables, CLUSTER, "unknown").broker_addrs == {}
 
 
+def test_a_topic_is_unwritable_without_a_master_a_permission_or_a_queue():
+    world = World()
+    world.register(header("broker-a", "10.0.0.1:1"), body(["T1", "T2"]))
+    world.register(header("broker-b", SLAVE, broker_id=1), body(["T2", "T3"]), channel(2))
+    assert topics_in(queries.unwritable_topics(world.tables)) == ["T3"]
+    world.do(ChangeWritePerm("broker-a", Cause.WIPE_WRITE_PERM))
+    assert sorted(topics_in(queries.unwritable_topics(world.tables))) == ["T1", "T2", "T3"]
+
+
 def topics_in(slices):
     return run_slices(slices).topic_list
 

@@ -1,0 +1,115 @@
+"""The alert rules: each fires in its incident and is silent without one, by Prometheus' own tool."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.metrics import metrics_text, our_metrics
+from tests.deploy.prometheus import PROMTOOL, RULES, STEPS, firing, promtool
+
+needs_promtool = pytest.mark.skipif(
+    PROMTOOL is None, reason="promtool is not installed (Debian: apt-get install prometheus)"
+)
+
+ALERTS = {
+    rule["alert"]: rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]
+}
+
+
+def name(metric: str, **labels: str) -> str:
+    inside = ",".join(f'{label}="{value}"' for label, value in {"job": "namekeeper", **labels}.items())
+    return f"{metric}{{{inside}}}"
+
+
+def of(metric: str, instance: str = "a", **labels: str) -> str:
+    return name(f"rocketmq_namesrv_{metric}", instance=instance, **labels)
+
+
+def always(value: object) -> str:
+    return f"{value}x{STEPS}"
+
+
+EXPIRED = of("expiry_events_total", result="expired")
+NEW = of("registration_events_total", result="new")
+NOT_FOUND = of("route_request_total", result="topic_not_exist")
+
+WELL = {
+    **{name("up", instance=each): always(1) for each in "ab"},
+    **{of("ready", each): always(1) for each in "ab"},
+    **{of("start_time_seconds", each): always(0) for each in "ab"},
+    **{of("active_brokers", each): always(8) for each in "ab"},
+    **{of("topics", each): always(20) for each in "ab"},
+    **{of("queue_rows", each): always(160) for each in "ab"},
+    of("unwritable_topics"): always(0),
+    of("channel_close_removals_total"): always(2),
+    EXPIRED: always(1),
+    NEW: always(8),
+    NOT_FOUND: f"0+3x{STEPS}",
+    of("journal_writable"): always(1),
+    of("journal_dropped_records_total"): always(5),
+    of("journal_queue_depth"): always(3),
+    of("journal_free_bytes"): always(50_000_000_000),
+    of("handler_errors_total"): always(1),
+}
+"""Two name servers that are well; one topic in ten seconds is asked for in vain."""
+
+LOST = {of("active_brokers", each): f"8x60 7x{STEPS}" for each in "ab"}
+INCIDENTS = {
+    "NamesrvGone": ({name("up", instance="b"): f"1x60 0x{STEPS}"}, {}),
+    "NamesrvAllGone": ({name("up", instance=each): f"1x60 0x{STEPS}" for each in "ab"}, {"NamesrvGone": 2}),
+    "NamesrvNotReady": ({of("ready"): f"1x60 0x{STEPS}"}, {}),
+    "NamesrvNobodyRegistered": ({of("active_brokers", each): always(0) for each in "ab"}, {}),
+    "NamesrvBrokerGone": (LOST, {}),
+    "NamesrvBrokersFlap": ({of("channel_close_removals_total"): f"0+1x{STEPS}", NEW: f"0+1x{STEPS}"}, {}),
+    "NamesrvTopicUnwritable": ({of("unwritable_topics"): f"0x60 4x{STEPS}"}, {}),
+    "NamesrvTopicsNotFound": ({NOT_FOUND: f"0+60x{STEPS}"}, {}),
+    "NamesrvsDisagree": ({of("topics", "b"): f"20x60 19x{STEPS}"}, {}),
+    "NamesrvJournalNotWritable": ({of("journal_writable"): f"1x60 0x{STEPS}"}, {}),
+    "NamesrvJournalDrops": ({of("journal_dropped_records_total"): f"0x70 9x{STEPS}"}, {}),
+    "NamesrvJournalBehind": ({of("journal_queue_depth"): f"3x60 5000x{STEPS}"}, {}),
+    "NamesrvDiskNearlyFull": ({of("journal_free_bytes"): f"2e9x60 5e8x{STEPS}"}, {}),
+    "NamesrvDegraded": ({of("degraded", reason="log"): always(1)}, {}),
+    "NamesrvHandlerErrors": ({of("handler_errors_total"): f"1x70 2x{STEPS}"}, {}),
+}
+"""Alert -> the series that differ, and other alerts that must fire with it -> how often."""
+
+AT = "39m"
+TWICE = {"NamesrvAllGone": 1, "NamesrvNobodyRegistered": 2, "NamesrvBrokerGone": 2}
+"""Alerts that the incident raises for each of the two name servers, or for both together."""
+
+
+@needs_promtool
+def test_the_rules_are_rules():
+    done = promtool("check", "rules", str(RULES))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(ALERTS)} rules found" in done.stdout
+
+
+@needs_promtool
+def test_name_servers_that_are_well_raise_nothing(tmp_path: Path):
+    assert firing(tmp_path, {**WELL, name("up", instance="c"): always(0)}, AT) == {"NamesrvGone": 1}
+
+
+@needs_promtool
+@pytest.mark.parametrize("alert", INCIDENTS)
+def test_each_alert_fires_in_its_incident_alone(tmp_path: Path, alert: str):
+    series, others = INCIDENTS[alert]
+    assert firing(tmp_path, {**WELL, **series}, AT) == {alert: TWICE.get(alert, 1), **others}
+
+
+def test_every_alert_has_an_incident():
+    assert INCIDENTS.keys() == ALERTS.keys()
+
+
+def test_every_metric_of_the_rules_is_one_of_ours():
+    named = {word for rule in ALERTS.values() for word in re.findall(r"rocketmq_\w+", rule["expr"])}
+    assert named
+    assert named <= our_metrics()
+
+
+def test_every_label_of_the_rules_is_one_of_ours():
+    named = {label for rule in ALERTS.values() for label in re.findall(r'result="\w+"', rule["expr"])}
+    assert named
+    assert all(label in metrics_text() for label in named)
