@@ -382,6 +382,22 @@ def ask_for_unknown_topics(target: Target) -> None:
     side_by_side(8, flood)
 
 
+def send_bodies_to_be_refused(target: Target) -> None:
+    """Send large bodies that can't be read, one after the other."""
+    body = b'{"topicConfigSerializeWrapper":' + b"x" * (15 * MIB)
+    for index in range(target.times(150)):
+        with contextlib.suppress(OSError):
+            pipelined(target.port, [registration(f"broken{index}", (), raw=body)])
+
+
+def send_broken_frames(target: Target) -> None:
+    """Send large frames whose header can't be right, each over a connection of its own."""
+    data = struct.pack(">II", FRAME - 4, 0x00FF_FFFF) + b"x" * (FRAME - 8)
+    for _ in range(target.times(150)):
+        with contextlib.suppress(OSError):
+            pipelined(target.port, [data])
+
+
 def _among(rows: Iterable[Row]) -> Mapping[str, Row]:
     return {row.key: row for row in rows}
 
@@ -414,5 +430,7 @@ ROWS = _among((
     Row("14", "64 connections ask for routes, read nothing", never_read_routes),
     Row("15", "connections that come and go", connect_and_leave),
     Row("16", "400,000 look-ups of unknown topics", ask_for_unknown_topics),
+    Row("17", "150 bodies of 15 MB that are refused", send_bodies_to_be_refused),
+    Row("18", "150 broken frames of 16 MB", send_broken_frames),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

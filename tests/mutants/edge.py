@@ -46,6 +46,22 @@ EDGE_MUTANTS = (
         ("wire/test_fastjson.py",),
     ),
     Mutant(
+        "no-key-no-slices",
+        "wire/fastjson.py",
+        "_CUT.search(data, start + _SLICE_BYTES, start + longest)",
+        "re.compile(rb'[{,]').search(data, start + _SLICE_BYTES)",
+        "a large body without keys is searched in slices",
+        ("wire/test_fastjson.py",),
+    ),
+    Mutant(
+        "blanks-without-end",
+        "wire/fastjson.py",
+        "        if end - start > longest:\n",
+        "        if False:\n",
+        "a run of blanks or digits is not searched in one turn",
+        ("wire/test_fastjson.py",),
+    ),
+    Mutant(
         "requests-in-a-row-take-any-time",
         "remoting/connection.py",
         "elif (answers and not self._context.turns.has_time()) or (",

@@ -49,9 +49,11 @@ _STRICT_ERRORS = (ValueError, RecursionError)
 """What msgspec raises: its own errors and UnicodeDecodeError are ValueErrors."""
 
 _BARE_KEY = re.compile(rb"[{,]\s*+(-?[0-9]++)\s*+:")
-_KEY_BEGIN = re.compile(rb"[{,]")
+_CUT = re.compile(rb'[^\s0-9:"\\-]')
 _SLICE_BYTES = 131_072
 """Searched for bare keys in one slice: some milliseconds."""
+_KEY_BYTES = 131_072
+"""Largest bare key with the blanks around it, and the most quotes and backslashes in a row."""
 _PATH_STEP = re.compile(r"\.((?:[^.\\\[]|\\.)+)|\[([0-9]{1,9})\]", re.DOTALL)
 
 _decode_any = msgspec.json.Decoder().decode
@@ -158,10 +160,13 @@ def _quote_bare_keys(data: bytes) -> Generator[None, None, bytes]:
     pieces: list[bytes] = []
     copied = seen = count = start = 0
     in_string = False
+    longest = _SLICE_BYTES + _KEY_BYTES
     while start < len(data):
-        # A key's text holds neither of the characters before it, so no key goes across such an end.
-        begin_of_next = _KEY_BEGIN.search(data, start + _SLICE_BYTES)
+        # Cut before a character that is neither inside a key nor belongs to a backslash before it.
+        begin_of_next = _CUT.search(data, start + _SLICE_BYTES, start + longest)
         end = begin_of_next.start() if begin_of_next else len(data)
+        if end - start > longest:
+            raise DialectError(f"not JSON: more than {_KEY_BYTES} bytes without a letter or bracket")
         for match in _BARE_KEY.finditer(data, start, end):
             in_string ^= _count_quotes(data, seen, match.start()) & 1 == 1
             seen = match.start()

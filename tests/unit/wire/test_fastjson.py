@@ -85,6 +85,26 @@ def test_a_large_body_with_bare_keys_is_read_in_slices():
     assert sum(1 for _ in iter(lambda: next(slices, more), more)) >= len(body) // fastjson._SLICE_BYTES - 1
 
 
+@pytest.mark.parametrize("filler", [b"x", b'"x', b":x", b"0x"], ids=["text", "strings", "colons", "digits"])
+def test_a_large_body_without_any_key_is_searched_in_slices(filler):
+    body = b"{1:" + filler * 2_000_000
+    slices = decode_in_slices(body, dict[str, object])
+    more = object()
+    for _ in range(len(body) // fastjson._SLICE_BYTES - 1):
+        assert next(slices, more) is None
+    with pytest.raises(DialectError):
+        list(slices)
+
+
+@pytest.mark.parametrize("filler", [b" ", b"1", b"\\"], ids=["blanks", "digits", "backslashes"])
+def test_a_key_is_no_longer_than_a_slice(filler):
+    beyond = b"{" + filler * (fastjson._SLICE_BYTES + fastjson._KEY_BYTES) + b"1:1}"
+    with pytest.raises(DialectError, match="without a letter or bracket"):
+        decode(beyond, dict[str, object])
+    within = b"{" + b" " * fastjson._SLICE_BYTES + b"1:1}"
+    assert decode(within, dict[str, int]) == {"1": 1}
+
+
 def test_standard_json_is_read_in_one_slice():
     with pytest.raises(StopIteration) as end:
         next(decode_in_slices(b'{"a":1}', dict[str, int]))
