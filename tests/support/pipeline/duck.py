@@ -132,6 +132,10 @@ class Duck:
         self._connection.execute(f"INSERT INTO {stored} SELECT {columns} FROM {name}")
         self.written[table.name] = None if values is None else set(values)
 
+    def insert(self, name: str, select: str) -> None:
+        """Add the rows of a query to a stored table, by the names of their columns."""
+        self._connection.execute(f"INSERT INTO stored_{name} BY NAME {select}")
+
     def write_warehouse(self, folder: Path) -> str:
         """Write all tables as a warehouse of Parquet files, each table in one file; returns its URI."""
         parts = {}

@@ -20,7 +20,7 @@ from namekeeper.pipeline.report.values import Report, Section
 
 __all__ = ["render_html"]
 
-OPEN_ROWS = 25
+OPEN_ROWS = 12
 """Rows of a table above its fold."""
 OPEN_LANES = 16
 """Lanes of a plot above its fold."""

@@ -12,6 +12,10 @@ from namekeeper.pipeline.report.values import ReportColumn, Row
 __all__ = ["Cell", "TableRow", "columns_with_text", "table_rows"]
 
 
+_NOTHING = ((), ("0",))
+"""Cells that have nothing to say."""
+
+
 class Cell(NamedTuple):
     """What a cell shows."""
 
@@ -51,11 +55,11 @@ def table_rows(columns: Sequence[ReportColumn], rows: Sequence[Row], zone: str) 
 
 
 def columns_with_text(columns: Sequence[ReportColumn], rows: Sequence[Row], zone: str) -> list[ReportColumn]:
-    """The columns that say something in one of the rows at least."""
+    """The columns that say something other than 0 in one of the rows at least."""
     return [
         column
         for column in columns
-        if any(_cell(column, row[column.name], zone, exact=False).texts for row in rows)
+        if any(_cell(column, row[column.name], zone, exact=False).texts not in _NOTHING for row in rows)
     ]
 
 

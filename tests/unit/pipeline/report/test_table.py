@@ -38,5 +38,5 @@ def test_times_have_milliseconds_where_their_order_needs_them():
 
 
 def test_columns_that_say_nothing_are_left_out():
-    rows = [{"who": "a", "how": None, "when": None}, {"who": "b", "how": None, "when": START}]
+    rows = [{"who": "a", "how": None, "when": None}, {"who": "b", "how": 0, "when": START}]
     assert columns_with_text((WHO, HOW, WHEN), rows, "UTC") == [WHO, WHEN]

@@ -1,23 +1,25 @@
 -- Equal changes in a slice of time: one cause, asked for from one host, about one broker name. Of each slice some rows
--- of each cause are taken before more of another; slices come newest first, and in them what began first.
+-- of each cause are taken before more of another; slices come newest first, and in them what began first. Topics are
+-- named where there are not too many records.
 -- columns: slice, slice_groups, slice_items, cause_items, cause, host, broker_name, first_ts, last_ts, records, items,
---   name_servers, clusters, topics, unnamed, details
+--   unnamed, name_servers, clusters, details, topics
 -- reads: change_log
 WITH recorded AS (
   SELECT
     at_ts - (at_ts + :offset_ms) % :slice_ms AS slice, coalesce(cause, action) AS cause,
-    regexp_replace(peer, ':[0-9]+$', '') AS host, broker_name, at_ts, items, namesrv, cluster, topic,
-    CASE WHEN kind = 'topic_queues' AND topic IS NULL THEN items ELSE 0 END AS unnamed,
-    regexp_replace(detail, ', silent for .*', '') AS detail
+    coalesce(left(peer, length(peer) - instr(reverse(peer), ':')), '') AS host,
+    coalesce(broker_name, '') AS broker_name, at_ts, items, namesrv, cluster, topic, CASE WHEN kind = 'topic_queues' THEN items ELSE 0 END AS topic_items,
+    CASE WHEN topic IS NULL THEN 0 ELSE items END AS named,
+    CASE WHEN kind = 'broker_live' THEN regexp_replace(detail, ', silent for .*', '') ELSE detail END AS detail
   FROM change_log
   WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
 ),
 grouped AS (
   SELECT
     slice, cause, host, broker_name, min(at_ts) AS first_ts, max(at_ts) AS last_ts, count(*) AS records,
-    sum(items) AS items, sort_array(collect_set(namesrv)) AS name_servers,
-    sort_array(collect_set(cluster)) AS clusters, sort_array(collect_set(topic)) AS topics,
-    sum(unnamed) AS unnamed, sort_array(collect_set(detail)) AS details
+    sum(items) AS items, sum(topic_items) AS topic_items, sum(named) AS named,
+    sort_array(collect_set(namesrv)) AS name_servers, sort_array(collect_set(cluster)) AS clusters,
+    sort_array(collect_set(detail)) AS details
   FROM recorded
   GROUP BY slice, cause, host, broker_name
 ),
@@ -27,22 +29,31 @@ ranked AS (
     count(*) OVER (PARTITION BY slice) AS slice_groups,
     sum(items) OVER (PARTITION BY slice) AS slice_items,
     sum(items) OVER (PARTITION BY slice, cause) AS cause_items,
-    row_number() OVER (
-      PARTITION BY slice, cause ORDER BY first_ts, broker_name NULLS FIRST, host NULLS FIRST
-    ) AS of_cause
+    row_number() OVER (PARTITION BY slice, cause ORDER BY first_ts, broker_name, host) AS of_cause
   FROM grouped
 ),
-chosen AS (
+numbered AS (
   SELECT
     ranked.*,
-    row_number() OVER (
-      PARTITION BY slice ORDER BY of_cause, first_ts, cause, broker_name NULLS FIRST, host NULLS FIRST
-    ) AS choice
+    row_number() OVER (PARTITION BY slice ORDER BY of_cause, first_ts, cause, broker_name, host) AS choice
   FROM ranked
+),
+chosen AS (
+  SELECT * FROM numbered WHERE choice <= :per_slice
+),
+topics_of AS (
+  SELECT r.slice, r.cause, r.host, r.broker_name, sort_array(collect_set(r.topic)) AS topics
+  FROM recorded r
+  JOIN chosen c ON c.slice = r.slice AND c.cause = r.cause AND c.host = r.host AND c.broker_name = r.broker_name
+  WHERE r.topic IS NOT NULL AND c.records <= :named_records
+  GROUP BY r.slice, r.cause, r.host, r.broker_name
 )
 SELECT
-  slice, slice_groups, slice_items, cause_items, cause, host, broker_name, first_ts, last_ts, records, items,
-  name_servers, clusters, topics, unnamed, details
-FROM chosen
-WHERE choice <= :per_slice
-ORDER BY slice DESC, first_ts, cause, broker_name NULLS FIRST, host NULLS FIRST
+  c.slice, c.slice_groups, c.slice_items, c.cause_items, c.cause, nullif(c.host, '') AS host,
+  nullif(c.broker_name, '') AS broker_name, c.first_ts, c.last_ts, c.records, c.items,
+  CASE WHEN c.records <= :named_records THEN c.topic_items - least(c.named, c.topic_items) ELSE c.topic_items END
+    AS unnamed,
+  c.name_servers, c.clusters, c.details, t.topics
+FROM chosen c
+LEFT JOIN topics_of t ON t.slice = c.slice AND t.cause = c.cause AND t.host = c.host AND t.broker_name = c.broker_name
+ORDER BY c.slice DESC, c.first_ts, c.cause, c.broker_name, c.host

@@ -19,8 +19,10 @@ _COLUMNS_OF_PLOT = 96
 """Slices of time of the plot, at most."""
 _FOLDS = 72
 """Parts of the time in the list, at most."""
-_GROUPS = 3_000
+_GROUPS = 2_000
 """Rows of the list, at most."""
+_NAMED_RECORDS = 200
+"""A row of more records does not name its topics."""
 _HOUR_MS = 3_600_000
 
 _COLUMNS = (
@@ -29,7 +31,7 @@ _COLUMNS = (
     ReportColumn("why", "what happened"),
     ReportColumn("broker_name", "broker name"),
     ReportColumn("topics", "topics"),
-    ReportColumn("host", "asked by"),
+    ReportColumn("host", "peer"),
     count_column("items", "rows"),
     ReportColumn("details", "details"),
     ReportColumn("name_servers", "name servers"),
@@ -51,7 +53,8 @@ def _groups(about: ReportTables, _answers: Answers, limit: int) -> Answer:
     slice_ms = slice_within(period, _FOLDS, _HOUR_MS)
     per_slice = max(_GROUPS * slice_ms // max(period.duration_ms, slice_ms), 10)
     offset = offset_of(period.first_ms, about.tables.report_time_zone)
-    return about.ask("change_groups", limit, slice_ms=slice_ms, offset_ms=offset, per_slice=per_slice)
+    args = {"slice_ms": slice_ms, "offset_ms": offset, "per_slice": per_slice}
+    return about.ask("change_groups", limit, named_records=_NAMED_RECORDS, **args)
 
 
 def _by_time(about: ReportTables, _answers: Answers, limit: int) -> Answer:
@@ -86,7 +89,7 @@ def _group(row: Row) -> Row:
         **row,
         "why": CAUSES.get(row["cause"], row["cause"]),
         "last_ts": None if row["last_ts"] == row["first_ts"] else row["last_ts"],
-        "topics": [*row["topics"], *unnamed],
+        "topics": [*(row["topics"] or ()), *unnamed],
     }
 
 

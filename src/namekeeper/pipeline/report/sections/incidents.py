@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.report.columns import count_column, duration_column, some_of
+from namekeeper.pipeline.report.columns import count_column, some_of
 from namekeeper.pipeline.report.plots import Bar, Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_time
+from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_time
 from namekeeper.pipeline.report.values import (
     KEPT,
     Answers,
@@ -29,8 +29,7 @@ _COLUMNS = (
     ReportColumn("what", "what"),
     ReportColumn("from_ts", "from", shown_time),
     ReportColumn("until_ts", "to", shown_time),
-    duration_column("lasted_ms", "for"),
-    ReportColumn("ended", "ended"),
+    ReportColumn("lasted", "for", is_number=True),
     ReportColumn("why", "why"),
     ReportColumn("cluster", "cluster"),
     count_column("topics", "topics"),
@@ -52,6 +51,8 @@ _CAUSES = {
     "no_stop": "it ended without being stopped",
 }
 """Cause -> words."""
+_ASKED = frozenset({"unregister_broker", "wipe_write_perm"})
+"""Causes that somebody asked for; of the others a peer is the broker itself."""
 
 
 def _incidents(about: ReportTables, _answers: Answers, limit: int) -> Answer:
@@ -79,6 +80,7 @@ def _group(rows: Sequence[Row]) -> Row:
     in_order = sorted(rows, key=lambda row: row["from_ts"])
     times = [(row["from_ts"], row["from_ts"] + row["lasted_ms"]) for row in in_order]
     often = f", {len(rows):,} times" if len(rows) > 1 else ""
+    lasted_ms = sum(row["lasted_ms"] for row in rows)
     is_open = any(row["is_open"] for row in rows)
     return {
         **rows[0],
@@ -86,9 +88,9 @@ def _group(rows: Sequence[Row]) -> Row:
         "why": _why(rows[0]),
         "from_ts": times[0][0],
         "until_ts": max(until for _, until in times),
-        "lasted_ms": sum(row["lasted_ms"] for row in rows),
+        "lasted_ms": lasted_ms,
         "is_open": is_open,
-        "ended": "not yet" if is_open else "yes",
+        "lasted": f"{shown_milliseconds(lasted_ms)}{' so far' if is_open else ''}",
         "topics": max(row["topics"] for row in rows),
         "lookups": sum(row["lookups"] for row in rows),
         "languages": (languages := sorted({each for row in rows for each in row["languages"]})),
@@ -155,7 +157,7 @@ def _what(row: Row) -> str:
 
 def _why(row: Row) -> str:
     cause = _CAUSES.get(row["cause"], row["cause"]) or ""
-    return f"{cause}, asked by {row['peer']}" if row["peer"] else cause
+    return f"{cause}, asked by {row['peer']}" if row["peer"] and row["cause"] in _ASKED else cause
 
 
 INCIDENTS = SectionSpec("incidents", {"incidents": Question(_incidents, KEPT)}, _make, _draw)

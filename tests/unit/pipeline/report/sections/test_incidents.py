@@ -21,7 +21,7 @@ def test_an_incident_is_said_in_words_of_people():
         "2026-03-01 01:00:00Z",
         "wipeWritePerm, asked by 10.0.0.9:5000",
     )
-    assert cells["ended"] == "not yet"
+    assert cells["lasted"] == "1 h so far"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,14 @@ def test_an_incident_is_said_in_words_of_people():
 )  # fmt: skip
 def test_each_kind_has_its_words(row: dict[str, object], what: str):
     assert made_section("incidents", {**ROWS, "incidents": [{**AWAY, **row}]}).rows[0]["what"] == what
+
+
+def test_a_connection_that_closed_was_asked_for_by_nobody():
+    closed = {**AWAY, "cause": "channel_closed", "peer": "10.0.0.1:5000"}
+    assert (
+        made_section("incidents", {**ROWS, "incidents": [closed]}).rows[0]["why"]
+        == "its connection was closed"
+    )
 
 
 def test_the_total_is_that_of_all():
