@@ -165,13 +165,17 @@ class _RandomRun:
         self.server.alive()
 
     def restart(self) -> None:
-        """Stop in an orderly way, or die with the newest lines; start again after a while."""
+        """Stop in an orderly way, or die with the newest lines; start again after a while, with the routes or empty."""
         if self.chance.random() < 0.5:
             self.server.stop()
         else:
             self.server.crash(self.chance.randrange(200))
+        before = self.server.server.state.tables
         self.server.passed(self.chance.choice((1, 90_000)))
         self.server.start()
+        if self.chance.random() < 0.5:
+            self.server.passed(1)
+            self.server.server.restore(before, self.chance.choice((0, 30, 100_000)), self.server.up_ms)
         self.connections = [conn + CONNECTIONS for conn in self.connections]
 
     def lose(self) -> None:

@@ -17,6 +17,8 @@ from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause, Change, Event
 from namekeeper.route.removal import EndOfRegistration, end_sparing, overdue
+from namekeeper.route.restore import RestoreRoutes
+from namekeeper.route.tables import RouteTables
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand, Response
 from tests.differential.wire import as_value
 from tests.support.java_model.values import Answer, Request
@@ -123,6 +125,16 @@ class LocalServer:
                 done(_value(code, error))
 
         self.queue.submit(deferred.change, finish, now=now)
+
+    def restore(self, source: RouteTables, idle_ms: int, now_ms: int) -> None:
+        """Begin with the tables of an earlier boot, whose brokers were silent for so long."""
+
+        def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
+            assert isinstance(applied, Applied)
+            self._happened(Change(change.cause, change.remote_addr, applied.events))
+
+        change = RestoreRoutes(source, {live.key: idle_ms for live in source.broker_live_table})
+        self.queue.submit(change, finish, now=Now(now_ms, now_ms))
 
     def _submit(self, end: EndOfRegistration, now: Now, ended: Ended) -> None:
         def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:

@@ -67,6 +67,7 @@ def test_many_places_are_known():
     server = random_history(Random(5), 300)
     assert check_law(server) > 50
     assert len(server.boots) > 2
+    assert any(b'"cause":"restored"' in each.line for each in server.written)
     assert unknown(server)
 
 

@@ -207,7 +207,7 @@ def test_every_verdict_is_met():
     """So that the law says something."""
     chance = Random(3)
     found = set()
-    for _ in range(60):
+    for _ in range(150):
         found |= check_history(chance, random_history(chance, 80), 20)
     assert {*Verdict} - found <= {Verdict.NOT_ON_THIS_ONE}
 

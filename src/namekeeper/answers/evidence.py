@@ -60,6 +60,11 @@ class BrokerSession(ValidRow, frozen=True, kw_only=True):
     idle_ms: int | None = None
     """If gone: ms since it was last refreshed."""
 
+    @property
+    def is_restored(self) -> bool:
+        """Whether the name server began with it: its broker has not registered again in this boot."""
+        return self.from_cause == "restored"
+
 
 class KnownPeriod(Struct, frozen=True, kw_only=True):
     """A period in which one state of a name server is known; before the first period nothing is known."""
@@ -113,7 +118,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     def shows_cause(self, at: int) -> bool:
         """Whether the topic had a row up to a time, and each missing write permission then has a cause."""
-        unexplained = [r for r in self.routes_at(at) if r.from_cause is None and not r.perm & Perm.WRITE]
+        unexplained = [
+            r for r in self.routes_at(at) if r.from_cause in {None, "restored"} and not r.perm & Perm.WRITE
+        ]
         return any(route.valid_from <= at for route in self.routes) and not unexplained
 
     def began(self, boot: int) -> int:

@@ -11,6 +11,7 @@ __all__ = [
     "end_of_session",
     "queues",
     "session_ended_with",
+    "unconfirmed",
     "was_dropped_by_broker",
     "with_cause",
 ]
@@ -30,6 +31,7 @@ _MADE = {
     "register_topic": "registered by hand",
     "wipe_write_perm": "write permission wiped",
     "add_write_perm": "write permission added",
+    "restored": "restored when the name server started",
     **{cause: f"not writable since its master {how}" for cause, how in ENDS.items()},
 }
 
@@ -60,6 +62,12 @@ def end_of_row(one: Evidence, route: TopicRoute) -> str:
     if session is None:
         return f"{name} {ENDS.get(route.to_cause or '', 'is gone')}{by(route.to_peer)}"
     return end_of_session(session)
+
+
+def unconfirmed(session: BrokerSession) -> str:
+    """That a broker was restored and did nothing since."""
+    who = f"{session.broker_name} ({session.broker_addr})"
+    return f"{who} was restored when the name server started, and had not registered again"
 
 
 def end_of_session(session: BrokerSession) -> str:

@@ -18,6 +18,8 @@ class BrokersBack(Struct, frozen=True):
     """Brokers that were live when the boot before ended."""
     back: int
     """How many of them had registered again."""
+    restored: int
+    """How many of the others were restored and still there."""
     sessions: list[BrokerSession]
     """All registrations of this boot up to that time."""
 
@@ -34,5 +36,6 @@ def brokers_back(evidence: Evidence, at: int, began: int) -> BrokersBack:
     newest = max((session.boot for session in before), default=0)
     known = {(s.cluster, s.broker_addr) for s in before if s.boot == newest}
     sessions = [s for s in evidence.sessions if began <= s.valid_from <= at]
-    back = known & {(session.cluster, session.broker_addr) for session in sessions}
-    return BrokersBack(began, at - began, len(known), len(back), sessions)
+    back = known & {(s.cluster, s.broker_addr) for s in sessions if not s.is_restored}
+    restored = {(s.cluster, s.broker_addr) for s in sessions if s.is_restored and s.is_valid(at)}
+    return BrokersBack(began, at - began, len(known), len(back), len(known & restored - back), sessions)

@@ -93,7 +93,7 @@ def _seen(entry: TimelineEntry) -> str:
 
 def _sentence(event: HistoryEvent) -> str:
     if event.what is What.STARTED:
-        return "the name server started: it knew nobody until brokers registered again"
+        return "the name server started: it knew only what it restored, and who registered again"
     if event.what is What.STOPPED:
         return "the name server stopped"
     if event.what is What.LOST:

@@ -1,7 +1,7 @@
 """The verdict about a topic that had a route: could clients write to it, and if not, why not."""
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
-from namekeeper.answers.phrases import ENDS, by, end_of_session, queues, with_cause
+from namekeeper.answers.phrases import ENDS, by, end_of_session, queues, unconfirmed, with_cause
 from namekeeper.answers.verdict import Fact, Judgement, Verdict
 from namekeeper.answers.without_route import absent_brokers
 from namekeeper.common.writable import is_writable
@@ -27,6 +27,7 @@ def judge_with_route(one: Evidence, at: int, began: int) -> Judgement:
     without_master = [row for row in rows if row.broker_name not in with_master]
     facts = [_fact(one, row) for row in rows]
     facts += [_missing_master(one, row.broker_name, at) for row in without_master]
+    facts += _unconfirmed(one, {row.broker_name for row in rows}, at)
     if any(_is_writable(row, with_master) for row in rows):
         return Verdict.HAS_ROUTE, _writable_summary(rows, with_master), facts
     absent = absent_brokers(one, at, began)
@@ -68,6 +69,16 @@ def _fact(one: Evidence, row: TopicRoute) -> Fact:
     return Fact(with_cause(original), original.valid_from)
 
 
+def _unconfirmed(one: Evidence, broker_names: set[str], at: int) -> list[Fact]:
+    """Brokers that were restored and never confirmed since."""
+    restored = [session for session in one.sessions if session.is_restored and session.is_valid(at)]
+    return [
+        Fact(unconfirmed(session), session.valid_from)
+        for session in restored
+        if session.broker_name in broker_names
+    ]
+
+
 def _missing_master(one: Evidence, broker_name: str, at: int) -> Fact:
     master = _last_master(one, broker_name, at)
     if master is None:
@@ -86,14 +97,14 @@ def _last_master(one: Evidence, broker_name: str, at: int) -> BrokerSession | No
 
 
 def _original(one: Evidence, route: TopicRoute) -> TopicRoute:
-    """The row with the cause: a row first seen in a checkpoint may continue an earlier one."""
+    """The row with the cause: one first seen in a checkpoint, or restored, may continue an earlier one."""
     for before in reversed(one.routes):
-        if route.from_cause is not None:
+        if route.from_cause not in {None, "restored"}:
             break
         if (
             before.broker_name == route.broker_name
             and before.valid_from < route.valid_from
-            and before.ended_by in {"unknown", "checkpoint"}
+            and before.ended_by in {"unknown", "checkpoint", "stopped"}
             and queues(before) == queues(route)
         ):
             route = before

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from namekeeper.answers.evidence import Evidence, TopicRoute
+from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
 from namekeeper.answers.phrases import (
     ENDS,
     by,
@@ -89,18 +89,24 @@ def _ended(one: Evidence, ended: list[TopicRoute]) -> Judgement:
 
 def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
     count = f"{back.back} of {back.known} known brokers were back"
+    if back.restored:
+        count = f"{count}, {back.restored} restored"
     after = shown_duration(back.after_ms)
     facts = [Fact(f"the name server started, {after} before", back.began), Fact(count)]
     for route in last:
         name = route.broker_name
         sessions = [session for session in back.sessions if session.broker_name == name]
         facts += [
-            Fact(f"{name} registered at {s.broker_addr} without the topic", s.valid_from) for s in sessions
+            Fact(f"{name} {_came(s)} at {s.broker_addr} without the topic", s.valid_from) for s in sessions
         ]
         if not sessions:
             facts.append(Fact(_not_back(route), route.valid_to))
     verdict = Verdict.JUST_STARTED if back.after_ms < DEFAULT_HEARTBEAT_TIMEOUT_MS else Verdict.NOT_BACK
     return verdict, f"the name server had started {after} before; {count}", facts
+
+
+def _came(session: BrokerSession) -> str:
+    return "was restored" if session.is_restored else "registered"
 
 
 def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:

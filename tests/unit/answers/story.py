@@ -101,6 +101,13 @@ class Story:
         self.connections = {addr: connection + 100 for addr, connection in self.connections.items()}
         return self.now
 
+    def restarts_with_its_routes(self, down_ms: int = 5_000) -> int:
+        """The same, and what was there is restored."""
+        before = self.journal.server.state.tables
+        began = self.restarts(down_ms)
+        self.journal.server.restore(before, down_ms, self.journal.up_ms)
+        return began
+
     def crashes(self, keep: int = 10_000) -> int:
         self.later(1_000)
         self.journal.crash(keep)

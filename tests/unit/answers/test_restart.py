@@ -19,6 +19,19 @@ def test_those_who_were_there_when_the_boot_before_ended_count():
     assert brokers_back(story.evidence(), began, began).back == 0
 
 
+def test_who_was_restored_is_not_back_until_it_registers():
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b1", "a1:1")
+    story.registers("b2", "a2:1")
+    began = story.restarts_with_its_routes()
+    assert (brokers_back(story.evidence(), story.now, began).restored) == 3
+    story.registers("b1", "a1:1")
+    story.unregisters("a2:1")
+    found = brokers_back(story.evidence(), story.now, began)
+    assert (found.known, found.back, found.restored) == (3, 1, 1)
+
+
 def test_boots_before_the_last_one_do_not_count():
     story = Story()
     story.registers("b0", "a0:1")

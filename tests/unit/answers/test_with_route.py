@@ -85,6 +85,35 @@ def test_a_wiped_broker_and_one_that_was_not_back_are_both_told():
     assert facts[-1] == "b1, which had it until here, was not back"
 
 
+def test_a_restored_broker_that_was_never_confirmed_is_told(story):
+    story.restarts_with_its_routes()
+    verdict, _, facts = judged(story)
+    assert verdict is Verdict.HAS_ROUTE
+    assert facts == [
+        "b0: 4 read and 4 write queues, RW-, registered by peer:1",
+        "b0 (a0:1) was restored when the name server started, and had not registered again",
+        "b0 (a1:1) was restored when the name server started, and had not registered again",
+    ]
+
+
+def test_one_that_registered_since_is_not(story):
+    story.restarts_with_its_routes()
+    story.registers()
+    _, _, facts = judged(story)
+    assert [fact for fact in facts if "restored" in fact] == [
+        "b0 (a1:1) was restored when the name server started, and had not registered again"
+    ]
+
+
+def test_a_permission_that_was_wiped_before_a_restart_is_still_explained():
+    story = Story()
+    story.registers()
+    story.wiped()
+    story.restarts_with_its_routes()
+    verdict, summary, _ = judged(story)
+    assert (verdict, summary) == (Verdict.WRITE_PERM_WIPED, "write permission was wiped by peer:99")
+
+
 def test_of_two_reasons_the_verdict_is_the_wipe():
     story = Story()
     story.registers("b0", "a0:1")
