@@ -161,6 +161,22 @@ ACCESS_MUTANTS = (
         ("processor/test_touched.py",),
     ),
     Mutant(
+        "admin-requests-unrecorded",
+        "app/access.py",
+        "        return CLASSES[code] is RequestClass.ADMIN\n",
+        "        return CLASSES[code] is RequestClass.ADMIN and not decision.allowed\n",
+        "each admin request is recorded, allowed or refused",
+        CONTROL,
+    ),
+    Mutant(
+        "every-judged-request-has-a-record",
+        "journal/recording/activity.py",
+        "        if self._access <= MAX_ACCESS:\n",
+        "        if True:\n",
+        "a flood of refused requests does not fill the journal",
+        ("journal/recording/test_activity.py",),
+    ),
+    Mutant(
         "rules-half-written",
         "app/access_files.py",
         "        if not is_settled or found.digest",

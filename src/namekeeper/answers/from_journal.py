@@ -27,7 +27,7 @@ DAY_MS = 86_400_000
 QUIET_MS = 90_000
 """A running name server writes at least one record in each minute; if it did not, its disk may be full."""
 
-_ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied"})
+_ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied", "access"})
 """Kinds of which the answers here need only the position."""
 
 _CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'

@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 
-from namekeeper.access.names import NO_NAMES
+from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about
+from namekeeper.access.names import NO_NAMES, names_in
 from namekeeper.access.peer import certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES, RequestClass
 from namekeeper.access.rules import AccessMode, Decision, PeerRules
 from namekeeper.access.signature import ACCESS_KEY, ANONYMOUS, Signer, signer_of
 from namekeeper.app.access_files import AccessFiles
+from namekeeper.app.journaling import Journaling
 from namekeeper.app.requests import Requests
 from namekeeper.common.printable import printable
 from namekeeper.errors import RequestError
@@ -46,6 +48,7 @@ class AccessControl:
         requests: Requests,
         state: NameServerState,
         *,
+        journaling: Journaling,
         lookup_cache: LookupCache | None,
     ) -> None:
         """Prepare.
@@ -54,12 +57,14 @@ class AccessControl:
             files: where the policy comes from; who watches them calls `replace`.
             requests: handles what is allowed.
             state: what rules about names are compared with.
+            journaling: records who did what.
             lookup_cache: answers look-ups of peers who may have its answers.
         """
         self.files = files
         self._policy = files.policy
         self._requests = requests
         self._state = state
+        self._journaling = journaling
         self._lookup_cache = lookup_cache
         self._scopes: dict[tuple[str, ...], bytes] = {}
         """Rules that can hold for a look-up -> the scope of the cache for peers who share them."""
@@ -97,12 +102,42 @@ class AccessControl:
             signer = signer_of(request.ext_fields, request.body, self._policy.keys)
         names = names_touched(self._state, request) if peer_rules.needs_names(code) else NO_NAMES
         decision = peer_rules.judge(code, signer.user, names)
+        if self._is_recorded(request, decision):
+            self._record(request, connection, decision, signer)
         if not decision.allowed:
             self._refuse(request, connection, decision, signer)
         elif request_class is RequestClass.ADMIN:
             who = self._who(connection, signer)
             self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", _what(code), who, _by(decision))
         return self._requests(request, connection)
+
+    def _is_recorded(self, request: RemotingCommand, decision: Decision) -> bool:
+        """Whether the journal says who asked: admin requests, new brokers, and who is refused to be one."""
+        code = request.code
+        if code == RequestCode.REGISTER_BROKER and decision.allowed:
+            fields = request.ext_fields or {}
+            key = (fields.get("clusterName", ""), fields.get("brokerAddr", ""))
+            return key not in self._state.tables.broker_live_table
+        if code in (RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER):
+            return not decision.allowed
+        return CLASSES[code] is RequestClass.ADMIN
+
+    def _record(
+        self, request: RemotingCommand, connection: ServerConnection, decision: Decision, signer: Signer
+    ) -> None:
+        channel = connection.channel
+        certificate = certificate_names(channel.certificate)
+        self._journaling.judged(
+            JudgedRequest(
+                code=request.code,
+                peer=channel.remote_addr,
+                decision=decision,
+                mode=self._policy.rules.mode,
+                user=signer.user,
+                certificate=certificate[0][:TEXT_LIMIT] if certificate else "",
+                about=about(names_in(request.code, request.ext_fields)),
+            )
+        )
 
     def _meet(self, connection: ServerConnection) -> PeerRules:
         """Find the rules for a peer, and what of the look-up cache it may have."""

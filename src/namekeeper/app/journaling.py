@@ -22,6 +22,7 @@ from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand
 
 if TYPE_CHECKING:
+    from namekeeper.access.judged import JudgedRequest  # only a server with access rules needs it
     from namekeeper.journal.journal import Journal
     from namekeeper.journal.recording.recorder import Recorder
 
@@ -96,6 +97,27 @@ class Journaling:
             host = remote_addr.rpartition(":")[0].strip("[]")
             reason = error.remark.partition("\n")[0][:REASON_LIMIT]
             self._note(lambda recorder: recorder.denied(request.code, host, reason))
+
+    def judged(self, request: "JudgedRequest") -> None:
+        """Record what access rules said of a request."""
+
+        def note(recorder: "Recorder") -> None:
+            from namekeeper.journal.contract.record import Access
+
+            record = Access(
+                code=request.code,
+                allowed=request.decision.allowed,
+                rule=request.decision.rule or "",
+                mode=request.mode.value,
+                user=request.user or "",
+                certificate=request.certificate,
+                about=request.about,
+                count=1,
+            )
+            record.peer = request.peer
+            recorder.access(record)
+
+        self._note(note)
 
     def _note(self, note: "Callable[[Recorder], None]") -> None:
         """Pass something without a time of its own to the journal, as soon as it is loaded."""

@@ -109,7 +109,9 @@ class NameServer:
             call_soon=self._call_soon,
             cluster_test=self._cluster_test,
         )
-        self.access = _make_access_control(self.requests, self.state, self._lookup_cache())
+        self.access = _make_access_control(
+            self.requests, self.state, journaling=self._journaling, lookup_cache=self._lookup_cache()
+        )
         self.restoring = Restoring(self.state, self.requests.submit, clock=self._clock)
         self.server = RemotingServer(
             self.access or self.requests,
@@ -340,7 +342,7 @@ def _say(line: str) -> None:
 
 
 def _make_access_control(
-    requests: Requests, state: NameServerState, lookup_cache: LookupCache | None
+    requests: Requests, state: NameServerState, *, journaling: Journaling, lookup_cache: LookupCache | None
 ) -> "AccessControl | None":
     """What stands before the requests; None without a file of rules, which costs nothing."""
     path = state.settings.access_file
@@ -349,7 +351,8 @@ def _make_access_control(
     from namekeeper.app.access import AccessControl
     from namekeeper.app.access_files import AccessFiles
 
-    return AccessControl(AccessFiles(path, os.environ), requests, state, lookup_cache=lookup_cache)
+    files = AccessFiles(path, os.environ)
+    return AccessControl(files, requests, state, journaling=journaling, lookup_cache=lookup_cache)
 
 
 def _make_client(startup: Startup) -> "RemotingClient":

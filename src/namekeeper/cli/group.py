@@ -31,6 +31,7 @@ COMMANDS: Commands = {
     "what-if": ("what_if:what_if_command", "Which topics would suffer if brokers were gone."),
     "fleet": ("fleet:fleet", "A simulated fleet of brokers, for demos and load tests."),
     "pipeline": ("group:pipeline", "Turn journals into tables with Spark."),
+    "audit": ("commands.audit:audit", "Show who did what, and who was refused."),
     "access": ("group:access", "Check rules of access, and say what they do."),
     "journal": ("group:journal", "Look into a journal: ls, cat, tail, verify, seal ..."),
     "route-at": ("commands.route_at:route_at", "Show the route of a topic as it was."),

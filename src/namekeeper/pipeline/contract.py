@@ -90,6 +90,10 @@ KINDS: Mapping[str, Mapping[str, Member]] = {
         "client_version": "long", "count": "long!",
     }),
     "denied": _members({"code": "long!", "host": "string", "reason": "string!", "count": "long!"}),
+    "access": _members({
+        "code": "long!", "allowed": "boolean", "rule": "string", "mode": "string!", "user": "string",
+        "certificate": "string", "about": "array<string>", "count": "long!",
+    }),
 }  # fmt: skip
 """Members of each kind beside the envelope."""
 

@@ -252,6 +252,22 @@ _DENIED = _of_records(
     "count bigint: How many since the last such record.",
 )
 
+_ACCESS = _of_records(
+    "access",
+    "What access rules said of admin requests, and of registrations and unregistrations that were refused or"
+    " of a broker that was not there. Empty without access rules.",
+    "a record",
+    _RECORD,
+    "code bigint: Request code.",
+    "allowed boolean: Whether the rules allow it.",
+    "rule string: Name of the rule that decided; null: no rule covers the request.",
+    "mode string: enforce, or audit: a refusal was only noted.",
+    "user string: User whose signature was right; null: nobody is proved.",
+    "certificate string: Subject of the client certificate; null: there was none.",
+    "about array<string>: Names that the request is about, such as topics=T.",
+    "count bigint: Requests: 1, or more where they are counted together.",
+)
+
 INCOMPLETE = Table(
     "incomplete",
     "Records of changes of which something is missing. They count for nothing; when the rest comes, a later"
@@ -309,6 +325,7 @@ KINDS_OF: Mapping[str, tuple[str, ...]] = {
     "lookup_hour": ("lookup_hour",),
     "unknown_topic_minute": ("unknown_topic_minute",),
     "denied": ("denied",),
+    "access": ("access",),
 }
 """Table -> kinds of records that it is made of; `events` has all."""
 
@@ -317,7 +334,7 @@ FACTS: Mapping[str, Table] = {
     for table in (
         EVENTS, _SERVER, _CHECKPOINT, _BROKER_LIVE, _BROKER_GROUP, _CLUSTER_ROW, _TOPIC_ROW,
         _BROKER_NAME_REMOVED, _TOPIC_MAPPING, _FILTER_SERVERS, _KV, _CONFIG, _BROKER_MINUTE, _LOOKUP_HOUR,
-        _UNKNOWN_TOPIC_MINUTE, _DENIED, INCOMPLETE, QUARANTINE,
+        _UNKNOWN_TOPIC_MINUTE, _DENIED, _ACCESS, INCOMPLETE, QUARANTINE,
     )
 }  # fmt: skip
 """Every fact table by its name."""

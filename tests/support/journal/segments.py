@@ -121,5 +121,9 @@ _KINDS: dict[str, Callable[[random.Random, int], dict[str, Any]]] = {
         "kind": "unknown_topic_minute", "minute": boot // 60_000 * 60_000, "topic": _topic(rng), "count": 1,
     },
     "denied": lambda rng, _: {"kind": "denied", "code": 318, "reason": "no", "count": 4},
+    "access": lambda rng, _: {
+        "kind": "access", "peer": "10.0.0.1:5", "code": 216, "allowed": True, "rule": "r", "mode": "enforce",
+        "about": ["topics=T"], "count": 1,
+    },
     "made_up": lambda rng, _: {"kind": "kind_of_tomorrow", "colour": "red"},
 }  # fmt: skip

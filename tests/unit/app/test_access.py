@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from namekeeper.access.judged import JudgedRequest
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES
+from namekeeper.access.rules import AccessMode, Decision
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.access.signature import sign
 from namekeeper.app.access import AccessControl
@@ -35,7 +37,7 @@ class Server:
         self.parts = Parts(folder, **flags)
         self.control = AccessControl(
             SimpleNamespace(policy=policy(*rules, mode=mode), trouble=""), self.parts.requests, self.parts.state,
-            lookup_cache=self.parts.state.lookup_cache,
+            journaling=self.parts.effects.journaling, lookup_cache=self.parts.state.lookup_cache,
         )  # fmt: skip
 
     def connect(self, certificate=None) -> Joined:
@@ -327,3 +329,55 @@ async def test_within_its_names_a_broker_does_what_it_likes(server):
     asking.deliver(encode_command(registration(cluster_name="test", name="test-1")))
     server.parts.run_turns()
     assert [each.code for each in asking.answers] == [0]
+
+
+# What the journal says.
+
+
+@pytest.fixture
+def recorded(server):
+    """A function that makes a server, and gives it with the requests that go into its journal."""
+
+    def make(*rules: str, **more):
+        made, judged = server(*rules, **more), []
+        made.parts.effects.journaling.judged = judged.append
+        return made, judged
+
+    return make
+
+
+async def test_each_admin_request_is_recorded_with_its_user_and_its_rule(recorded):
+    server, judged = recorded(OPERATORS)
+    asking = server.connect({"subject": ((("commonName", "laptop"),),)})
+    asking.deliver(signed(216, topic="T", clusterName="c") + frame(205, opaque=2, brokerName="b"))
+    assert judged == [
+        JudgedRequest(
+            code=216, peer=f"{PEER}:5", decision=Decision(allowed=True, rule="operators"), mode=AccessMode.ENFORCE,
+            user="ops", certificate="CN=laptop", about=["clusters=c", "topics=T"],
+        ),
+        JudgedRequest(
+            code=205, peer=f"{PEER}:5", decision=Decision(allowed=False, rule=None), mode=AccessMode.ENFORCE,
+            user=None, certificate="CN=laptop", about=["brokers=b"],
+        ),
+    ]  # fmt: skip
+
+
+async def test_a_broker_is_recorded_when_it_is_new_or_refused_and_what_only_reads_is_not(recorded):
+    server, judged = recorded(ANYBODY)
+    asking = server.connect()
+    for opaque in (1, 2, 3):
+        asking.deliver(register_frame(opaque))
+        server.parts.run_turns()
+        asking.deliver(look_up(10 + opaque) + frame(206, opaque=20 + opaque))
+    assert [(each.code, each.decision.allowed) for each in judged] == [(103, True)]
+    server.replace(READERS, over=asking)
+    asking.deliver(register_frame(4))
+    asking.deliver(frame(104, opaque=5, brokerName="broker-a"))
+    asking.deliver(frame(904, opaque=6, brokerName="broker-a"))
+    assert [(each.code, each.decision.allowed) for each in judged[1:]] == [(103, False), (104, False)]
+
+
+def register_frame(opaque: int) -> bytes:
+    request = registration()
+    request.opaque = opaque
+    return encode_command(request)

@@ -34,7 +34,7 @@ class World:
         )
         self.control = AccessControl(
             SimpleNamespace(policy=POLICY, trouble=""), self.parts.requests, self.parts.state,
-            lookup_cache=self.parts.state.lookup_cache,
+            journaling=self.parts.effects.journaling, lookup_cache=self.parts.state.lookup_cache,
         )  # fmt: skip
         self.parts.requests._journaling = self.parts.effects.journaling
         request = registration(cluster_name="prod", name="prod-a", addr="10.0.1.1:10911")

@@ -84,7 +84,7 @@ async def _ask(folder: Path, rules: AccessRules, request: bytes, peer: str, cert
     parts = Parts(folder)
     control = AccessControl(
         SimpleNamespace(policy=AccessPolicy(rules, KEYS), trouble=""), parts.requests, parts.state,
-        lookup_cache=parts.state.lookup_cache,
+        journaling=parts.effects.journaling, lookup_cache=parts.state.lookup_cache,
     )  # fmt: skip
     joined = Joined(control)
     joined.channel.remote_addr, joined.channel.certificate = peer, certificate

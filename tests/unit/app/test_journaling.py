@@ -217,3 +217,30 @@ def test_an_id_that_can_not_be_used_is_refused(tmp_path, namesrv):
     state = NameServerState(made.runtime_config, KvConfigStore())
     with pytest.raises(ConfigError, match=f"journalNamesrvId={namesrv}: up to 120 letters"):
         Journaling(state, clock=FakeClock())
+
+
+async def test_who_asked_is_in_the_journal_of_a_server_with_access_rules(tmp_path):
+    rules = tmp_path / "access.toml"
+    everybody = 'mode = "enforce"\n[[rule]]\nname = "everybody"\nrequests = ["broker", 216]\n'
+    await asyncio.to_thread(rules.write_text, everybody)
+    async with (
+        name_server(tmp_path, journal_namesrv_id="ns-1", access_file=str(rules)) as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        folder = tmp_path / "journal" / str(server.port)
+        await exchange(
+            peer,
+            encode_command(registration()),
+            frame(216, opaque=2, topic="T1"),
+            frame(100, opaque=3, namespace="a", key="b", value="c"),
+        )
+        await eventually(folder.exists)
+        await wait_for(folder, "access")
+    found = of_kind(await read(folder), "access")
+    assert [(each["code"], each.get("allowed", False), each.get("rule")) for each in found] == [
+        (103, True, "everybody"),
+        (216, True, "everybody"),
+        (100, False, None),
+    ]
+    assert {each["peer"].rpartition(":")[0] for each in found} == {LOCAL}
+    assert await is_complete(folder)

@@ -16,6 +16,7 @@ __all__ = [
     "NO_MAPPING",
     "ROWS_IN_A_RECORD",
     "STATE_KINDS",
+    "Access",
     "BrokerGroup",
     "BrokerLive",
     "BrokerMinute",
@@ -273,6 +274,19 @@ class Denied(Record, tag="denied", kw_only=True):
     count: int
 
 
+class Access(Record, tag="access", kw_only=True):
+    """What access rules said of a request."""
+
+    code: int
+    allowed: bool = False
+    rule: str = ""
+    mode: str
+    user: str = ""
+    certificate: str = ""
+    about: list[str] = []
+    count: int
+
+
 KINDS: tuple[type[Record], ...] = (
     ServerStarted,
     ServerAlive,
@@ -294,6 +308,7 @@ KINDS: tuple[type[Record], ...] = (
     LookupHour,
     UnknownTopicMinute,
     Denied,
+    Access,
 )
 """Every kind, as in the contract."""
 

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from namekeeper.journal.contract.record import (
     EDGES_MS,
+    Access,
     BrokerMinute,
     Denied,
     Record,
@@ -20,13 +21,15 @@ from namekeeper.journal.contract.record import (
 from namekeeper.model.broker import BrokerKey
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone
 
-__all__ = ["MAX_DENIED", "MAX_UNKNOWN", "MINUTE_MS", "Activity"]
+__all__ = ["MAX_ACCESS", "MAX_DENIED", "MAX_UNKNOWN", "MINUTE_MS", "Activity"]
 
 MINUTE_MS = 60_000
 MAX_UNKNOWN = 1_000
 """Topics without a route that are counted by name in a minute: made-up names must not fill the disk."""
 MAX_DENIED = 100
 """Hosts whose denials are counted separately in a minute."""
+MAX_ACCESS = 200
+"""Judged requests with a record of their own in a minute: more than people send, too few to fill a disk."""
 
 _TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 """What Java's TopicValidator allows, up to the longest name."""
@@ -85,6 +88,8 @@ class Activity:
         self._other_unknown = 0
         self._invalid = 0
         self._denied: dict[tuple[int, str, str], int] = {}
+        self._access = 0
+        self._other_access: dict[tuple[int, bool, str, str], int] = {}
 
     def heard(self, event: BrokerHeard, now_ms: int) -> None:
         """A registration was refreshed."""
@@ -133,6 +138,15 @@ class Activity:
             key = (code, "", reason)
         self._denied[key] = self._denied.get(key, 0) + 1
 
+    def access(self, record: Access) -> bool:
+        """A request was judged; whether it gets this record, and is not only counted."""
+        self._access += 1
+        if self._access <= MAX_ACCESS:
+            return True
+        key = (record.code, record.allowed, record.rule, record.mode)
+        self._other_access[key] = self._other_access.get(key, 0) + record.count
+        return False
+
     @property
     def has_due(self) -> bool:
         """Whether `take_due` gives something."""
@@ -162,6 +176,9 @@ class Activity:
         denied, self._denied = self._denied, {}
         for (code, host, reason), count in denied.items():
             yield Denied(code=code, host=host, reason=reason, count=count)
+        judged, self._other_access, self._access = self._other_access, {}, 0
+        for (code, allowed, rule, mode), count in judged.items():
+            yield Access(code=code, allowed=allowed, rule=rule, mode=mode, count=count)
 
     def _refresh(self, key: BrokerKey, now_ms: int) -> _Session | None:
         """Count a refresh; returns the session, None if it is not known."""

@@ -11,7 +11,14 @@ from typing import Any
 from msgspec import Struct
 
 from namekeeper.clock import Clock
-from namekeeper.journal.contract.record import ClockChanged, Record, ServerAlive, ServerStarted, ServerStopped
+from namekeeper.journal.contract.record import (
+    Access,
+    ClockChanged,
+    Record,
+    ServerAlive,
+    ServerStarted,
+    ServerStopped,
+)
 from namekeeper.journal.queue.backlog import Backlog, Mark
 from namekeeper.journal.recording.activity import MINUTE_MS, Activity
 from namekeeper.journal.recording.checkpoint import checkpoint_records
@@ -155,6 +162,11 @@ class Recorder:
         """A request was refused."""
         if self._is_recording:
             self._activity.denied(code, host, reason)
+
+    def access(self, record: Access) -> None:
+        """A request was judged by access rules."""
+        if self._is_recording and self._activity.access(record):
+            self._put((record,), self._at(self._clock.now()))
 
     def note(self, record: Record) -> None:
         """Queue a record that the writer made."""

@@ -26,6 +26,7 @@ _WHOLE = {
     "lookup_hour",
     "unknown_topic_minute",
     "denied",
+    "access",
     "incomplete",
     "quarantine",
 }

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from namekeeper.journal.contract.record import EDGES_MS, BrokerMinute, Denied, UnknownTopicMinute
-from namekeeper.journal.recording.activity import MAX_DENIED, MAX_UNKNOWN, MINUTE_MS, Activity
+from namekeeper.journal.contract.record import EDGES_MS, Access, BrokerMinute, Denied, UnknownTopicMinute
+from namekeeper.journal.recording.activity import MAX_ACCESS, MAX_DENIED, MAX_UNKNOWN, MINUTE_MS, Activity
 from namekeeper.model.version import DataVersion
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Cause
 
@@ -178,3 +178,13 @@ def test_every_sign_of_life_of_a_session_is_counted_once(happened):
         assert len(record.gaps) == len(EDGES_MS) + 1
         assert sum(record.gaps) <= record.count
         assert record.minute <= record.last_seen < record.minute + MINUTE_MS
+
+
+def test_judged_requests_have_records_up_to_a_limit_and_are_counted_beyond_it():
+    activity = Activity()
+    judged = Access(code=216, rule="r", mode="enforce", user="ops", about=["topics=T"], count=1)
+    kept = [activity.access(judged) for _ in range(MAX_ACCESS + 3)]
+    assert kept == [True] * MAX_ACCESS + [False] * 3
+    assert flushed(activity) == [Access(code=216, rule="r", mode="enforce", count=3)]
+    assert flushed(activity) == []
+    assert activity.access(judged)

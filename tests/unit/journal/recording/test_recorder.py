@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from namekeeper.journal.contract.record import ROWS_IN_A_RECORD, SegmentsDeleted
+from namekeeper.journal.contract.record import ROWS_IN_A_RECORD, Access, SegmentsDeleted
 from namekeeper.journal.queue.backlog import Mark
 from namekeeper.journal.recording.activity import MINUTE_MS
 from namekeeper.journal.recording.recorder import (
@@ -352,3 +352,15 @@ def test_a_row_larger_than_the_queue_is_in_the_checkpoint_all_the_same():
     kinds = rig.kinds()
     rig.tick()
     assert kinds + rig.kinds() == ["checkpoint_begin", "kv", "checkpoint_end"]
+
+
+def test_a_judged_request_is_recorded_at_once_with_its_peer():
+    rig = Rig()
+    rig.recorder.access(Access(code=205, allowed=True, mode="enforce", count=1))
+    rig.recorder.begin()
+    rig.taken()
+    record = Access(code=216, allowed=True, rule="operators", mode="enforce", user="ops", count=1)
+    record.peer = "10.0.0.1:5"
+    rig.recorder.access(record)
+    (found,) = rig.taken()
+    assert (found["kind"], found["peer"], found["user"], found["count"]) == ("access", "10.0.0.1:5", "ops", 1)

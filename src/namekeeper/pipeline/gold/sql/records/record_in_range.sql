@@ -5,7 +5,7 @@
 -- not kept: these are all records; an engine reads the few columns from the files again
 SELECT
   e.namesrv, w.range_id, e.boot, e.seq, e.checkpoint, e.kind, e.ts, false AS is_range_end,
-  e.kind IN ('broker_minute', 'lookup_hour', 'unknown_topic_minute', 'denied', 'server_alive') AS is_activity
+  e.kind IN ('broker_minute', 'lookup_hour', 'unknown_topic_minute', 'denied', 'access', 'server_alive') AS is_activity
 FROM events e
 JOIN recompute_range w
   ON
