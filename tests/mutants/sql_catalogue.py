@@ -283,6 +283,13 @@ SQL_MUTANTS = (
         "a minute belongs to the day that it lies in",
     ),
     SqlMutant(
+        "capacity-without-master",
+        "new_capacity_daily",
+        " AND m.broker_name IS NOT NULL THEN 1",
+        " THEN 1",
+        "a topic on a broker name without a master can't be written to",
+    ),
+    SqlMutant(
         "capacity-at-midnight",
         "new_capacity_daily",
         "max(least(u.valid_to, d.to_ts)) - 1 AS at_ts",

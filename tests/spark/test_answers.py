@@ -34,7 +34,7 @@ def test_every_query_has_the_same_rows_in_the_same_order_on_both_engines(lawful:
     args = {
         "namesrv": lawful.rows("topic_route")[0]["namesrv"] if bounded else None,
         "topic": NASTY, "at": at, "since": at - 86_400_000, "until": at, "least_ms": 1, "brokers": 40, "zone": "UTC",
-        "name": NASTY,
+        "name": NASTY, "slice_ms": 3_600_000, "offset_ms": 0, "per_slice": 10,
         "first_day": days[1] if bounded else None, "last_day": days[2] if bounded else None,
     }  # fmt: skip
     spark, duck = SparkTables(lawful.spark, lawful.tables), DuckTables(lawful.tables)
@@ -48,7 +48,7 @@ def test_every_query_has_the_same_rows_in_the_same_order_on_both_engines(lawful:
 
 def test_a_mapping_is_the_same_on_both_engines(lawful: Lawful):
     row = lawful.rows("topic_mapping_history")[0]
-    args = {"topic": row["topic"], "at": row["valid_from"]}
+    args = {"topic": row["topic"], "at": row["valid_from"], "namesrv": None}
     found = SparkTables(lawful.spark, lawful.tables).ask("topic_mapping_at", args)
     assert found == DuckTables(lawful.tables).ask("topic_mapping_at", args)
     assert row["mapping"] in {each["mapping"] for each in found.rows}

@@ -27,8 +27,12 @@ DAY_MS = 86_400_000
 QUIET_MS = 90_000
 """A running name server writes at least one record in each minute; if it did not, its disk may be full."""
 
-_ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied", "access"})
+_ONLY_PLACES = frozenset(
+    {"access", "broker_minute", "clock_changed", "denied", "lookup_hour", "segments_deleted", "server_alive"}
+)
 """Kinds of which the answers here need only the position."""
+_NO_STATE = _ONLY_PLACES | {"unknown_topic_minute"}
+_NO_ROUTE = frozenset({"cluster", "config", "kv"})
 
 _CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
 
@@ -120,7 +124,7 @@ class JournalFolder:
         begin = self._begin(begin_at)
         while True:
             changes, coverage = RowChanges(self.namesrv, name), Coverage()
-            for step in steps(self._records(begin, RecordReader(name, _ACTIVITY))):
+            for step in steps(self._records(begin, RecordReader(name, _NO_STATE | _NO_ROUTE))):
                 changes.take(step)
                 coverage.take(step)
             if begin == 0 or (coverage.knows_from is not None and coverage.knows_from <= begin_at):
@@ -135,13 +139,13 @@ class JournalFolder:
 
     def _replay(self, begin: int, at: int | None, topic: str | None) -> StateAt:
         replay = Replay(at)
-        for step in steps(self._records(begin, RecordReader(topic, _ACTIVITY))):
+        for step in steps(self._records(begin, RecordReader(topic, _NO_STATE))):
             replay.take(step)
         return replay.result()
 
     def _collect(self, begin: int, topic: str) -> Evidence:
         collector = EvidenceCollector(self.namesrv, topic)
-        for step in steps(self._records(begin, RecordReader(topic, _ACTIVITY))):
+        for step in steps(self._records(begin, RecordReader(topic, _ONLY_PLACES | _NO_ROUTE))):
             collector.take(step)
         return collector.result()
 

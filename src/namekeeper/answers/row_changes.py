@@ -198,8 +198,8 @@ def rows_of(state: State) -> dict[Key, Values]:
             group.enable_acting_master,
             tuple(sorted(group.broker_addrs.items())),
         )
-    for topic in tables.topics():
-        for name, row in tables.rows_of(topic):
+    for name, by_topic in tables.topic_queue_table.items():
+        for topic, row in by_topic.items():
             queues = row.effective
             rows["topic", topic, name] = (
                 queues.read_queue_nums,

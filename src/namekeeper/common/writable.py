@@ -1,6 +1,6 @@
 """When a topic can be written to on a broker: one rule for clients, `why`, the tables and the report.
 
-The pipeline's SQL has the same rule in `registered_topic.sql`; tests hold both equal.
+The pipeline's SQL has the same rule in `topic_state.sql` and `new_capacity_daily.sql`; tests hold them equal.
 """
 
 __all__ = ["is_writable"]

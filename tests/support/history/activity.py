@@ -80,11 +80,12 @@ def _days(start: int, end: int, step: Any) -> Iterator[tuple[str, int, Mapping[s
 
 def _sums(state: Mapping[str, Any], broker_name: str) -> dict[str, int]:
     rows = [row for (name, _), row in state["topic"].items() if name == broker_name]
+    has_master = any((name, broker_id) == (broker_name, 0) for name, broker_id, *_ in state["live"].values())
     return {
         "topics": len(rows),
         "read_queues": sum(row[0] for row in rows),
         "write_queues": sum(row[1] for row in rows),
-        "writable_topics": sum(bool(row[2] & 2 and row[1]) for row in rows),
+        "writable_topics": sum(bool(row[2] & 2 and row[1]) and has_master for row in rows),
     }
 
 

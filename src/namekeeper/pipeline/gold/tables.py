@@ -198,7 +198,7 @@ _CAPACITY_DAILY = Table(
             "topics bigint: Its topics.",
             "read_queues bigint: Read queues of all of them.",
             "write_queues bigint: Write queues of all of them.",
-            "writable_topics bigint: Topics with permission and queues to write to.",
+            "writable_topics bigint: Topics with permission and queues to write to, under a master.",
             "body_bytes bigint: The largest registration of the day, on the wire; null: not known.",
             "frame_used double: body_bytes as a share of the 16 MiB that a frame may have.",
         ),

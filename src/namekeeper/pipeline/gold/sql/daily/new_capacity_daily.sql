@@ -1,7 +1,7 @@
 -- What each broker name had at the end of each day, or when it was last known on that day.
 -- columns: day, namesrv, cluster, broker_name, at_ts, topics, read_queues, write_queues, writable_topics, body_bytes,
 --   frame_used
--- reads: heartbeat_gap_daily, registered_broker_name, registered_topic, report_day, up_period
+-- reads: heartbeat_gap_daily, registered_broker, registered_broker_name, registered_topic, report_day, up_period
 -- writes: capacity_daily
 WITH snapshot_time AS (
   SELECT d.day, u.namesrv, max(least(u.valid_to, d.to_ts)) - 1 AS at_ts
@@ -14,13 +14,22 @@ broker_name_then AS (
   FROM snapshot_time l
   JOIN registered_broker_name h ON h.namesrv = l.namesrv AND h.valid_from <= l.at_ts AND h.valid_to > l.at_ts
 ),
+master_then AS (
+  SELECT DISTINCT l.day, l.namesrv, b.broker_name
+  FROM snapshot_time l
+  JOIN registered_broker b
+    ON b.namesrv = l.namesrv AND b.broker_id = 0 AND b.valid_from <= l.at_ts AND b.valid_to > l.at_ts
+),
 topic_count AS (
   SELECT
     l.day, l.namesrv, t.broker_name, count(*) AS topics,
     sum(t.read_queue_nums) AS read_queues, sum(t.write_queue_nums) AS write_queues,
-    sum(CASE WHEN t.perm & 2 <> 0 AND t.write_queue_nums > 0 THEN 1 ELSE 0 END) AS writable_topics
+    sum(
+      CASE WHEN t.perm & 2 <> 0 AND t.write_queue_nums > 0 AND m.broker_name IS NOT NULL THEN 1 ELSE 0 END
+    ) AS writable_topics
   FROM snapshot_time l
   JOIN registered_topic t ON t.namesrv = l.namesrv AND t.valid_from <= l.at_ts AND t.valid_to > l.at_ts
+  LEFT JOIN master_then m ON m.day = l.day AND m.namesrv = l.namesrv AND m.broker_name = t.broker_name
   GROUP BY l.day, l.namesrv, t.broker_name
 ),
 registration_size AS (
