@@ -32,7 +32,9 @@ class Farm:
         opened = contextlib.AsyncExitStack()
         port = str(self._ports.get(name, 0))
         folder = self.folder / name
-        server = await opened.enter_async_context(name_server(folder, listen_port=port))
+        server = await opened.enter_async_context(
+            name_server(folder, listen_port=port, restore_routes="false")
+        )
         self._ports[name] = server.port
         self.running[name] = (server, opened)
 

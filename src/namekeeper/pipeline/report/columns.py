@@ -16,6 +16,7 @@ CAUSES = {
     "unregister_broker": "broker unregistered",
     "heartbeat": "broker sent a heartbeat",
     "expired": "broker silent for too long",
+    "restored": "taken over from the journal at a start",
     "channel_closed": "connection of the broker closed",
     "replaced": "another broker took its place",
     "stale_registration": "older registration refused",
