@@ -59,9 +59,11 @@ class Bench:
         """The routes that the bare responders serve."""
         return self.scratch / "routes.txt"
 
-    def started(self, name: str, *options: str) -> contextlib.AbstractContextManager[Server]:
-        """Run one of the servers; options are for one of ours."""
-        return started(name, self.scratch, self.generator.responder, self.routes, *options)
+    def started(
+        self, name: str, *options: str, port: int | None = None
+    ) -> contextlib.AbstractContextManager[Server]:
+        """Run one of the servers, at a free port unless one is given; options are for one of ours."""
+        return started(name, self.scratch, self.generator.responder, self.routes, *options, port=port)
 
     def wants(self, *keys: str) -> bool:
         """Say whether any of these rows was asked for."""

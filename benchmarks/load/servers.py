@@ -101,7 +101,9 @@ def why_not(name: str) -> str | None:
 
 
 @contextlib.contextmanager
-def started(name: str, scratch: Path, responder: Path, routes: Path, *options: str) -> Iterator[Server]:
+def started(
+    name: str, scratch: Path, responder: Path, routes: Path, *options: str, port: int | None = None
+) -> Iterator[Server]:
     """Run a server on a free port; entered when it has answered a request, left when it has stopped.
 
     Args:
@@ -110,10 +112,11 @@ def started(name: str, scratch: Path, responder: Path, routes: Path, *options: s
         responder: The built bare-c.
         routes: What the bare responders serve.
         options: More options for one of ours.
+        port: Where it listens; None: at a free port.
     """
     home = scratch / f"{name}-{time.monotonic_ns()}"
     home.mkdir()
-    port, http_port = free_port(), free_port()
+    port, http_port = port or free_port(), free_port()
     commands: dict[str, Callable[[], list[str]]] = {
         "namekeeper": lambda: _namekeeper(port, http_port, *options),
         "no-journal": lambda: _namekeeper(port, http_port, *options, "--journal-enable", "false"),

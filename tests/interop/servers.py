@@ -40,6 +40,18 @@ class Namekeeper:
             self._resources = opened.pop_all()
         return self
 
+    def restart(self, *, kill: bool = False) -> None:
+        """Stop it in an orderly way, or kill it, and start it again at the same port with the same files."""
+        if kill:
+            self.process.kill()
+        else:
+            self.stop()
+        self.port = int(self.address.rpartition(":")[2])
+        self.process.output.unlink()  # or the line of the boot before would be found in it
+        self._start(self.home)
+        self._resources.callback(self.process.kill)
+        self.process.await_line(BOOT_LINE, within=20)
+
     def _start(self, home: Path) -> None:
         values = {
             "listenPort": self.port,

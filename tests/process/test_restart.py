@@ -1,0 +1,121 @@
+"""A restart under a fleet of brokers: whoever gets an answer gets the whole route, after SIGTERM and after kill -9."""
+
+import contextlib
+import itertools
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests.process.running import NameServerProcess, environment
+from tests.support.system.processes import eventually, free_port
+from tests.support.system.waiting import TIME_UNIT
+from tests.support.wire.ask import ask
+
+BROKERS, TOPICS = 20, 10
+RESTARTS = 10
+ALL_TOPICS, LOOK_UP = 206, 105
+PATIENCE = 30 * TIME_UNIT
+
+
+class Client:
+    """Looks topics up without a pause, and counts the brokers of each answer."""
+
+    def __init__(self, address: str, topics: list[str]) -> None:
+        self.seen: Counter[tuple[int, int]] = Counter()
+        """Code and number of brokers -> answers."""
+        self._address, self._topics = address, topics
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    @property
+    def answers(self) -> int:
+        return sum(self.seen.values())
+
+    def _look(self) -> None:
+        for topic in itertools.cycle(self._topics):
+            if self._is_over.is_set():
+                return
+            with contextlib.suppress(OSError):  # nobody listens: the client would ask another name server
+                answer = ask(self._address, LOOK_UP, timeout=PATIENCE, topic=topic)
+                brokers = len(answer.json()["brokerDatas"]) if answer.code == 0 else 0
+                self.seen[answer.code, brokers] += 1
+
+    def wait(self, more: int) -> None:
+        """Wait for so many more answers."""
+        wanted = self.answers + more
+        eventually(lambda: self.answers >= wanted, within=PATIENCE, what=f"{wanted} answers")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+
+@contextlib.contextmanager
+def fleet(folder: Path, address: str) -> Iterator[None]:
+    """Brokers of a process of their own: they register each 30 s, and do not notice that a server restarted."""
+    words = [
+        sys.executable, "-m", "namekeeper", "fleet", "--namesrv", address, "--brokers", str(BROKERS),
+        "--topics", str(TOPICS), "--churn", "none", "--duration", "1h",
+    ]  # fmt: skip
+    with (folder / "fleet.txt").open("wb") as out:
+        child = subprocess.Popen(words, stdout=out, stderr=out, env=environment(folder))
+    try:
+        yield
+    finally:
+        child.kill()
+        child.wait()
+
+
+def topics_of(address: str) -> list[str]:
+    """The topics of the fleet, once all brokers have registered."""
+
+    def registered() -> list[str] | None:
+        names = ask(address, ALL_TOPICS).json()["topicList"]
+        own = sorted(name for name in names if "%" not in name)
+        routes = [ask(address, LOOK_UP, topic=name) for name in own]
+        is_complete = all(each.code == 0 and len(each.json()["brokerDatas"]) == BROKERS for each in routes)
+        return own if len(own) >= TOPICS and is_complete else None
+
+    return eventually(registered, within=PATIENCE, what="the fleet")
+
+
+def run(folder: Path, ends: list[Callable[[NameServerProcess], object]], **flags: str) -> Client:
+    """Restart a name server with a fleet and a client; each boot ends in one of these ways."""
+    flags = {"listen_port": str(free_port()), **flags}
+    address = f"127.0.0.1:{flags['listen_port']}"
+    with contextlib.ExitStack() as stack:
+        client = None
+        for end in [*ends, NameServerProcess.stop]:
+            with NameServerProcess(folder, **flags) as server:
+                server.started()
+                if client is None:
+                    stack.enter_context(fleet(folder, address))
+                    client = stack.enter_context(Client(address, topics_of(address)))
+                client.wait(2 * TOPICS)
+                end(server)
+        assert client is not None
+        return client
+
+
+@pytest.mark.timeout(180 * TIME_UNIT)
+@pytest.mark.parametrize("end", [NameServerProcess.stop, NameServerProcess.kill])
+def test_no_look_up_is_answered_without_the_whole_route(tmp_path, end):
+    client = run(tmp_path, [end] * RESTARTS)
+    assert client.seen.keys() == {(0, BROKERS)}
+
+
+@pytest.mark.timeout(180 * TIME_UNIT)
+def test_without_it_the_gap_shows(tmp_path):
+    """So that the test above can fail."""
+    client = run(tmp_path, [NameServerProcess.stop], restore_routes="false")
+    assert client.seen[17, 0] > 0
