@@ -124,11 +124,14 @@ def _facts(bench: Bench, arguments: Sequence[str]) -> dict[str, Any]:
             "cc": _said("cc", "--version"),
         },
         "servers": {
-            "namekeeper": "python -m namekeeper serve --bind-address 127.0.0.1, and free ports",
-            "no-journal": "the same with --journal-enable false",
+            "namekeeper": "python -m namekeeper serve --front python, at 127.0.0.1 and on free ports",
+            "native": "the same with --front native",
+            "no-journal": "the first with --journal-enable false",
             "java": f"java {' '.join(JAVA_JVM)} org.apache.rocketmq.namesrv.NamesrvStartup -c PROPERTIES",
             "bare-uvloop": "python benchmarks/load/bare_uvloop.py PORT ROUTES",
             "bare-c": "build/bench/bare_responder PORT ROUTES",
+            "bare-compiled": "python benchmarks/load/bare_native.py compiled PORT ROUTES",
+            "bare-front": "python benchmarks/load/bare_native.py front PORT ROUTES",
         },
     }
 

@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,10 +25,13 @@ __all__ = ["JAVA_JVM", "JAVA_VERSION", "NAMES", "REAL", "JournalStatus", "Server
 
 JAVA_VERSION = "5.5.0"
 JAVA_JVM = ("-Xmx2g",)
-OURS = ("namekeeper", "no-journal")
+OURS = ("namekeeper", "native", "no-journal")
 REAL = (*OURS, "java")
 """Those that keep tables; the memory of a bare responder says nothing, and it registers nobody."""
-NAMES = (*REAL, "bare-uvloop", "bare-c")
+BARE = ("bare-uvloop", "bare-c")
+COMPILED = ("bare-compiled", "bare-front")
+"""Left out if a Rust toolchain has not built them: `make native`."""
+NAMES = (*REAL, *BARE, *COMPILED)
 
 READY_SECONDS = 60
 STOP_SECONDS = 20
@@ -35,6 +39,8 @@ POLL_SECONDS = 0.001
 GET_BROKER_CLUSTER_INFO = request(106, {})
 STATUS_SECONDS = 10
 BARE_UVLOOP = Path(__file__).with_name("bare_uvloop.py")
+BARE_NATIVE = Path(__file__).with_name("bare_native.py")
+COMPILED_PROTOCOL = Path(__file__).parents[2] / "build/bench/compiled/release/libbare_compiled.so"
 
 
 class JournalStatus(NamedTuple):
@@ -97,6 +103,10 @@ def why_not(name: str) -> str | None:
     """Return why a server can't run here, or None."""
     if name == "java":
         return artifacts.available()
+    if name == "bare-compiled" and not COMPILED_PROTOCOL.exists():
+        return "make native builds it"
+    if name in {"native", "bare-front"} and find_spec("namekeeper_front") is None:
+        return "make native installs it"
     return None
 
 
@@ -118,11 +128,16 @@ def started(
     home.mkdir()
     port, http_port = port or free_port(), free_port()
     commands: dict[str, Callable[[], list[str]]] = {
-        "namekeeper": lambda: _namekeeper(port, http_port, *options),
-        "no-journal": lambda: _namekeeper(port, http_port, *options, "--journal-enable", "false"),
+        "namekeeper": lambda: _namekeeper(port, http_port, *options, "--front", "python"),
+        "native": lambda: _namekeeper(port, http_port, *options, "--front", "native"),
+        "no-journal": lambda: _namekeeper(
+            port, http_port, *options, "--front", "python", "--journal-enable", "false"
+        ),
         "java": lambda: _java(port, home),
         "bare-uvloop": lambda: [sys.executable, str(BARE_UVLOOP), str(port), str(routes)],
         "bare-c": lambda: [str(responder), str(port), str(routes)],
+        "bare-compiled": lambda: [sys.executable, str(BARE_NATIVE), "compiled", str(port), str(routes)],
+        "bare-front": lambda: [sys.executable, str(BARE_NATIVE), "front", str(port), str(routes)],
     }
     command = commands[name]()
     output = home / "output.txt"

@@ -35,11 +35,13 @@ from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import trusted_networks
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
+from namekeeper.errors import ConfigError
 from namekeeper.http.loading import load_operator_http_server
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
+from namekeeper.remoting.front import Front, load_front
 from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
@@ -113,6 +115,7 @@ class NameServer:
             self.requests, self.state, journaling=self._journaling, lookup_cache=self._lookup_cache()
         )
         self.restoring = Restoring(self.state, self.requests.submit, clock=self._clock)
+        lookup_cache = None if self.access else self._lookup_cache()
         self.server = RemotingServer(
             self.access or self.requests,
             host=settings.bind_address,
@@ -128,7 +131,8 @@ class NameServer:
             idle_seconds=settings.server_channel_max_idle_time_seconds,
             serialize_type=SerializeType[settings.serialize_type],
             body_budget_bytes=settings.body_bytes_in_flight_limit,
-            lookup_cache=None if self.access else self._lookup_cache(),
+            lookup_cache=lookup_cache,
+            front=None if lookup_cache is None else _make_front(settings.front),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
@@ -353,6 +357,17 @@ def _make_access_control(
 
     files = AccessFiles(path, os.environ)
     return AccessControl(files, requests, state, journaling=journaling, lookup_cache=lookup_cache)
+
+
+def _make_front(front: str) -> Front | None:
+    """The front that the operator wants, or none; ConfigError if it is wanted and not installed."""
+    found = None if front == "python" else load_front()
+    if found is None and front == "native":
+        raise ConfigError(
+            "front=native, and namekeeper_front is not installed: install namekeeper-front, or set front=auto"
+        )
+    log.info("known look-ups are answered by %s", "Python" if found is None else "the native front")
+    return found
 
 
 def _make_client(startup: Startup) -> "RemotingClient":

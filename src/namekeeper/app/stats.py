@@ -50,7 +50,7 @@ class Operators:
     def stats(self) -> NameServerStats:
         """Every number as it is now."""
         tables, counters = self._state.tables, self._server.read_counters()
-        effects, requests = self._effects.counters, self._requests
+        effects, requests, front = self._effects.counters, self._requests, self._server.front
         return NameServerStats(
             version=__version__,
             event_loop=type(asyncio.get_running_loop()).__module__.partition(".")[0],
@@ -90,6 +90,9 @@ class Operators:
             loop_lag_max_seconds=self._housekeeping.take_max_lag_ms() / 1000,
             dropped_log_lines=self._housekeeping.dropped_log_lines(),
             route_cache_bytes=self._state.route_answers.kept_bytes,
+            front_connections=0 if front is None else len(front),
+            front_loans=0 if front is None else front.loans,
+            front_failures=0 if front is None else front.failures,
             journal=self._journaling.stats(),
         )
 

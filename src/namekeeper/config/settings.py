@@ -277,6 +277,14 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
             path=True,
         ),
     ] = ""
+    front: Annotated[
+        str,
+        Property(
+            "What answers known look-ups: a thread of `namekeeper-front` (native) or Python; "
+            "auto takes what is installed",
+            _OURS, choices=("auto", "python", "native"), remote=False,
+        ),
+    ] = "auto"  # fmt: skip
     serialize_type: Annotated[
         str,
         Property(

@@ -48,6 +48,7 @@ _GAUGES = (
     _Plain("change_queue_depth", "change_queue_depth", "Changes of the tables under way or waiting."),
     _Plain("loop_lag_max_seconds", "loop_lag_max_seconds", "Longest delay of the event loop lately."),
     _Plain("route_cache_bytes", "route_cache_bytes", "Memory of encoded routes."),
+    _Plain("front_connections", "front_connections", "Open connections that the native front serves."),
     _Plain("start_time_seconds", "start_time_seconds", "When this name server began to serve."),
 )  # fmt: skip
 
@@ -64,6 +65,8 @@ _COUNTERS = (
     _Plain("unregistrations", "unregistrations", "Registrations that ended by request."),
     _Plain("channel_close_removals", "channel_close_removals", "Registrations ended by a closed connection."),
     _Plain("dropped_log_lines", "dropped_log_lines", "Log lines that were dropped."),
+    _Plain("front_loans", "front_loans", "How often a connection was handed to the native front."),
+    _Plain("front_failures", "front_failures", "Connections lost by a failure of the native front."),
 )  # fmt: skip
 
 _JOURNAL_GAUGES = (

@@ -96,6 +96,12 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     """Longest delay of a timer since it was read last."""
     dropped_log_lines: int = 0
     route_cache_bytes: int = 0
+    front_connections: int = 0
+    """Now: connections that the native front serves."""
+    front_loans: int = 0
+    """How often one was handed to it."""
+    front_failures: int = 0
+    """Connections lost by a failure of it."""
     journal: JournalStats | None = None
     """None without a journal."""
 

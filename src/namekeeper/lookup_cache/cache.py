@@ -12,6 +12,7 @@ from struct import Struct as Format
 from msgspec import Struct
 
 from namekeeper.lookup_cache.counters import LookupCounter, LookupCounters
+from namekeeper.lookup_cache.mirror import Mirror
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
 __all__ = ["LookupCache"]
@@ -60,6 +61,8 @@ class LookupCache:
         "_found_before",
         "_handled",
         "_limit",
+        "_mirror",
+        "_mirrored",
         "_topics",
         "_turned_away",
         "revision",
@@ -83,6 +86,9 @@ class LookupCache:
         self._limit = limit_bytes
         self._counters = LookupCounters(by_topic=counts_by_topic)
         self._handled = 0
+        self._mirror: Mirror | None = None
+        self._mirrored: list[LookupCounter] = []
+        """The counters of what the mirror has, by number."""
         self._turned_away = self._found_before = 0
         """How often there was no room, and what `found` was when this began."""
 
@@ -127,8 +133,11 @@ class LookupCache:
             envelope = self._envelopes[body] = _envelope_of(body)
         self._bytes += size
         envelope.users += 1
-        self._entries[key] = (envelope.heads, envelope.tail, self._counters.of(topic))
+        counter = self._counters.of(topic)
+        self._entries[key] = (envelope.heads, envelope.tail, counter)
         self._topics.setdefault(topic, []).append((key, body))
+        if self._mirror is not None:
+            self._mirror.learn(key, self._number(counter), body)
 
     @property
     def topics(self) -> KeysView[str]:
@@ -142,9 +151,11 @@ class LookupCache:
             topics: the only ones of `topics` whose answers may have changed; others do no harm.
         """
         self.revision += 1
-        for topic in topics:
-            for key, body in self._topics.pop(topic, ()):
-                self._forget_entry(key, body)
+        forgotten = [entry for topic in topics for entry in self._topics.pop(topic, ())]
+        if self._mirror is not None and forgotten:
+            self._mirror.forget([key for key, _ in forgotten])
+        for key, body in forgotten:
+            self._forget_entry(key, body)
 
     def forget_all(self) -> None:
         """Find nothing until it is learned again."""
@@ -153,6 +164,17 @@ class LookupCache:
         self._envelopes = {}
         self._topics = {}
         self._bytes = 0
+        if self._mirror is not None:
+            self._mirror.forget_all()
+            self._count_mirrored()
+            for counter in self._mirrored:
+                counter.number = -1
+            self._mirrored = []
+
+    def mirror_to(self, mirror: Mirror | None) -> None:
+        """Keep a mirror at what this cache has from now on; begin with nothing."""
+        self.forget_all()
+        self._mirror = mirror
 
     def close(self) -> None:
         """Forget everything and learn nothing more."""
@@ -163,7 +185,8 @@ class LookupCache:
 
     @property
     def found(self) -> int:
-        """Look-ups that `find` answered since the start."""
+        """Look-ups that `find` or the mirror answered since the start."""
+        self._count_mirrored()
         return self._counters.total - self._handled
 
     def count(self, topic: str) -> None:
@@ -176,9 +199,19 @@ class LookupCache:
 
         Forgets everything, because entries hold the counters that are handed out.
         """
-        taken = self._counters.take()
         self.forget_all()
-        return taken
+        return self._counters.take()
+
+    def _number(self, counter: LookupCounter) -> int:
+        if counter.number < 0:
+            counter.number = len(self._mirrored)
+            self._mirrored.append(counter)
+        return counter.number
+
+    def _count_mirrored(self) -> None:
+        if self._mirror is not None:
+            for number, count in self._mirror.take_counts():
+                self._mirrored[number].count += count
 
     def _turn_away(self) -> None:
         """Count a header for which there is no room; when there were many, see whether the room is well used.

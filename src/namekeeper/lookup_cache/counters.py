@@ -11,6 +11,8 @@ class LookupCounter(Struct, gc=False):
     """Counts the look-ups of one topic; every cached header that asks for the topic adds to it."""
 
     count: int = 0
+    number: int = -1
+    """Under which the mirror of the cache counts for it; -1: it does not."""
 
 
 class LookupCounters:

@@ -5,7 +5,7 @@ import itertools
 import logging
 import socket
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from namekeeper.errors import ConfigError
@@ -32,8 +32,15 @@ Network = IPv4Network | IPv6Network
 class Handshakes:
     """Sockets that are accepted and not connections yet: sniffed, then the TLS handshake, if any."""
 
-    def __init__(self, context: ConnectionContext, tls: TlsContexts | None, trusted: list[Network]) -> None:
+    def __init__(
+        self,
+        context: ConnectionContext,
+        tls: TlsContexts | None,
+        trusted: list[Network],
+        connection: Callable[[Channel], ServerConnection],
+    ) -> None:
         self._context = context
+        self._connection = connection
         self._tls = tls
         self._tls_mode = tls.mode if tls is not None else TlsMode.DISABLED
         self._trusted = trusted
@@ -96,7 +103,7 @@ class Handshakes:
         try:
             # From here on the socket belongs to the loop, which closes it when this fails.
             await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: ServerConnection(self._channel(sniffer), self._context),
+                lambda: self._connection(self._channel(sniffer)),
                 sniffer.sock,
                 ssl=context,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS if is_tls else None,

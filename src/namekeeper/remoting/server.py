@@ -16,7 +16,9 @@ from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES, ConnectionContext, Handler
 from namekeeper.remoting.counters import RemotingCounters
+from namekeeper.remoting.front import Front
 from namekeeper.remoting.handshake import Handshakes, parse_networks
+from namekeeper.remoting.lending import LendingConnection
 from namekeeper.remoting.listening import DEFAULT_SOCKET_OPTIONS, Acceptor, SocketOptions, bind
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.route.channel import Channel
@@ -67,6 +69,7 @@ class RemotingServer:
         proxy_trusted_networks: Iterable[str] = (),
         body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES,
         lookup_cache: LookupCache | None = None,
+        front: Front | None = None,
         has_broker: Callable[[Channel], bool] = _has_none,
         on_connect: Callable[[Channel], None] = _nobody,
         on_close: Callable[[Channel], None] = _nobody,
@@ -89,6 +92,7 @@ class RemotingServer:
             proxy_trusted_networks: from there a PROXY header counts as the peer's address.
             body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
             lookup_cache: asked for the whole answer to a request before it is decoded.
+            front: serves connections that ask for what the cache knows; needs `lookup_cache`.
             has_broker: whether a broker is registered over a connection: its large frames pass strangers'.
             on_connect: a connection can carry requests now.
             on_close: a connection was closed, by whomever; its channel is not open any more.
@@ -112,7 +116,9 @@ class RemotingServer:
             on_connect=on_connect,
             on_close=on_close,
         )
-        self._handshakes = Handshakes(self._context, tls, parse_networks(proxy_trusted_networks))
+        self.front = front if lookup_cache is not None else None
+        trusted = parse_networks(proxy_trusted_networks)
+        self._handshakes = Handshakes(self._context, tls, trusted, self._connection)
         self._acceptor: Acceptor | None = None
         self._sweep_timer: asyncio.TimerHandle | None = None
 
@@ -138,6 +144,8 @@ class RemotingServer:
     def read_counters(self) -> RemotingCounters:
         """Add up what is counted; costs a microsecond for ten connections, so ask now and then."""
         context = self._context
+        if self.front is not None:
+            self.front.note_moved()
         counters = structs.replace(context.counters)
         counters.connections_open = len(context.connections)
         counters.connections_in_handshake = len(self._handshakes)
@@ -151,6 +159,9 @@ class RemotingServer:
     async def start(self) -> None:
         """Listen; connections are served from now on. Raises ConfigError if the address can't be had."""
         sockets = await bind(self._host, self._port, self._socket_options)
+        if self.front is not None and self._context.lookup_cache is not None:
+            self.front.start()
+            self._context.lookup_cache.mirror_to(self.front.mirror)
         self._acceptor = Acceptor(
             sockets, has_room=self._has_room, on_accept=self._handshakes.begin, on_refuse=self._refuse
         )
@@ -191,6 +202,9 @@ class RemotingServer:
         for connection in tuple(self._context.connections):
             connection.close()
         await self._wait_until_gone()
+        if self.front is not None and self._context.lookup_cache is not None:
+            self._context.lookup_cache.mirror_to(None)
+            self.front.close()
         # Last: nobody is left who could ask for a context.
         if self._tls is not None:
             await self._tls.close()
@@ -199,6 +213,11 @@ class RemotingServer:
         """Wait for the transports; each has a timer that ends it, see `ServerConnection.close`."""
         while self._context.connections:  # noqa: ASYNC110 - only when the server stops
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
+
+    def _connection(self, channel: Channel) -> ServerConnection:
+        if self.front is None:
+            return ServerConnection(channel, self._context)
+        return LendingConnection(channel, self._context, self.front)
 
     def _has_room(self) -> bool:
         return len(self._context.connections) + len(self._handshakes) < self._max_connections
@@ -219,6 +238,8 @@ class RemotingServer:
     def _sweep(self) -> None:
         self._sweep_later()
         self._handshakes.sweep(SWEEPS_PER_IDLE_TIME)
+        if self.front is not None:
+            self.front.note_moved()
         for connection in tuple(self._context.connections):
             moved = connection.bytes_in + connection.bytes_out
             seen, quiet_sweeps = connection.seen_by_sweep

@@ -2,7 +2,11 @@
 
 import asyncio
 
-__all__ = ["MemoryTransport"]
+__all__ = ["DESCRIPTOR", "MemoryTransport"]
+
+
+DESCRIPTOR = 77
+"""What a transport says that its socket has."""
 
 
 class MemoryTransport(asyncio.Transport):
@@ -34,6 +38,12 @@ class MemoryTransport(asyncio.Transport):
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         self._high = high if high is not None else self._high
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return {"socket": self}.get(name, default)
+
+    def fileno(self) -> int:
+        return DESCRIPTOR
 
     def get_write_buffer_size(self) -> int:
         return sum(map(len, self.buffer))

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import logging
 import socket
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,6 +22,7 @@ from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually, turns
 from tests.support.wire.peer import connect, trusting
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
+from tests.unit.remoting.fake_front import FakeNative
 
 LOCAL = "127.0.0.1"
 KV = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"}
@@ -437,3 +440,29 @@ def test_a_server_whose_rules_cant_be_used_does_not_start(tmp_path):
     (tmp_path / "access.toml").write_text("mode =")
     with pytest.raises(ConfigError, match=r"access\.toml is not TOML"):
         NameServer(startup(tmp_path, access_file=str(tmp_path / "access.toml")))
+
+
+@pytest.mark.parametrize(("front", "is_native"), [("auto", True), ("native", True), ("python", False)])
+async def test_the_operator_chooses_the_front(tmp_path, monkeypatch, front, is_native):
+    monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(Front=lambda *_: FakeNative()))
+    async with name_server(tmp_path, front=front) as server:
+        assert (server.server.front is not None) == is_native
+        assert server.operators.stats().front_connections == 0
+
+
+def test_without_the_front_who_demands_it_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "namekeeper_front", None)
+    with pytest.raises(ConfigError, match="install namekeeper-front, or set front=auto"):
+        NameServer(startup(tmp_path, front="native"))
+
+
+async def test_without_the_front_who_leaves_it_open_is_served(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "namekeeper_front", None)
+    async with name_server(tmp_path) as server:
+        assert server.server.front is None
+
+
+async def test_answers_of_another_form_have_no_front(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(Front=lambda *_: FakeNative()))
+    async with name_server(tmp_path, serialize_type="ROCKETMQ") as server:
+        assert server.server.front is None

@@ -55,8 +55,11 @@ class Joined:
             turns=turns or Turns(clock=lambda: 0.0), on_connect=self.connected.append, on_close=self.closed.append, **settings,  # type: ignore[arg-type]
         )  # fmt: skip
         self.channel = Channel(1, "192.0.2.1:5")
-        self.connection = ServerConnection(self.channel, self.context)
+        self.connection = self.make(self.context)
         self.transport = MemoryTransport(self.connection)
+
+    def make(self, context: ConnectionContext) -> ServerConnection:
+        return ServerConnection(self.channel, context)
 
     def deliver(self, data: bytes) -> None:
         self.transport.deliver(data)

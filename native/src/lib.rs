@@ -1,0 +1,11 @@
+//! Answers known look-ups beside the interpreter; see docs/decisions of Namekeeper for why and how.
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod frames;
+#[allow(missing_docs)]
+pub mod front;
+pub mod store;
+
+#[cfg(feature = "python")]
+mod python;

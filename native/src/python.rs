@@ -1,0 +1,114 @@
+//! The module that Python imports. No call waits longer than the front takes for one read of one connection.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::front::{Front, Returned};
+
+type ReturnedTuple<'py> = (usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>, u64, u64, bool);
+
+/// One thread that answers known look-ups on sockets that are lent to it.
+#[pyclass(name = "Front", module = "namekeeper_front", frozen)]
+struct PyFront {
+    front: Front,
+}
+
+#[pymethods]
+impl PyFront {
+    #[new]
+    fn new(head: &[u8], tail: &[u8]) -> PyResult<Self> {
+        Ok(PyFront { front: Front::start(head, tail)? })
+    }
+
+    /// Becomes readable when `take_returned` has something.
+    fn fileno(&self) -> i32 {
+        self.front.notices().as_raw_fd()
+    }
+
+    /// Serve the socket of a descriptor, which stays the caller's, under a number until it is returned.
+    fn lend(&self, py: Python<'_>, id: usize, descriptor: i32) -> PyResult<()> {
+        if descriptor < 0 {
+            return Err(PyOSError::new_err("no descriptor"));
+        }
+        // SAFETY: the caller's socket is open while this call runs, since it holds the transport that owns
+        // it; only the duplicate made here is used afterwards.
+        #[allow(unsafe_code)]
+        let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        let own = borrowed.try_clone_to_owned()?;
+        py.allow_threads(|| self.front.lend(id, own))?;
+        Ok(())
+    }
+
+    /// End a loan now: (id, unread, unsent, bytes in, bytes out, broken); None if there is none.
+    fn take_back<'py>(&self, py: Python<'py>, id: usize) -> Option<ReturnedTuple<'py>> {
+        py.allow_threads(|| self.front.take_back(id)).map(|returned| as_tuple(py, &returned))
+    }
+
+    /// Sockets that came back since the last call, as `take_back` has them.
+    fn take_returned<'py>(&self, py: Python<'py>) -> Vec<ReturnedTuple<'py>> {
+        let returned = py.allow_threads(|| self.front.take_returned());
+        returned.iter().map(|each| as_tuple(py, each)).collect()
+    }
+
+    /// Lent sockets that moved bytes since the last call: (id, bytes in, bytes out).
+    fn take_moved(&self, py: Python<'_>) -> Vec<(usize, u64, u64)> {
+        py.allow_threads(|| self.front.take_moved())
+    }
+
+    /// Answer requests whose header without its opaque is `key` with this body, and count them.
+    fn learn(&self, py: Python<'_>, key: &[u8], counter: usize, body: &[u8]) {
+        py.allow_threads(|| self.front.with_store(|store| store.learn(key, counter, body)));
+    }
+
+    /// Answer requests with these keys no more; returns when no such answer can be written any more.
+    fn forget(&self, py: Python<'_>, keys: Vec<Vec<u8>>) {
+        py.allow_threads(|| {
+            self.front.with_store(|store| keys.iter().for_each(|key| store.forget(key)));
+        });
+    }
+
+    /// Answer nothing more until it is learned.
+    fn forget_all(&self, py: Python<'_>) {
+        py.allow_threads(|| self.front.with_store(|store| store.forget_all()));
+    }
+
+    /// Requests answered since the last call: (counter, requests).
+    fn take_counts(&self, py: Python<'_>) -> Vec<(usize, u64)> {
+        py.allow_threads(|| self.front.with_store(|store| store.take_counts()))
+    }
+
+    /// How many sockets are lent.
+    fn lent(&self, py: Python<'_>) -> usize {
+        py.allow_threads(|| self.front.lent())
+    }
+
+    /// How often the thread failed, each time with one connection.
+    fn panics(&self, py: Python<'_>) -> u64 {
+        py.allow_threads(|| self.front.panics())
+    }
+
+    /// Return what is lent and end the thread; may be called twice.
+    fn stop(&self, py: Python<'_>) {
+        py.allow_threads(|| self.front.stop());
+    }
+}
+
+fn as_tuple<'py>(py: Python<'py>, returned: &Returned) -> ReturnedTuple<'py> {
+    (
+        returned.id,
+        PyBytes::new(py, &returned.unread),
+        PyBytes::new(py, &returned.unsent),
+        returned.bytes_in,
+        returned.bytes_out,
+        returned.is_broken,
+    )
+}
+
+/// Answers known look-ups beside the interpreter.
+#[pymodule]
+fn namekeeper_front(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyFront>()
+}

@@ -1,0 +1,168 @@
+"""Sockets that are lent to the front, a thread that answers known look-ups beside the interpreter.
+
+A connection that asks for nothing but known look-ups lends its socket. The front answers on it until
+something else comes: then the socket is returned with the bytes that it read and did not serve, and with
+answers that the peer did not take. So every limit, every other request and every end of a connection is
+handled here, by `ServerConnection`, as if it had read those bytes itself.
+"""
+
+import asyncio
+import itertools
+import logging
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol, cast
+
+from namekeeper.lookup_cache.mirror import Mirror
+from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
+
+__all__ = ["Borrower", "Front", "NativeFront", "Returned", "load_front"]
+
+
+log = logging.getLogger("namekeeper.remoting")
+
+
+class Returned(NamedTuple):
+    """A socket that is ours again."""
+
+    loan: int
+    unread: bytes
+    """Bytes that were read and not served."""
+    unsent: bytes
+    """Answers that were not written."""
+    bytes_in: int
+    bytes_out: int
+    """Written, so without `unsent`."""
+    is_broken: bool
+    """Whether the front failed: what was read or written is not known."""
+
+
+class NativeFront(Mirror, Protocol):
+    """What `namekeeper_front.Front` offers beside the mirror; every call may come from the loop only."""
+
+    def fileno(self) -> int:
+        """A descriptor that becomes readable when sockets were returned."""
+        ...
+
+    def lend(self, loan: int, descriptor: int) -> None:
+        """Serve a socket until it is returned; OSError if that can't be."""
+        ...
+
+    def take_back(self, loan: int) -> tuple[int, bytes, bytes, int, int, bool] | None:
+        """End a loan now; the fields of `Returned`, or None if there is no such loan."""
+        ...
+
+    def take_returned(self) -> list[tuple[int, bytes, bytes, int, int, bool]]:
+        """Sockets that were returned since the last call."""
+        ...
+
+    def take_moved(self) -> list[tuple[int, int, int]]:
+        """Loan, bytes in and bytes out of sockets that moved some since the last call."""
+        ...
+
+    def panics(self) -> int:
+        """How often the front failed, each time with one connection."""
+        ...
+
+    def stop(self) -> None:
+        """Return every socket and end."""
+        ...
+
+
+class Borrower(Protocol):
+    """A connection whose socket is lent."""
+
+    def returned(self, returned: Returned) -> None:
+        """Go on with the socket; called from the loop, not from inside a call of `Front`."""
+        ...
+
+    def moved(self, bytes_in: int, bytes_out: int) -> None:
+        """Note the bytes since the socket was lent."""
+        ...
+
+    def abort(self) -> None:
+        """Close at once."""
+        ...
+
+
+class Front:
+    """The loans of one server; touched from its loop only."""
+
+    def __init__(self, native: NativeFront) -> None:
+        self._native = native
+        self._loans: dict[int, Borrower] = {}
+        self._numbers = itertools.count(1)
+        self.loans = 0
+        """How often a socket was lent."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __len__(self) -> int:
+        """Count the sockets that are lent."""
+        return len(self._loans)
+
+    @property
+    def mirror(self) -> Mirror:
+        """What is to know the answers of the look-up cache."""
+        return self._native
+
+    @property
+    def failures(self) -> int:
+        """Connections lost by a failure of the front."""
+        return self._native.panics()
+
+    def start(self) -> None:
+        """Hear of returned sockets from now on."""
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._native.fileno(), self._take_returned)
+
+    def lend(self, borrower: Borrower, descriptor: int) -> int:
+        """Lend a socket from which nobody reads; return the number of the loan, 0 if it can't be lent."""
+        loan = next(self._numbers)
+        try:
+            self._native.lend(loan, descriptor)
+        except OSError:  # no descriptors left: it is served here
+            return 0
+        self.loans += 1
+        self._loans[loan] = borrower
+        return loan
+
+    def take_back(self, loan: int) -> Returned | None:
+        """End a loan now; None if it has ended."""
+        self._loans.pop(loan, None)
+        found = self._native.take_back(loan)
+        return None if found is None else Returned(*found)
+
+    def note_moved(self) -> None:
+        """Have every lent connection know its bytes."""
+        for loan, bytes_in, bytes_out in self._native.take_moved():
+            borrower = self._loans.get(loan)
+            if borrower is not None:
+                borrower.moved(bytes_in, bytes_out)
+
+    def close(self) -> None:
+        """End every loan and the thread; may be called twice."""
+        if self._loop is not None:
+            self._loop.remove_reader(self._native.fileno())
+            self._loop = None
+        self._native.stop()
+        self._take_returned()
+
+    def _take_returned(self) -> None:
+        for found in self._native.take_returned():
+            returned = Returned(*found)
+            borrower = self._loans.pop(returned.loan, None)
+            if borrower is None:
+                continue
+            try:
+                borrower.returned(returned)
+            except Exception:  # a bug with one connection must not keep the others from going on
+                log.exception("loan %d came back, and its connection failed", returned.loan)
+                borrower.abort()
+
+
+def load_front() -> Front | None:
+    """Start the front if it is installed."""
+    try:
+        module: Any = import_module("namekeeper_front")
+    except ImportError:
+        return None
+    return Front(cast("NativeFront", module.Front(BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL)))

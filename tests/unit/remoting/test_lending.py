@@ -1,0 +1,175 @@
+"""When a connection lends its socket, and how it goes on."""
+
+import pytest
+
+from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.remoting.connection_context import ConnectionContext
+from namekeeper.remoting.front import Front
+from namekeeper.remoting.lending import MAX_KNOWN_READS, MIN_KNOWN_READS, WORTHWHILE_BYTES, LendingConnection
+from namekeeper.wire.command import RemotingCommand, Response
+from tests.support.system.waiting import eventually, turns
+from tests.support.wire.transport import DESCRIPTOR
+from tests.unit.remoting.fake_front import FakeNative
+from tests.unit.remoting.joined import Joined, frame
+
+KNOWN = frame(7)
+OTHER = frame(8, code=106)
+
+
+class Lending(Joined):
+    """A joined connection of a server that has a front, and whose cache knows `KNOWN`."""
+
+    def __init__(self) -> None:
+        self.native = FakeNative()
+        self.front = Front(self.native)
+        self.front.start()
+        self.cache = LookupCache(100_000)
+        super().__init__(self.answer, lookup_cache=self.cache)
+        self.deliver(KNOWN)
+
+    def answer(self, request: RemotingCommand, _connection: object) -> Response | None:
+        """Answer, and let the cache learn it; 322 is answered later."""
+        if request.code == 322:
+            return None
+        if request.header and request.code == 105:
+            self.cache.learn(
+                request.header, request.opaque, topic="T", body=b"", revision=self.cache.revision
+            )
+        return Response()
+
+    def make(self, context: ConnectionContext) -> LendingConnection:
+        return LendingConnection(self.channel, context, self.front)
+
+    def lend(self, reads: int = MIN_KNOWN_READS) -> int:
+        """Have as many reads of known look-ups; return the loan, 0 if there is none."""
+        for _ in range(reads):
+            self.deliver(KNOWN)
+        return next(iter(self.native.lent), 0)
+
+
+@pytest.fixture
+async def joined():
+    lent = Lending()
+    yield lent
+    lent.front.close()
+
+
+async def test_a_socket_is_lent_after_some_known_look_ups_in_a_row(joined):
+    assert not joined.lend(MIN_KNOWN_READS - 1)
+    joined.deliver(KNOWN + KNOWN)
+    assert joined.connection.is_lent
+    assert list(joined.native.lent.values()) == [DESCRIPTOR]
+    assert not joined.transport.is_reading_now
+    assert joined.answered == [7] * (MIN_KNOWN_READS + 2)
+
+
+@pytest.mark.parametrize(
+    "other", [OTHER, frame(9, flag=2), frame(1, body=b"x")], ids=["code", "flag", "body"]
+)
+async def test_anything_else_begins_the_row_anew(joined, other):
+    joined.lend(MIN_KNOWN_READS - 1)
+    joined.deliver(KNOWN + other)
+    assert not joined.lend(MIN_KNOWN_READS - 1)
+    assert joined.lend(1)
+
+
+async def test_what_comes_back_is_served_here(joined):
+    loan = joined.lend()
+    joined.native.give_back(loan, OTHER + KNOWN[:5])
+    await eventually(lambda: joined.answered[-1] == 8)
+    assert joined.transport.is_reading_now
+    joined.deliver(KNOWN[5:])
+    assert joined.answered[-1] == 7
+
+
+async def test_answers_that_the_front_could_not_write_go_out_first(joined):
+    loan = joined.lend()
+    before = joined.transport.written
+    unsent = b"\0" * 10
+    joined.native.give_back(loan, OTHER, unsent)
+    await eventually(lambda: joined.transport.written != before)
+    assert joined.transport.written.startswith(before + unsent)
+
+
+async def test_a_peer_that_does_not_read_is_not_read_from(joined):
+    loan = joined.lend()
+    joined.transport.peer_reads = False
+    joined.native.give_back(loan, OTHER, bytes(1_000_000))
+    await eventually(lambda: joined.channel.is_paused)
+    assert not joined.transport.is_reading_now
+    joined.transport.read_everything()
+    await eventually(lambda: joined.transport.is_reading_now)
+    assert len(joined.transport.writes) == MIN_KNOWN_READS + 3
+
+
+@pytest.mark.parametrize("why", ["later", "unread", "tls"])
+async def test_nothing_is_lent_while_something_is_owed(joined, why, monkeypatch):
+    if why == "later":
+        joined.deliver(frame(3, code=322))
+    if why == "unread":
+        joined.transport.peer_reads = False
+    if why == "tls":
+        monkeypatch.setattr(joined.transport, "get_extra_info", lambda name: object())
+    assert not joined.lend(3 * MIN_KNOWN_READS)
+
+
+async def test_nothing_is_lent_in_the_middle_of_a_frame(joined):
+    joined.lend(MIN_KNOWN_READS - 1)
+    joined.deliver(KNOWN + KNOWN[:9])
+    assert not joined.connection.is_lent
+    joined.deliver(KNOWN[9:])
+    assert joined.connection.is_lent
+
+
+async def test_bytes_are_counted_once(joined):
+    loan = joined.lend()
+    before_in, before_out = joined.connection.bytes_in, joined.connection.bytes_out
+    joined.native.moved = [(loan, 500, 900)]
+    joined.front.note_moved()
+    assert (joined.connection.bytes_in - before_in, joined.connection.bytes_out - before_out) == (500, 900)
+    joined.native.give_back(loan, OTHER, b"unsent", bytes_in=1_000, bytes_out=1_900)
+    await eventually(lambda: not joined.connection.is_lent)
+    answer = len(joined.transport.writes[-1])
+    assert joined.connection.bytes_in - before_in == 1_000
+    assert joined.connection.bytes_out - before_out == 1_900 + len(b"unsent") + answer
+
+
+async def test_loans_that_served_little_are_made_less_often(joined):
+    joined.native.give_back(joined.lend(), bytes_in=WORTHWHILE_BYTES - 1)
+    await eventually(lambda: not joined.connection.is_lent)
+    assert not joined.lend(2 * MIN_KNOWN_READS - 1)
+    joined.native.give_back(joined.lend(1), bytes_in=WORTHWHILE_BYTES)
+    await eventually(lambda: not joined.connection.is_lent)
+    assert joined.lend(MIN_KNOWN_READS)
+
+
+async def test_a_connection_without_loan_goes_on_here(joined):
+    joined.native.is_full = True
+    assert not joined.lend()
+    assert joined.transport.is_reading_now
+    joined.native.is_full = False
+    assert not joined.lend(MAX_KNOWN_READS - 1)
+    assert joined.lend(1)
+
+
+async def test_a_connection_is_closed_with_what_the_front_could_not_write(joined):
+    loan = joined.lend()
+    joined.native.give_back(loan, OTHER, b"unsent")
+    joined.connection.close()
+    await turns(3)
+    assert joined.transport.is_closed
+    assert joined.transport.writes[-1] == b"unsent"
+    assert joined.closed == [joined.channel]
+    assert len(joined.front) == 0
+
+
+async def test_a_connection_that_was_lost_is_not_lent_any_more(joined):
+    joined.lend()
+    joined.connection.connection_lost(None)
+    assert (joined.native.lent, len(joined.front), joined.connection.is_lent) == ({}, 0, False)
+
+
+async def test_what_the_front_broke_is_closed(joined):
+    joined.native.give_back(joined.lend(), is_broken=True)
+    await eventually(lambda: joined.transport.is_aborted)
+    assert joined.closed == [joined.channel]
