@@ -6,6 +6,7 @@ from namekeeper.pipeline.answers import warehouse
 from namekeeper.pipeline.answers.duck_tables import DuckTables
 from namekeeper.pipeline.answers.queries import query_names
 from namekeeper.pipeline.answers.spark_tables import SparkTables
+from namekeeper.pipeline.answers.topics import held_rows
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
@@ -52,6 +53,13 @@ def test_a_mapping_is_the_same_on_both_engines(lawful: Lawful):
     found = SparkTables(lawful.spark, lawful.tables).ask("topic_mapping_at", args)
     assert found == DuckTables(lawful.tables).ask("topic_mapping_at", args)
     assert row["mapping"] in {each["mapping"] for each in found.rows}
+
+
+def test_all_that_a_name_server_held_is_the_same_on_both_engines(lawful: Lawful):
+    at, row = instant(lawful), lawful.rows("topic_route")[0]
+    found = held_rows(SparkTables(lawful.spark, lawful.tables), at, row["namesrv"])
+    assert found == held_rows(DuckTables(lawful.tables), at, row["namesrv"])
+    assert len(found) == 1
 
 
 def test_incidents_are_those_that_duckdb_computes(lawful: Lawful):
