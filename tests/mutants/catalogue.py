@@ -10,6 +10,7 @@ from tests.mutants.past import PAST_MUTANTS
 from tests.mutants.records import RECORD_MUTANTS
 from tests.mutants.restoring import RESTORING_MUTANTS
 from tests.mutants.serving import SERVING_MUTANTS
+from tests.mutants.watching import WATCHING_MUTANTS
 
 __all__ = ["MUTANTS"]
 
@@ -506,4 +507,5 @@ MUTANTS = (
     *EDGE_MUTANTS,
     *COMMON_MUTANTS,
     *PAST_MUTANTS,
+    *WATCHING_MUTANTS,
 )

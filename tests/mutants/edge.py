@@ -7,7 +7,7 @@ __all__ = ["EDGE_MUTANTS"]
 EDGE_MUTANTS = (
     Mutant(
         "idle-connections-shut-operators-out",
-        "http/server.py",
+        "http/gate.py",
         " and not self._close_an_idle_one():",
         ":",
         "connections that ask nothing make room for one that asks",

@@ -45,6 +45,7 @@ class Effects:
         journaling: Journaling,
         notify: Callable[[MinBrokerIdChanged], None],
         reconfigured: Callable[[Mapping[str, str]], None] = lambda _: None,
+        watched: Callable[[Change], None] = lambda _: None,
     ) -> None:
         """Prepare.
 
@@ -52,10 +53,12 @@ class Effects:
             journaling: the journal.
             notify: tells brokers that the smallest id of their group is another one.
             reconfigured: gets the properties that have a new value.
+            watched: gets every change, once it is recorded.
         """
         self.counters = EffectCounters()
         self._notify = notify
         self._reconfigured = reconfigured
+        self._watched = watched
         self.journaling = journaling
 
     def apply(self, change: Change) -> None:
@@ -66,6 +69,7 @@ class Effects:
             if effect is not None:
                 effect(self, event)
         if change.cause is not Cause.HEARTBEAT:
+            self._watched(change)
             log_change(change)
 
     def heard(self, _: BrokerHeard) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from namekeeper.app.watching import Numbering
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
 from namekeeper.http.stats import JournalStats
@@ -34,6 +35,8 @@ STOP_SECONDS = 5.0
 """How long the disk may take when the server stops; sealing 64 MiB takes two seconds. What is not written by
 then is lost: under an attack the queue may hold more, and a server must stop within ten seconds."""
 AFTER_A_BUG_SECONDS = 1.0
+LOADING = -1
+"""Stands for the numbering until the journal is loaded."""
 REASON_LIMIT = 200
 """Characters of a remark that are kept as the reason of a denial."""
 
@@ -200,6 +203,22 @@ class Journaling:
         return take_snapshot(state.tables, state.kv_config, state.config.values(), now=self._clock.now())
 
     # Status.
+
+    def numbering(self) -> Numbering | None:
+        """How the journal numbers changes now; None if it records nothing."""
+        journal = self._journal
+        if journal is None:
+            return Numbering(LOADING, 0) if self._beginning is not None else None
+        if not journal.recorder.is_recording:
+            return None
+        opened = None if journal.writer is None else journal.writer.opened
+        return Numbering(
+            journal.recorder.boots,
+            journal.recorder.sequencer.last_seq,
+            boot=0 if opened is None else opened.boot,
+            durable_seq=0 if journal.writer is None else journal.writer.durable_seq,
+            folder="" if opened is None else opened.folder,
+        )
 
     @property
     def trouble(self) -> str:

@@ -31,6 +31,7 @@ from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.app.stats import Operators
 from namekeeper.app.tls_files import read_tls_settings
+from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import trusted_networks
 from namekeeper.config.settings import NamesrvSettings
@@ -101,7 +102,13 @@ class NameServer:
         self._journaling = Journaling(
             self.state, clock=self._clock, connections=lambda: len(self.server.connections)
         )
-        self.effects = Effects(self._journaling, self._notifier, self._reconfigured)
+        self._watch = RouteWatch(
+            self.state,
+            self._journaling.numbering,
+            clock=self._clock,
+            watchers_limit=settings.http_watchers_limit,
+        )
+        self.effects = Effects(self._journaling, self._notifier, self._reconfigured, self._watch.changed)
         self._saver = self._make_saver()
         self.requests = Requests(
             self.state,
@@ -241,6 +248,7 @@ class NameServer:
                     health=self.operators.health,
                     nsaddr=self.operators.nsaddr,
                     journal=self._journaling.stats,
+                    watch=self._watch,
                 )
             )
         except Exception:

@@ -363,6 +363,10 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     http_port: Annotated[
         int, Property("Their port; 0 picks a free one, -1 is off", _OURS, low=-1, high=65_535, remote=False)
     ] = 9886
+    http_watchers_limit: Annotated[
+        int,
+        Property("Who may watch routes at once; more get 503, 0 is off", _OURS, low=0, remote=False),
+    ] = 2_000
     address_server_list: Annotated[
         str,
         Property(

@@ -7,30 +7,27 @@ a warning: a name server without its HTTP pages is still a name server.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 import msgspec
 from aiohttp import web
 
 from namekeeper import __version__
+from namekeeper.http.gate import Gate
 from namekeeper.http.health import HealthSource, health_of
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import JournalStats, StatsSource
+from namekeeper.http.watch import REVISION_HEADER, WatchPage
+from namekeeper.http.watchers import WatchSource
 
 __all__ = ["OperatorHttpServer"]
 
 log = logging.getLogger("namekeeper.http")
 
 SHUTDOWN_SECONDS = 1.0
-"""How long requests under way may take when the server stops: they are all short."""
-MAX_CONNECTIONS = 64
-"""There are a few scrapers and people; each connection costs a descriptor that brokers may need. At the limit
-the connection that has waited longest without a request is closed for the new one."""
-REQUEST_SECONDS = 5.0
-"""How long a connection may take to send its request."""
-CONNECTION_SECONDS = 30.0
-"""Each connection carries one request, which takes milliseconds."""
+"""How long requests under way may take when the server stops."""
 MAX_REQUEST_LINE_BYTES = 4_096
 MAX_REQUEST_BODY_BYTES = 1_024
 """Nobody sends a body here."""
@@ -42,6 +39,7 @@ namekeeper, a RocketMQ name server
 /healthz           200 while the process runs
 /readyz            200 while clients should use it; ?strict=1 counts degraded as not ready
 /status            version, health and journal as JSON
+/watch?topic=NAME  changes of routes as they happen: ?after=REVISION waits; text/event-stream streams
 /rocketmq/nsaddr   the address list that clients without one ask for
 """
 
@@ -59,9 +57,10 @@ class OperatorHttpServer:
         health: gives the state of now.
         nsaddr: gives the list `host:port;host:port` for clients; empty if there is none.
         journal: gives the numbers of the journal; None without one.
+        watch: gives the changes of routes to who watches, and their revision.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a page's source, by name
         self,
         host: str,
         port: int,
@@ -69,6 +68,7 @@ class OperatorHttpServer:
         metrics: StatsSource,
         health: HealthSource,
         nsaddr: Callable[[], str],
+        watch: WatchSource,
         journal: Callable[[], JournalStats | None] = lambda: None,
     ) -> None:
         self._host = host
@@ -77,7 +77,9 @@ class OperatorHttpServer:
         self._health = health
         self._nsaddr = nsaddr
         self._journal = journal
-        self._gate: _Gate | None = None
+        self._watch = watch
+        self._watch_page = WatchPage(watch, keep=self._keep)
+        self._gate: Gate | None = None
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
 
@@ -91,10 +93,11 @@ class OperatorHttpServer:
         runner = web.AppRunner(
             self._application(), access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS,
             max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
+            handler_cancellation=True,
         )  # fmt: skip
         await runner.setup()
         assert runner.server is not None
-        self._gate = gate = _Gate(runner.server)
+        self._gate = gate = Gate(runner.server)
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(gate, self._host, self._port)
@@ -119,18 +122,21 @@ class OperatorHttpServer:
         runner, self._runner = self._runner, None
         if server is not None:
             server.close()
+        self._watch_page.close()
         if runner is not None:
             await runner.cleanup()
 
     def _application(self) -> web.Application:
         application = web.Application(
-            middlewares=[self._note_request, _plain_errors], client_max_size=MAX_REQUEST_BODY_BYTES
+            middlewares=[self._note_request, self._add_revision, _plain_errors],
+            client_max_size=MAX_REQUEST_BODY_BYTES,
         )
         application.router.add_get("/", self._index)
         application.router.add_get("/metrics", self._get_metrics)
         application.router.add_get("/healthz", self._get_healthz)
         application.router.add_get("/readyz", self._get_readyz)
         application.router.add_get("/status", self._get_status)
+        application.router.add_get("/watch", self._watch_page.answer, allow_head=False)
         # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
         application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
         return application
@@ -140,6 +146,19 @@ class OperatorHttpServer:
         if self._gate is not None:
             self._gate.note_request(request.protocol)
         return await handler(request)
+
+    @web.middleware
+    async def _add_revision(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        response = await handler(request)
+        revision = self._watch.revision()
+        if revision is not None and not response.prepared:
+            response.headers[REVISION_HEADER] = revision
+        return response
+
+    def _keep(self, request: web.Request) -> Callable[[], None]:
+        assert self._gate is not None
+        self._gate.keep(request.protocol)
+        return partial(self._gate.release, request.protocol)
 
     async def _index(self, _request: web.Request) -> web.Response:
         return web.Response(text=_INDEX)
@@ -161,6 +180,7 @@ class OperatorHttpServer:
             "ready": health.ready,
             "reasons": health.reasons,
             "restored": health.restored,
+            "revision": self._watch.revision(),
         }
         return _json(health.http_status, value)
 
@@ -172,6 +192,7 @@ class OperatorHttpServer:
             "ready": health.ready,
             "reasons": health.reasons,
             "restored": health.restored,
+            "revision": self._watch.revision(),
             "journal": self._journal(),
         }
         return _json(200, value)
@@ -181,58 +202,6 @@ class OperatorHttpServer:
         if not addresses:
             return _text(404, "no address list: set addressServerList")
         return _text(200, addresses)
-
-
-class _Gate:
-    """Lets a bounded number of connections in, each for a bounded time: aiohttp has no limit for either."""
-
-    def __init__(self, server: web.Server) -> None:
-        self._server = server
-        self._idle: dict[web.RequestHandler, asyncio.TimerHandle] = {}
-        """Connections that have sent no request yet, oldest first; each with the end of its patience."""
-
-    def __call__(self) -> asyncio.BaseProtocol:
-        """Make the protocol of a new connection."""
-        if len(self._server.connections) >= MAX_CONNECTIONS and not self._close_an_idle_one():
-            return _Refusal()
-        loop = asyncio.get_running_loop()
-        handler = self._server()
-        self._idle[handler] = loop.call_later(REQUEST_SECONDS, self._close_idle, handler)
-        loop.call_later(CONNECTION_SECONDS, _abort, handler)
-        return handler
-
-    def note_request(self, handler: web.RequestHandler) -> None:
-        """Note that a connection has sent its request."""
-        timer = self._idle.pop(handler, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _close_an_idle_one(self) -> bool:
-        """Close the oldest connection without a request; return whether there was one."""
-        while self._idle:
-            handler = next(iter(self._idle))
-            is_open = handler.transport is not None
-            self._close_idle(handler)
-            if is_open:
-                return True
-        return False
-
-    def _close_idle(self, handler: web.RequestHandler) -> None:
-        self.note_request(handler)
-        _abort(handler)
-
-
-class _Refusal(asyncio.Protocol):
-    """A connection beyond the limit."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Close it at once."""
-        cast("asyncio.Transport", transport).abort()  # uvloop's is no subclass of it
-
-
-def _abort(handler: web.RequestHandler) -> None:
-    if handler.transport is not None:
-        handler.transport.abort()
 
 
 @web.middleware

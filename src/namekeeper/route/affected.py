@@ -17,7 +17,7 @@ from namekeeper.route.events import (
 )
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["affected_topics"]
+__all__ = ["affected_topics", "broker_names_shown"]
 
 
 def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> Collection[str]:
@@ -37,11 +37,11 @@ def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> 
         case BrokerNameRemoved():
             return _in_both(event.before, among)
         case _:
-            names = _names(tables, event)
+            names = broker_names_shown(tables, event)
             return [topic for name in names for topic in _in_both(tables.topics_of(name), among)]
 
 
-def _names(tables: RouteTables, event: Event) -> Iterable[str]:
+def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:
     """Broker names all of whose topics the event may change."""
     match event:
         case BrokerGroupChanged():

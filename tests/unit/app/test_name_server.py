@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import socket
 import sys
@@ -237,6 +238,37 @@ async def test_the_http_pages_show_the_server_and_end_with_it(tmp_path, caplog):
                     assert "rocketmq_namesrv_active_brokers 0.0" in await response.text()
                 async with session.get(f"{url}rocketmq/nsaddr") as response:
                     assert (await response.text()).strip() == f"{LOCAL}:{server.port}"
+
+
+@both_loops
+async def test_routes_are_watched_over_http(tmp_path, caplog):
+    aiohttp = pytest.importorskip("aiohttp")
+    caplog.set_level(logging.INFO)
+    flags = {"http_port": "0", "http_watchers_limit": "1"}
+    async with name_server(tmp_path, **flags) as server, asking(server) as ask, asking(server) as admin:
+        await eventually(lambda: "operators' pages at" in caplog.text)
+        url = caplog.text.partition("pages at ")[2].split()[0] + "watch"
+        async with aiohttp.ClientSession() as session:
+
+            async def watch(**query):
+                async with session.get(url, params={"topic": "T1", **query}) as response:
+                    return response.status, await response.text()
+
+            await eventually(lambda: server.operators.stats().journal.boot)
+            begin = json.loads((await watch())[1])["revision"]
+            watching = asyncio.ensure_future(watch(after=begin))
+            await eventually(lambda: len(server._watch) == 1)
+            status, text = await watch(after=begin)
+            assert (status, "httpWatchersLimit" in text) == (503, True)
+            await register(ask)
+            (change,) = json.loads((await watching)[1])["changes"]
+            assert (change["cause"], change["topics"]) == ("register_broker", ["T1"])
+            await admin(216, topic="T1")
+            missed = json.loads((await watch(after=begin))[1])["changes"]
+            assert [each["cause"] for each in missed] == ["register_broker", "delete_topic"]
+            boot, _, seq = missed[-1]["revision"].partition("-")
+            journal = server.operators.stats().journal
+            assert (int(boot), int(seq)) == (journal.boot, journal.last_seq)
 
 
 def test_a_kv_file_that_can_not_be_read_is_refused_by_name(tmp_path):

@@ -9,11 +9,12 @@ import pytest
 from aiohttp import web
 
 from namekeeper import __version__
-from namekeeper.http import server as module
+from namekeeper.http import gate
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer
 from namekeeper.http.stats import JournalStats, NameServerStats
 from tests.support.system.loops import both_loops
+from tests.unit.http.watching import Watching
 
 
 @dataclass
@@ -33,9 +34,10 @@ class Site:
     journal: JournalStats | None = None
 
     def __post_init__(self) -> None:
+        self.watch = Watching()
         self.server = OperatorHttpServer(
             "127.0.0.1", 0, metrics=self.stats, health=lambda: self.state, nsaddr=lambda: self.nsaddr,
-            journal=lambda: self.journal,
+            journal=lambda: self.journal, watch=self.watch,
         )  # fmt: skip
 
     def stats(self) -> NameServerStats:
@@ -57,6 +59,15 @@ async def site() -> AsyncIterator[Site]:
     site = Site()
     async with site.server:
         yield site
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/readyz", "/status", "/metrics", "/nowhere", "/rocketmq/nsaddr"]
+)
+async def test_every_answer_has_the_revision_once_it_is_known(site: Site, path: str) -> None:
+    assert (await site.ask(path)).headers["Namekeeper-Revision"] == "5-7"
+    site.watch.present = None
+    assert "Namekeeper-Revision" not in (await site.ask(path)).headers
 
 
 async def test_the_index_names_every_page(site: Site) -> None:
@@ -88,7 +99,8 @@ async def test_healthz_says_that_the_process_lives(site: Site) -> None:
 async def test_status_is_everything_in_json_and_always_200(site: Site) -> None:
     value = json.loads((await site.ask("/status")).text)
     assert value == {
-        "version": __version__, "status": "ok", "ready": True, "reasons": {}, "restored": "", "journal": None
+        "version": __version__, "status": "ok", "ready": True, "reasons": {}, "restored": "", "revision": "5-7",
+        "journal": None,
     }  # fmt: skip
     site.journal = JournalStats(last_seq=9, durable_seq=7, namesrv="ns", boot=5)
     site.state = HealthState(phase=Phase.DRAINING, degraded={"journal": "the disk is full"})
@@ -100,14 +112,16 @@ async def test_status_is_everything_in_json_and_always_200(site: Site) -> None:
 
 
 async def test_readyz_tells_clients_to_stay_away_while_it_drains(site: Site) -> None:
-    assert (await site.ask("/readyz")).text == '{"status":"ok","ready":true,"reasons":{},"restored":""}'
+    assert (
+        await site.ask("/readyz")
+    ).text == '{"status":"ok","ready":true,"reasons":{},"restored":"","revision":"5-7"}'
     site.state = HealthState(phase=Phase.DRAINING)
     answer = await site.ask("/readyz")
 
     assert answer.status == 503
     assert (
         answer.text
-        == '{"status":"draining","ready":false,"reasons":{"draining":"it is stopping"},"restored":""}'
+        == '{"status":"draining","ready":false,"reasons":{"draining":"it is stopping"},"restored":"","revision":"5-7"}'
     )
 
 
@@ -188,9 +202,9 @@ async def test_bytes_that_are_not_http_are_not_logged_as_errors(
 @both_loops
 async def test_a_silent_connection_is_closed_in_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     due: list[web.RequestHandler] = []
-    abort = module._abort
-    monkeypatch.setattr(module, "CONNECTION_SECONDS", 0)
-    monkeypatch.setattr(module, "_abort", due.append)
+    abort = gate._abort
+    monkeypatch.setattr(gate, "CONNECTION_SECONDS", 0)
+    monkeypatch.setattr(gate, "_abort", due.append)
     reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
     while not due or due[0].transport is None:  # noqa: ASYNC110 - aiohttp tells nobody
         await asyncio.sleep(0)
@@ -206,11 +220,11 @@ async def test_a_silent_connection_is_closed_in_time(site: Site, monkeypatch: py
 async def test_connections_over_the_limit_are_closed_on_arrival(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_CONNECTIONS", 0)
+    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 0)
 
     with pytest.raises(aiohttp.ClientError):
         await site.ask("/healthz")
-    monkeypatch.setattr(module, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 1)
     assert (await site.ask("/healthz")).status == 200
 
 
@@ -218,7 +232,7 @@ async def test_connections_over_the_limit_are_closed_on_arrival(
 async def test_connections_that_ask_nothing_make_room_for_one_that_asks(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_CONNECTIONS", 4)
+    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 4)
     idle = [await asyncio.open_connection("127.0.0.1", site.server.port) for _ in range(4)]
 
     assert [(await site.ask("/healthz")).status for _ in range(3)] == [200, 200, 200]
@@ -231,7 +245,7 @@ async def test_connections_that_ask_nothing_make_room_for_one_that_asks(
 async def test_a_connection_without_a_request_is_closed_soon(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "REQUEST_SECONDS", 0.01)
+    monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.01)
     reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
 
     assert await reader.read() == b""
@@ -243,8 +257,9 @@ async def test_a_port_in_use_is_one_warning_and_no_error(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = OperatorHttpServer(
-        "127.0.0.1", site.server.port, metrics=site.stats, health=lambda: site.state, nsaddr=lambda: ""
-    )
+        "127.0.0.1", site.server.port, metrics=site.stats, health=lambda: site.state, nsaddr=lambda: "",
+        watch=site.watch,
+    )  # fmt: skip
     async with other:
         assert other.port is None
         assert (await site.ask("/healthz")).status == 200

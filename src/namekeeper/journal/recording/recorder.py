@@ -83,6 +83,8 @@ class Recorder:
         self._clock = clock
         self._started = started
         self._checkpoint_ms = checkpoint_ms
+        self.boots = 0
+        """How often `begin` was called: each time numbers begin anew."""
         self._is_recording = False
         self._timeline: Timeline
         self._activity: Activity
@@ -98,6 +100,11 @@ class Recorder:
         self._retention_asked_ms: int | None = None
         self._beginning: Now | None = None
         """While a boot begins: its time. It may be past: changes since then are recorded next."""
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a boot has begun and not ended."""
+        return self._is_recording
 
     @property
     def is_incomplete(self) -> bool:
@@ -118,6 +125,7 @@ class Recorder:
         self._activity = Activity(snapshot.live)
         self._minute, self._hour = now.wall_ms // MINUTE_MS, now.wall_ms // HOUR_MS
         self._is_recording = True
+        self.boots += 1
         self.sequencer.begin(self._started, self._timeline.at(now))
         self._begin_checkpoint("start", snapshot, now)
         self._beginning = now

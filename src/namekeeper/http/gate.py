@@ -1,0 +1,88 @@
+"""How many connections the operators' HTTP port carries, and for how long."""
+
+import asyncio
+from typing import cast
+
+from aiohttp import web
+
+__all__ = ["Gate"]
+
+MAX_CONNECTIONS = 64
+"""There are a few scrapers and people; each connection costs a descriptor that brokers may need. At the limit
+the one that has waited longest without a request is closed for the new one. Watchers have their own."""
+REQUEST_SECONDS = 5.0
+"""How long a connection may take to send its request."""
+CONNECTION_SECONDS = 30.0
+"""Each connection carries one request, which takes milliseconds."""
+
+
+class Gate:
+    """Lets a bounded number of connections in, each for a bounded time: aiohttp has no limit for either."""
+
+    def __init__(self, server: web.Server) -> None:
+        self._server = server
+        self._idle: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+        """Connections that have sent no request yet, oldest first; each with the end of its patience."""
+        self._ends: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+        """Connections that have not been open for too long; each with its end."""
+        self._kept: set[web.RequestHandler] = set()
+
+    def __call__(self) -> asyncio.BaseProtocol:
+        """Make the protocol of a new connection."""
+        others = len(self._server.connections) - len(self._kept)
+        if others >= MAX_CONNECTIONS and not self._close_an_idle_one():
+            return _Refusal()
+        loop = asyncio.get_running_loop()
+        handler = self._server()
+        self._idle[handler] = loop.call_later(REQUEST_SECONDS, self._close_idle, handler)
+        self._ends[handler] = loop.call_later(CONNECTION_SECONDS, self._end, handler)
+        return handler
+
+    def note_request(self, handler: web.RequestHandler) -> None:
+        """Note that a connection has sent its request."""
+        timer = self._idle.pop(handler, None)
+        if timer is not None:
+            timer.cancel()
+
+    def keep(self, handler: web.RequestHandler) -> None:
+        """Let a connection last, and make room for another."""
+        end = self._ends.pop(handler, None)
+        if end is not None:
+            end.cancel()
+        self._kept.add(handler)
+
+    def release(self, handler: web.RequestHandler) -> None:
+        """Let a kept connection end: its answer is on its way."""
+        self._kept.discard(handler)
+        self._ends[handler] = asyncio.get_running_loop().call_later(CONNECTION_SECONDS, self._end, handler)
+
+    def _end(self, handler: web.RequestHandler) -> None:
+        self._ends.pop(handler, None)
+        _abort(handler)
+
+    def _close_an_idle_one(self) -> bool:
+        """Close the oldest connection without a request; return whether there was one."""
+        while self._idle:
+            handler = next(iter(self._idle))
+            is_open = handler.transport is not None
+            self._close_idle(handler)
+            if is_open:
+                return True
+        return False
+
+    def _close_idle(self, handler: web.RequestHandler) -> None:
+        self.note_request(handler)
+        _abort(handler)
+
+
+class _Refusal(asyncio.Protocol):
+    """A connection beyond the limit."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Close it at once."""
+        cast("asyncio.Transport", transport).abort()  # uvloop's is no subclass of it
+
+
+def _abort(handler: web.RequestHandler) -> None:
+    if handler.transport is not None:
+        handler.transport.abort()

@@ -1,0 +1,135 @@
+"""`GET /watch`: changes of routes as they happen, as a long poll or as server-sent events."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from aiohttp import web
+from msgspec import Struct
+
+from namekeeper.http.watchers import WatchedChange, Watcher, WatchRefusal, WatchSource
+
+__all__ = ["REVISION_HEADER", "WatchPage"]
+
+REVISION_HEADER = "Namekeeper-Revision"
+TOPICS_LIMIT = 200
+"""Topics of one watcher; a request line has room for fewer if their names are long."""
+POLL_SECONDS = 25
+"""How long a long poll waits, unless it says otherwise: proxies give up after 30 s."""
+POLL_SECONDS_LIMIT = 60
+BEAT_SECONDS = 15
+"""After so long without a change a stream gets a comment: it shows who is gone, and proxies go on."""
+WRITE_SECONDS = 30
+"""A watcher that reads nothing for so long is closed."""
+EVENT_STREAM = "text/event-stream"
+
+
+class _Asked(Struct, frozen=True):
+    """A request, checked."""
+
+    topics: frozenset[str]
+    after: str | None
+    seconds: float
+
+
+class WatchPage:
+    """Answers requests for the page."""
+
+    def __init__(self, source: WatchSource, *, keep: Callable[[web.Request], Callable[[], None]]) -> None:
+        """Take the source.
+
+        Args:
+            source: where changes come from.
+            keep: lets a connection last longer than those of other pages; gives what ends that.
+        """
+        self._source = source
+        self._keep = keep
+        self._watchers: set[Watcher] = set()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request."""
+        asked = _checked(request)
+        if isinstance(asked, str):
+            return _text(400, asked)
+        watcher = await self._source.watch(asked.topics, asked.after)
+        if isinstance(watcher, WatchRefusal):
+            refused = _text(503, watcher.value)
+            refused.headers["Retry-After"] = "1"
+            return refused
+        self._watchers.add(watcher)
+        release = self._keep(request)
+        try:
+            if EVENT_STREAM in request.headers.get("Accept", ""):
+                return await self._stream(request, watcher)
+            return await self._poll(watcher, asked)
+        finally:
+            release()
+            self._watchers.discard(watcher)
+            watcher.close()
+
+    def close(self) -> None:
+        """End everybody's watching: the server stops."""
+        for watcher in self._watchers:
+            watcher.close()
+
+    async def _poll(self, watcher: Watcher, asked: _Asked) -> web.Response:
+        if asked.after is not None:
+            await watcher.wait(asked.seconds)
+        changes = watcher.take()
+        value = {"revision": self._source.revision(), "changes": changes or [], "gone": changes is None}
+        status = 410 if changes is None else 200
+        return web.Response(status=status, body=msgspec.json.encode(value), content_type="application/json")
+
+    async def _stream(self, request: web.Request, watcher: Watcher) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": EVENT_STREAM, "Cache-Control": "no-cache"})
+        response.headers[REVISION_HEADER] = self._source.revision() or ""
+        await response.prepare(request)
+        event = _event("ready", self._source.revision())
+        while not watcher.is_closed:
+            if not await _written(response.write(event)):
+                break
+            await watcher.wait(BEAT_SECONDS)
+            event = self._events(watcher.take())
+        return response
+
+    def _events(self, changes: list[WatchedChange] | None) -> bytes:
+        if changes is None:
+            return _event("gone", self._source.revision())
+        return b"".join(_event("change", each.revision, each) for each in changes) or b":\n\n"
+
+
+def _checked(request: web.Request) -> _Asked | str:
+    """What a request asks for; a line that says what is wrong with it."""
+    query = request.query
+    topics = frozenset(query.getall("topic", []))
+    after = query.get("after", request.headers.get("Last-Event-ID")) or None
+    if not topics or "" in topics:
+        return "say which topics: /watch?topic=A&topic=B"
+    if len(topics) > TOPICS_LIMIT:
+        return f"{len(topics)} topics are too many for one watcher; {TOPICS_LIMIT} are allowed"
+    try:
+        seconds = float(query.get("seconds", POLL_SECONDS))
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= POLL_SECONDS_LIMIT:
+        return f"seconds must be between 0 and {POLL_SECONDS_LIMIT}"
+    return _Asked(topics, after, seconds)
+
+
+async def _written(writing: Awaitable[None]) -> bool:
+    """Whether bytes went out in time."""
+    try:
+        async with asyncio.timeout(WRITE_SECONDS):
+            await writing
+    except (TimeoutError, ConnectionError):
+        return False
+    return True
+
+
+def _event(kind: str, revision: str | None, value: object = None) -> bytes:
+    data = msgspec.json.encode({"revision": revision} if value is None else value)
+    return b"event: %b\nid: %b\ndata: %b\n\n" % (kind.encode(), (revision or "").encode(), data)
+
+
+def _text(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=text + "\n")

@@ -1,0 +1,157 @@
+"""The newest changes of routes out of a journal's folder, for watchers that were cut off by a restart."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from namekeeper.errors import JournalError
+from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import Config, Kv, Record
+from namekeeper.journal.reading.history import (
+    AnyRecord,
+    Began,
+    Changed,
+    CheckpointApplied,
+    Lost,
+    Step,
+    steps,
+)
+from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.state import State
+from namekeeper.processor.recent_changes import EVERY_TOPIC, Revision, RouteChange, TopicSets, topics_shown
+from namekeeper.route.events import ConfigChanged, Event, KvChanged
+
+__all__ = ["LOST", "STARTED", "RecentPart", "recent_part", "route_changes"]
+
+STARTED, LOST = "started", "lost"
+"""Causes of changes that show in every topic: the name server started, or records were lost."""
+
+READ_BYTES_LIMIT = 32 * 1024 * 1024
+"""Text that is read: some 130,000 records, which takes a second or two of a thread."""
+PACKED_RATIO = 8
+"""How much longer the text of a packed segment is than its file; it is 8 to 15 times."""
+LINES_AT_ONCE = 200
+"""After so many lines the thread pauses: look-ups are answered meanwhile."""
+
+_ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied", "unknown_topic_minute"})
+
+
+class RecentPart(Struct, frozen=True):
+    """The changes after a position."""
+
+    floor: Revision
+    changes: Sequence[RouteChange]
+
+
+def recent_part(folder: str, until: Revision, pause: Callable[[], None]) -> RecentPart | None:
+    """Read the newest segments of a folder; None if they hold no complete checkpoint before a position.
+
+    Args:
+        folder: the folder; a name server may write to it.
+        until: changes after this position are left out.
+        pause: called now and then.
+    """
+    try:
+        records = _records(folder, _newest(folder, find_segments(folder)), pause)
+        return _part(route_changes(steps(records)), until)
+    except (JournalError, OSError):
+        return None
+
+
+def route_changes(history: Iterable[Step]) -> Iterator[RouteChange | Revision]:
+    """The changes of routes in a history, each when it happened; a `Revision` where a checkpoint was.
+
+    A loss counts at the first position behind it: whoever saw a part of what is lost has to be told, too.
+    """
+    state = State()
+    has_lost = False
+    for step in history:
+        if isinstance(step, Lost):
+            has_lost = True
+            continue
+        change = _change_of(state, step)
+        if has_lost and not isinstance(step, Began):
+            change = _in_every_topic(step, LOST)
+        has_lost = False
+        if change is not None:
+            yield change
+        if isinstance(step, CheckpointApplied):
+            state = step.state
+            yield Revision(step.boot, step.seq)
+
+
+def _change_of(state: State, step: Step) -> RouteChange | None:
+    """Follow a step; returns what routes show of it."""
+    if isinstance(step, Began):
+        state.restart()
+        return _in_every_topic(step, STARTED)
+    shown = _applied(state, step.records) if isinstance(step, Changed) else ()
+    if shown == () or not isinstance(step, Changed):
+        return None
+    first = step.records[0]
+    return RouteChange(Revision(step.boot, step.seq), step.ts, first.cause, first.peer or None, shown)
+
+
+def _in_every_topic(step: Step, cause: str) -> RouteChange:
+    return RouteChange(Revision(step.boot, step.seq), step.ts, cause, None, EVERY_TOPIC)
+
+
+def _applied(state: State, records: Sequence[Record]) -> TopicSets:
+    """Apply the records of a change; returns the topics that it shows in."""
+    found: list[TopicSets] = []
+    tables = state.tables
+
+    def note(event: Event) -> None:
+        found.append(topics_shown(tables, (event,)))
+
+    tables.on_change = note
+    state.apply(records)
+    found.append(topics_shown(tables, _beside_the_tables(records)))
+    if any(each is EVERY_TOPIC for each in found):
+        return EVERY_TOPIC
+    return tuple(some for each in found if each is not None for some in each)
+
+
+def _beside_the_tables(records: Iterable[Record]) -> Iterator[Event]:
+    for record in records:
+        if isinstance(record, Kv):
+            yield KvChanged(record.namespace, record.key, record.value)
+        elif isinstance(record, Config):
+            yield ConfigChanged(record.properties)
+
+
+def _part(found: Iterable[RouteChange | Revision], until: Revision) -> RecentPart | None:
+    floor: Revision | None = None
+    changes = []
+    for each in found:
+        if isinstance(each, Revision):
+            floor = floor or each
+        elif floor is not None and each.revision <= until:
+            changes.append(each)
+    return None if floor is None or floor > until else RecentPart(floor, changes)
+
+
+def _newest(folder: str, segments: Sequence[SegmentName]) -> list[SegmentName]:
+    """The newest segments that may be read, in order."""
+    found: list[SegmentName] = []
+    left = READ_BYTES_LIMIT
+    for name in reversed(segments):
+        size = (Path(folder) / str(name)).stat().st_size
+        left -= size * PACKED_RATIO if name.form == ".gz" else size
+        if left < 0:
+            break
+        found.append(name)
+    return found[::-1]
+
+
+def _records(folder: str, segments: Iterable[SegmentName], pause: Callable[[], None]) -> Iterator[AnyRecord]:
+    reader = RecordReader(None, _ACTIVITY)
+    for name in segments:
+        for line in read_segment_lines(folder, name):
+            if line.number % LINES_AT_ONCE == 0:
+                pause()
+            record = reader(line, name)
+            if record is not None:
+                yield record

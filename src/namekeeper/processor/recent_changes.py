@@ -1,0 +1,166 @@
+"""The newest changes of routes, for those who watch: which topics each shows in, when, why and by whom.
+
+What is kept is bounded. Who asks for changes since a revision that is too old is told that they are gone, and
+has to read the route anew.
+"""
+
+import re
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import takewhile
+from typing import NamedTuple, Self
+
+from msgspec import Struct, field
+
+from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.route.affected import broker_names_shown
+from namekeeper.route.events import (
+    BrokerNameRemoved,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    TopicMappingChanged,
+    TopicQueuesChanged,
+)
+from namekeeper.route.tables import RouteTables
+
+__all__ = ["EVERY_TOPIC", "RecentChanges", "Revision", "RouteChange", "TopicSets", "topics_shown"]
+
+CHANGES_LIMIT = 10_000
+"""Changes that are kept; a cluster of hundreds of brokers makes as many in a bad hour."""
+TOPICS_LIMIT = 200_000
+"""Topics that they name, added up: 40 MB at most. The newest change is kept whatever its size."""
+
+SHOWN_PROPERTIES = frozenset({"orderMessageEnable", "supportActingMaster"})
+"""Properties that routes depend on."""
+
+_REVISION = re.compile(r"([0-9]{1,19})-([0-9]{1,19})")
+
+TopicSets = tuple[Collection[str], ...] | None
+"""Topics, as collections that exist already: a change of 100,000 topics costs nothing. None: every topic."""
+EVERY_TOPIC: TopicSets = None
+
+
+class Revision(NamedTuple):
+    """A position in the order of changes, over restarts."""
+
+    boot: int
+    seq: int
+
+    def __str__(self) -> str:
+        return f"{self.boot}-{self.seq}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read `boot-seq`; None if it is something else."""
+        match = _REVISION.fullmatch(text)
+        return None if match is None else cls(int(match[1]), int(match[2]))
+
+
+class RouteChange(Struct):
+    """A change that routes show."""
+
+    revision: Revision
+    at: int
+    """Wall ms."""
+    cause: str
+    peer: str | None
+    """Who asked for it; None if nobody did."""
+    topics: TopicSets = field(default=EVERY_TOPIC)
+
+    @property
+    def weight(self) -> int:
+        """How many topics it names."""
+        return sum(map(len, self.topics or ()))
+
+    def shown_in(self, wanted: AbstractSet[str]) -> list[str]:
+        """Those of `wanted` that it shows in, sorted."""
+        if self.topics is None:
+            return sorted(wanted)
+        self.topics = tuple(frozenset(some) if isinstance(some, tuple) else some for some in self.topics)
+        return sorted({topic for some in self.topics for topic in _in_both(some, wanted)})
+
+
+class RecentChanges:
+    """Changes in their order, the newest ones."""
+
+    def __init__(
+        self, begin: Revision, *, changes_limit: int = CHANGES_LIMIT, topics_limit: int = TOPICS_LIMIT
+    ) -> None:
+        """Begin with none.
+
+        Args:
+            begin: the present revision.
+            changes_limit: how many changes are kept.
+            topics_limit: how many topics they may name, added up.
+        """
+        self.floor = begin
+        """Every change after this is here."""
+        self.last = begin
+        """The present revision."""
+        self._changes: deque[RouteChange] = deque()
+        self._weight = 0
+        self._changes_limit = changes_limit
+        self._topics_limit = topics_limit
+
+    def add(self, change: RouteChange) -> None:
+        """Add the newest change."""
+        self.last = change.revision
+        self._changes.append(change)
+        self._weight += change.weight
+        self._trim()
+
+    def extend_back(self, older: Sequence[RouteChange], floor: Revision) -> None:
+        """Add changes before the floor, which begin after an older one."""
+        changes = [*(change for change in older if change.revision <= self.floor), *self._changes]
+        self._changes = deque(changes)
+        self._weight = sum(change.weight for change in changes)
+        self.floor = floor
+        self._trim()
+
+    def since(self, after: Revision) -> list[RouteChange] | None:
+        """Changes after a revision, in order; None if they are not all here."""
+        if not self.floor <= after <= self.last:
+            return None
+        newer = takewhile(lambda change: change.revision > after, reversed(self._changes))
+        return list(newer)[::-1]
+
+    def _trim(self) -> None:
+        while len(self._changes) > 1 and (
+            len(self._changes) > self._changes_limit or self._weight > self._topics_limit
+        ):
+            oldest = self._changes.popleft()
+            self._weight -= oldest.weight
+            self.floor = oldest.revision
+
+
+def topics_shown(tables: RouteTables, events: Iterable[Event]) -> TopicSets:
+    """The topics that a change shows in, right after it was applied.
+
+    Returns:
+        Collections that exist already; empty if no route shows the change.
+    """
+    found: list[Collection[str]] = []
+    for event in events:
+        match event:
+            case TopicQueuesChanged():
+                found.append(event.topics)
+            case BrokerNameRemoved():
+                found.append(event.before)
+            case TopicMappingChanged():
+                found.append((event.topic,))
+            case KvChanged():
+                found.append((event.key,) if event.namespace == ORDER_TOPIC_CONFIG else ())
+            case ConfigChanged():
+                if not SHOWN_PROPERTIES.isdisjoint(event.properties):
+                    return EVERY_TOPIC
+            case _:
+                found += map(tables.topics_of, broker_names_shown(tables, event))
+    return tuple(some for some in found if some)
+
+
+def _in_both(some: Collection[str], wanted: AbstractSet[str]) -> Iterable[str]:
+    if len(some) < len(wanted):
+        return (topic for topic in some if topic in wanted)
+    return (topic for topic in wanted if topic in some)

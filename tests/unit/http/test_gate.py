@@ -1,0 +1,52 @@
+"""Connections of watchers and of the other pages: how many there may be of each, and for how long."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+
+import pytest
+
+from namekeeper.http import gate
+from tests.support.system.waiting import eventually
+from tests.unit.http.test_server import Site
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    async with site.server:
+        yield site
+
+
+async def test_watchers_take_no_room_from_other_pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 2)
+    polls = []
+    for number in range(1, 6):
+        polls.append(asyncio.ensure_future(site.ask("/watch?topic=A&after=5-7")))
+        await eventually(lambda number=number: len(site.watch.watchers) == number)
+    assert (await site.ask("/healthz")).status == 200
+    await site.server.close()
+    assert [answer.status for answer in await asyncio.gather(*polls)] == [200] * 5
+
+
+class Server:
+    """Makes connections without sockets."""
+
+    connections = ()
+
+    def __call__(self) -> SimpleNamespace:
+        return type("Connection", (SimpleNamespace,), {"__hash__": object.__hash__})(transport=None)
+
+
+async def test_a_watcher_outlasts_the_connections_of_other_pages() -> None:
+    entered = gate.Gate(Server())
+    connection = entered()
+    (end,) = entered._ends.values()
+    assert not end.cancelled()
+    entered.keep(connection)
+    assert end.cancelled()
+    entered.release(connection)
+    (end,) = entered._ends.values()
+    assert not end.cancelled()
+    entered._end(connection)
+    assert entered._ends == {}

@@ -1,0 +1,123 @@
+"""Which topics a change shows in, and how many of the newest changes are kept."""
+
+import pytest
+
+from namekeeper.model.broker import BrokerData
+from namekeeper.processor.recent_changes import (
+    EVERY_TOPIC,
+    RecentChanges,
+    Revision,
+    RouteChange,
+    topics_shown,
+)
+from namekeeper.route.events import (
+    BrokerGroupChanged,
+    BrokerNameRemoved,
+    ClusterChanged,
+    ConfigChanged,
+    FilterServersChanged,
+    KvChanged,
+    TopicMappingChanged,
+    TopicQueuesChanged,
+)
+from tests.unit.route.test_affected import GROUP_A, RW, tables
+
+__all__ = ["tables"]
+
+
+def shown(tables, *events):
+    sets = topics_shown(tables, events)
+    return "every" if sets is EVERY_TOPIC else sorted({topic for some in sets for topic in some})
+
+
+@pytest.mark.parametrize(
+    ("event", "topics"),
+    [
+        (TopicQueuesChanged("a", {}, {"A": RW}, ("A",)), ["A"]),
+        (BrokerNameRemoved("a", {"A": RW, "AB": RW}), ["A", "AB"]),
+        (TopicMappingChanged("T", "a", None), ["T"]),
+        (BrokerGroupChanged(BrokerData("c", "b", {0: "b:2"})), ["AB", "B"]),
+        (BrokerGroupChanged(BrokerData("c", "new", {0: "b:2"})), []),
+        (FilterServersChanged("c", "a:2", ("f:1",)), ["A", "AB"]),
+        (KvChanged("ORDER_TOPIC_CONFIG", "T", "b:4"), ["T"]),
+        (KvChanged("other", "T", "x"), []),
+        (ClusterChanged("c", frozenset({"a"})), []),
+        (ConfigChanged({"supportActingMaster": "true"}), "every"),
+        (ConfigChanged({"orderMessageEnable": "true"}), "every"),
+        (ConfigChanged({"logLevel": "DEBUG"}), []),
+    ],
+)
+def test_a_change_shows_in_the_topics_whose_answer_depends_on_it(tables, event, topics):
+    assert shown(tables, event) == topics
+
+
+def test_the_topics_of_all_events_count(tables):
+    assert shown(tables, BrokerGroupChanged(GROUP_A), TopicMappingChanged("T", "b", None)) == ["A", "AB", "T"]
+
+
+def test_a_revision_is_text_that_can_be_read():
+    assert Revision.parse(str(Revision(5, 7))) == (5, 7)
+    for text in ("", "5", "5-", "x-1", "5-7-9", "-5-7", "5-" + "9" * 20):
+        assert Revision.parse(text) is None
+
+
+def change(seq, *topics, boot=1):
+    return RouteChange(Revision(boot, seq), 0, "expired", None, topics)
+
+
+def seqs(changes):
+    return None if changes is None else [each.revision.seq for each in changes]
+
+
+def test_changes_after_a_revision_come_in_order():
+    recent = RecentChanges(Revision(1, 10))
+    for seq in (12, 15, 16):
+        recent.add(change(seq, ("T",)))
+    assert seqs(recent.since(Revision(1, 10))) == [12, 15, 16]
+    assert seqs(recent.since(Revision(1, 13))) == [15, 16]
+    assert seqs(recent.since(Revision(1, 16))) == []
+
+
+@pytest.mark.parametrize("after", [Revision(1, 9), Revision(0, 99), Revision(1, 17), Revision(2, 1)])
+def test_what_is_too_old_or_never_was_is_gone(after):
+    recent = RecentChanges(Revision(1, 10))
+    recent.add(change(16, ("T",)))
+    assert recent.since(after) is None
+
+
+def test_only_so_many_changes_are_kept():
+    recent = RecentChanges(Revision(1, 0), changes_limit=3)
+    for seq in range(1, 6):
+        recent.add(change(seq, ("T",)))
+    assert recent.since(Revision(1, 1)) is None
+    assert seqs(recent.since(Revision(1, 2))) == [3, 4, 5]
+
+
+def test_only_so_many_topics_are_kept_but_always_the_newest_change():
+    recent = RecentChanges(Revision(1, 0), topics_limit=5)
+    recent.add(change(1, ("A", "B"), ("C",)))
+    recent.add(change(2, ("A", "B")))
+    assert seqs(recent.since(Revision(1, 0))) == [1, 2]
+    recent.add(change(3, ("A",)))
+    assert recent.since(Revision(1, 0)) is None
+    assert seqs(recent.since(Revision(1, 1))) == [2, 3]
+    recent.add(change(4, tuple("ABCDEFGH")))
+    assert seqs(recent.since(Revision(1, 3))) == [4]
+    recent.add(change(5, ("A",)))
+    assert seqs(recent.since(Revision(1, 4))) == [5]
+
+
+def test_older_changes_are_put_before_without_doubling_any():
+    recent = RecentChanges(Revision(2, 3))
+    recent.add(change(5, ("T",), boot=2))
+    recent.extend_back(
+        [change(9, ("T",)), change(2, ("T",), boot=2), change(5, ("T",), boot=2)], Revision(1, 7)
+    )
+    assert seqs(recent.since(Revision(1, 7))) == [9, 2, 5]
+    assert recent.since(Revision(1, 6)) is None
+
+
+def test_a_change_is_shown_in_the_wanted_topics_it_names_and_in_all_if_it_names_every():
+    assert change(1, ("A", "B"), {"C": RW}).shown_in({"C", "A", "X"}) == ["A", "C"]
+    assert change(1, tuple("ABCDE")).shown_in({"E", "X"}) == ["E"]
+    assert RouteChange(Revision(1, 1), 0, "started", None).shown_in({"B", "A"}) == ["A", "B"]
