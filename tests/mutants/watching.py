@@ -118,8 +118,8 @@ WATCHING_MUTANTS = (
     Mutant(
         "watchers-that-never-read-stay",
         "http/watch.py",
-        "        async with asyncio.timeout(WRITE_SECONDS):\n            await writing\n",
-        "        await writing\n",
+        "        async with asyncio.timeout(WRITE_SECONDS):\n            await response.write(data)\n",
+        "        await response.write(data)\n",
         "a watcher that takes no bytes is closed",
         ("http/test_watch.py",),
     ),

@@ -1,7 +1,7 @@
 """`GET /watch`: changes of routes as they happen, as a long poll or as server-sent events."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import msgspec
 from aiohttp import web
@@ -86,7 +86,7 @@ class WatchPage:
         await response.prepare(request)
         event = _event("ready", self._source.revision())
         while not watcher.is_closed:
-            if not await _written(response.write(event)):
+            if not await _write(response, event):
                 break
             await watcher.wait(BEAT_SECONDS)
             event = self._events(watcher.take())
@@ -116,11 +116,11 @@ def _checked(request: web.Request) -> _Asked | str:
     return _Asked(topics, after, seconds)
 
 
-async def _written(writing: Awaitable[None]) -> bool:
-    """Whether bytes went out in time."""
+async def _write(response: web.StreamResponse, data: bytes) -> bool:
+    """Send bytes; returns whether they went out in time."""
     try:
         async with asyncio.timeout(WRITE_SECONDS):
-            await writing
+            await response.write(data)
     except (TimeoutError, ConnectionError):
         return False
     return True
