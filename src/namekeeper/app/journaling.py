@@ -213,7 +213,7 @@ class Journaling:
             return None
         opened = None if journal.writer is None else journal.writer.opened
         return Numbering(
-            journal.recorder.boots,
+            journal.recorder.sequencer.boots,
             journal.recorder.sequencer.last_seq,
             boot=0 if opened is None else opened.boot,
             durable_seq=0 if journal.writer is None else journal.writer.durable_seq,

@@ -83,9 +83,7 @@ class Recorder:
         self._clock = clock
         self._started = started
         self._checkpoint_ms = checkpoint_ms
-        self.boots = 0
-        """How often `begin` was called: each time numbers begin anew."""
-        self._is_recording = False
+        self.is_recording = False
         self._timeline: Timeline
         self._activity: Activity
         self._steps: deque[Iterator[None]] = deque()
@@ -100,11 +98,6 @@ class Recorder:
         self._retention_asked_ms: int | None = None
         self._beginning: Now | None = None
         """While a boot begins: its time. It may be past: changes since then are recorded next."""
-
-    @property
-    def is_recording(self) -> bool:
-        """Whether a boot has begun and not ended."""
-        return self._is_recording
 
     @property
     def is_incomplete(self) -> bool:
@@ -124,8 +117,7 @@ class Recorder:
         self._timeline = Timeline(now)
         self._activity = Activity(snapshot.live)
         self._minute, self._hour = now.wall_ms // MINUTE_MS, now.wall_ms // HOUR_MS
-        self._is_recording = True
-        self.boots += 1
+        self.is_recording = True
         self.sequencer.begin(self._started, self._timeline.at(now))
         self._begin_checkpoint("start", snapshot, now)
         self._beginning = now
@@ -134,12 +126,12 @@ class Recorder:
 
     def stop(self) -> None:
         """Record nothing until the next `begin`."""
-        self._is_recording = False
+        self.is_recording = False
         self._steps.clear()
 
     def end(self) -> None:
         """Queue what was counted, and the record that the server has stopped."""
-        if not self._is_recording:
+        if not self.is_recording:
             return
         time = self._at(self._clock.now())
         self._put(self._activity.flush(self._minute * MINUTE_MS), time)
@@ -149,7 +141,7 @@ class Recorder:
 
     def record(self, change: Change, now: Now | None = None) -> None:
         """Queue a change that was made `now`; count the refreshes in it."""
-        if not self._is_recording:
+        if not self.is_recording:
             return
         now, activity = now or self._clock.now(), self._activity
         for event in change.events:
@@ -163,22 +155,22 @@ class Recorder:
 
     def unknown_topic(self, topic: str | None, language: str | None, version: int) -> None:
         """A client looked up a topic that has no route."""
-        if self._is_recording:
+        if self.is_recording:
             self._activity.unknown_topic(topic, language, version)
 
     def denied(self, code: int, host: str, reason: str) -> None:
         """A request was refused."""
-        if self._is_recording:
+        if self.is_recording:
             self._activity.denied(code, host, reason)
 
     def access(self, record: Access) -> None:
         """A request was judged by access rules."""
-        if self._is_recording and self._activity.access(record):
+        if self.is_recording and self._activity.access(record):
             self._put((record,), self._at(self._clock.now()))
 
     def note(self, record: Record) -> None:
         """Queue a record that the writer made."""
-        if self._is_recording:
+        if self.is_recording:
             self._put((record,), self._at(self._clock.now()))
 
     def need_checkpoint(self, reason: str) -> None:
@@ -186,7 +178,7 @@ class Recorder:
         now = self._clock.now()
         if reason == "recovery":
             self.sequencer.note_hole()
-        elif self._is_recording and not self._steps and self._retention_may_ask(now):
+        elif self.is_recording and not self._steps and self._retention_may_ask(now):
             self._begin_checkpoint(reason, self._source.take_snapshot(), now)
 
     def tick(self, *, lost_records: int, is_writable: bool) -> float:
@@ -199,7 +191,7 @@ class Recorder:
         if lost_records != self._lost_records:
             self._lost_records = lost_records
             self.sequencer.note_hole()
-        if not self._is_recording:
+        if not self.is_recording:
             return IDLE_S
         now = self._clock.now()
         time = self._at(now)

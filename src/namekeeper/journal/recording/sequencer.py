@@ -19,6 +19,8 @@ class Sequencer:
     """Gives each record its seq; used on the event loop only."""
 
     def __init__(self, backlog: Backlog) -> None:
+        self.boots = 0
+        """How often numbers began anew."""
         self.last_seq = 0
         self.dropped_changes = 0
         self.dropped_records = 0
@@ -28,6 +30,7 @@ class Sequencer:
 
     def begin(self, make_first: Callable[[], Record], time: ChangeTime) -> None:
         """Begin at seq 1; the writer calls `make_first` when it knows the folder."""
+        self.boots += 1
         self.last_seq = 0
         self._put(1, lambda stamp: _encode_one(make_first(), 0, stamp), time, _FIRST_BYTES, must=True)
 
