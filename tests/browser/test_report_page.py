@@ -181,6 +181,26 @@ def test_on_paper_there_is_nothing_to_click_and_the_ink_is_dark(browser: Any, pa
         assert page.locator("table.incidents tbody tr:visible").count() == 5
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_it(browser: Any, pages: dict[str, Path], scheme: str, width: int):
+    with opened(browser, pages["five"], width, color_scheme=scheme, bypass_csp=True) as page:
+        page.locator("#unfold").click()
+        assert hindrances(page) == []
+        page.evaluate(
+            "document.querySelector('select[name=cause]').parentElement.replaceWith('What happened')"
+        )
+        page.evaluate("document.querySelector('#filters').append(document.createElement('select'))")
+        assert hindrances(page) == ["select-name"], "a field without a name is seen"
+
+
+def hindrances(page: Any) -> list[str]:
+    """What axe-core has against a page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page)
+    return [each["id"] for each in found.response["violations"]]
+
+
 def contrast(one: str, other: str) -> float:
     """The contrast of two colours as WCAG has it."""
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)

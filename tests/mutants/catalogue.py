@@ -8,6 +8,7 @@ from tests.mutants.edge import EDGE_MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.past import PAST_MUTANTS
 from tests.mutants.records import RECORD_MUTANTS
+from tests.mutants.reporting import REPORT_MUTANTS
 from tests.mutants.restoring import RESTORING_MUTANTS
 from tests.mutants.serving import SERVING_MUTANTS
 from tests.mutants.watching import WATCHING_MUTANTS
@@ -508,4 +509,5 @@ MUTANTS = (
     *COMMON_MUTANTS,
     *PAST_MUTANTS,
     *WATCHING_MUTANTS,
+    *REPORT_MUTANTS,
 )

@@ -1,6 +1,7 @@
 """A whole report out of a warehouse of Parquet files."""
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,71 @@ def test_where_nobody_is_left_capacity_is_what_each_broker_name_had_when_it_went
     for last_day, wanted in ((None, [b0, b1]), ("2026-03-01", [b0])):
         found = collect_report(tables_at(uri), ReportQuery(["capacity"], None, last_day))
         assert found.sections[0].rows == wanted
+
+
+def changes_of(law_rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """(hour, cause) -> records and rows, by a plain loop."""
+    found: dict[tuple[Any, ...], tuple[int, int]] = {}
+    for row in law_rows:
+        key = (row["at_ts"] - row["at_ts"] % 3_600_000, row["cause"] or row["action"])
+        records, items = found.get(key, (0, 0))
+        found[key] = (records + 1, items + row["items"])
+    return found
+
+
+def groups(warehouse: FileWarehouse, **args: int) -> list[Mapping[str, Any]]:
+    usual = {"slice_ms": 3_600_000, "offset_ms": 0, "per_slice": 10**6, "named_records": 10**6}
+    days = {"first_day": None, "last_day": None}
+    return list(warehouse.tables.ask("change_groups", {**days, **usual, **args}).rows)
+
+
+def test_groups_of_changes_have_every_record_once(warehouse: FileWarehouse):
+    wanted = changes_of(warehouse.rows("change_log"))
+    found: dict[tuple[Any, ...], tuple[int, int]] = {}
+    for row in groups(warehouse):
+        records, items = found.get((row["slice"], row["cause"]), (0, 0))
+        found[row["slice"], row["cause"]] = (records + row["records"], items + row["items"])
+        assert row["cause_items"] == wanted[row["slice"], row["cause"]][1]
+    assert found == wanted
+    by_time = warehouse.tables.ask(
+        "changes_by_time", {"first_day": None, "last_day": None, "slice_ms": 3_600_000, "offset_ms": 0}
+    )
+    assert {(row["slice"], row["cause"]): (row["records"], row["items"]) for row in by_time.rows} == wanted
+
+
+def test_of_each_hour_every_cause_is_listed_before_a_second_row_of_one(warehouse: FileWarehouse):
+    wanted = changes_of(warehouse.rows("change_log"))
+    all_groups = groups(warehouse)
+    most = max(len([key for key in wanted if key[0] == hour]) for hour, _ in wanted)
+    few = groups(warehouse, per_slice=most)
+    assert {(row["slice"], row["cause"]) for row in few} == set(wanted)
+    assert len(few) < len(all_groups)
+    counts = {hour: len([row for row in all_groups if row["slice"] == hour]) for hour, _ in wanted}
+    assert all(row["slice_groups"] == counts[row["slice"]] for row in few)
+    hours = [row["slice"] for row in few]
+    assert hours == sorted(hours, reverse=True)
+
+
+def test_a_group_names_its_topics_or_says_how_many_rows_it_does_not_name(warehouse: FileWarehouse):
+    records = warehouse.rows("change_log")
+    for row in groups(warehouse):
+        of_group = [
+            one
+            for one in records
+            if one["at_ts"] - one["at_ts"] % 3_600_000 == row["slice"]
+            and (one["cause"] or one["action"], one["broker_name"]) == (row["cause"], row["broker_name"])
+            and (None if one["peer"] is None else one["peer"].rpartition(":")[0]) == row["host"]
+        ]
+        assert (row["topics"] or []) == sorted({one["topic"] for one in of_group if one["topic"] is not None})
+        unnamed = [one["items"] for one in of_group if one["kind"] == "topic_queues" and one["topic"] is None]
+        assert row["unnamed"] == sum(unnamed)
+        assert row["name_servers"] == sorted({one["namesrv"] for one in of_group})
+        assert (row["first_ts"], row["last_ts"]) == (
+            min(one["at_ts"] for one in of_group), max(one["at_ts"] for one in of_group),
+        )  # fmt: skip
+    assert all(row["topics"] is None for row in groups(warehouse, named_records=0))
+
+
+def test_slices_begin_at_hours_of_the_zone(warehouse: FileWarehouse):
+    half = 1_800_000
+    assert {row["slice"] % 3_600_000 for row in groups(warehouse, offset_ms=half)} == {half}

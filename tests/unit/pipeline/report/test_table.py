@@ -20,6 +20,14 @@ def test_rows_that_differ_in_their_subject_alone_are_one():
     assert [row.stands_for for row in table_rows((WHO, HOW), rows, "UTC")] == [2, 1]
 
 
+def test_rows_are_one_only_if_all_their_other_columns_read_the_same():
+    rows = [{"who": who, "how": 1, "when": START + ms} for who, ms in (("a", 0), ("b", HOUR))]
+    assert texts((HOW, WHO, WHEN), rows) == [
+        [("1",), ("a",), ("2026-03-01 00:00:00",)],
+        [("1",), ("b",), ("2026-03-01 01:00:00",)],
+    ]
+
+
 def test_rows_without_a_subject_stay_apart():
     assert texts((HOW,), [{"how": 1}, {"how": 1}]) == [[("1",)], [("1",)]]
 

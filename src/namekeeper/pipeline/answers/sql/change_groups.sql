@@ -9,7 +9,7 @@ WITH recorded AS (
     at_ts - (at_ts + :offset_ms) % :slice_ms AS slice, coalesce(cause, action) AS cause,
     coalesce(left(peer, length(peer) - instr(reverse(peer), ':')), '') AS host,
     coalesce(broker_name, '') AS broker_name, at_ts, items, namesrv, cluster, topic, CASE WHEN kind = 'topic_queues' THEN items ELSE 0 END AS topic_items,
-    CASE WHEN topic IS NULL THEN 0 ELSE items END AS named,
+    CASE WHEN kind = 'topic_queues' AND topic IS NULL THEN items ELSE 0 END AS unnamed,
     CASE WHEN kind = 'broker_live' THEN regexp_replace(detail, ', silent for .*', '') ELSE detail END AS detail
   FROM change_log
   WHERE (:first_day IS NULL OR day >= :first_day) AND (:last_day IS NULL OR day <= :last_day)
@@ -17,7 +17,7 @@ WITH recorded AS (
 grouped AS (
   SELECT
     slice, cause, host, broker_name, min(at_ts) AS first_ts, max(at_ts) AS last_ts, count(*) AS records,
-    sum(items) AS items, sum(topic_items) AS topic_items, sum(named) AS named,
+    sum(items) AS items, sum(topic_items) AS topic_items, sum(unnamed) AS unnamed,
     sort_array(collect_set(namesrv)) AS name_servers, sort_array(collect_set(cluster)) AS clusters,
     sort_array(collect_set(detail)) AS details
   FROM recorded
@@ -51,8 +51,7 @@ topics_of AS (
 SELECT
   c.slice, c.slice_groups, c.slice_items, c.cause_items, c.cause, nullif(c.host, '') AS host,
   nullif(c.broker_name, '') AS broker_name, c.first_ts, c.last_ts, c.records, c.items,
-  CASE WHEN c.records <= :named_records THEN c.topic_items - least(c.named, c.topic_items) ELSE c.topic_items END
-    AS unnamed,
+  CASE WHEN c.records <= :named_records THEN c.unnamed ELSE c.topic_items END AS unnamed,
   c.name_servers, c.clusters, c.details, t.topics
 FROM chosen c
 LEFT JOIN topics_of t ON t.slice = c.slice AND t.cause = c.cause AND t.host = c.host AND t.broker_name = c.broker_name
