@@ -10,6 +10,7 @@ import signal
 import socket
 import struct
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class Row:
     """Writes what the server finds in its folder when it starts."""
     check: Callable[[Target], str] = _no_complaint
     """Looks at the server after the attack; returns what is wrong."""
-    seconds: float = 15.0
+    seconds: float = 10.0
     """The attack is ended after that."""
     lookup_ms: float = 250.0
     """Limit of the longest look-up."""
@@ -269,15 +270,34 @@ def switch_permissions_pipelined(target: Target) -> None:
 
 
 RETENTION = 64 * MIB
+FOLDER_LIMIT = 2 * RETENTION + 256 * MIB
+"""Beyond that the journal loses records until a checkpoint begins (`journal/disk/writer.py`)."""
+SHRINK_SECONDS = 60.0
 
 
 def folder_is_too_large(target: Target) -> str:
-    size = sum(path.stat().st_size for path in (target.folder / "journal").rglob("*") if path.is_file())
-    return (
-        f"the journal's folder has {size / MIB:.0f} MiB of {RETENTION // MIB}"
-        if size > 1.5 * RETENTION
-        else ""
-    )
+    """Say so if the folder is beyond its limit, or not back near what is to be kept within a minute."""
+
+    def size() -> int:
+        files = (target.folder / "journal").rglob("*")
+        return sum(_size(file) for file in files)
+
+    at_first = now = size()
+    end = time.monotonic() + SHRINK_SECONDS
+    while now > 1.5 * RETENTION and time.monotonic() < end:
+        time.sleep(0.5)
+        now = size()
+    said = f"the journal's folder has %d MiB, to be {RETENTION // MIB}"
+    if at_first > FOLDER_LIMIT:
+        return said % (at_first // MIB)
+    return said % (now // MIB) if now > 1.5 * RETENTION else ""
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # sealed or deleted meanwhile
+        return 0
 
 
 # Row 9: requests that take long.
@@ -414,7 +434,7 @@ ROWS = _among((
     Row("5", "32 connections announce 16 MiB, send nothing", partial(announce_and_send_nothing, 32), lookup_ms=100),
     Row("5b", "64 connections announce 16 MiB, send nothing", partial(announce_and_send_nothing, 64), lookup_ms=100),
     Row("5c", "32 bodies of 16 MiB, a byte a second", send_a_byte_a_second, lookup_ms=100),
-    Row("6", "20 registrations that inflate to 129 MB", send_bombs, lookup_ms=100, seconds=20),
+    Row("6", "20 registrations that inflate to 129 MB", send_bombs, lookup_ms=100),
     Row("7", "60,000 registrations refused, as many names", be_refused_under_many_names,
         check=refused_names_stay, lookup_ms=100, seconds=30),
     Row("8", "205 and 327 in turn on 100,000 topics", switch_permissions, _hold_100k, check=folder_is_too_large,
@@ -422,7 +442,8 @@ ROWS = _among((
     Row("9a", "300 x 206 with 200,000 topics", list_all_topics, _hold_200k, lookup_ms=100),
     Row("9b", "100 connections, headers for the slow reader", send_headers_for_the_slow_reader, lookup_ms=100),
     Row("9c", "5,000 refused 318 of 65 KB, pipelined", be_refused_with_318, lookup_ms=100),
-    Row("9d", "205 and 327 pipelined on 100,000 topics", switch_permissions_pipelined, _hold_100k, lookup_ms=100),
+    Row("9d", "205 and 327 pipelined on 100,000 topics", switch_permissions_pipelined, _hold_100k,
+        lookup_ms=100, seconds=15),
     Row("10", "bodies of 13 MB in odd JSON", send_odd_bodies, seconds=20),
     Row("11", "340,000 KV entries are printed", wait, files=write_large_kv_file, seconds=65),
     Row("12", "40 x 16 MiB of rubbish at once", send_rubbish),

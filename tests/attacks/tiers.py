@@ -2,9 +2,13 @@
 
 __all__ = ["NOT_IN_CI"]
 
-_NOT_YET = "beyond the limits when last seen; docs/discussion/denial-of-service.md has the figures"
+_TIME = "CI has five minutes for all rows"
 
 NOT_IN_CI: dict[str, str] = {
+    "5b": f"row 5 with more connections; {_TIME}",
+    "8": "takes a minute and a half: the journal's folder has to shrink",
+    "9d": "takes a minute: the journal's queue has to be written",
     "11": "the table is printed a minute after the start",
-    **dict.fromkeys(("2", "4", "8", "9a", "9b", "9d", "10"), _NOT_YET),
+    "15": f"never broke a limit; {_TIME}",
+    "16": f"never broke a limit; {_TIME}",
 }

@@ -155,6 +155,14 @@ CHANGE_MUTANTS = (
         ("remoting/test_connection.py",),
     ),
     Mutant(
+        "large-frames-in-many-pieces",
+        "wire/frames.py",
+        "if len(data) >= _SMALL_CHUNK_BYTES and self._wanted < _LARGE_FRAME_BYTES:",
+        "if len(data) >= _SMALL_CHUNK_BYTES:",
+        "what came of a frame of many MiB is one piece",
+        ("wire/test_frames.py",),
+    ),
+    Mutant(
         "series-in-one-turn",
         "app/change_series.py",
         "            if not has_time():\n",

@@ -17,6 +17,9 @@ bytes of ext fields take some 30 ms of the event loop, sixteen times as many wou
 _SMALL_CHUNK_BYTES = 4_096
 """Chunks below are gathered in one buffer: kept apart, single bytes would cost fifty times their size."""
 
+_LARGE_FRAME_BYTES = 1_048_576
+"""All chunks of such a frame are gathered, too: of hundreds of pieces, some would keep the heap large."""
+
 _LENGTH = Struct(">i").unpack_from
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
@@ -106,7 +109,7 @@ class FrameDecoder:
 
     def _keep(self, data: bytes) -> None:
         self.buffered += len(data)
-        if len(data) >= _SMALL_CHUNK_BYTES:
+        if len(data) >= _SMALL_CHUNK_BYTES and self._wanted < _LARGE_FRAME_BYTES:
             self._chunks.append(data)
         elif self._chunks and isinstance(self._chunks[-1], bytearray):
             self._chunks[-1] += data

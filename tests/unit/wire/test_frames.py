@@ -95,6 +95,17 @@ def test_a_large_body_arrives_in_chunks_of_any_size():
     assert [command.body for command in commands] == [body, b""]
 
 
+def test_what_came_of_a_frame_of_many_mib_is_one_piece_and_of_a_moderate_one_is_not_copied():
+    for size, pieces in ((8 << 20, 1), (1 << 19, 7)):
+        decoder = CommandDecoder()
+        stream = encode_command(request(103, body=bytes(size)))
+        chunks = [stream[start : start + 65_536] for start in range(0, len(stream), 65_536)]
+        for chunk in chunks[:7]:
+            assert decoder.feed(chunk) == []
+        assert (len(decoder.frames._chunks), decoder.frames.buffered) == (pieces, 7 * 65_536)
+        assert [len(command.body) for chunk in chunks[7:] for command in decoder.feed(chunk)] == [size]
+
+
 def test_a_frame_that_is_fed_whole_is_not_kept():
     decoder = CommandDecoder()
     decoder.feed(ROUTE)
