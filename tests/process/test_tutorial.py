@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 from tests.process.running import BIN, NameServerProcess, environment
+from tests.support.documents.shapes import block_after, shows
 from tests.support.system.processes import Process, eventually
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+TEXT = TUTORIAL.read_text()
 
 
 def test_a_broker_registers_is_found_and_goes(tmp_path):
@@ -60,6 +62,15 @@ def test_a_broker_registers_is_found_and_goes(tmp_path):
             lambda: run("mqadmin", "topicRoute", "-t", "orders")[0] == 2, within=20, what="the route to go"
         )
         assert "removeTopicByBrokerName, remove one broker's topic orders" in first.log
+        places = {
+            "first/journal": str(first.folder / "journal"),
+            "second/journal": str(second.folder / "journal"),
+        }
+        for begin in ("namekeeper why orders", "namekeeper history orders"):
+            (command,) = re.findall(rf"^    ({begin} .*)$", TEXT, re.MULTILINE)
+            status, out, err = run(*(places.get(word, word) for word in command.split()))
+            assert status == 0, err
+            assert shows(block_after(TEXT, command), out), out
 
 
 def test_what_the_tutorial_shows_of_files_and_commands_is_there():

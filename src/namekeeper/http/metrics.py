@@ -26,6 +26,16 @@ _REQUEST_TYPES = {int(code): code.name for code in RequestCode}
 _RESULTS = {int(code): code.name.lower() for code in ResponseCode}
 _OTHER_REQUEST = "OTHER"
 _OTHER_RESULT = "other"
+_FIRST_RESULTS = ("success", "system_error")
+"""Answers of every request that are counted from 0 on: a counter's first value is no increase."""
+_FIRST_RESULTS_OF = {
+    RequestCode.GET_ROUTEINFO_BY_TOPIC.name: "topic_not_exist",
+    RequestCode.GET_KV_CONFIG.name: "query_not_found",
+    _OTHER_REQUEST: "request_code_not_supported",
+}
+"""The same of one request."""
+_REGISTRATIONS = ("new", "changed", "unchanged", "short_cut", "stale", "refused", "closed", "failed")
+"""What a registration may come to; counted from 0 on."""
 
 
 class _Plain(NamedTuple):
@@ -173,7 +183,10 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
     yield routes
     yield _refused(stats)
     yield _labelled_counter(
-        "registration_events", "Registrations by what came of them.", "result", stats.registrations
+        "registration_events",
+        "Registrations by what came of them.",
+        "result",
+        {**dict.fromkeys(_REGISTRATIONS, 0), **stats.registrations},
     )
     yield _labelled_counter(
         "expiry_events", "Expiries of registrations.", "result", {"expired": stats.expiries}
@@ -196,7 +209,9 @@ def _refused(stats: NameServerStats) -> Metric:
 
 
 def _named_requests(requests: Mapping[tuple[int, int], int]) -> dict[tuple[str, str], int]:
-    named: dict[tuple[str, str], int] = {}
+    types = [request_type_name(request) for request, _ in requests]
+    named = dict.fromkeys(((name, result) for name in types for result in _FIRST_RESULTS), 0)
+    named.update(dict.fromkeys(_FIRST_RESULTS_OF.items(), 0))
     for (request, response), count in requests.items():
         key = request_type_name(request), result_name(response)
         named[key] = named.get(key, 0) + count

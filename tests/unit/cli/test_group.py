@@ -1,6 +1,8 @@
 """Commands are listed without being imported, and found where the table says."""
 
+import re
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -68,3 +70,42 @@ def test_the_module_can_be_run(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         runpy.run_module("namekeeper", run_name="__main__")
     assert capsys.readouterr().out.startswith("namekeeper ")
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "exit-codes.md").read_text()
+ROWS = {
+    name: [cell.strip() for cell in cells.split("|")]
+    for names, cells in re.findall(r"^\| (`[^|]+) \| (.*) \|$", PAGE, re.MULTILINE)
+    for name in re.findall(r"`([^`]+)`", names)
+}
+"""Command -> the cells for 1, 2, 3 and 4."""
+
+
+def test_the_page_of_exit_codes_has_every_command():
+    inner = {"access": ACCESS_COMMANDS, "journal": JOURNAL_COMMANDS, "pipeline": PIPELINE_COMMANDS}
+    every = {name for name in COMMANDS if name not in inner}
+    every |= {f"{group} {name}" for group, commands in inner.items() for name in commands}
+    assert set(ROWS) == every
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("admin topicList --no-such", 1),
+        ("access check /nowhere", 2),
+        ("history T --journal /nowhere", 2),
+        ("journal ls /nowhere", 2),
+        ("journal replay /nowhere", 2),
+        ("past --journal /nowhere --at 03:12", 2),
+        ("route-at T --journal /nowhere", 2),
+        ("why T --at soon --journal /nowhere", 2),
+        ("compare 127.0.0.1:1 127.0.0.1:1", 3),
+        ("admin topicList -n 127.0.0.1:1", 3),
+    ],
+)
+def test_a_command_ends_as_the_page_says(command, code):
+    words = command.split()
+    result = CliRunner().invoke(namekeeper, words)
+    assert result.exit_code == code, result.output
+    row = ROWS.get(words[0]) or ROWS[" ".join(words[:2])]
+    assert row[code - 1]

@@ -182,3 +182,22 @@ def test_refusals_by_access_rules_have_a_series_for_each_rule() -> None:
     got = scrape(FULL)
 
     assert got['rocketmq_namesrv_access_refusals_total{class="admin",mode="enforce",rule="operators"}'] == 3
+
+
+def test_what_an_alert_may_ask_for_is_there_before_it_happens():
+    """The first value of a counter is no increase: `rate()` would not see the first failure."""
+    text, _ = render_metrics(structs.replace(EMPTY, requests={(105, 0): 0, (103, 0): 0}))
+    for series in (
+        'route_request_total{result="topic_not_exist"}',
+        'requests_total{request_type="REGISTER_BROKER",result="system_error"}',
+        'requests_total{request_type="OTHER",result="request_code_not_supported"}',
+    ):
+        assert f"rocketmq_namesrv_{series} 0.0\n".encode() in text
+
+
+def test_every_outcome_of_a_registration_begins_at_0():
+    text, _ = render_metrics(EMPTY)
+    found = re.findall(rb'registration_events_total\{result="(\w+)"\} 0.0', text)
+    page = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
+    rows = page.read_text().split("Results of a registration:")[1].split("##")[0]
+    assert sorted(each.decode() for each in found) == sorted(re.findall(r"^\| `(\w+)`", rows, re.MULTILINE))
