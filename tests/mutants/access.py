@@ -107,8 +107,8 @@ ACCESS_MUTANTS = (
     Mutant(
         "refused-and-handled",
         "app/access.py",
-        "        if mode is AccessMode.AUDIT:\n",
-        "        if mode is AccessMode.AUDIT or request.flag:\n",
+        "        if mode is AccessMode.AUDIT:\n            request",
+        "        if mode is AccessMode.AUDIT or request.flag:\n            request",
         "a refused one-way request has no effect",
         CONTROL,
     ),
@@ -159,6 +159,22 @@ ACCESS_MUTANTS = (
         "    clusters = names.clusters or {",
         "a broker touches the clusters of the groups that it names",
         ("processor/test_touched.py",),
+    ),
+    Mutant(
+        "pages-without-rules",
+        "app/name_server.py",
+        '**({} if self.access is None else {"refuse": self.access.refuse_page}),',
+        "**({}),",
+        "rules close the operators' pages",
+        ("app/test_name_server.py",),
+    ),
+    Mutant(
+        "any-token-will-do",
+        "access/signature.py",
+        '            if hmac.compare_digest(each.encode(errors="replace"), shown):\n',
+        "            if shown:\n",
+        "a token proves the user whose secret key it is",
+        ("access/test_signature.py",),
     ),
     Mutant(
         "admin-requests-unrecorded",

@@ -6,7 +6,12 @@ from types import MappingProxyType
 
 from namekeeper.wire.codes import RequestCode as Code
 
-__all__ = ["CLASSES", "RequestClass", "codes_of"]
+__all__ = ["CLASSES", "HTTP", "HTTP_PAGES", "RequestClass", "codes_of"]
+
+HTTP = "http"
+"""What rules and metrics call the operators' HTTP pages."""
+HTTP_PAGES = -1
+"""Stands for them among request codes: they have none."""
 
 
 class RequestClass(StrEnum):

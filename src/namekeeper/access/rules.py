@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from namekeeper.access.names import NAMED, NO_NAMES, NameKind, Names
 from namekeeper.access.peer import IpNetwork, Peer
+from namekeeper.access.request_class import HTTP_PAGES
 
 __all__ = ["REFUSED_BY_DEFAULT", "AccessMode", "AccessRules", "Decision", "NamePatterns", "PeerRules", "Rule"]
 
@@ -106,7 +107,9 @@ class AccessRules(Struct, frozen=True):
     rules: tuple[Rule, ...]
 
     def judge(self, code: int, peer: Peer, *, user: str | None = None, names: Names = NO_NAMES) -> Decision:
-        """Judge one request of a peer."""
+        """Judge one request of a peer; everybody may read the HTTP pages unless a rule is about them."""
+        if code == HTTP_PAGES and not any(code in rule.codes for rule in self.rules):
+            return Decision(allowed=True, rule=None)
         return PeerRules(self, peer).judge(code, user, names)
 
 

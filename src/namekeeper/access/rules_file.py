@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from namekeeper.access.names import NAMED, NameKind
 from namekeeper.access.peer import IpNetwork, parse_network
-from namekeeper.access.request_class import CLASSES, RequestClass, codes_of
+from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestClass, codes_of
 from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.errors import ConfigError
@@ -19,7 +19,7 @@ RULES_LIMIT = 1_000
 """A new connection is compared with each rule, and each rule is a series of a metric."""
 
 EVERYTHING = "any"
-"""Stands for all classes of requests."""
+"""Stands for all classes of requests; the HTTP pages are named by themselves."""
 
 _TOP = ("mode", "keys", "rule")
 _CONDITIONS = ("networks", "users", "certificates", *(kind.value for kind in NameKind))
@@ -106,6 +106,8 @@ def _codes(value: object, where: str) -> frozenset[int]:
 
 def _codes_of(item: object, where: str) -> frozenset[int]:
     classes = [each.value for each in RequestClass]
+    if item == HTTP:
+        return frozenset((HTTP_PAGES,))
     if item == EVERYTHING:
         return frozenset(map(int, CLASSES))
     if isinstance(item, str) and item in classes:
@@ -113,8 +115,8 @@ def _codes_of(item: object, where: str) -> frozenset[int]:
     if isinstance(item, int) and not isinstance(item, bool) and item in CLASSES:
         return frozenset((item,))
     raise ConfigError(
-        f"{where}: requests: {item!r} is none of {', '.join([*classes, EVERYTHING])}, nor a request code that"
-        " a name server handles"
+        f"{where}: requests: {item!r} is none of {', '.join([*classes, EVERYTHING, HTTP])}, nor a code that a"
+        " name server handles"
     )
 
 

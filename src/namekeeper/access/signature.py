@@ -20,6 +20,7 @@ __all__ = [
     "sign",
     "signature_of",
     "signer_of",
+    "user_of_key",
 ]
 
 ACCESS_KEY = "AccessKey"
@@ -86,3 +87,14 @@ def signer_of(ext_fields: Mapping[str, str] | None, body: bytes, keys: AccessKey
         expected = signature_of(ext_fields, body, secret_key=secret_key).encode()
         is_valid |= hmac.compare_digest(expected, given_bytes)
     return Signer(user) if is_valid else Signer(objection=f"{ACCESS_KEY} or {SIGNATURE} is not known here")
+
+
+def user_of_key(secret_key: str, keys: AccessKeys) -> str | None:
+    """Find the user who has a secret key, which an HTTP client shows as its token."""
+    shown = secret_key.encode(errors="replace")
+    found = None
+    for user, secret_keys in keys.items():
+        for each in secret_keys:
+            if hmac.compare_digest(each.encode(errors="replace"), shown):
+                found = user
+    return found

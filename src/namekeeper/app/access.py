@@ -9,9 +9,9 @@ from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about
 from namekeeper.access.names import NO_NAMES, names_in
 from namekeeper.access.peer import certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
-from namekeeper.access.request_class import CLASSES, RequestClass
+from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestClass
 from namekeeper.access.rules import AccessMode, Decision, PeerRules
-from namekeeper.access.signature import ACCESS_KEY, ANONYMOUS, Signer, signer_of
+from namekeeper.access.signature import ACCESS_KEY, ANONYMOUS, Signer, signer_of, user_of_key
 from namekeeper.app.access_files import AccessFiles
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.requests import Requests
@@ -110,6 +110,27 @@ class AccessControl:
             who = self._who(connection, signer)
             self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", _what(code), who, _by(decision))
         return self._requests(request, connection)
+
+    def refuse_page(self, host: str, token: str | None) -> str | None:
+        """Why somebody may not read the operators' HTTP pages; None if they may.
+
+        Args:
+            host: address of the client.
+            token: the secret key that it shows.
+        """
+        policy = self._policy
+        user = None if token is None else user_of_key(token, policy.keys)
+        decision = policy.rules.judge(HTTP_PAGES, peer_at(f"{host}:0"), user=user)
+        if decision.allowed:
+            return None
+        mode = policy.rules.mode
+        self._refusals[HTTP, decision.rule or NO_RULE, mode.value] += 1
+        text = f"the HTTP pages are refused to {host} by {_by(decision)}"
+        if mode is AccessMode.AUDIT:
+            self._log_limit.log(logging.WARNING, "audit only: %s", text)
+            return None
+        self._log_limit.log(logging.WARNING, "%s", text)
+        return text
 
     def _is_recorded(self, request: RemotingCommand, decision: Decision) -> bool:
         """Whether the journal says who asked: admin requests, new brokers, and who is refused to be one."""

@@ -249,6 +249,7 @@ class NameServer:
                     nsaddr=self.operators.nsaddr,
                     journal=self._journaling.stats,
                     watch=self._watch,
+                    **({} if self.access is None else {"refuse": self.access.refuse_page}),
                 )
             )
         except Exception:

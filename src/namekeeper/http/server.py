@@ -43,6 +43,9 @@ namekeeper, a RocketMQ name server
 /rocketmq/nsaddr   the address list that clients without one ask for
 """
 
+OPEN_PAGES = ("/healthz", "/readyz", "/rocketmq/nsaddr")
+"""Pages with nothing to hide, for who has no token: probes, and clients that look for name servers."""
+
 _TEXT = "text/plain; charset=utf-8"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -58,6 +61,7 @@ class OperatorHttpServer:
         nsaddr: gives the list `host:port;host:port` for clients; empty if there is none.
         journal: gives the numbers of the journal; None without one.
         watch: gives the changes of routes to who watches, and their revision.
+        refuse: says why a client may not read a page, from its address and its token; None if it may.
     """
 
     def __init__(  # noqa: PLR0913 - each is a page's source, by name
@@ -70,6 +74,7 @@ class OperatorHttpServer:
         nsaddr: Callable[[], str],
         watch: WatchSource,
         journal: Callable[[], JournalStats | None] = lambda: None,
+        refuse: Callable[[str, str | None], str | None] = lambda _host, _token: None,
     ) -> None:
         self._host = host
         self._port = port
@@ -77,6 +82,7 @@ class OperatorHttpServer:
         self._health = health
         self._nsaddr = nsaddr
         self._journal = journal
+        self._refuse = refuse
         self._watch = watch
         self._watch_page = WatchPage(watch, keep=self._keep)
         self._gate: Gate | None = None
@@ -128,7 +134,7 @@ class OperatorHttpServer:
 
     def _application(self) -> web.Application:
         application = web.Application(
-            middlewares=[self._note_request, self._add_revision, _plain_errors],
+            middlewares=[self._note_request, self._add_revision, _plain_errors, self._judge],
             client_max_size=MAX_REQUEST_BODY_BYTES,
         )
         application.router.add_get("/", self._index)
@@ -159,6 +165,16 @@ class OperatorHttpServer:
         assert self._gate is not None
         self._gate.keep(request.protocol)
         return partial(self._gate.release, request.protocol)
+
+    @web.middleware
+    async def _judge(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        if not request.path.startswith(OPEN_PAGES):
+            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+            has_token = scheme.lower() == "bearer" and token
+            reason = self._refuse(request.remote or "", token.strip() if has_token else None)
+            if reason is not None:
+                return _text(403, reason)
+        return await handler(request)
 
     async def _index(self, _request: web.Request) -> web.Response:
         return web.Response(text=_INDEX)

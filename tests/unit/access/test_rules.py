@@ -7,7 +7,7 @@ import pytest
 
 from namekeeper.access.names import NO_NAMES, NameKind, Names
 from namekeeper.access.peer import NOBODY, Peer
-from namekeeper.access.request_class import CLASSES, RequestClass, codes_of
+from namekeeper.access.request_class import CLASSES, HTTP_PAGES, RequestClass, codes_of
 from namekeeper.access.rules import (
     REFUSED_BY_DEFAULT,
     AccessMode,
@@ -148,3 +148,10 @@ def test_a_peer_meets_the_rules_of_its_network_up_to_the_first_that_is_certain()
     assert not found.needs_names(105)
     assert not PeerRules(rules(last), INSIDE).needs_user(105)
     assert PeerRules(rules(rule(names=((NameKind.TOPICS, patterns("a")),))), INSIDE).needs_names(105)
+
+
+def test_the_http_pages_are_everybodys_until_a_rule_is_about_them():
+    assert rules(rule()).judge(HTTP_PAGES, OUTSIDE) == Decision(allowed=True, rule=None)
+    pages = rule("pages", frozenset((HTTP_PAGES,)), networks=(ip_network("10.0.0.0/8"),))
+    assert rules(rule(), pages).judge(HTTP_PAGES, INSIDE) == Decision(allowed=True, rule="pages")
+    assert rules(rule(), pages).judge(HTTP_PAGES, OUTSIDE) == REFUSED_BY_DEFAULT

@@ -69,7 +69,7 @@ def test_a_file_without_rules_refuses_everything_and_is_no_error():
         (RULE + 'requests = "read"', "requests must be a list"),
         (
             RULE + 'requests = ["write"]',
-            "requests: 'write' is none of read, broker, admin, any, nor a request code",
+            "requests: 'write' is none of read, broker, admin, any, http, nor a code",
         ),
         (RULE + "requests = [999]", "requests: 999 is none of"),
         (RULE + "requests = [905]", "requests: 905 is none of"),

@@ -1,6 +1,6 @@
 import pytest
 
-from namekeeper.access.signature import ANONYMOUS, sign, signature_of, signer_of
+from namekeeper.access.signature import ANONYMOUS, sign, signature_of, signer_of, user_of_key
 
 REGISTER = {
     "bodyCrc32": "817631384",
@@ -99,3 +99,11 @@ def test_nobody_is_proved_by_the_key_of_another():
     assert signer_of(fields, b"", KEYS).user is None
     stranger = sign(REGISTER, b"", access_key="stranger", secret_key="12345678")
     assert signer_of(stranger, b"", KEYS).user is None
+
+
+def test_a_secret_key_is_its_users_and_nobody_elses():
+    assert user_of_key("new", KEYS) == "RocketMQ"
+    assert user_of_key("12345678", {"RocketMQ": ("12345678",)}) == "RocketMQ"
+    assert user_of_key("", KEYS) is None
+    assert user_of_key("ne", KEYS) is None
+    assert user_of_key("\udc80", KEYS) is None

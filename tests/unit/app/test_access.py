@@ -381,3 +381,26 @@ def register_frame(opaque: int) -> bytes:
     request = registration()
     request.opaque = opaque
     return encode_command(request)
+
+
+# The HTTP pages.
+
+PAGES = '[[rule]]\nname = "pages"\nrequests = ["http"]\nusers = ["ops"]\n'
+
+
+async def test_the_pages_are_for_who_shows_the_key_of_a_user_that_a_rule_names(server, caplog):
+    made = server(ANYBODY, PAGES)
+    reason = f"the HTTP pages are refused to {PEER} by no rule: none covers it"
+    assert made.control.refuse_page(PEER, SECRET) is None
+    assert made.control.refuse_page(PEER, None) == reason
+    assert made.control.refuse_page(PEER, "guess") == reason
+    assert made.control.refusals() == {("http", "none", "enforce"): 2}
+    assert SECRET not in caplog.text
+    assert "guess" not in caplog.text
+
+
+async def test_without_a_rule_about_them_and_with_audit_everybody_reads_the_pages(server):
+    assert server(OPERATORS).control.refuse_page(PEER, None) is None
+    audit = server(PAGES, mode="audit").control
+    assert audit.refuse_page(PEER, None) is None
+    assert audit.refusals() == {("http", "none", "audit"): 1}

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import socket
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import aiohttp
 import pytest
 
 from namekeeper.access.signature import sign
@@ -498,3 +500,21 @@ async def test_answers_of_another_form_have_no_front(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(Front=lambda *_: FakeNative()))
     async with name_server(tmp_path, serialize_type="ROCKETMQ") as server:
         assert server.server.front is None
+
+
+async def test_rules_close_the_operators_pages(tmp_path, caplog):
+    caplog.set_level("INFO")
+    path = await asyncio.to_thread(write_rules, tmp_path)
+    pages = '[[rule]]\nname = "pages"\nrequests = ["http"]\nusers = ["broker"]\n'
+    await asyncio.to_thread(Path(path).write_text, RULES.format(mode="enforce") + pages)
+    async with name_server(tmp_path, access_file=path, http_port="0"), aiohttp.ClientSession() as session:
+        await eventually(lambda: "operators' pages at " in caplog.text)
+        url = re.findall(r"operators' pages at (\S+)", caplog.text)[0]
+
+        async def status(page, **headers):
+            async with session.get(url + page, headers=headers) as response:
+                return response.status
+
+        assert await status("metrics") == 403
+        assert await status("metrics", Authorization="Bearer secret") == 200
+        assert await status("readyz") == 200

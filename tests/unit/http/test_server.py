@@ -277,3 +277,25 @@ async def test_it_may_be_closed_twice_and_is_gone_then(site: Site) -> None:
     assert site.server.port is None
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_who_may_not_read_gets_403_and_the_reason_and_probes_are_not_asked() -> None:
+    asked = []
+
+    def refuse(host: str, token: str | None) -> str | None:
+        asked.append((host, token))
+        return None if token == "secret" else "refused by rule 'x'"
+
+    site = Site()
+    site.server._refuse = refuse
+    async with site.server:
+        for path in ("/", "/metrics", "/status"):
+            answer = await site.ask(path)
+            assert (await site.ask("/watch?topic=T")).status == 403
+            assert (answer.status, answer.text) == (403, "refused by rule 'x'\n")
+            assert (await site.ask(path, Authorization="Bearer secret")).status == 200
+            assert (await site.ask(path, Authorization="Basic secret")).status == 403
+        for path in ("/healthz", "/readyz", "/rocketmq/nsaddr", "/rocketmq/nsaddr-unit?nofix=1"):
+            assert (await site.ask(path)).status == 200
+        assert (await site.ask("/metrics/../healthz/../metrics")).status == 403
+    assert set(asked) == {("127.0.0.1", None), ("127.0.0.1", "secret")}

@@ -10,7 +10,7 @@ import click
 from namekeeper.access.explain import AccessCase, RuleVerdict, explain
 from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer, parse_ip
-from namekeeper.access.request_class import CLASSES
+from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES
 from namekeeper.access.rules import AccessMode, AccessRules, Decision
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.app.access_files import read_policy
@@ -45,7 +45,13 @@ def check(file: str) -> None:
 
 @click.command("explain", context_settings=_SETTINGS)
 @click.argument("file", metavar="FILE")
-@click.option("--code", type=int, required=True, help="Code of the request, such as 103.")
+@click.option(
+    "--code",
+    "code_text",
+    required=True,
+    metavar="CODE",
+    help="Request code, such as 103; http: the HTTP pages.",
+)
 @click.option("--peer", metavar="IP", help="Address that it comes from.")
 @click.option("--user", help="Access key of who signed it.")
 @click.option("--certificate", multiple=True, metavar="NAME", help="A name in the client certificate.")
@@ -56,7 +62,7 @@ def check(file: str) -> None:
 def explain_command(  # noqa: PLR0913 - one for each option
     file: str,
     *,
-    code: int,
+    code_text: str,
     peer: str | None,
     user: str | None,
     certificate: tuple[str, ...],
@@ -71,17 +77,24 @@ def explain_command(  # noqa: PLR0913 - one for each option
     """
     names = Names(frozenset(cluster), frozenset(broker), frozenset(topic), frozenset(namespace))
     try:
+        code = _code(code_text)
         case = AccessCase(code=code, peer=_peer(peer, certificate), user=user, names=names)
         rules = parse_access_file(_read(file), source=file).rules
     except ConfigError as error:
         raise CommandRefused(str(error)) from None
-    if code not in CLASSES:
-        raise CommandRefused(f"code {code} is none that a name server handles: it is answered so, by no rule")
     decision, verdicts = explain(rules, case)
     for line in _lines(rules, case, decision, verdicts):
         echo(line)
     if not decision.allowed:
         sys.exit(EXIT_NOT_ALLOWED)
+
+
+def _code(text: str) -> int:
+    if text == HTTP:
+        return HTTP_PAGES
+    if text.isdecimal() and int(text) in CLASSES:
+        return int(text)
+    raise ConfigError(f"code {text} is none that a name server handles: it is answered so, by no rule")
 
 
 def _read(file: str) -> str:
@@ -103,11 +116,17 @@ def _lines(
 ) -> Iterator[str]:
     verb = "allowed" if decision.allowed else "refused"
     rule = "no rule covers it" if decision.rule is None else f"by rule {decision.rule!r}"
-    yield f"{RequestCode(case.code).name} ({case.code}, {CLASSES[case.code].value}): {verb}, {rule}"
+    if case.code == HTTP_PAGES and decision.rule is None and decision.allowed:
+        rule = "no rule is about them"
+    yield f"{_name(case.code)}: {verb}, {rule}"
     if not decision.allowed and rules.mode is AccessMode.AUDIT:
         yield "mode audit: a server logs and counts the refusal, and handles the request"
     for verdict in verdicts:
         yield f"  {verdict.rule}: {verdict.text}"
+
+
+def _name(code: int) -> str:
+    return HTTP if code == HTTP_PAGES else f"{RequestCode(code).name} ({code}, {CLASSES[code].value})"
 
 
 def _remarks(rules: AccessRules) -> Iterator[str]:
@@ -119,4 +138,4 @@ def _remarks(rules: AccessRules) -> Iterator[str]:
                 yield f"rule {later.name!r} never holds: {rule.name!r} decides before it, for everybody"
     allowed = {code for rule in rules.rules if rule.allows for code in rule.codes if rule.covers_code(code)}
     for code in sorted(CLASSES.keys() - allowed):
-        yield f"nobody may send {RequestCode(code).name} ({code}, {CLASSES[code].value})"
+        yield f"nobody may send {_name(code)}"

@@ -90,9 +90,17 @@ def test_explain_ends_with_1_for_what_is_refused(file):
     )
 
 
+def test_explain_knows_the_http_pages(file):
+    result = run("explain", file, "--code", "http")
+    assert (result.exit_code, result.output) == (0, "http: allowed, no rule is about them\n" + "".join(
+        f"  {name}: is not about this request\n" for name in ("brokers", "operators", "everybody", "too late")
+    ))  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--code", "register"), "code register is none that a name server handles"),
         (("--code", "4711"), "code 4711 is none that a name server handles"),
         (("--code", "103", "--peer", "x"), "--peer 'x' is not an IP address: write 10.1.2.3 or fd00::1"),
     ],
