@@ -12,6 +12,22 @@ APP, RECENT, KEPT = (
 
 WATCHING_MUTANTS = (
     Mutant(
+        "client-forgets-where-it-was",
+        "client/watching.py",
+        "        self._revision = answer.revision\n",
+        "",
+        "a client goes on watching from the revision that it knows",
+        ("client/test_watching.py",),
+    ),
+    Mutant(
+        "client-passes-over-what-is-gone",
+        "client/watching.py",
+        "        if answer.gone:\n            changed = set(topics)\n        elif",
+        "        if",
+        "a client asks for every route when changes are gone",
+        ("client/test_watching.py",),
+    ),
+    Mutant(
         "watch-tells-twice",
         "processor/recent_changes.py",
         "change.revision > after, reversed",

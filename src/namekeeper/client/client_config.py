@@ -33,6 +33,8 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
     """Address server: host, host:port, or the URL of the list. Java's default domain is not assumed."""
     namesrv_domain_subgroup: str = "nsaddr"
     unit_name: str | None = None
+    watch_addr: str = ""
+    """`host:port;host:port` of operators' HTTP ports: a route that changes there is asked for at once."""
     poll_name_server_interval_ms: int = 30_000
     heartbeat_broker_interval_ms: int = 30_000
     """How often brokers that no route names any more are forgotten."""
@@ -57,6 +59,10 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
             value = getattr(self, name)
             if not isinstance(value, int | float) or value <= 0:
                 raise ConfigError(f"{name} must be more than 0, in milliseconds, not {value!r}")
+        try:
+            parse_addresses(self.watch_addr or "none:1")
+        except ConfigError as error:
+            raise ConfigError(f"watch_addr: {error}") from None
         if bool(self.access_key) != bool(self.secret_key):
             raise ConfigError("access_key and secret_key go together: give both, or none")
 
@@ -81,7 +87,7 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
         )
 
 
-_TEXTS = ("namesrv_addr", "namesrv_domain", "namesrv_domain_subgroup")
+_TEXTS = ("namesrv_addr", "namesrv_domain", "namesrv_domain_subgroup", "watch_addr")
 _TIMES = (
     "poll_name_server_interval_ms",
     "heartbeat_broker_interval_ms",

@@ -15,6 +15,7 @@ from namekeeper.client.routes.event_stream import EventStream, EventStreams
 from namekeeper.client.routes.freshness import ClientStatus, TopicKnowledge
 from namekeeper.client.routes.tables import ClientTables
 from namekeeper.client.routes.updates import RouteUpdates
+from namekeeper.client.watching import watchers_of
 from namekeeper.errors import (
     ConfigError,
     NoNameServerError,
@@ -73,19 +74,15 @@ class MQClientInstance:
         )
         self._streams = EventStreams()
         self._updates = RouteUpdates(
-            self._client,
-            self._namesrvs,
-            tables=self.tables,
-            streams=self._streams,
-            clock=self._clock,
+            self._client, self._namesrvs, tables=self.tables, streams=self._streams, clock=self._clock,
             timeout_ms=self.config.mq_client_api_timeout_ms,
-        )
+        )  # fmt: skip
         self._poller = Poller(
-            lambda: (*self.tables.topics(), *self._streams.topics),
-            self._updates.update,
-            was_asked=self._updates.freshness.was_asked,
-            interval_seconds=self.config.poll_name_server_interval_ms / 1000,
-            timing=self._timing,
+            self._kept_fresh, self._updates.update, was_asked=self._updates.freshness.was_asked,
+            interval_seconds=self.config.poll_name_server_interval_ms / 1000, timing=self._timing,
+        )  # fmt: skip
+        self._watchers = watchers_of(
+            self.config.watch_addr, self._kept_fresh, self._updates.begin, sleep=self._timing.sleep
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -95,7 +92,8 @@ class MQClientInstance:
             raise RemotingClosedError("client", "it was shut down: make a new one")
         if self._address_server is not None:
             await self._ask_address_server(self._address_server)
-        for name, coroutine in (("poll", self._poller.run()), ("clean-up", self._clean_up())):
+        watching = [("watch", watcher.run()) for watcher in self._watchers]
+        for name, coroutine in (("poll", self._poller.run()), ("clean-up", self._clean_up()), *watching):
             self._tasks.append(asyncio.create_task(coroutine, name=f"{name} of the client"))
         return self
 
@@ -275,6 +273,9 @@ class MQClientInstance:
             self._namesrvs.why_none = RemotingConnectError(address_server.url, str(address_server.failure))
         coroutine = address_server.keep_asking()
         self._tasks.append(asyncio.create_task(coroutine, name="address server of the client"))
+
+    def _kept_fresh(self) -> tuple[str, ...]:
+        return (*self.tables.topics(), *self._streams.topics)
 
     async def _clean_up(self) -> None:
         while True:

@@ -1,0 +1,164 @@
+"""Watches the operators' HTTP ports of name servers: a changed route is asked for at once.
+
+Polling goes on as ever, so that nothing depends on a watch: who can't be watched is polled.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from importlib import import_module
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct, field
+
+from namekeeper.client.polling import Sleep
+from namekeeper.errors import RemotingError
+from namekeeper.remoting.address import parse_addresses
+
+__all__ = ["Fetch", "RouteWatcher", "WatchAnswer", "watchers_of"]
+
+TOPICS_LIMIT = 200
+"""Topics of one watch; the others are polled."""
+QUERY_LIMIT = 3_500
+"""Characters of them: a request line has room for 4,096."""
+ANSWER_SECONDS = 40
+"""A long poll is answered after 25 s."""
+IDLE_SECONDS = 1.0
+"""While there is no topic to watch."""
+RETRY_SECONDS = (1.0, 30.0)
+"""The first pause after a failure, and the longest: each is twice as long as the one before."""
+
+_log = logging.getLogger("namekeeper.client")
+
+
+class WatchedTopics(Struct, frozen=True):
+    """What is read of a change."""
+
+    topics: list[str]
+
+
+class WatchAnswer(Struct, frozen=True):
+    """What is read of an answer."""
+
+    revision: str
+    changes: list[WatchedTopics] = field(default_factory=list)
+    gone: bool = False
+
+
+Fetch = Callable[[str], Awaitable[WatchAnswer]]
+"""Gets the answer of a URL; raises RemotingError if there is none."""
+
+
+class RouteWatcher:
+    """Watches one name server; every change of a topic has it asked for."""
+
+    def __init__(
+        self,
+        addr: str,
+        topics: Callable[[], Iterable[str]],
+        update: Callable[[str], object],
+        *,
+        sleep: Sleep,
+        fetch: Fetch | None = None,
+    ) -> None:
+        """Take the parts.
+
+        Args:
+            addr: `host:port` of the operators' HTTP port.
+            topics: what to watch; may name one twice.
+            update: begins to bring one up to date, without waiting.
+            sleep: waits this many seconds.
+            fetch: tests bring their own.
+        """
+        self._addr = addr
+        self._topics = topics
+        self._update = update
+        self._sleep = sleep
+        self._fetch = fetch or fetch_answer
+        self._revision: str | None = None
+        self._watched: frozenset[str] = frozenset()
+        self._is_failing = False
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        pause, longest = RETRY_SECONDS
+        while True:
+            topics = list(_with_room(self._topics()))
+            try:
+                if topics:
+                    await self._watch(topics)
+                else:
+                    await self._sleep(IDLE_SECONDS)
+            except RemotingError as error:
+                self._fail(error)
+                await self._sleep(pause)
+                pause = min(2 * pause, longest)
+            else:
+                pause = RETRY_SECONDS[0]
+
+    async def _watch(self, topics: list[str]) -> None:
+        """One request, and what it tells."""
+        query = [("topic", topic) for topic in topics]
+        if self._revision is not None:
+            query.append(("after", self._revision))
+        answer = await self._fetch(f"http://{self._addr}/watch?{urlencode(query)}")
+        if self._is_failing:
+            self._is_failing = False
+            _log.warning("%s: routes are watched again", self._addr)
+        self._revision = answer.revision
+        is_first, new = not self._watched, frozenset(topics) - self._watched
+        self._watched = frozenset(topics)
+        changed = {topic for change in answer.changes for topic in change.topics}
+        if answer.gone:
+            changed = set(topics)
+        elif not is_first:
+            changed |= new  # they may have changed between the poll and now
+        for topic in sorted(changed):
+            self._update(topic)
+
+    def _fail(self, error: RemotingError) -> None:
+        if not self._is_failing:
+            self._is_failing = True
+            _log.warning("%s; routes are polled only", error)
+
+
+def watchers_of(
+    watch_addr: str, topics: Callable[[], Iterable[str]], update: Callable[[str], object], *, sleep: Sleep
+) -> list[RouteWatcher]:
+    """A watcher for each address of a list; none if it is empty."""
+    addrs = parse_addresses(watch_addr) if watch_addr.strip() else []
+    return [RouteWatcher(str(addr), topics, update, sleep=sleep) for addr in addrs]
+
+
+async def fetch_answer(url: str) -> WatchAnswer:
+    """Ask for a page, and wait for its answer.
+
+    Raises:
+        RemotingError: there is none in time, or it is not what a watch is answered.
+    """
+    # A fifth of a second to import, and most processes don't watch.
+    aiohttp = await asyncio.to_thread(import_module, "aiohttp")
+    addr = url.split("/")[2]
+    try:
+        async with (
+            asyncio.timeout(ANSWER_SECONDS),
+            aiohttp.ClientSession() as session,
+            session.get(url) as response,
+        ):
+            body = await response.read()
+            if response.status not in {200, 410}:
+                raise RemotingError(addr, f"its routes can't be watched: status {response.status}")
+            return msgspec.json.decode(body, type=WatchAnswer)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise RemotingError(addr, f"its routes can't be watched: {str(error) or 'no answer'}") from None
+
+
+def _with_room(topics: Iterable[str]) -> Iterator[str]:
+    """As many topics as one request has room for."""
+    room = QUERY_LIMIT
+    for number, topic in enumerate(dict.fromkeys(topics)):
+        room -= len(urlencode({"topic": topic})) + 1
+        if room < 0 or number >= TOPICS_LIMIT:
+            return
+        yield topic
