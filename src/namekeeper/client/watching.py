@@ -84,7 +84,7 @@ class RouteWatcher:
         """Watch until cancelled."""
         pause, longest = RETRY_SECONDS
         while True:
-            topics = list(_with_room(self._topics()))
+            topics = list(_first_of(self._topics()))
             try:
                 if topics:
                     await self._watch(topics)
@@ -154,7 +154,7 @@ async def fetch_answer(url: str) -> WatchAnswer:
         raise RemotingError(addr, f"its routes can't be watched: {str(error) or 'no answer'}") from None
 
 
-def _with_room(topics: Iterable[str]) -> Iterator[str]:
+def _first_of(topics: Iterable[str]) -> Iterator[str]:
     """As many topics as one request has room for."""
     room = QUERY_LIMIT
     for number, topic in enumerate(dict.fromkeys(topics)):
