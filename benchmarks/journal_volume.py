@@ -16,8 +16,9 @@ from pathlib import Path
 from namekeeper.journal.contract.record import ServerStarted
 from namekeeper.journal.disk.writer import Writer
 from namekeeper.journal.queue.backlog import Backlog
-from namekeeper.journal.recording.recorder import Recorder, Source
+from namekeeper.journal.recording.recorder import Recorder
 from namekeeper.journal.recording.snapshot import take_snapshot
+from namekeeper.journal.recording.source import Source
 from namekeeper.journal.settings import Limits, WriterSettings
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.lookup_cache.counters import LookupCounters

@@ -49,6 +49,10 @@ TESTED_ELSEWHERE = {
         "plain values; the writer makes them and the journal handles them",
         "tests/unit/journal/disk/test_writer.py",
     ),
+    "journal/recording/source.py": (
+        "functions of the server; the recorder is made with them",
+        "tests/unit/journal/recording/test_recorder.py",
+    ),
     "journal/settings.py": (
         "plain values; the two halves of the journal are made with them",
         "tests/unit/journal/disk/test_writer.py",

@@ -79,7 +79,9 @@ class Os(Protocol):
         """Cut an open file to `length` bytes."""
 
 
-def atomic_replace(path: str, data: bytes, *, backup: bool = True, system: Os = os) -> None:
+def atomic_replace(
+    path: str, data: bytes, *, backup: bool = True, is_synced: bool = True, system: Os = os
+) -> None:
     """Give the file at `path` new content; blocks on the disk, so never call it on the event loop.
 
     After the return the new content is on disk. If the machine dies meanwhile the old or the new content
@@ -89,6 +91,8 @@ def atomic_replace(path: str, data: bytes, *, backup: bool = True, system: Os = 
         path: The file.
         data: Its new content.
         backup: Whether the old content is kept beside it, with `.bak` added to the name.
+        is_synced: Whether the new content is on disk after the return. Else a crash of the machine may leave
+            the old or the new content, or a part of the new.
         system: Where it is done.
 
     Raises:
@@ -101,8 +105,9 @@ def atomic_replace(path: str, data: bytes, *, backup: bool = True, system: Os = 
     mode = _NEW_FILE_MODE if old is None else old[1]
     if backup and old is not None:
         _write_and_rename(f"{target}.bak", old[0], mode, system)
-    _write_and_rename(target, data, mode, system)
-    sync_folder(folder, system)
+    _write_and_rename(target, data, mode, system, is_synced=is_synced)
+    if is_synced:
+        sync_folder(folder, system)
 
 
 def read_if_exists(path: str, *, system: Os = os) -> bytes | None:
@@ -217,7 +222,7 @@ def sync_folder(folder: str, system: Os = os) -> None:
         system.close(fd)
 
 
-def _write_and_rename(path: str, data: bytes, mode: int, system: Os) -> None:
+def _write_and_rename(path: str, data: bytes, mode: int, system: Os, *, is_synced: bool = True) -> None:
     # The process id is in the name because two servers may share a file by mistake; each must write its own.
     temporary = f"{path}.{os.getpid()}.tmp"
     with contextlib.suppress(FileNotFoundError):
@@ -227,7 +232,8 @@ def _write_and_rename(path: str, data: bytes, mode: int, system: Os) -> None:
         try:
             system.fchmod(fd, mode)
             write_all(fd, data, system)
-            system.fsync(fd)
+            if is_synced:
+                system.fsync(fd)
         finally:
             system.close(fd)
         system.replace(temporary, path)

@@ -1,6 +1,7 @@
 """The servers under comparison, as processes."""
 
 import contextlib
+import itertools
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ OURS = "namekeeper"
 
 _SCAN_MS = 50
 """Expiry is awaited often, so it must come soon."""
+
+_RESTORE_ROUTES = itertools.cycle(("true", "false"))
+"""Every other server of ours: it makes no difference to one that starts without a journal."""
 
 JAVA_PROPERTIES = {
     "scanNotActiveBrokerInterval": _SCAN_MS,
@@ -49,7 +53,8 @@ def _namekeeper() -> Iterator[str]:
             sys.executable, "-m", "namekeeper", "serve", "--listen-port", "0", "--bind-address", "127.0.0.1",
             "--http-port", "-1", "--scan-not-active-broker-interval", str(_SCAN_MS), "--allow-config-update",
             "--kv-config-path", str(home / "kv.json"), "--config-store-path", str(home / "namesrv.properties"),
-            "--log-root", str(home / "logs"),
+            "--log-root", str(home / "logs"), "--journal-path", str(home / "journal"),
+            "--restore-routes", next(_RESTORE_ROUTES),
         ]  # fmt: skip
         with Process(
             "namekeeper", command, output=home / "stdout.txt", logs=home / "logs", cwd=home

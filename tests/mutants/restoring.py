@@ -59,8 +59,8 @@ RESTORING_MUTANTS = (
     Mutant(
         "silent-boot-counts",
         "journal/reading/last_state.py",
-        "return None if boot.is_silent else boot.result()",
-        "return boot.result()",
+        "return None if boot.is_silent else boot.result(",
+        "return boot.result(",
         "a server that crashes just after its start forgets nothing",
         (READING + "last_state.py",),
     ),
@@ -119,6 +119,22 @@ RESTORING_MUTANTS = (
         "            must = False\n",
         "restored routes are recorded, whatever the room: the next restart needs them",
         (RECORDING + "sequencer.py",),
+    ),
+    Mutant(
+        "heard-in-another-boot",
+        "journal/disk/heard_file.py",
+        "        if boot != self.boot:\n            return {}\n",
+        "",
+        "times that another boot wrote beside the records say nothing",
+        (READING + "last_state.py", "journal/disk/test_heard_file.py"),
+    ),
+    Mutant(
+        "heard-file-makes-older",
+        "journal/reading/last_state.py",
+        "self._heard.up_ms[key] = max(up_ms, self._heard.up_ms.get(key, up_ms))",
+        "self._heard.up_ms[key] = up_ms",
+        "of the records and the file beside them the later time counts",
+        (READING + "last_state.py",),
     ),
     Mutant(
         "begin-of-a-boot-at-the-present",

@@ -12,6 +12,7 @@ from typing import Self
 
 import pytest
 
+from namekeeper.journal.disk.heard_file import HEARD_FILE, load_heard
 from tests.process.running import NameServerProcess, environment
 from tests.support.system.processes import eventually, free_port
 from tests.support.system.waiting import TIME_UNIT
@@ -21,6 +22,7 @@ BROKERS, TOPICS = 20, 10
 RESTARTS = 10
 ALL_TOPICS, LOOK_UP = 206, 105
 PATIENCE = 30 * TIME_UNIT
+LATE_MS = 20_000
 
 
 class Client:
@@ -61,11 +63,11 @@ class Client:
 
 
 @contextlib.contextmanager
-def fleet(folder: Path, address: str) -> Iterator[None]:
+def fleet(folder: Path, address: str, *more: str) -> Iterator[None]:
     """Brokers of a process of their own: they register each 30 s, and do not notice that a server restarted."""
     words = [
         sys.executable, "-m", "namekeeper", "fleet", "--namesrv", address, "--brokers", str(BROKERS),
-        "--topics", str(TOPICS), "--churn", "none", "--duration", "1h",
+        "--topics", str(TOPICS), "--churn", "none", "--duration", "1h", *more,
     ]  # fmt: skip
     with (folder / "fleet.txt").open("wb") as out:
         child = subprocess.Popen(words, stdout=out, stderr=out, env=environment(folder))
@@ -89,7 +91,9 @@ def topics_of(address: str) -> list[str]:
     return eventually(registered, within=PATIENCE, what="the fleet")
 
 
-def run(folder: Path, ends: list[Callable[[NameServerProcess], object]], **flags: str) -> Client:
+def run(
+    folder: Path, ends: list[Callable[[NameServerProcess], object]], *fleet_options: str, **flags: str
+) -> Client:
     """Restart a name server with a fleet and a client; each boot ends in one of these ways."""
     flags = {"listen_port": str(free_port()), **flags}
     address = f"127.0.0.1:{flags['listen_port']}"
@@ -99,7 +103,7 @@ def run(folder: Path, ends: list[Callable[[NameServerProcess], object]], **flags
             with NameServerProcess(folder, **flags) as server:
                 server.started()
                 if client is None:
-                    stack.enter_context(fleet(folder, address))
+                    stack.enter_context(fleet(folder, address, *fleet_options))
                     client = stack.enter_context(Client(address, topics_of(address)))
                 client.wait(2 * TOPICS)
                 end(server)
@@ -119,3 +123,20 @@ def test_without_it_the_gap_shows(tmp_path):
     """So that the test above can fail."""
     client = run(tmp_path, [NameServerProcess.stop], restore_routes="false")
     assert client.seen[17, 0] > 0
+
+
+@pytest.mark.timeout(180 * TIME_UNIT)
+def test_kill_9_forgets_no_broker_that_has_a_timeout_of_ten_seconds(tmp_path):
+    """They registered longer ago than that; their heartbeats are recorded by the minute."""
+    file = tmp_path / "journal" / HEARD_FILE
+
+    def kill_late(server: NameServerProcess) -> None:
+        def is_late() -> bool:
+            times = load_heard(str(file.parent)).brokers
+            return len(times) == BROKERS and min(up_ms for _, _, up_ms in times) > LATE_MS
+
+        eventually(is_late, within=LATE_MS / 1_000 + PATIENCE, what="heartbeats")
+        server.kill()
+
+    client = run(tmp_path, [kill_late], "--acting-master", journal_path=str(file.parent))
+    assert client.seen.keys() == {(0, BROKERS)}

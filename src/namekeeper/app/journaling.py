@@ -183,11 +183,13 @@ class Journaling:
         """Record what happened so far, and start the writer's thread."""
         from namekeeper.app.journal_settings import journal_settings, writer_settings
         from namekeeper.journal.journal import Journal
-        from namekeeper.journal.recording.recorder import Source
+        from namekeeper.journal.recording.source import Source
 
         beginning = self._beginning
         assert beginning is not None
-        source = Source(self._take_snapshot, self._connections, self._state.lookup_cache.take_counts)
+        source = Source(
+            self._take_snapshot, self._connections, self._state.lookup_cache.take_counts, self._last_heard
+        )
         journal = Journal(journal_settings(self._settings), source, clock=self._clock)
         journal.recorder.begin(beginning.now, beginning.snapshot)
         for note in beginning.notes:
@@ -201,6 +203,12 @@ class Journaling:
     def _take_snapshot(self) -> Snapshot:
         state = self._state
         return take_snapshot(state.tables, state.kv_config, state.config.values(), now=self._clock.now())
+
+    def _last_heard(self) -> list[tuple[str, str, int]]:
+        return [
+            (live.cluster_name, live.broker_addr, live.heard_at_ms)
+            for live in self._state.tables.broker_live_table
+        ]
 
     # Status.
 

@@ -10,8 +10,10 @@ from namekeeper.clock import Clock
 from namekeeper.journal.contract.record import ServerStarted
 from namekeeper.journal.queue.backlog import Backlog
 from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused, WriterMessage
-from namekeeper.journal.recording.recorder import Recorder, Source
+from namekeeper.journal.recording.recorder import Recorder
+from namekeeper.journal.recording.source import Source
 from namekeeper.journal.settings import JournalSettings, WriterSettings
+from namekeeper.model.now import Now
 
 if TYPE_CHECKING:
     from namekeeper.journal.disk.writer import Writer
@@ -36,6 +38,9 @@ LONGEST_PAUSE_S = 0.1
 SHORT_PAUSE_RATIO = 0.5
 """The same while the queue is filling: slower answers are better than dropped changes."""
 AFTER_A_BUG_S = 1.0
+HEARD_MS = 1_000
+"""How often it is noted when each broker was last heard, or a ms for each broker if there are more: the event
+loop makes the list, in a few microseconds for each."""
 
 
 class Journal:
@@ -66,6 +71,7 @@ class Journal:
         self._writer: Writer | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = False
+        self._heard_due_ms = 0
         self._bug = ""
         """What the last step of the writer ended with, if that was no failure of the disk."""
 
@@ -119,9 +125,12 @@ class Journal:
             return IDLE_S
         self._handle_messages(writer)
         seconds = self.recorder.tick(lost_records=writer.lost_records, is_writable=self.is_writable)
+        now = self._clock.now()
         step_ms = self.recorder.take_clock_step_ms()
         if step_ms:
-            writer.note_clock_step(step_ms, self._clock.now())
+            writer.note_clock_step(step_ms, now)
+        if now.mono_ms >= self._heard_due_ms:
+            self._note_heard(writer, now)
         return seconds
 
     def end(self) -> None:
@@ -141,6 +150,13 @@ class Journal:
             log.error("the journal's disk hangs: %d changes are not written", self.waiting)
             return False
         return True
+
+    def _note_heard(self, writer: "Writer", now: Now) -> None:
+        """Have the times at which brokers were last heard written beside the records, for a crash."""
+        heard = self.recorder.last_heard()
+        if heard is not None:
+            writer.note_heard(heard)
+        self._heard_due_ms = now.mono_ms + max(HEARD_MS, len(heard or ()))
 
     def _handle_messages(self, writer: "Writer") -> None:
         while writer.messages:

@@ -7,8 +7,9 @@ from typing import Any
 from namekeeper.journal.contract.encode import Stamp
 from namekeeper.journal.contract.record import ServerStarted
 from namekeeper.journal.queue.backlog import Backlog
-from namekeeper.journal.recording.recorder import Recorder, Source
+from namekeeper.journal.recording.recorder import Recorder
 from namekeeper.journal.recording.snapshot import Snapshot
+from namekeeper.journal.recording.source import Source
 from namekeeper.lookup_cache.counters import LookupCounters
 from namekeeper.model.now import Now
 from namekeeper.route.events import Cause, Change, KvChanged

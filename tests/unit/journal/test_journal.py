@@ -6,12 +6,14 @@ import pytest
 
 from namekeeper.errors import JournalError
 from namekeeper.journal import journal as module
+from namekeeper.journal.disk.heard_file import load_heard
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.journal import Journal, Pauses
 from namekeeper.journal.queue.messages import CheckpointNeeded
 from namekeeper.journal.reading.verify import verify
-from namekeeper.journal.recording.recorder import IDLE_S, Source
+from namekeeper.journal.recording.recorder import IDLE_S
 from namekeeper.journal.recording.snapshot import Snapshot
+from namekeeper.journal.recording.source import Source
 from namekeeper.journal.settings import JournalSettings, SegmentSettings, WriterSettings
 from tests.support.system.processes import eventually
 from tests.unit.journal.disk_parts import records_in
@@ -61,6 +63,28 @@ def test_what_is_recorded_before_the_thread_starts_is_written_first(tmp_path, cl
     assert started["uuid"] == verify(str(tmp_path)).uuid
     assert verify(str(tmp_path)).is_complete
     assert (made.waiting, made.dropped_records, made.trouble) == (0, 0, "")
+
+
+def test_it_keeps_beside_the_records_when_each_broker_was_heard_last(tmp_path, clock):
+    """For a start after a crash: counts of the current minute are only in memory."""
+    begin_ms = clock.now().mono_ms
+    heard = [("c", "a:1", begin_ms - 5)]
+    source = Source(lambda: Snapshot({}, (), ()), lambda: 0, dict, lambda: heard)
+    made = Journal(SETTINGS, source, clock=clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+
+    def saved() -> list[tuple[str, str, int]]:
+        made.tick()
+        clock.advance(module.HEARD_MS)
+        return load_heard(str(tmp_path)).brokers
+
+    assert eventually(saved, within=20, what="the times") == [("c", "a:1", -5)]
+    heard[:] = [("c", "a:1", begin_ms + 700)]
+    eventually(lambda: saved() == [("c", "a:1", 700)], within=20, what="newer times")
+    boot = load_heard(str(tmp_path)).boot
+    stop(made)
+    assert {record["boot"] for record in records_in(tmp_path)} == {boot}
 
 
 def test_the_next_boot_knows_the_one_before(tmp_path, clock):

@@ -19,6 +19,7 @@ from namekeeper.files import Os
 from namekeeper.journal.contract.encode import Stamp
 from namekeeper.journal.disk.archive import Archive
 from namekeeper.journal.disk.folder import SEAL_REQUEST, FolderLock, open_folder, reopen_folder
+from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.disk.lock import TakeLock, take_lock
 from namekeeper.journal.disk.output import Opened, Output, WriteBatch
@@ -121,6 +122,8 @@ class Writer:
         """Whether nothing is deleted any more: it could not be recorded."""
         self._is_full = False
         """Whether entries are lost because the folder is too large."""
+        self._heard: HeardTimes | None = None
+        """Times that are not written yet."""
         self._full_from = 0
         """How many bytes must be written at least before that: a checkpoint must have a chance."""
 
@@ -190,6 +193,12 @@ class Writer:
         if folder is not None:
             folder.archive.age_pause.note_step(step_ms, now.mono_ms)
 
+    def note_heard(self, brokers: list[tuple[str, str, int]]) -> None:
+        """Have the times written at which the brokers of this boot were last heard."""
+        opened = self.opened
+        if opened is not None:
+            self._heard = HeardTimes(opened.boot, brokers)
+
     # Opening, and going on after failures.
 
     def _open(self, now: Now) -> _OpenFolder | None:
@@ -245,6 +254,7 @@ class Writer:
             self.lost_records += folder.output.give_up()
             folder.held.release()
         self._waits_for_first = True
+        self._heard = None
         self._discard()
         self.messages.append(FolderRefused())
 
@@ -350,6 +360,9 @@ class Writer:
         except FileNotFoundError:
             self._has_lost_file = True
             raise
+        heard, self._heard = self._heard, None
+        if heard is not None:
+            save_heard(folder.held.path, heard, system=self._system)
         if folder.has(SEAL_REQUEST, self._system):
             self._is_sealing_on_request = True
             folder.output.rotate()

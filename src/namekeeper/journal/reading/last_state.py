@@ -15,6 +15,7 @@ from namekeeper.errors import JournalError
 from namekeeper.files import Os
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.disk.heard_file import HeardTimes, load_heard
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.history import (
     AnyRecord,
@@ -55,9 +56,9 @@ class LastState(Struct, frozen=True):
     tables: RouteTables
     """Without a topic index."""
     idle_ms: dict[BrokerKey, int]
-    """Live registration -> ms from when it was last heard until the last record.
+    """Live registration -> ms from when it was last heard until the last record; less than 0 if heard later.
 
-    One whose records do not say when it was heard is missing.
+    One of which it is not known when it was heard is missing.
     """
 
 
@@ -96,7 +97,7 @@ def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState |
         for step in steps(records, _unindexed):
             boot.take(step)
         if boot.is_known or boot.has_lost or not begin:
-            return None if boot.is_silent else boot.result()
+            return None if boot.is_silent else boot.result(load_heard(folder, system=system))
 
 
 def _checkpoint_before(folder: str, names: list[SegmentName], index: int, system: Os) -> int:
@@ -155,8 +156,11 @@ class _BootEnd:
         elif isinstance(step, Stopped):
             self._is_stopped = True
 
-    def result(self) -> LastState:
+    def result(self, times: HeardTimes) -> LastState:
         """The state.
+
+        Args:
+            times: When brokers were heard, if it was written beside the records.
 
         Raises:
             JournalError: It is not known, or its rows contradict each other.
@@ -166,6 +170,8 @@ class _BootEnd:
             raise JournalError("records of its last boot are lost")
         if not _are_consistent(tables):
             raise JournalError("groups and live registrations of its last boot contradict each other")
+        for key, up_ms in times.of_boot(last.boot).items():
+            self._heard.up_ms[key] = max(up_ms, self._heard.up_ms.get(key, up_ms))
         idle_ms = {
             key: last.up_ms - up_ms
             for key, up_ms in self._heard.up_ms.items()

@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from namekeeper.clock import Clock
 from namekeeper.journal.contract.record import (
     Access,
@@ -25,12 +23,12 @@ from namekeeper.journal.recording.checkpoint import checkpoint_records
 from namekeeper.journal.recording.lookups import HOUR_MS, lookup_hours
 from namekeeper.journal.recording.sequencer import Sequencer
 from namekeeper.journal.recording.snapshot import Snapshot
+from namekeeper.journal.recording.source import Source
 from namekeeper.journal.recording.timeline import ChangeTime, Timeline
-from namekeeper.lookup_cache.counters import LookupCounter
 from namekeeper.model.now import Now
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged, BrokerLiveGone, Change
 
-__all__ = ["Recorder", "Source"]
+__all__ = ["Recorder"]
 
 CHECKPOINT_ROOM_BYTES = 4 << 20
 """Rows of a checkpoint are queued only while the queue holds less than this, or less than half of a small
@@ -43,17 +41,6 @@ ROWS_AT_ONCE = 1_000
 RETENTION_PAUSE_MS = 600_000
 """How often retention may ask for a checkpoint: with limits smaller than one it would ask again and again."""
 SOON_S, BUSY_S, IDLE_S = 0.002, 0.05, 1.0
-
-
-class Source(Struct, frozen=True):
-    """What the recorder reads besides changes."""
-
-    take_snapshot: Callable[[], Snapshot]
-    """Takes the whole state as it is now."""
-    connections: Callable[[], int]
-    """Gives the number of open connections."""
-    take_lookups: Callable[[], Mapping[str, LookupCounter]]
-    """Gives the counter of each topic with look-ups since the last call."""
 
 
 class Recorder:
@@ -98,6 +85,13 @@ class Recorder:
         self._retention_asked_ms: int | None = None
         self._beginning: Now | None = None
         """While a boot begins: its time. It may be past: changes since then are recorded next."""
+
+    def last_heard(self) -> list[tuple[str, str, int]] | None:
+        """Cluster, address, ms since the boot began, of each live broker; None while nothing is recorded."""
+        if not self._is_recording:
+            return None
+        begin_ms = self._timeline.begin_ms
+        return [(cluster, addr, mono_ms - begin_ms) for cluster, addr, mono_ms in self._source.last_heard()]
 
     @property
     def is_incomplete(self) -> bool:

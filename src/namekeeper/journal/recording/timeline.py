@@ -25,7 +25,8 @@ class Timeline:
     """Gives the times of records; begins with the boot."""
 
     def __init__(self, begin: Now) -> None:
-        self._begin_ms = begin.mono_ms
+        self.begin_ms = begin.mono_ms
+        """Monotonic ms."""
         self._last = begin
         self._last_ts = begin.wall_ms
 
@@ -38,7 +39,7 @@ class Timeline:
             behind = self._last_ts - now.wall_ms
             if behind < STEP_MS:
                 self._last_ts = max(now.wall_ms, self._last_ts)
-                return ChangeTime(self._last_ts, now.mono_ms - self._begin_ms)
+                return ChangeTime(self._last_ts, now.mono_ms - self.begin_ms)
             step = -behind
         self._last_ts = now.wall_ms
-        return ChangeTime(now.wall_ms, now.mono_ms - self._begin_ms, step)
+        return ChangeTime(now.wall_ms, now.mono_ms - self.begin_ms, step)

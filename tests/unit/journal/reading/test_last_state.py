@@ -9,6 +9,7 @@ import pytest
 
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.record import BrokerLive, BrokerMinute
+from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.last_state import LastState, read_last_state
 from namekeeper.journal.reading.reader import find_segments
@@ -86,6 +87,23 @@ def test_activity_says_when_a_broker_was_heard_last(server, tmp_path):
     server.write(seen)
     server.stop()
     assert read(tmp_path, server).idle_ms == {KEY: 8_000}
+
+
+def test_after_a_crash_the_file_beside_the_records_says_when(server, tmp_path):
+    """It was heard after the last record, too."""
+    server.alive()
+    folder = write_journal(tmp_path / "j", server.lines())
+    times = [("c0", "a0:1", server.up_ms + 700), ("c0", "gone:1", 5)]
+    save_heard(str(folder), HeardTimes(server.boot, times))
+    assert read_last_state(str(folder)).idle_ms == {KEY: -700}
+
+
+@pytest.mark.parametrize(("boot", "up_ms"), [(1, 2_000), (0, 100)])
+def test_that_file_makes_no_broker_older_and_counts_for_its_boot_only(server, tmp_path, boot, up_ms):
+    server.alive()
+    folder = write_journal(tmp_path / "j", server.lines())
+    save_heard(str(folder), HeardTimes(server.boot + boot, [("c0", "a0:1", up_ms)]))
+    assert read_last_state(str(folder)).idle_ms == {KEY: 3_000}
 
 
 def test_a_broker_whose_records_do_not_say_when_is_missing_there(server, tmp_path):

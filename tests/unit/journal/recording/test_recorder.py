@@ -65,6 +65,13 @@ def test_a_boot_that_is_recorded_late_begins_when_it_began():
     ]  # fmt: skip
 
 
+def test_nobody_is_heard_before_the_beginning():
+    rig = Rig()
+    assert rig.recorder.last_heard() is None
+    rig.recorder.begin()
+    assert rig.recorder.last_heard() == []
+
+
 def test_nothing_is_recorded_before_the_beginning_nor_after_the_end():
     rig = Rig()
     rig.recorder.record(kv_change())

@@ -1,0 +1,51 @@
+"""`.heard`: when each live broker was last heard, written anew each second, for the start after a crash.
+
+Activity is recorded by the minute, so a broker with a timeout of ten seconds would expire at such a start.
+Only a restart reads the file. It is not synced: a reboot of the machine takes longer than such a timeout.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from namekeeper.files import Os, atomic_replace, read_if_exists
+from namekeeper.model.broker import BrokerKey
+
+__all__ = ["HEARD_FILE", "HeardTimes", "load_heard", "save_heard"]
+
+HEARD_FILE = ".heard"
+
+
+class HeardTimes(msgspec.Struct, frozen=True):
+    """When each live broker was last heard in one boot."""
+
+    boot: int
+    brokers: list[tuple[str, str, int]]
+    """Cluster, address, monotonic ms since the boot began."""
+
+    def of_boot(self, boot: int) -> dict[BrokerKey, int]:
+        """The times, if they are of this boot."""
+        if boot != self.boot:
+            return {}
+        return {(cluster, addr): up_ms for cluster, addr, up_ms in self.brokers}
+
+
+NOBODY = HeardTimes(0, [])
+
+
+def save_heard(folder: str, times: HeardTimes, *, system: Os = os) -> None:
+    """Write the file; what goes wrong costs a restart after a crash some seconds, and no journal."""
+    path = str(Path(folder) / HEARD_FILE)
+    with contextlib.suppress(OSError):
+        atomic_replace(path, msgspec.json.encode(times), backup=False, is_synced=False, system=system)
+
+
+def load_heard(folder: str, *, system: Os = os) -> HeardTimes:
+    """Read the file; nobody was heard if there is none, or if it can't be read."""
+    try:
+        data = read_if_exists(str(Path(folder) / HEARD_FILE), system=system)
+        return NOBODY if data is None else msgspec.json.decode(data, type=HeardTimes)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return NOBODY

@@ -1,0 +1,23 @@
+"""What a recorder reads of a running server besides the changes that it gets."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec import Struct
+
+from namekeeper.journal.recording.snapshot import Snapshot
+from namekeeper.lookup_cache.counters import LookupCounter
+
+__all__ = ["Source"]
+
+
+class Source(Struct, frozen=True):
+    """Functions that read the server as it is now; called on the event loop."""
+
+    take_snapshot: Callable[[], Snapshot]
+    """Takes the whole state as it is now."""
+    connections: Callable[[], int]
+    """Gives the number of open connections."""
+    take_lookups: Callable[[], Mapping[str, LookupCounter]]
+    """Gives the counter of each topic with look-ups since the last call."""
+    last_heard: Callable[[], Iterable[tuple[str, str, int]]] = tuple
+    """Gives cluster, address and monotonic ms of when it was last heard, of each live broker."""
