@@ -88,7 +88,7 @@ class Recorder:
 
     def last_heard(self) -> list[tuple[str, str, int]] | None:
         """Cluster, address, ms since the boot began, of each live broker; None while nothing is recorded."""
-        if not self._is_recording:
+        if not self.is_recording:
             return None
         begin_ms = self._timeline.begin_ms
         return [(cluster, addr, mono_ms - begin_ms) for cluster, addr, mono_ms in self._source.last_heard()]
