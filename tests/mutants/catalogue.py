@@ -151,7 +151,7 @@ MUTANTS = (
     Mutant(
         "build-not-repeated",
         "route/registration.py",
-        "if self._is_closed() or assess(tables, self.header, content) == assessment:",
+        "if self._is_closed() or assess(tables, self.header, content, self.channel) == assessment:",
         "if True:",
         "rows are built again when what they depend on changed meanwhile",
         (ROUTE + "registration.py",),

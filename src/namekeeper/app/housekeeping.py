@@ -51,6 +51,8 @@ class Housekeeping:
         self.dropped_log_lines = dropped_log_lines
         self.is_log_failing = is_log_failing
         self._max_lag_ms = 0
+        self.silent_kept = 0
+        """Brokers that are silent for too long and kept by the guard."""
         self.unwritable_topics = 0
         """Topics without a writable queue, when they were counted last."""
 
@@ -96,9 +98,22 @@ class Housekeeping:
         """
         ends = overdue(self._state.tables, self._clock.now())
         end_sparing(self._state.tables)
+        if self._are_too_many(len(ends)):
+            return
         for end in ends:
             self._requests.submit(end, self._expired)
             await asyncio.sleep(0)
+
+    def _are_too_many(self, silent: int) -> bool:
+        """Whether the guard keeps silent brokers: a cut network is likelier than that all are gone."""
+        percent, live = self._state.settings.expiry_guard_percent, len(self._state.tables.broker_live_table)
+        was_held, self.silent_kept = self.silent_kept, 0
+        if not percent or silent <= 1 or silent * 100 <= percent * live:
+            return False
+        self.silent_kept = silent
+        if not was_held:
+            log.error("%d of %d brokers are silent: none expires (expiryGuardPercent)", silent, live)
+        return True
 
     def _expired(self, channel: Channel | None) -> None:
         if channel is not None:

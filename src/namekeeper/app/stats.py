@@ -105,6 +105,10 @@ class Operators:
             degraded["files"] = "the KV file or the properties file could not be written: see the log"
         if trouble := self._journaling.trouble:
             degraded["journal"] = trouble
+        if self._housekeeping.silent_kept:
+            degraded["expiry"] = (
+                f"{self._housekeeping.silent_kept} silent brokers are kept (expiryGuardPercent)"
+            )
         if self._access is not None and self._access.files.trouble:
             degraded["access"] = "the file of access rules can't be used, the old rules hold: see the log"
         restored = self._state.restored

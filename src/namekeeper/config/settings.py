@@ -346,6 +346,22 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
             _OURS, "characters", low=64, remote=False,
         ),
     ] = 255  # fmt: skip
+    protect_broker_names: Annotated[
+        bool,
+        Property(
+            "While a broker is live, only the host that registered it may register its name and id or its"
+            " address, or unregister it",
+            _OURS,
+            remote=False,
+        ),
+    ] = False
+    expiry_guard_percent: Annotated[
+        int,
+        Property(
+            "If more of the brokers would expire in one search, and more than one, none does; 0: no guard",
+            _OURS, "%", low=0, high=100, remote=False,
+        ),
+    ] = 0  # fmt: skip
     kv_entries_limit: Annotated[
         int,
         Property(

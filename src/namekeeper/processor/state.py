@@ -84,4 +84,5 @@ def rules_of(settings: NamesrvSettings) -> RouteRules:
         cluster_names_limit=settings.cluster_names_limit,
         brokers_limit=settings.brokers_limit,
         broker_ids_limit=settings.broker_ids_limit,
+        protect_broker_names=settings.protect_broker_names,
     )

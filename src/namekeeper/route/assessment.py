@@ -7,7 +7,9 @@ from msgspec import Struct
 from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.route.broker_names import NO_NAMES
+from namekeeper.route.channel import Channel
 from namekeeper.route.tables import RouteTables
+from namekeeper.route.takeover import taken_over
 
 __all__ = ["Assessment", "addrs_without_other_ids", "assess", "is_prime"]
 
@@ -36,8 +38,17 @@ class Assessment(Struct, frozen=True):
         return self.is_guarded or bool(self.limit)
 
 
-def assess(tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody) -> Assessment:
-    """Assess a registration on the tables as they are now; this changes nothing."""
+def assess(
+    tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody, channel: Channel | None = None
+) -> Assessment:
+    """Assess a registration on the tables as they are now; this changes nothing.
+
+    Args:
+        tables: the tables.
+        header: what the registration claims to be.
+        body: its topics.
+        channel: the connection that it came over; None is not compared with anybody.
+    """
     group = tables.broker_addr_table.get(header.broker_name)
     addrs = addrs_without_other_ids(group, header)
     held_by = addrs.get(header.broker_id)
@@ -46,7 +57,9 @@ def assess(tables: RouteTables, header: RegisterBrokerHeader, body: Registration
     version_differs = live is None or live.data_version != body.data_version
     is_stale = _is_stale(tables, held_by, header, body)
     is_guarded = not is_stale and is_first and body.topic_count == 1
-    limit = "" if is_stale or is_guarded else _limit_reached(tables, header, addrs)
+    takeover = taken_over(tables, header, channel)
+    is_stale, is_guarded = is_stale and not takeover, is_guarded and not takeover
+    limit = "" if is_stale or is_guarded else takeover or _limit_reached(tables, header, addrs)
     is_prime_slave = is_prime(header, addrs)
     takes_part = not (is_stale or is_guarded or limit)
     contributes = takes_part and (header.broker_id == MASTER_ID or is_prime_slave)

@@ -104,10 +104,10 @@ class RegisterBroker:
             return
         content = structs.replace(decoded, wire_bytes=len(self._body))
         while True:
-            assessment = assess(tables, self.header, content)
+            assessment = assess(tables, self.header, content, self.channel)
             if assessment.contributes:
                 self._built = yield from self._build(tables, content, assessment)
-            if self._is_closed() or assess(tables, self.header, content) == assessment:
+            if self._is_closed() or assess(tables, self.header, content, self.channel) == assessment:
                 break
             yield from self._take_back(tables)
         self._content, self._assessment = content, assessment

@@ -29,6 +29,7 @@ from namekeeper.route.events import (
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.rows import without_write
 from namekeeper.route.tables import RouteTables
+from namekeeper.route.takeover import is_of_another_host
 
 __all__ = [
     "EndOfRegistration",
@@ -84,7 +85,7 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         return edit.applied(None)
 
     def is_stale(self, tables: RouteTables) -> bool:
-        """Whether a newer process of this address is registered elsewhere (docs/decisions/0002).
+        """Whether it is not the live process that asks (docs/decisions/0002, protectBrokerNames).
 
         Only a connection that a 103, 322 or 904 of the broker came over before the live generation began
         can belong to an old process; a request over any other connection is obeyed, as in Java.
@@ -93,6 +94,8 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         live = tables.broker_live_table.get(key)
         if live is None or live.channel is None or live.channel is self.channel or not live.channel.is_open:
             return False
+        if tables.rules.protect_broker_names and is_of_another_host(live, self.channel):
+            return True
         carried = self.channel.carried.get(key)
         return carried is not None and carried < live.gen
 

@@ -48,6 +48,8 @@ class RouteRules(Struct, frozen=True):
     cluster_names_limit: int = 0
     brokers_limit: int = 0
     broker_ids_limit: int = 0
+    protect_broker_names: bool = False
+    """Whether a live broker's name, id and address belong to the host that registered it."""
 
 
 class RouteTables:

@@ -314,3 +314,30 @@ async def test_topics_without_a_writable_queue_are_counted_at_intervals(tmp_path
         house.parts.run_turns()
         await house.timers.pass_time(module.UNWRITABLE_COUNT_S)
         assert house.housekeeping.unwritable_topics == len(house.parts.state.tables.topics()) > 0
+
+
+async def registered(house, count: int):
+    for number in range(count):
+        house.register(name=f"broker-{number}", addr=f"10.0.0.{number}:10911")
+
+
+async def test_the_guard_keeps_brokers_when_too_many_are_silent_at_once(tmp_path, monkeypatch, caplog):
+    async with keeping(tmp_path, monkeypatch, expiry_guard_percent="50") as house:
+        await registered(house, 4)
+        await house.timers.pass_time(125)
+        assert len(house.live) == 4
+        assert house.housekeeping.silent_kept == 4
+        await house.timers.pass_time(60)
+        assert caplog.text.count("4 of 4 brokers are silent: none expires (expiryGuardPercent)") == 1
+        for number in (0, 1):
+            house.register(name=f"broker-{number}", addr=f"10.0.0.{number}:10911")
+        await house.timers.pass_time(5)
+        assert house.live == {"10.0.0.0:10911", "10.0.0.1:10911"}
+        assert house.housekeeping.silent_kept == 0
+
+
+async def test_the_guard_never_keeps_a_single_broker(tmp_path, monkeypatch):
+    async with keeping(tmp_path, monkeypatch, expiry_guard_percent="1") as house:
+        await registered(house, 1)
+        await house.timers.pass_time(125)
+        assert not house.live
