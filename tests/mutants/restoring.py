@@ -121,6 +121,14 @@ RESTORING_MUTANTS = (
         (RECORDING + "sequencer.py",),
     ),
     Mutant(
+        "drained-brokers-removed",
+        "app/name_server.py",
+        "        if self._is_stopping or self.state.is_draining:\n",
+        "        if self._is_stopping:\n",
+        "a broker that goes because it was asked to is there after the restart",
+        ("app/test_name_server.py",),
+    ),
+    Mutant(
         "heard-in-another-boot",
         "journal/disk/heard_file.py",
         "        if boot != self.boot:\n            return {}\n",

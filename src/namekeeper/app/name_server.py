@@ -293,8 +293,11 @@ class NameServer:
         )
 
     def _channel_closed(self, channel: Channel) -> None:
-        """Every broker that registered over a connection goes with it (protocol.md 4.7, trap T26)."""
-        if self._is_stopping:
+        """Every broker that registered over a connection goes with it (protocol.md 4.7, trap T26).
+
+        Not once the server stops: brokers that were asked to go away live on; the next boot restores them.
+        """
+        if self._is_stopping or self.state.is_draining:
             return
         self.requests.submit_all(
             EndOfRegistration(live.key, live.gen, Cause.CHANNEL_CLOSED, channel.remote_addr)

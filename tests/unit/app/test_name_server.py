@@ -169,6 +169,20 @@ async def test_graceful_shutdown_sends_away_and_waits_until_they_are_gone(tmp_pa
         await asyncio.wait_for(stopping, 15)
 
 
+@both_loops
+async def test_a_broker_that_was_asked_to_go_away_is_not_removed(tmp_path):
+    """The next boot restores what was there at the stop."""
+    flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "20"}
+    async with name_server(tmp_path, **flags) as server, connect(f"{LOCAL}:{server.port}") as broker:
+        await broker.send(encode_command(registration()))
+        await broker.answer()
+        stopping = asyncio.create_task(server.stop())
+        await eventually(lambda: server.state.is_draining)
+        await broker.close()
+        await asyncio.wait_for(stopping, 15)
+        assert brokers(server) == {"broker-a"}
+
+
 async def test_graceful_shutdown_does_not_wait_for_ever(tmp_path):
     flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "0"}
     async with name_server(tmp_path, **flags) as server, connect(f"{LOCAL}:{server.port}") as peer:
