@@ -10,7 +10,7 @@ import click
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
-from namekeeper.cli.journals import journals_of_this_host
+from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
@@ -38,8 +38,8 @@ _LINES_FROM = 50
 _LINES = 10
 """How many lines of progress are printed."""
 
-_CONFIG_FILES = "namekeeper.config_files"
-"""Key of the context at which the properties files of `-c` are kept."""
+_CONFIG_FILES, _ADDRESSES = "namekeeper.config_files", "namekeeper.addresses"
+"""Keys of the context at which the values of `-c` and `-n` are kept."""
 
 AT_HELP = "Time: ISO 8601, a time of day, or '2 hours ago'."
 
@@ -66,8 +66,12 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
         function
     )
     function = click.option(
-        "-c", "--config-file", "config_files", multiple=True, metavar="FILE", callback=_note_config_files,
+        "-c", "--config-file", "config_files", multiple=True, metavar="FILE", callback=_note,
         expose_value=False, help="Properties file of a name server on this host, to find its journal.",
+    )(function)  # fmt: skip
+    function = click.option(
+        "-n", "--namesrv-addr", "addresses", multiple=True, metavar="HOST:PORT", callback=_note,
+        expose_value=False, help="A name server on this host, to find its journal by its port.",
     )(function)  # fmt: skip
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",
@@ -76,8 +80,8 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
     )(function)  # fmt: skip
 
 
-def _note_config_files(context: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
-    context.meta[_CONFIG_FILES] = files
+def _note(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+    context.meta[f"namekeeper.{option.name}"] = values
 
 
 def take_zone(name: str | None) -> Zone:
@@ -119,11 +123,17 @@ def take_source(
         click.UsageError: both are given.
         NamekeeperError: it can't be used; the message says what to do.
     """
-    config_files: tuple[str, ...] = click.get_current_context().meta.get(_CONFIG_FILES, ())
-    if warehouse is not None and (journals or config_files):
-        raise click.UsageError("give either --warehouse URI, or journals by --journal DIR or -c FILE")
+    meta = click.get_current_context().meta
+    config_files: tuple[str, ...] = meta.get(_CONFIG_FILES, ())
+    addresses: tuple[str, ...] = meta.get(_ADDRESSES, ())
+    if warehouse is not None and (journals or config_files or addresses):
+        raise click.UsageError(
+            "give either --warehouse URI, or journals by --journal DIR, -c FILE or -n HOST:PORT"
+        )
     if warehouse is None:
-        found = [*journals, *(journals_of_this_host(config_files) if config_files or not journals else [])]
+        found = [*journals, *journals_at(addresses)]
+        if config_files or not found:
+            found += journals_of_this_host(config_files)
         return JournalSource(found, namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseSource
 

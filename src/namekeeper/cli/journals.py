@@ -1,5 +1,6 @@
 """The journals of the name servers that are configured on this host."""
 
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,8 +9,9 @@ from namekeeper.cli.launch import load_startup
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.reader import find_journals
+from namekeeper.remoting.address import parse_addresses
 
-__all__ = ["journals_of_this_host"]
+__all__ = ["journals_at", "journals_of_this_host"]
 
 
 def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
@@ -39,6 +41,47 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
             " for its properties file, or --warehouse URI"
         )
     return list(dict.fromkeys(found))
+
+
+def journals_at(addresses: Sequence[str]) -> list[str]:
+    """Folders of the journals of the name servers of this host that listen at some addresses.
+
+    No request gives a journal away: it is read where it is.
+
+    Raises:
+        ConfigError: one of them is on another host, or its journal is not where a server without a
+            properties file has it.
+    """
+    parent = Path(_folder_of_ports(load_startup(None, {}).settings))
+    found: list[str] = []
+    for text in addresses:
+        for address in parse_addresses(text):
+            if not _is_here(address.host):
+                raise ConfigError(
+                    f"{address} is on another host, and so is its journal: run this command there, or copy"
+                    " the journal here with `namekeeper journal ship` and give --journal DIR; its route now:"
+                    f" `mqadmin topicRoute -n {address}`"
+                )
+            folder = parent / str(address.port)
+            if not folder.is_dir():
+                raise ConfigError(
+                    f"there is no journal of {address} in {folder}: give -c FILE for its properties file, or"
+                    " --journal DIR"
+                )
+            found.append(str(folder))
+    return found
+
+
+def _is_here(host: str) -> bool:
+    """Whether an address is one of this host: only such can be listened at."""
+    try:
+        infos = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, where in infos:
+            with socket.socket(family, kind, protocol) as probe:
+                probe.bind(where)
+    except OSError:
+        return False
+    return True
 
 
 def _folder_of_ports(settings: NamesrvSettings) -> str:

@@ -19,19 +19,27 @@ def shape_of(line: str) -> str:
 
 
 def shows(shown: Sequence[str], printed: str) -> bool:
-    """Whether the lines that a document shows are printed, in this order; `...` stands for any lines."""
+    """Whether the lines that a document shows are printed, in this order.
+
+    `...` stands for any lines, at the end of a line for the rest of it.
+    """
     rest = [shape_of(line) for line in printed.splitlines() if line.strip()]
     is_gap = False
     for line in filter(None, map(str.strip, shown)):
         if line == "...":
             is_gap = True
             continue
-        wanted = shape_of(line)
-        if wanted not in rest or (not is_gap and rest[0] != wanted):
+        found = [number for number, each in enumerate(rest) if _is_shown(line, each)]
+        if not found or (found[0] > 0 and not is_gap):
             return False
-        rest = rest[rest.index(wanted) + 1 :]
+        rest = rest[found[0] + 1 :]
         is_gap = False
     return is_gap or not rest
+
+
+def _is_shown(line: str, printed: str) -> bool:
+    begin = line.removesuffix("...")
+    return printed == shape_of(line) if begin == line else printed.startswith(shape_of(begin))
 
 
 def block_after(text: str, command: str) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from namekeeper.cli.group import namekeeper
-from namekeeper.cli.journals import journals_of_this_host
+from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.errors import ConfigError
 from tests.unit.answers.story import Story
 
@@ -60,3 +60,36 @@ def test_where_it_was_looked_for_is_said(home):
 def test_a_warehouse_and_journals_at_once_are_refused(home):
     result = CliRunner().invoke(namekeeper, ["why", "T", "--warehouse", "w", "-c", "x"])
     assert (result.exit_code, "give either --warehouse URI" in result.output) == (2, True)
+
+
+def test_a_name_server_of_this_host_is_found_by_its_address(home):
+    for port in ("9876", "9877"):
+        a_journal(home / "namesrv/journal" / port, f"ns_{port}")
+    words = ["T", "--zone", "UTC", "-n", "127.0.0.1:9877"]
+    for command in (
+        ["why", *words],
+        ["history", *words, "--from", "2023-11-14T00:00:00Z"],
+        ["route-at", *words],
+    ):
+        found = CliRunner().invoke(namekeeper, command)
+        assert found.exit_code == 0, found.output
+        assert ("ns_9877" in found.output, "ns_9876" in found.output) == (True, False)
+    assert journals_at(["localhost:9876;127.0.0.1:9877"]) == [
+        str(home / "namesrv/journal" / port) for port in ("9876", "9877")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        (
+            "192.0.2.1:9876",
+            "192.0.2.1:9876 is on another host, and so is its journal: run this command there",
+        ),
+        ("127.0.0.1:1234", "there is no journal of 127.0.0.1:1234 in "),
+        ("what is this", "what is this"),
+    ],
+)
+def test_an_address_without_a_journal_here_says_what_to_do(home, address, says):
+    result = CliRunner().invoke(namekeeper, ["why", "T", "-n", address])
+    assert (result.exit_code, says in result.stderr) == (2, True), result.output
