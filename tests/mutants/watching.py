@@ -12,6 +12,30 @@ APP, RECENT, KEPT = (
 
 WATCHING_MUTANTS = (
     Mutant(
+        "who-knows-without-the-change",
+        "app/lookup_memory.py",
+        "knows = changed is None or at >= changed[0]",
+        "knows = True",
+        "who asked before the last change only may hold the old route",
+        ("app/test_lookup_memory.py",),
+    ),
+    Mutant(
+        "who-asked-is-never-forgotten",
+        "app/lookup_memory.py",
+        "        self._asked.pop(channel.channel_id, None)\n",
+        "        pass\n",
+        "what a connection asked is forgotten when it closes",
+        ("app/test_lookup_memory.py",),
+    ),
+    Mutant(
+        "who-asked-without-a-bound",
+        "app/lookup_memory.py",
+        "        if len(asked.topics) >= TOPICS_LIMIT:\n            del asked.topics[next(iter(asked.topics))]\n",
+        "",
+        "of one connection a bounded number of topics is remembered",
+        ("app/test_lookup_memory.py",),
+    ),
+    Mutant(
         "client-forgets-where-it-was",
         "client/watching.py",
         "        self._revision = answer.revision\n",

@@ -23,6 +23,7 @@ from namekeeper.app.journaling import Journaling
 from namekeeper.app.kv_file import KvFile
 from namekeeper.app.kv_owner import become_kv_owner
 from namekeeper.app.logs import Logs, start_logs
+from namekeeper.app.lookup_memory import LookupMemory
 from namekeeper.app.memory import return_freed_memory
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
@@ -122,9 +123,11 @@ class NameServer:
             self.requests, self.state, journaling=self._journaling, lookup_cache=self._lookup_cache()
         )
         self.restoring = Restoring(self.state, self.requests.submit, clock=self._clock)
-        lookup_cache = None if self.access else self._lookup_cache()
+        handler = self.access or self.requests
+        self._memory = LookupMemory(handler, self._watch) if settings.remember_lookups else None
+        lookup_cache = None if self.access or self._memory else self._lookup_cache()
         self.server = RemotingServer(
-            self.access or self.requests,
+            self._memory or handler,
             host=settings.bind_address,
             port=settings.listen_port,
             max_frame_bytes=settings.remoting_frame_max_length,
@@ -249,6 +252,7 @@ class NameServer:
                     nsaddr=self.operators.nsaddr,
                     journal=self._journaling.stats,
                     watch=self._watch,
+                    who_knows=None if self._memory is None else self._memory.who_knows,
                     **({} if self.access is None else {"refuse": self.access.refuse_page}),
                 )
             )
@@ -297,6 +301,8 @@ class NameServer:
 
         Not once the server stops: brokers that were asked to go away live on; the next boot restores them.
         """
+        if self._memory is not None:
+            self._memory.forget(channel)
         if self._is_stopping or self.state.is_draining:
             return
         self.requests.submit_all(

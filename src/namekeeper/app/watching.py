@@ -98,6 +98,16 @@ class RouteWatch:
         boot = self._follow().boot
         return str(Revision(boot, self._recent.last.seq)) if boot else None
 
+    @property
+    def position(self) -> tuple[int, Revision]:
+        """The present revision, and which numbering it belongs to."""
+        return self._epoch, self._recent.last
+
+    def last_change(self, topic: str) -> tuple[tuple[int, Revision], WatchedChange] | None:
+        """The newest change of a topic among those that are kept, and its position; None if there is none."""
+        change = self._recent.newest(frozenset({topic}))
+        return None if change is None else ((self._epoch, change.revision), self._seen(change, [topic]))
+
     async def watch(self, topics: frozenset[str], after: str | None) -> Watcher | WatchRefusal:
         """Begin to watch, with the changes after a revision first.
 

@@ -38,6 +38,7 @@ COMMANDS: Commands = {
     "past": ("commands.past:past", "A read-only name server with the tables of a time."),
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "why": ("commands.why:why", "Say why a topic had no route."),
+    "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
     "history": ("commands.history:history", "Every change of a topic, broker or address."),
     "demo": (
         "demo.command:demo",

@@ -383,6 +383,13 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
         int,
         Property("Who may watch routes at once; more get 503, 0 is off", _OURS, low=0, remote=False),
     ] = 2_000
+    remember_lookups: Annotated[
+        bool,
+        Property(
+            "Remember what each connection looked up, for `namekeeper who-knows`; look-ups are then served"
+            " without the cache and the native front", _OURS, remote=False,
+        ),
+    ] = False  # fmt: skip
     address_server_list: Annotated[
         str,
         Property(

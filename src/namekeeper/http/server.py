@@ -20,7 +20,7 @@ from namekeeper.http.health import HealthSource, health_of
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import JournalStats, StatsSource
 from namekeeper.http.watch import REVISION_HEADER, WatchPage
-from namekeeper.http.watchers import WatchSource
+from namekeeper.http.watchers import WatchSource, WhoKnows
 
 __all__ = ["OperatorHttpServer"]
 
@@ -40,6 +40,7 @@ namekeeper, a RocketMQ name server
 /readyz            200 while clients should use it; ?strict=1 counts degraded as not ready
 /status            version, health and journal as JSON
 /watch?topic=NAME  changes of routes as they happen: ?after=REVISION waits; text/event-stream streams
+/who-knows?topic=  which connections have asked since the last change (rememberLookups)
 /rocketmq/nsaddr   the address list that clients without one ask for
 """
 
@@ -61,6 +62,7 @@ class OperatorHttpServer:
         nsaddr: gives the list `host:port;host:port` for clients; empty if there is none.
         journal: gives the numbers of the journal; None without one.
         watch: gives the changes of routes to who watches, and their revision.
+        who_knows: gives the connections that have asked for a topic; None if they are not remembered.
         refuse: says why a client may not read a page, from its address and its token; None if it may.
     """
 
@@ -73,6 +75,7 @@ class OperatorHttpServer:
         health: HealthSource,
         nsaddr: Callable[[], str],
         watch: WatchSource,
+        who_knows: Callable[[str], WhoKnows] | None = None,
         journal: Callable[[], JournalStats | None] = lambda: None,
         refuse: Callable[[str, str | None], str | None] = lambda _host, _token: None,
     ) -> None:
@@ -84,6 +87,7 @@ class OperatorHttpServer:
         self._journal = journal
         self._refuse = refuse
         self._watch = watch
+        self._who_knows = who_knows
         self._watch_page = WatchPage(watch, keep=self._keep)
         self._gate: Gate | None = None
         self._runner: web.AppRunner | None = None
@@ -143,6 +147,7 @@ class OperatorHttpServer:
         application.router.add_get("/readyz", self._get_readyz)
         application.router.add_get("/status", self._get_status)
         application.router.add_get("/watch", self._watch_page.answer, allow_head=False)
+        application.router.add_get("/who-knows", self._get_who_knows)
         # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
         application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
         return application
@@ -212,6 +217,16 @@ class OperatorHttpServer:
             "journal": self._journal(),
         }
         return _json(200, value)
+
+    async def _get_who_knows(self, request: web.Request) -> web.Response:
+        if self._who_knows is None:
+            return _text(404, "look-ups are not remembered: set rememberLookups=true")
+        topic = request.query.get("topic")
+        return (
+            _text(400, "say which topic: /who-knows?topic=A")
+            if not topic
+            else _json(200, self._who_knows(topic))
+        )
 
     async def _get_nsaddr(self, _request: web.Request) -> web.Response:
         addresses = self._nsaddr()

@@ -24,7 +24,7 @@ WRITE_SECONDS = 30
 EVENT_STREAM = "text/event-stream"
 
 
-class _Asked(Struct, frozen=True):
+class _WatchRequest(Struct, frozen=True):
     """A request, checked."""
 
     topics: frozenset[str]
@@ -72,7 +72,7 @@ class WatchPage:
         for watcher in self._watchers:
             watcher.close()
 
-    async def _poll(self, watcher: Watcher, asked: _Asked) -> web.Response:
+    async def _poll(self, watcher: Watcher, asked: _WatchRequest) -> web.Response:
         if asked.after is not None:
             await watcher.wait(asked.seconds)
         changes = watcher.take()
@@ -98,7 +98,7 @@ class WatchPage:
         return b"".join(_event("change", each.revision, each) for each in changes) or b":\n\n"
 
 
-def _checked(request: web.Request) -> _Asked | str:
+def _checked(request: web.Request) -> _WatchRequest | str:
     """What a request asks for; a line that says what is wrong with it."""
     query = request.query
     topics = frozenset(query.getall("topic", []))
@@ -113,7 +113,7 @@ def _checked(request: web.Request) -> _Asked | str:
         seconds = -1.0
     if not 0 <= seconds <= POLL_SECONDS_LIMIT:
         return f"seconds must be between 0 and {POLL_SECONDS_LIMIT}"
-    return _Asked(topics, after, seconds)
+    return _WatchRequest(topics, after, seconds)
 
 
 async def _write(response: web.StreamResponse, data: bytes) -> bool:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["WatchRefusal", "WatchSource", "WatchedChange", "Watcher"]
+__all__ = ["WatchRefusal", "WatchSource", "WatchedChange", "Watcher", "WhoKnows"]
 
 
 class WatchedChange(Struct, frozen=True):
@@ -56,3 +56,21 @@ class WatchSource(Protocol):
     async def watch(self, topics: frozenset[str], after: str | None) -> Watcher | WatchRefusal:
         """Begin to watch, with the changes after a revision first; None: from now on."""
         ...
+
+
+class WhoKnows(Struct, frozen=True, kw_only=True):
+    """Which connections have asked for a topic since its last change."""
+
+    topic: str
+    revision: str | None
+    """The present one."""
+    change: WatchedChange | None
+    """The last change of the topic; null if there was none that is kept."""
+    connections: int
+    """Connections that have asked for any topic."""
+    since_count: int
+    before_count: int
+    """Connections that asked before the change and not since: they may hold the old route."""
+    since: list[str]
+    """Their addresses, the first thousand."""
+    before: list[str]

@@ -126,6 +126,10 @@ class RecentChanges:
         newer = takewhile(lambda change: change.revision > after, reversed(self._changes))
         return list(newer)[::-1]
 
+    def newest(self, topics: AbstractSet[str]) -> RouteChange | None:
+        """The newest change that shows in one of the topics."""
+        return next((change for change in reversed(self._changes) if change.shown_in(topics)), None)
+
     def _trim(self) -> None:
         while len(self._changes) > 1 and (
             len(self._changes) > self._changes_limit or self._weight > self._topics_limit

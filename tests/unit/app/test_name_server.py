@@ -287,6 +287,23 @@ async def test_routes_are_watched_over_http(tmp_path, caplog):
             assert (int(boot), int(seq)) == (journal.boot, journal.last_seq)
 
 
+async def test_it_is_told_who_has_asked_since_a_change(tmp_path):
+    async with (
+        name_server(tmp_path, remember_lookups="true") as server,
+        asking(server) as broker, asking(server) as one, asking(server) as two,
+    ):  # fmt: skip
+        await register(broker)
+        for ask in (one, two, one, two):
+            assert (await ask(105, topic="T1")).code == 0
+        assert server._memory.who_knows("T1").since_count == 2
+        await broker(205, brokerName="broker-a")
+        await one(105, topic="T1")
+        found = server._memory.who_knows("T1")
+        assert (found.change.cause, found.since_count, found.before_count) == ("wipe_write_perm", 1, 1)
+        await asyncio.gather(*(ask(106) for ask in (one, two)))
+    assert server._memory.who_knows("T1").connections == 0
+
+
 def test_a_kv_file_that_can_not_be_read_is_refused_by_name(tmp_path):
     file = tmp_path / "kv.json"
     file.write_text('{"configTable":{"a":')

@@ -93,6 +93,7 @@ SHOWN_BY = {
     "routeCacheBytes": "unit/processor/test_route_answers.py::test_what_is_kept_is_bounded_in_bytes",
     "httpBindAddress": HERE + "test_the_http_pages_are_where_they_are_configured",
     "httpPort": NAMESERVER + "test_an_http_port_in_use_keeps_nobody_from_routing",
+    "rememberLookups": NAMESERVER + "test_it_is_told_who_has_asked_since_a_change",
     "httpWatchersLimit": NAMESERVER + "test_routes_are_watched_over_http",
     "addressServerList": "unit/app/test_stats.py::test_the_address_list_is_what_clients_can_connect_to",
     "rocketmq.namesrv.domain": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",

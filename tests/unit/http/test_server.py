@@ -13,6 +13,7 @@ from namekeeper.http import gate
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer
 from namekeeper.http.stats import JournalStats, NameServerStats
+from namekeeper.http.watchers import WhoKnows
 from tests.support.system.loops import both_loops
 from tests.unit.http.watching import Watching
 
@@ -33,11 +34,13 @@ class Site:
     topics: int = 7
     journal: JournalStats | None = None
 
+    remembers: bool = True
+
     def __post_init__(self) -> None:
         self.watch = Watching()
         self.server = OperatorHttpServer(
             "127.0.0.1", 0, metrics=self.stats, health=lambda: self.state, nsaddr=lambda: self.nsaddr,
-            journal=lambda: self.journal, watch=self.watch,
+            journal=lambda: self.journal, watch=self.watch, who_knows=who_knows if self.remembers else None,
         )  # fmt: skip
 
     def stats(self) -> NameServerStats:
@@ -52,6 +55,14 @@ class Site:
             session.request(method, url, headers=headers) as response,
         ):
             return Answer(response.status, await response.text(), dict(response.headers))
+
+
+def who_knows(topic: str) -> WhoKnows:
+    """What is known of every topic."""
+    return WhoKnows(
+        topic=topic, revision="5-7", change=None, connections=1, since_count=1, before_count=0,
+        since=["a:1"], before=[],
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -267,6 +278,15 @@ async def test_a_port_in_use_is_one_warning_and_no_error(
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert f"can't listen at 127.0.0.1:{site.server.port}" in caplog.text
     assert "httpPort" in caplog.text
+
+
+async def test_who_knows_a_topic_is_told_where_look_ups_are_remembered(site: Site) -> None:
+    value = json.loads((await site.ask("/who-knows?topic=A")).text)
+    assert (value["topic"], value["since"], value["change"]) == ("A", ["a:1"], None)
+    assert (await site.ask("/who-knows")).status == 400
+    async with (other := Site(remembers=False)).server:
+        answer = await other.ask("/who-knows?topic=A")
+        assert (answer.status, "rememberLookups=true" in answer.text) == (404, True)
 
 
 async def test_it_may_be_closed_twice_and_is_gone_then(site: Site) -> None:

@@ -1,0 +1,90 @@
+"""Who still holds an old route: what each connection asked for, and at which revision (rememberLookups)."""
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from namekeeper.app.watching import RouteWatch
+from namekeeper.http.watchers import WhoKnows
+from namekeeper.processor.recent_changes import Revision
+from namekeeper.remoting.connection import ServerConnection
+from namekeeper.route.channel import Channel
+from namekeeper.wire.codes import RequestCode
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["LookupMemory"]
+
+TOPICS_LIMIT = 200
+"""Topics that are remembered of one connection; a process asks for dozens. Of 3,000 connections: 60 MB."""
+ADDRESSES_LIMIT = 1_000
+"""Addresses of each kind in an answer; all are counted."""
+
+Handle = Callable[[RemotingCommand, ServerConnection], "Response | None"]
+Position = tuple[int, Revision]
+"""A revision, and which numbering it belongs to."""
+
+
+class _Asked(Struct):
+    """What one connection asked for."""
+
+    remote_addr: str
+    topics: dict[str, Position] = field(default_factory=dict)
+    """Topic -> when it was last asked for; the one that was asked for longest ago comes first."""
+
+
+class LookupMemory:
+    """Stands before a handler and remembers look-ups (105).
+
+    Args:
+        handle: answers the requests.
+        watch: knows the revision, and the last change of a topic.
+    """
+
+    def __init__(self, handle: Handle, watch: RouteWatch) -> None:
+        self._handle = handle
+        self._watch = watch
+        self._asked: dict[int, _Asked] = {}
+        """By channel id."""
+
+    def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
+        """Answer a request; a look-up that is refused counts as none."""
+        response = self._handle(request, connection)
+        if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
+            topic = request.ext_fields.get("topic")
+            if topic is not None:
+                self._note(connection.channel, topic)
+        return response
+
+    def forget(self, channel: Channel) -> None:
+        """Forget a connection that was closed."""
+        self._asked.pop(channel.channel_id, None)
+
+    def who_knows(self, topic: str) -> WhoKnows:
+        """Which connections have asked for a topic since its last change, and which before it only."""
+        changed = self._watch.last_change(topic)
+        since: list[str] = []
+        before: list[str] = []
+        for asked in self._asked.values():
+            at = asked.topics.get(topic)
+            if at is not None:
+                knows = changed is None or at >= changed[0]
+                (since if knows else before).append(asked.remote_addr)
+        return WhoKnows(
+            topic=topic,
+            revision=self._watch.revision(),
+            change=None if changed is None else changed[1],
+            connections=len(self._asked),
+            since_count=len(since),
+            before_count=len(before),
+            since=sorted(since)[:ADDRESSES_LIMIT],
+            before=sorted(before)[:ADDRESSES_LIMIT],
+        )
+
+    def _note(self, channel: Channel, topic: str) -> None:
+        asked = self._asked.get(channel.channel_id)
+        if asked is None:
+            asked = self._asked[channel.channel_id] = _Asked(channel.remote_addr)
+        asked.topics.pop(topic, None)
+        if len(asked.topics) >= TOPICS_LIMIT:
+            del asked.topics[next(iter(asked.topics))]
+        asked.topics[topic] = self._watch.position
