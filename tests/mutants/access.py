@@ -232,4 +232,20 @@ ACCESS_MUTANTS = (
         "secret keys are readable for their owner and group only",
         ("app/test_access_files.py",),
     ),
+    Mutant(
+        "brokers-with-keys-do-not-sign",
+        "broker/broker_client.py",
+        "        if sign is not None:\n",
+        "        if sign is not None and rpc_hook is not None:\n",
+        "a registrar that has keys signs",
+        ("broker/test_broker_client.py",),
+    ),
+    Mutant(
+        "who-administers-a-fleet-does-not-sign",
+        "fleet/fleet.py",
+        "self._control = make_broker_client(template)",
+        'self._control = make_broker_client(structs.replace(template, access_key="", secret_key=""))',
+        "all requests of a fleet are signed",
+        ("fleet/test_fleet.py",),
+    ),
 )

@@ -11,6 +11,7 @@ from typing import Protocol
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.remoting.client import RemotingClient, RpcHook
 from namekeeper.remoting.request_sender import RequestSender
+from namekeeper.remoting.signing import signing_hook
 from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["BrokerClient", "make_broker_client", "send_oneway"]
@@ -43,18 +44,21 @@ class BrokerClient(RequestSender, Protocol):
 def make_broker_client(
     settings: BrokerSettings, *, tls: ssl.SSLContext | None = None, rpc_hook: RpcHook | None = None
 ) -> RemotingClient:
-    """Make a client whose requests carry the version of the configured release.
+    """Make a client whose requests carry the configured version, and are signed if there are keys.
 
     Args:
         settings: of the broker.
         tls: see `tls_contexts.client_context`.
-        rpc_hook: signs requests, for instance.
+        rpc_hook: sees each request before it is signed.
     """
+    sign = signing_hook(settings.access_key, settings.secret_key) if settings.access_key else None
 
     def hook(addr: str, request: RemotingCommand) -> None:
         request.version = settings.version
         if rpc_hook is not None:
             rpc_hook(addr, request)
+        if sign is not None:
+            sign(addr, request)
 
     return RemotingClient(tls=tls, rpc_hook=hook)
 

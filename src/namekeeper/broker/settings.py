@@ -70,8 +70,20 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
     """Heartbeats that name servers before 5.0 understand too: 322 instead of 904."""
     version: int = OUR_VERSION
     """Release whose rules and forms are followed (protocol.md 1.9); below 413 those of 4.x."""
+    access_key: str = ""
+    """Sign requests to name servers (protocol.md 5.10); empty: don't."""
+    secret_key: str = ""
+
+    def __repr__(self) -> str:
+        keys = ", signed" if self.access_key else ""
+        return (
+            f"BrokerSettings(broker_name={self.broker_name!r}, broker_addr={self.broker_addr!r},"
+            f" cluster_name={self.cluster_name!r}, broker_id={self.broker_id}{keys})"
+        )
 
     def __post_init__(self) -> None:
+        if bool(self.access_key) != bool(self.secret_key):
+            raise ConfigError("access_key and secret_key go together: give both, or none")
         for name in ("broker_name", "cluster_name"):
             if not getattr(self, name).strip():
                 raise ConfigError(f"{name} is empty: a broker needs one")

@@ -1,20 +1,19 @@
 """How commands reach name servers: time limit, TLS, signatures."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
-from namekeeper.errors import ConfigError
+from namekeeper.cli.credentials import Credentials, credential_options, take_credentials
 from namekeeper.remoting.request_sender import RequestSender
 
-__all__ = ["Connector", "Credentials", "connection_options", "parse_tools_yml", "take_connection"]
+__all__ = ["Connector", "connection_options", "take_connection"]
 
-_NAMES = ("timeout", "tls", "tls_ca", "access_key", "secret_key")
+_NAMES = ("timeout", "tls", "tls_ca")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +23,10 @@ class Connector:
     open: Callable[[], AbstractAsyncContextManager[RequestSender]]
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """What requests are signed with."""
-
-    access_key: str
-    secret_key: str
-
-
 def connection_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that `take_connection` takes out again."""
     for option in (
-        click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", metavar="KEY", hidden=True),
-        click.option(
-            "--access-key", envvar="ROCKETMQ_ACCESS_KEY", metavar="KEY",
-            help="Sign requests; the secret key comes from ROCKETMQ_SECRET_KEY. Without it, "
-            "$ROCKETMQ_HOME/conf/tools.yml is used if it is there.  [env: ROCKETMQ_ACCESS_KEY]",
-        ),
+        credential_options,
         click.option(
             "--tls-ca", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
             help="Speak TLS, and trust only servers with a certificate of these authorities.",
@@ -63,37 +49,11 @@ def take_connection(context: click.Context, options: dict[str, Any]) -> tuple[Co
     """
     taken = {name: options.pop(name) for name in _NAMES}
     timeout_ms = int(taken["timeout"] * 1000)
+    credentials = take_credentials(options, os.environ)
     given = context.find_object(Connector)
     if given is not None:
         return given, timeout_ms
-    credentials = _credentials(taken["access_key"], taken["secret_key"], os.environ)
     return Connector(lambda: _open_client(taken["tls"], taken["tls_ca"], credentials)), timeout_ms
-
-
-def parse_tools_yml(text: str) -> Credentials | None:
-    """Read the credentials of Java's tools, `accessKey` and `secretKey`; None unless both are there."""
-    values = {}
-    for line in text.splitlines():
-        key, colon, value = line.partition(":")
-        if colon and not key.lstrip().startswith("#"):
-            values[key.strip()] = value.partition(" #")[0].strip().strip("'\"")
-    access_key, secret_key = values.get("accessKey"), values.get("secretKey")
-    return Credentials(access_key, secret_key) if access_key and secret_key else None
-
-
-def _credentials(
-    access_key: str | None, secret_key: str | None, environ: Mapping[str, str]
-) -> Credentials | None:
-    if access_key:
-        if not secret_key:
-            raise ConfigError("an access key needs its secret key: set ROCKETMQ_SECRET_KEY")
-        return Credentials(access_key, secret_key)
-    home = environ.get("ROCKETMQ_HOME")
-    file = Path(home, "conf", "tools.yml") if home else None
-    try:
-        return parse_tools_yml(file.read_text()) if file and file.exists() else None
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"can't read the credentials in {file}: {error}") from None
 
 
 def _open_client(

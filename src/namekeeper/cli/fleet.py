@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import resource
 import signal
 import sys
@@ -15,6 +16,7 @@ from msgspec import structs, to_builtins
 from rich.console import Console
 
 from namekeeper.broker.namesrv_sessions import split_addresses
+from namekeeper.cli.credentials import credential_options, take_credentials
 from namekeeper.cli.durations import take_duration
 from namekeeper.cli.fleet_show import FleetShow
 from namekeeper.errors import ConfigError, NamekeeperError
@@ -67,6 +69,7 @@ EXIT_USAGE = 1
 )  # fmt: skip
 @click.option("--acting-master", is_flag=True, help="Brokers send heartbeats each second, slaves take over.")
 @click.option("--compressed", is_flag=True, help="Registrations as zlib streams.")
+@credential_options
 @click.option("--plan", "only_plan", is_flag=True, help="Print the plan as JSON and do nothing.")
 def fleet(**options: Any) -> None:  # noqa: ANN401 - click's
     """A simulated fleet of brokers, for demos, load tests and journals.
@@ -106,10 +109,13 @@ def _settings(options: dict[str, Any], namesrvs: int) -> FleetSettings:
 
 
 async def _run(plan: FleetPlan, options: dict[str, Any], console: Console) -> int:
+    credentials = take_credentials(options, os.environ)
     template = structs.replace(
         TEMPLATE,
         enable_slave_acting_master=options["acting_master"],
         compressed_register=options["compressed"],
+        access_key=credentials.access_key if credentials else "",
+        secret_key=credentials.secret_key if credentials else "",
     )
     show = FleetShow(console, plan)
     running = Fleet(plan, options["namesrv"], template=template, on_action=show.acted)

@@ -7,6 +7,7 @@ from typing import Self
 
 from msgspec import structs
 
+from namekeeper.broker.broker_client import make_broker_client
 from namekeeper.broker.fixed_rate import Sleep
 from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.broker.namesrv_sessions import split_addresses
@@ -24,7 +25,6 @@ from namekeeper.fleet.simulated_broker import SimulatedBroker
 from namekeeper.fleet.summary import FleetSummary
 from namekeeper.fleet.version_clock import VersionClock
 from namekeeper.model.version import DataVersion
-from namekeeper.remoting.client import RemotingClient
 
 __all__ = ["Fleet"]
 
@@ -76,7 +76,7 @@ class Fleet:
         self._version_clock = VersionClock(self._clock)
         self._sleep = sleep
         self._on_action = on_action
-        self._control = RemotingClient()
+        self._control = make_broker_client(template)
         self._tasks = Tasks()
         self.brokers = self._make_brokers(template)
         """Broker address -> the broker, running or not."""

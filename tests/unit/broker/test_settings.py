@@ -20,6 +20,7 @@ from tests.unit.broker.parts import settings
         {"broker_heartbeat_interval_ms": 0},
         {"split_registration_size": 1},
         {"enable_split_registration": True, "version": 373},
+        {"access_key": "me"},
     ],
 )
 def test_what_can_not_work_is_refused_and_named(wrong):
@@ -50,3 +51,9 @@ def test_defaults_are_java_s():
         6,
         24_000,
     )
+
+
+def test_a_secret_key_is_never_shown():
+    shown = repr(settings(access_key="me", secret_key="S3CRET"))
+    assert "S3CRET" not in shown
+    assert ", signed)" in shown

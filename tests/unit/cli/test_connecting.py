@@ -1,19 +1,10 @@
 from pathlib import Path
 
 import click
-import pytest
 import trustme
 from click.testing import CliRunner, Result
 
-from namekeeper.cli import connecting
-from namekeeper.cli.connecting import (
-    Connector,
-    Credentials,
-    connection_options,
-    parse_tools_yml,
-    take_connection,
-)
-from namekeeper.errors import ConfigError
+from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.request_sender import RequestSender
 
@@ -67,39 +58,3 @@ def test_keys_come_from_the_environment() -> None:
     connector, _ = taken(ROCKETMQ_ACCESS_KEY="a", ROCKETMQ_SECRET_KEY="s")
 
     assert client(connector)._rpc_hook is not None
-
-
-def test_an_access_key_alone_is_no_use() -> None:
-    with pytest.raises(ConfigError, match="ROCKETMQ_SECRET_KEY"):
-        taken("--access-key", "a")
-
-
-def test_keys_come_from_the_file_of_javas_tools(tmp_path: Path) -> None:
-    (tmp_path / "conf").mkdir()
-    file = tmp_path / "conf" / "tools.yml"
-    file.write_text("accessKey: a\nsecretKey: s\n")
-
-    assert connecting._credentials(None, None, {"ROCKETMQ_HOME": str(tmp_path)}) == Credentials("a", "s")
-    assert client(taken(ROCKETMQ_HOME=str(tmp_path))[0])._rpc_hook is not None
-    assert connecting._credentials("b", "t", {"ROCKETMQ_HOME": str(tmp_path)}) == Credentials("b", "t")
-    assert connecting._credentials(None, None, {"ROCKETMQ_HOME": str(tmp_path / "other")}) is None
-
-
-def test_a_file_of_keys_that_cant_be_read_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "conf" / "tools.yml").mkdir(parents=True)
-
-    with pytest.raises(ConfigError, match=r"tools\.yml"):
-        connecting._credentials(None, None, {"ROCKETMQ_HOME": str(tmp_path)})
-
-
-@pytest.mark.parametrize(
-    ("text", "credentials"),
-    [
-        ("accessKey: RocketMQ\nsecretKey: '12345678'  # ours\n", Credentials("RocketMQ", "12345678")),
-        ("#accessKey: x\nsecretKey: y\n", None),
-        ("accessKey:\nsecretKey: y\n", None),
-        ("", None),
-    ],
-)
-def test_the_file_of_javas_tools_is_understood(text: str, credentials: Credentials | None) -> None:
-    assert parse_tools_yml(text) == credentials

@@ -45,6 +45,7 @@ def test_the_plan_is_printed_and_nothing_is_done():
         (("-n", "nonsense"), "host:port"),
         (("-n", "a:1", "--churn", "floods=1/h"), "floods=1/h"),
         (("-n", "a:1", "--brokers", "0"), "brokers is 0"),
+        (("-n", "a:1", "--access-key", "me"), "set ROCKETMQ_SECRET_KEY"),
     ],
 )
 def test_what_can_not_be_used_is_one_line_that_says_what_to_do(args, said):

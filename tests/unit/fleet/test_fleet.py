@@ -3,14 +3,16 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from namekeeper.errors import ConfigError
 from namekeeper.fleet.churn import ChurnKind, parse_churn
-from namekeeper.fleet.fleet import Fleet
+from namekeeper.fleet.fleet import TEMPLATE, Fleet
 from namekeeper.fleet.make_plan import make_plan
-from namekeeper.fleet.plan import CreateTopic, Die, FleetSettings, Partition, Start
+from namekeeper.fleet.plan import CreateTopic, Die, FleetSettings, Partition, Start, WipeWritePerm
 from namekeeper.model.topic import TopicConfig
 from tests.support.system.waiting import eventually, turns
+from tests.unit.app.parts import name_server
 from tests.unit.fleet.parts import scene
 
 
@@ -135,6 +137,36 @@ async def test_what_is_not_in_the_plan_is_an_answer(tmp_path):
         assert isinstance(failure, ConfigError)
         assert await fleet.perform(Start(0, ChurnKind.DEATHS, stage.plan.brokers[0].broker_addr)) is None
         await turns()
+
+
+RULES = """
+mode = "enforce"
+keys = "keys.toml"
+[[rule]]
+name = "the fleet"
+requests = ["any"]
+users = ["fleet"]
+"""
+
+
+def write_rules(folder):
+    (folder / "access.toml").write_text(RULES)
+    (folder / "keys.toml").write_text('[users]\nfleet = "secret"\n')
+    (folder / "keys.toml").chmod(0o600)
+    return str(folder / "access.toml")
+
+
+@pytest.mark.parametrize(("secret", "failed"), [("secret", 0), ("guessed", 1)])
+async def test_brokers_and_those_who_administer_them_sign(tmp_path, secret, failed):
+    file = await asyncio.to_thread(write_rules, tmp_path)
+    plan = make_plan(FleetSettings(brokers=1, topics=1))
+    template = structs.replace(TEMPLATE, access_key="fleet", secret_key=secret)
+    async with name_server(tmp_path, access_file=file) as server:
+        async with Fleet(plan, f"127.0.0.1:{server.port}", template=template) as fleet:
+            await fleet.perform(WipeWritePerm(0, ChurnKind.WIPES, plan.brokers[0].broker_name))
+            assert (fleet.summary.failed_actions, sum(fleet.summary.failures.values())) == (failed, failed)
+            assert len(server.state.tables.broker_addr_table) == 1 - failed
+        await eventually(lambda: not server.server.connections)
 
 
 @pytest.mark.parametrize("addrs", ["", "a:1", "a:1;b:1;c:1", "a:1;b"])
