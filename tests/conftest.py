@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 __all__: list[str] = []
 
-THREAD_GRACE_SECONDS = 2.0
+THREAD_GRACE_SECONDS = 30.0
 """A thread that was told to stop may need a moment; this is waited for, not slept."""
 
-settings.register_profile("namekeeper", deadline=None)  # the time limit of a test is pytest's
+# The time limit of a test is pytest's. The same examples each time, so that a failure says something about a change;
+# `--hypothesis-profile drawn`, as at night, tries new ones.
+settings.register_profile(
+    "namekeeper", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("drawn", settings.get_profile("namekeeper"), derandomize=False)
 settings.load_profile("namekeeper")
 
 # asyncio's debug mode reports slow callbacks, which a busy machine has without anybody blocking.

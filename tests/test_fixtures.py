@@ -11,7 +11,6 @@ PLAN = ("--setup-plan", "--quiet", "-p", "no:randomly", "-p", "no:cacheprovider"
 """Says what would be set up, and sets nothing up."""
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("folder", ["tests/spark", "tests/interop"])
 def test_every_test_finds_its_fixtures(folder: str):
     command = [sys.executable, "-m", "pytest", *PLAN, folder]

@@ -72,7 +72,6 @@ def test_rows_that_ci_leaves_out_are_rows_and_have_a_reason():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 def test_a_short_attack_and_a_short_mix_go_through_the_whole_machinery():
     seen = run_row(ROWS["15"], scale=0.2)
     assert len(seen.lookups("during")) > 10

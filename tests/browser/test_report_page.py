@@ -12,8 +12,6 @@ import pytest
 from namekeeper.pipeline.report.text import render_text
 from namekeeper.pipeline.report.values import Report
 
-pytestmark = pytest.mark.timeout(300)
-
 WIDTHS = (1_400, 400)
 BETWEEN = (1_200, 1_024, 834)
 CUT = """[...document.querySelectorAll("body *")].filter((each) =>

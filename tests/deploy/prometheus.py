@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.support.system.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "prometheus" / "namekeeper.rules.yml"
 PROMTOOL = shutil.which("promtool") or shutil.which("build/prometheus/usr/bin/promtool", path=str(ROOT))
@@ -24,7 +26,9 @@ Series = Mapping[str, str]
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     assert PROMTOOL is not None
-    return subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [PROMTOOL, *arguments], capture_output=True, text=True, timeout=60 * PATIENCE, check=False
+    )
 
 
 def firing(folder: Path, series: Series, at: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ import yaml
 
 from namekeeper.config.startup import make_startup
 from tests.deploy.prometheus import ROOT
+from tests.support.system.waiting import PATIENCE
 
 MANIFESTS = ROOT / "deploy" / "kubernetes" / "namekeeper.yaml"
 CHART = ROOT / "deploy" / "helm" / "namekeeper"
@@ -31,7 +32,7 @@ def rendered(*options: str) -> str:
     assert HELM is not None
     done = subprocess.run(
         [HELM, "template", "namekeeper", str(CHART), *options],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=60 * PATIENCE, check=True,
     )  # fmt: skip
     return done.stdout
 

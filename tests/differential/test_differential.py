@@ -28,14 +28,12 @@ def test_the_shared_subset_is_for_four():
 
 
 @pytest.mark.interop
-@pytest.mark.timeout(300)
 def test_each_listed_difference_shows_in_its_example():
     require()
     assert show_differences("5.5.0") == []
 
 
 @pytest.mark.interop
-@pytest.mark.timeout(600)
 def test_namekeeper_answers_as_java_does():
     require()
     counts, failure = run(Plan(("5.5.0", OURS), 2_000, "pytest"))
@@ -44,7 +42,6 @@ def test_namekeeper_answers_as_java_does():
 
 
 @pytest.mark.interop
-@pytest.mark.timeout(300)
 def test_the_running_configuration_has_java_s_names_and_defaults():
     require()
     with pair(("5.5.0", OURS)) as peers:

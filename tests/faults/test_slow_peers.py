@@ -13,7 +13,7 @@ from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, Response, request
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import TIME_UNIT, eventually
+from tests.support.system.waiting import PATIENCE, eventually
 from tests.support.wire.peer import Peer, connect
 from tests.support.wire.proxy import BreakableProxy
 from tests.unit.remoting.joined import echo
@@ -98,7 +98,7 @@ async def test_registrations_of_megabytes_at_once_stay_within_the_budget_and_are
 
         async def register(peer: Peer) -> str | None:
             await peer.send(sent)
-            return (await asyncio.wait_for(_first_answer(peer), 40 * TIME_UNIT)).remark
+            return (await asyncio.wait_for(_first_answer(peer), 40 * PATIENCE)).remark
 
         async with watch:
             answers = await asyncio.gather(*map(register, peers))

@@ -16,7 +16,7 @@ from tests.support.system.processes import eventually
 from tests.support.wire.ask import ask
 from tests.support.wire.certificates import Certificates
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 RULES = """
 mode = "enforce"

@@ -12,7 +12,7 @@ from tests.support.java.servers import FIVE, VERSIONS, JavaBroker
 from tests.support.system.processes import eventually
 from tests.support.wire.ask import ask
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 SOON = 60
 TOPIC = "grouped"

@@ -13,7 +13,7 @@ from tests.interop.servers import Namekeeper
 from tests.support.java.servers import JavaBroker, JavaNameServer, mqadmin
 from tests.support.system.processes import eventually
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 SOON = 60
 TOPIC = "resolved"

@@ -12,7 +12,7 @@ from tests.interop.client_cases import FIVE_ONLY, OPERATIONS, Case, cases
 from tests.support.java.artifacts import compiled
 from tests.support.java.servers import FIVE, VERSIONS, java_command, scratch_home
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 SEED = os.environ.get("NAMEKEEPER_ORACLE_SEED", "1")
 

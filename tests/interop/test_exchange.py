@@ -8,7 +8,7 @@ from tests.interop.servers import NameServer
 from tests.support.java.servers import JavaBroker
 from tests.support.system.processes import eventually
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 OTHER_LINE = {"4.8.0": "5.5.0", "4.9.7": "5.3.3", "5.3.3": "4.9.7", "5.5.0": "4.8.0"}
 QUEUES = 4  # of a topic that a broker creates by itself

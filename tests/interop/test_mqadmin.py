@@ -9,7 +9,7 @@ from tests.support.java.servers import JavaBroker, mqadmin
 from tests.support.system.processes import eventually
 from tests.support.wire.ask import ask
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 _GET_KV_CONFIG = 101
 _QUERY_NOT_FOUND = 22

@@ -10,7 +10,7 @@ from tests.interop.servers import NameServer
 from tests.support.java.servers import JavaBroker
 from tests.support.system.processes import eventually
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 
 def test_an_order_topic_keeps_the_order_of_each_key(broker: JavaBroker, name_server: NameServer):

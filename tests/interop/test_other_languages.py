@@ -10,7 +10,7 @@ from tests.interop.servers import NameServer
 from tests.support.java.servers import JavaBroker
 
 # Building the Go client for the first time takes a minute or two.
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("broker", ["5.5.0"], indirect=True)

@@ -14,7 +14,7 @@ from tests.support.java.servers import JavaBroker
 from tests.support.system.processes import Process, eventually
 from tests.support.wire.ask import ask
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 COMMANDS = ("topicList", "topicRoute -t looked-at", "clusterList", "topicClusterList -t looked-at")
 FIGURES_FROM = 4

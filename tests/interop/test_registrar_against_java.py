@@ -19,7 +19,7 @@ from tests.support.java.servers import JavaBroker, JavaNameServer, mqadmin, prep
 from tests.support.system.processes import eventually, free_port
 from tests.support.wire.ask import ask
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 VERSIONS = ("4.8.0", "5.3.3", "5.5.0")
 TOPICS = (TopicConfig("orders", 4, 4), TopicConfig("payments", 8, 6), TopicConfig("read-only", 2, 2, perm=4))

@@ -8,7 +8,7 @@ from tests.interop.servers import JAVA_UNDER_TEST, NameServer
 from tests.support.java.servers import FIVE, VERSIONS, JavaBroker
 from tests.support.system.processes import eventually
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 COMPRESSED = {"compressedRegister": "true"}
 SPLIT = {"enableSplitRegistration": "true", "splitRegistrationSize": "3"}

@@ -10,7 +10,6 @@ from tests.support.java.servers import JavaBroker
 pytestmark = [
     pytest.mark.interop,
     pytest.mark.slow,
-    pytest.mark.timeout(300),
     pytest.mark.skipif(
         JAVA_UNDER_TEST, reason="Java's name server forgets its routes (docs/compatibility.md)"
     ),

@@ -7,7 +7,7 @@ from tests.interop.routes import route
 from tests.interop.servers import NameServer
 from tests.support.java.servers import FIVE, JavaBroker
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 LOGICAL = "__syslo__global__"
 """The broker name under which a client sees the logical queues of the default scope."""

@@ -14,7 +14,7 @@ from tests.support.java.servers import VERSIONS, JavaBroker
 from tests.support.system.processes import eventually
 from tests.support.wire.ask import ask
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 TLS = ("-Dtls.enable=true",)
 

@@ -7,21 +7,23 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tests.support.system.processes import eventually
-from tests.support.system.waiting import TIME_UNIT
+from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import Answer, ask
 
-__all__ = ["BIN", "BOOT", "NameServerProcess", "environment", "holding"]
+__all__ = ["BIN", "BOOT", "PATIENCE_SECONDS", "NameServerProcess", "environment", "holding"]
 
 BIN = Path(sys.executable).parent
 BOOT = re.compile(r"^The Name Server boot success\. serializeType=JSON, address (\S+:\d+)$", re.MULTILINE)
-PATIENCE_SECONDS = 20 * TIME_UNIT
+IDLE_SECONDS = 20.0
+"""What an idle machine needs for anything here, many times over."""
+
+PATIENCE_SECONDS = IDLE_SECONDS * PATIENCE
 
 
 class NameServerProcess:
@@ -68,11 +70,13 @@ class NameServerProcess:
         """Wait for the line that scripts wait for."""
 
         def seen() -> bool:
-            if self._child.poll() is not None and not BOOT.search(self.out):
-                raise RuntimeError(f"ended with {self._child.returncode}: {self.out}{self.err}")
-            return BOOT.search(self.out) is not None
+            ended = self._child.poll()  # first, since it may end while its output is read
+            found = BOOT.search(self.out) is not None
+            if ended is not None and not found:
+                raise RuntimeError(f"ended with {ended}: {self.out}{self.err}")
+            return found
 
-        eventually(seen, within=PATIENCE_SECONDS, what="the boot line")
+        eventually(seen, within=IDLE_SECONDS, what="the boot line")
         return self
 
     @property
@@ -86,13 +90,13 @@ class NameServerProcess:
 
     def logged(self, text: str) -> None:
         """Wait until a text is in the log."""
-        eventually(lambda: text in self.log, within=PATIENCE_SECONDS, what=f"{text!r} in the log")
+        eventually(lambda: text in self.log, within=IDLE_SECONDS, what=f"{text!r} in the log")
 
     def signal(self, number: int) -> None:
         self._child.send_signal(number)
 
     def ended(self, *, within: float = PATIENCE_SECONDS) -> int:
-        """Wait for its end; its exit status."""
+        """Wait for its end, for so many seconds at most; its exit status."""
         return self._child.wait(within)
 
     def stop(self) -> int:
@@ -130,8 +134,3 @@ def holding(address: str, *frames: bytes) -> Iterator[socket.socket]:
     with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS) as connection:
         connection.sendall(b"".join(frames))
         yield connection
-
-
-def seconds_of(begin: float) -> float:
-    """Time since then, as a machine without load would have needed it."""
-    return (time.monotonic() - begin) / TIME_UNIT

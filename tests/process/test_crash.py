@@ -4,11 +4,8 @@ import json
 import random
 import threading
 
-import pytest
-
 from tests.process.running import NameServerProcess
 from tests.support.system.processes import eventually
-from tests.support.system.waiting import TIME_UNIT
 from tests.support.wire.ask import ask
 
 ROUNDS = 20
@@ -43,7 +40,6 @@ def number_in(text: str) -> int:
     return int(json.loads(text)["configTable"]["ns"]["number"].rstrip("x"))
 
 
-@pytest.mark.timeout(120 * TIME_UNIT)  # seven seconds on a quiet machine
 def test_kill_9_while_the_kv_file_is_written(tmp_path):
     chance = random.Random(9)
     number = 0

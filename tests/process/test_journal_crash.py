@@ -12,7 +12,7 @@ import pytest
 from namekeeper.journal.reading.verify import verify
 from tests.process.running import NameServerProcess
 from tests.support.system.processes import eventually, free_port
-from tests.support.system.waiting import TIME_UNIT
+from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import ask
 from tests.unit.app.parts import registration
 from tests.unit.journal.disk_parts import records_in
@@ -51,7 +51,7 @@ class Load:
             with contextlib.suppress(
                 OSError
             ):  # the page comes a moment after the port, and goes with the server
-                with urllib.request.urlopen(self._url, timeout=5) as page:
+                with urllib.request.urlopen(self._url, timeout=5 * PATIENCE) as page:
                     journal = json.load(page)["journal"]
                 if journal is not None and journal["boot"]:
                     self.durable.append((journal["boot"], journal["durable_seq"]))
@@ -84,7 +84,6 @@ def check(folder: Path, load: Load) -> None:
     assert not report.boots[-1].is_stopped
 
 
-@pytest.mark.timeout(180 * TIME_UNIT)
 def test_kill_9_at_any_time(tmp_path):
     chance = random.Random(5)
     port, http_port = free_port(), free_port()

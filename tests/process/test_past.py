@@ -11,7 +11,6 @@ from namekeeper.errors import JournalError
 from namekeeper.wire.codec import encode_command
 from tests.process.running import NameServerProcess, environment, holding
 from tests.support.system.processes import Process, eventually
-from tests.support.system.waiting import TIME_UNIT
 from tests.support.wire.ask import ask
 from tests.unit.app.parts import registration
 
@@ -22,7 +21,7 @@ def test_a_deleted_topic_is_still_there_in_the_past(tmp_path: Path):
     registers = encode_command(registration(("kept", "deleted")))
     with NameServerProcess(tmp_path).started() as live, holding(live.address, registers):
         journal = tmp_path / "journal" / live.address.rpartition(":")[2]
-        before = eventually(lambda: at_end_of(journal), within=20 * TIME_UNIT, what="a record of the topic")
+        before = eventually(lambda: at_end_of(journal), within=20, what="a record of the topic")
         assert live.ask(216, topic="deleted").code == 0
         assert live.ask(105, topic="deleted").code == 17
         words = ("past", "--journal", str(journal), "--at", before, "--zone", "UTC")
@@ -41,7 +40,7 @@ def test_a_deleted_topic_is_still_there_in_the_past(tmp_path: Path):
             )  # fmt: skip
             assert (compared.returncode, "deleted" in compared.stdout) == (1, True), compared
             past.terminate()
-            assert past.wait(within=20 * TIME_UNIT) == 0
+            assert past.wait(within=20) == 0
         finally:
             past.kill()
 

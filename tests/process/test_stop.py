@@ -8,26 +8,21 @@ import time
 import pytest
 
 from namekeeper.wire.codec import encode_command
-from tests.process.running import BIN, NameServerProcess, environment, holding, seconds_of
+from tests.process.running import BIN, PATIENCE_SECONDS, NameServerProcess, environment, holding
 from tests.support.system.processes import eventually
 from tests.support.wire.ask import ask
 from tests.unit.app.parts import frame, registration
 
-QUICKLY = 5.0
-"""Seconds; a quiet machine needs a tenth of one."""
-
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_with_status_0(tmp_path, number):
-    with NameServerProcess(tmp_path) as server:
+    with NameServerProcess(tmp_path, shutdown_wait_time_seconds="86400") as server:
         server.started()
         assert server.ask(100, namespace="a", key="b", value="c").code == 0
         with holding(server.address, encode_command(registration()), frame(106)):
             eventually(lambda: b"broker-a" in server.ask(106).body, within=10, what="the registration")
-            begin = time.monotonic()
             server.signal(number)
-            assert server.ended() == 0
-            assert seconds_of(begin) < QUICKLY
+            assert server.ended() == 0  # although its peers stay
     assert server.err == ""
     assert "INFO main - the name server stops\n" in server.log
     assert "unregisterBroker" not in server.log
@@ -89,12 +84,17 @@ def test_mqshutdown_stops_it(tmp_path):
         other.started()
         command = [str(BIN / "mqshutdown"), "namesrv", "--log-root", str(server.log_root)]
         done = subprocess.run(
-            command, capture_output=True, text=True, env=environment(tmp_path), timeout=30, check=False
+            command,
+            capture_output=True,
+            text=True,
+            env=environment(tmp_path),
+            timeout=PATIENCE_SECONDS,
+            check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.splitlines() == [
             f"The mqnamesrv({server.pid}) is running...",
             f"Send shutdown request to mqnamesrv({server.pid}) OK",
         ]
-        assert server.ended(within=5) == 0
+        assert server.ended() == 0
         assert ask(other.address, 106).code == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.process.running import BIN, NameServerProcess, environment
 from tests.support.documents.shapes import block_after, shows
 from tests.support.system.processes import Process, eventually
+from tests.support.system.waiting import PATIENCE
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 TEXT = TUTORIAL.read_text()
@@ -25,7 +26,9 @@ def test_a_broker_registers_is_found_and_goes(tmp_path):
 
         def run(*words: str) -> tuple[int, str, str]:
             command = [str(BIN / words[0]), *words[1:]]
-            done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=30, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=env, timeout=30 * PATIENCE, check=False
+            )
             return done.returncode, done.stdout, done.stderr
 
         with Process(

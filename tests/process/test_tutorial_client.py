@@ -17,6 +17,7 @@ from namekeeper.remoting.loop_thread import loop_thread
 from tests.process.running import NameServerProcess, environment
 from tests.support.server.builders import header
 from tests.support.system.processes import Process
+from tests.support.system.waiting import PATIENCE
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial-client.md"
 
@@ -40,11 +41,11 @@ def broker(addresses: Sequence[str]) -> Iterator[None]:
             assert answer.code == 0
         return client
 
-    client = loop_thread().run(register(), timeout_seconds=20)
+    client = loop_thread().run(register(), timeout_seconds=20 * PATIENCE)
     try:
         yield
     finally:
-        loop_thread().run(client.close(), timeout_seconds=20)
+        loop_thread().run(client.close(), timeout_seconds=20 * PATIENCE)
 
 
 def follow(addresses: Sequence[str], text: str, watching: contextlib.ExitStack, tmp_path: Path) -> Process:
@@ -62,7 +63,9 @@ def follow(addresses: Sequence[str], text: str, watching: contextlib.ExitStack, 
 
     def run(name: str, code: str) -> str:
         command = script(name, code)
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=30, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=env, timeout=30 * PATIENCE, check=False
+        )
         assert (done.stderr, done.returncode) == ("", 0)
         return done.stdout
 

@@ -18,7 +18,7 @@ from namekeeper.wire.codes import RequestCode
 from tests.process.running import BIN, NameServerProcess, environment
 from tests.support.documents.shapes import block_after, shows
 from tests.support.system.processes import eventually
-from tests.support.system.waiting import TIME_UNIT
+from tests.support.system.waiting import PATIENCE
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial-history.md"
 TEXT = TUTORIAL.read_text()
@@ -63,7 +63,7 @@ class Reader:
         """Run a command."""
         return subprocess.run(
             [str(BIN / words[0]), *words[1:]],
-            capture_output=True, text=True, env=self._env, cwd=self._home, timeout=50, check=False,
+            capture_output=True, text=True, env=self._env, cwd=self._home, timeout=50 * PATIENCE, check=False,
         )  # fmt: skip
 
 
@@ -105,7 +105,7 @@ class Onlookers:
     def _look(self, there: list[set[str]]) -> int:
         """Wait until every name server knows who is there; an instant after all that was, before all to come."""
         for server, addrs in zip(self._servers, there, strict=True):
-            eventually(lambda: brokers_of(server) == addrs, within=10 * TIME_UNIT, what=f"{addrs}")  # noqa: B023
+            eventually(lambda: brokers_of(server) == addrs, within=10, what=f"{addrs}")  # noqa: B023
         instant = next_millisecond()
         next_millisecond()
         return instant

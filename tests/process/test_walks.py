@@ -15,7 +15,6 @@ import pytest
 from tests.process.running import NameServerProcess, environment
 from tests.support.documents.commands import Typist, commands_of
 from tests.support.documents.shapes import block_after, shows
-from tests.support.system.waiting import TIME_UNIT
 from tests.unit.answers.story import Story
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
@@ -73,7 +72,7 @@ def test_an_operator_keeps_a_journal_and_compares(tmp_path):
         assert len(typed) >= 8
         for command in typed:
             program, *words = operator.words_of(command)
-            done = operator.runs(program, [word for word in words if word != "-f"], within=30 * TIME_UNIT)
+            done = operator.runs(program, [word for word in words if word != "-f"], within=30)
             assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import os
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -280,6 +279,5 @@ RouteMachine.TestCase.settings = settings(
 class TestRouteTables(RouteMachine.TestCase):
     """Run the machine."""
 
-    @pytest.mark.timeout(600)
     def runTest(self) -> None:  # noqa: N802 - unittest's name
         super().runTest()

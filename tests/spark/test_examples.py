@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from namekeeper.pipeline.run import Request, run_once
 from tests.support.journal.segments import write_segment
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = [pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "examples" / "ask_your_own_question.py"

@@ -23,7 +23,7 @@ from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import leave_gold_out, rows, run
 from tests.support.journal.segments import UUID8, lines_of, records_of_a_boot, segment_name, write_segment
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = [pytest.mark.slow]
 
 BOOT = 1_772_323_200_000
 TABLES = ["events", *KINDS_OF]

@@ -18,7 +18,7 @@ from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import few_kinds, leave_gold_out, rows, run
 from tests.support.journal.segments import UUID8, write_segment
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = [pytest.mark.slow]
 
 BOOT = 1_772_323_200_000
 RECORDS = few_kinds("ns", BOOT, 40)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.support.system.waiting import PATIENCE
+
 __all__ = ["Typist", "commands_of"]
 
 _COMMAND = re.compile(r"^(?: {4,}|\$ )((?:namekeeper|mqadmin|mqnamesrv|mqshutdown) .*)$", re.MULTILINE)
@@ -47,7 +49,7 @@ class Typist:
         """Run a program of ours to its end."""
         return subprocess.run(
             [str(Path(sys.executable).parent / program), *words],
-            capture_output=True, text=True, env=self._env, cwd=self.home, timeout=within, check=False,
+            capture_output=True, text=True, env=self._env, cwd=self.home, timeout=within * PATIENCE, check=False,
         )  # fmt: skip
 
     def _word(self, word: str) -> str:

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from tests.support.system.waiting import PATIENCE
+
 __all__ = ["LIVE", "Process", "ProcessError", "eventually", "free_port", "scratch_folder", "tail"]
 
 T = TypeVar("T")
@@ -23,6 +25,7 @@ LIVE: "dict[str, Process]" = {}
 
 _POLL_SECONDS = 0.05
 _PORTS = range(12_000, 32_000)  # below the range from which the kernel gives out ports by itself
+_HELD: list[contextlib.ExitStack] = []  # the sockets that hold ports for this process, to its end
 _CHANCE = random.SystemRandom()  # the seeded generator draws the same ports in every process of a test run
 
 
@@ -31,11 +34,12 @@ class ProcessError(AssertionError):
 
 
 def eventually(fact: Callable[[], T | None], *, within: float, what: str) -> T:
-    """Return the first true value of `fact`; fail after `within` seconds, naming `what` was awaited.
+    """Return the first true value of `fact`; fail, naming `what` was awaited, if that takes too long.
 
+    `within` are the seconds that an idle machine may need; a busy one has more.
     An AssertionError or OSError of `fact` counts as "not yet" and is shown when time is up.
     """
-    deadline = time.monotonic() + within
+    deadline = time.monotonic() + within * PATIENCE
     while True:
         reason: object
         try:
@@ -52,14 +56,19 @@ def eventually(fact: Callable[[], T | None], *, within: float, what: str) -> T:
 
 
 def free_port(*offsets: int) -> int:
-    """Return a port that is free on every interface, and so are its neighbours at `offsets`."""
+    """Return a port that is free on every interface, and so are its neighbours at `offsets`.
+
+    Nobody else gets them from here while this process runs: their UDP ports, which no server wants, are held.
+    """
     while True:
         port = _CHANCE.choice(_PORTS)
-        with contextlib.suppress(OSError), contextlib.ExitStack() as held:
-            for offset in (0, *offsets):
-                probe = held.enter_context(socket.socket())
+        with contextlib.suppress(OSError), contextlib.ExitStack() as probes, contextlib.ExitStack() as held:
+            for number in (port, *(port + offset for offset in offsets)):
+                probe = probes.enter_context(socket.socket())
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(("", port + offset))
+                probe.bind(("", number))
+                held.enter_context(socket.socket(type=socket.SOCK_DGRAM)).bind(("127.0.0.1", number))
+            _HELD.append(held.pop_all())
             return port
 
 
@@ -117,9 +126,10 @@ class Process:
         """Wait until its output matches `pattern`; fail at once if it ends before."""
 
         def seen() -> re.Match[str] | None:
+            ended = self.returncode  # first, since it may end while its output is read
             match = re.search(pattern, self.text())
-            if match is None and self.returncode is not None:
-                raise ProcessError(f"{self.label} ended with {self.returncode}:\n{self.report()}")
+            if match is None and ended is not None:
+                raise ProcessError(f"{self.label} ended with {ended}:\n{self.report()}")
             return match
 
         try:
@@ -130,8 +140,8 @@ class Process:
             raise ProcessError(f"{error}\n{self.report()}") from None
 
     def wait(self, *, within: float) -> int:
-        """Wait for its end and return the exit status."""
-        return self._child.wait(within)
+        """Wait for its end and return the exit status; `within` is stretched as in `eventually`."""
+        return self._child.wait(within * PATIENCE)
 
     def terminate(self) -> None:
         """Ask it to stop, without waiting."""

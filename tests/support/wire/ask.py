@@ -8,6 +8,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.system.waiting import PATIENCE
+
 __all__ = ["Answer", "ask"]
 
 VERSION = 513
@@ -29,7 +31,7 @@ class Answer:
 
 
 def ask(
-    address: str, code: int, body: bytes = b"", *, tls: bool = False, timeout: float = 5, version: int = VERSION,
+    address: str, code: int, body: bytes = b"", *, tls: bool = False, timeout: float = 5 * PATIENCE, version: int = VERSION,
     **fields: str,
 ) -> Answer:  # fmt: skip
     """Send one request in JSON over a connection of its own and return the answer."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 from namekeeper.wire.codec import CommandDecoder, encode_command
 from namekeeper.wire.command import RemotingCommand, request
+from tests.support.system.waiting import PATIENCE
 
 __all__ = ["Peer", "connect", "trusting"]
 
@@ -31,7 +32,7 @@ class Peer:
     async def answer(self) -> RemotingCommand:
         """Wait for the next frame."""
         while not self._received:
-            data = await asyncio.wait_for(self.reader.read(65_536), 10)
+            data = await asyncio.wait_for(self.reader.read(65_536), 10 * PATIENCE)
             if not data:
                 raise ConnectionResetError("closed by the server")
             self._received += self._decoder.feed(data)
@@ -45,7 +46,7 @@ class Peer:
     async def is_closed_by_server(self) -> bool:
         """Wait for the end of the stream; False if bytes come instead."""
         with contextlib.suppress(ConnectionError, ssl.SSLError):
-            return not await asyncio.wait_for(self.reader.read(1), 10)
+            return not await asyncio.wait_for(self.reader.read(1), 10 * PATIENCE)
         return True
 
     async def close(self) -> None:

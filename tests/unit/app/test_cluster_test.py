@@ -56,7 +56,7 @@ def flags(address_server, **more):
 
 
 async def ask(client, server, code, body=b"", **fields):
-    return await client.invoke(f"{LOCAL}:{server.port}", code, fields, body, timeout_ms=20_000)
+    return await client.invoke(f"{LOCAL}:{server.port}", code, fields, body, timeout_ms=200_000)
 
 
 async def register(client, server, topics, **more):

@@ -15,7 +15,7 @@ from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.processor.state import NameServerState
 from namekeeper.wire.codec import encode_command
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import TIME_UNIT, eventually
+from tests.support.system.waiting import PATIENCE, eventually
 from tests.support.wire.peer import connect
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
 from tests.unit.journal.disk_parts import records_in
@@ -41,7 +41,7 @@ async def read(folder: Path):
 
 async def wait_for(folder: Path, kind: str) -> None:
     """Wait until a record of a kind is in a file."""
-    async with asyncio.timeout(10 * TIME_UNIT):
+    async with asyncio.timeout(10 * PATIENCE):
         while not of_kind(await read(folder), kind):  # noqa: ASYNC110 - another thread writes it
             await asyncio.sleep(0.01)
 
@@ -115,7 +115,7 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
     tmp_path, monkeypatch, stops_early
 ):
     may_load = threading.Event()
-    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60))
+    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60 * PATIENCE))
     async with (
         name_server(tmp_path, journal_namesrv_id="ns-1") as server,
         connect(f"{LOCAL}:{server.port}") as peer,

@@ -13,6 +13,7 @@ from namekeeper.app.log_lines import log_change
 from namekeeper.app.logs import Logs, format_line, start_logs
 from namekeeper.route.events import Cause, Change, KvChanged
 from tests.support.system.processes import eventually
+from tests.support.system.waiting import PATIENCE
 
 MAIN, TRAFFIC, OTHER = (
     logging.getLogger("namekeeper.namesrv"), logging.getLogger("namekeeper.traffic"), logging.getLogger("aiohttp.access"),
@@ -119,7 +120,7 @@ class Disk:
 
     def write(self, _: str, data: bytes) -> None:
         self.is_busy.set()
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(10 * PATIENCE)
         if self.full:
             raise OSError(28, "No space left on device")
         self.written.append(data.decode().partition(" - ")[2].rstrip("\n"))
@@ -129,7 +130,7 @@ def test_when_the_disk_is_slow_lines_are_dropped_and_counted():
     disk = Disk()
     logs = Logs(disk.write, lambda: None, "INFO", 3, io.StringIO())
     MAIN.info("0")
-    assert disk.is_busy.wait(10)
+    assert disk.is_busy.wait(10 * PATIENCE)
     for number in range(1, 10):
         MAIN.info("%s", number)
     assert logs.dropped == 6
@@ -202,7 +203,7 @@ def test_a_disk_that_hangs_does_not_hold_up_the_end(monkeypatch):
         logs = Logs(disk.write, lambda: closed.append(1), "INFO", limit, io.StringIO())
         disk.is_busy.clear()
         MAIN.info("a")
-        assert disk.is_busy.wait(10)
+        assert disk.is_busy.wait(10 * PATIENCE)
         MAIN.info("b")
         logs.stop()
     assert closed == []

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.support.system.waiting import PATIENCE
+
 PIECES = 20
 PIECE_MIB = 4
 
@@ -32,7 +34,11 @@ print(before - resident_mib())
 
 def returned_mib(*arguments):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60 * PATIENCE,
     )
     return int(done.stdout)
 

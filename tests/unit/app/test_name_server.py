@@ -22,7 +22,7 @@ from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
 from namekeeper.wire.codec import encode_command
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import eventually, turns
+from tests.support.system.waiting import PATIENCE, eventually, turns
 from tests.support.wire.peer import connect, trusting
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
 from tests.unit.remoting.fake_front import FakeNative
@@ -37,7 +37,7 @@ async def asking(server: NameServer):
     async with RemotingClient() as client:
 
         async def ask(code, body=b"", **fields):
-            return await client.invoke(f"{LOCAL}:{server.port}", code, fields, body, timeout_ms=20_000)
+            return await client.invoke(f"{LOCAL}:{server.port}", code, fields, body, timeout_ms=200_000)
 
         yield ask
 
@@ -166,7 +166,7 @@ async def test_graceful_shutdown_sends_away_and_waits_until_they_are_gone(tmp_pa
         await eventually(lambda: len(server.server.connections) == 1)
         assert not stopping.done()
         await broker.close()
-        await asyncio.wait_for(stopping, 15)
+        await asyncio.wait_for(stopping, 15 * PATIENCE)
 
 
 @both_loops
@@ -179,7 +179,7 @@ async def test_a_broker_that_was_asked_to_go_away_is_not_removed(tmp_path):
         stopping = asyncio.create_task(server.stop())
         await eventually(lambda: server.state.is_draining)
         await broker.close()
-        await asyncio.wait_for(stopping, 15)
+        await asyncio.wait_for(stopping, 15 * PATIENCE)
         assert brokers(server) == {"broker-a"}
 
 
@@ -399,7 +399,7 @@ async def test_tls_and_plain_clients_are_served(tmp_path):
         RemotingClient(tls=trusting()) as tls,
     ):
         assert (await plain(106)).code == 0
-        assert (await tls.invoke(f"{LOCAL}:{server.port}", 106, timeout_ms=20_000)).code == 0
+        assert (await tls.invoke(f"{LOCAL}:{server.port}", 106, timeout_ms=200_000)).code == 0
 
 
 async def test_the_level_of_the_log_follows_its_property(tmp_path):

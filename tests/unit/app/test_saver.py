@@ -9,7 +9,7 @@ import pytest
 from namekeeper.app import saver as module
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.processor.outcome import Save
-from tests.support.system.waiting import eventually, turns
+from tests.support.system.waiting import PATIENCE, eventually, turns
 from tests.unit.app.parts import HeldExecutor
 
 
@@ -144,7 +144,7 @@ async def test_the_loop_goes_on_while_a_thread_writes(tmp_path, monkeypatch):
     may_write, replace = threading.Event(), module.atomic_replace
 
     def wait_and_replace(*arguments):
-        may_write.wait(10)
+        may_write.wait(10 * PATIENCE)
         replace(*arguments)
 
     monkeypatch.setattr(module, "atomic_replace", wait_and_replace)

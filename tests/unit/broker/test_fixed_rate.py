@@ -3,6 +3,7 @@
 import asyncio
 
 from namekeeper.broker.fixed_rate import FixedRate
+from tests.support.system.waiting import PATIENCE
 from tests.unit.broker.parts import FakeTime
 
 
@@ -32,7 +33,7 @@ async def test_what_was_missed_is_not_made_up_for():
     await time.advance(4)
     assert not waiting.done()
     await time.advance(2)
-    await asyncio.wait_for(waiting, 1)
+    await asyncio.wait_for(waiting, 10 * PATIENCE)
 
 
 async def test_a_sleep_that_ends_early_is_no_reason_to_go_on():

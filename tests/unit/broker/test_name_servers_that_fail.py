@@ -13,7 +13,7 @@ from namekeeper.errors import (
     RemotingTimeoutError,
 )
 from namekeeper.model.topic import TopicConfig
-from tests.support.system.waiting import TIME_UNIT
+from tests.support.system.waiting import PATIENCE
 from tests.support.wire.proxy import BreakableProxy
 from tests.unit.app.parts import name_server
 from tests.unit.broker.parts import T1, T2, FakeTime, settings
@@ -56,7 +56,7 @@ class Farm:
 
     async def until(self, fact):
         """Let the broker's periods pass until something is so."""
-        async with asyncio.timeout(20 * TIME_UNIT):
+        async with asyncio.timeout(20 * PATIENCE):
             while not fact():
                 await self.time.advance(10)
                 await asyncio.sleep(0.005)

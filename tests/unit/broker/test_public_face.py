@@ -4,6 +4,7 @@ import sys
 import pytest
 
 import namekeeper.broker
+from tests.support.system.waiting import PATIENCE
 
 
 def test_every_name_is_there():
@@ -24,6 +25,6 @@ def test_another_name_is_an_attribute_error():
 def test_importing_it_loads_nothing():
     code = "import sys, namekeeper.broker; print('asyncio' in sys.modules or 'msgspec' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50 * PATIENCE, check=True
     )
     assert done.stdout == "False\n"

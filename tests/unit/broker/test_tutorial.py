@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.process.running import NameServerProcess, environment
 from tests.support.system.processes import Process, eventually
+from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import ask
 
 TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial-broker.md"
@@ -35,6 +36,6 @@ def test_its_programs_do_what_it_says(tmp_path):
             eventually(lambda: topics(addr) == set(), within=10, what="no topics")
         assert '"payments"' in (tmp_path / "store" / "config" / "topics.json").read_text()
         done = subprocess.run(
-            [sys.executable, "blocking.py"], capture_output=True, text=True, env=env, cwd=tmp_path, timeout=30, check=True
+            [sys.executable, "blocking.py"], capture_output=True, text=True, env=env, cwd=tmp_path, timeout=30 * PATIENCE, check=True
         )  # fmt: skip
         assert done.stdout == "missing at: []\n"

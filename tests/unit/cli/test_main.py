@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from namekeeper.cli import main as module
+from tests.support.system.waiting import PATIENCE
 
 NOT_FOR_SERVE = {
     "click",
@@ -25,7 +26,7 @@ def test_serving_imports_no_more_than_it_needs():
         "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60 * PATIENCE
     )
     assert not NOT_FOR_SERVE & set(done.stderr.split())
 

@@ -16,7 +16,7 @@ from namekeeper.wire.command import RemotingCommand
 from tests.support.java.servers import JavaNameServer, mqadmin, require
 from tests.support.wire.ask import ask
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 JAVA = "5.5.0"
 CLUSTER = "DefaultCluster"

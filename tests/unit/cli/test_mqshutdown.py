@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from namekeeper.cli import mqshutdown
+from tests.support.system.waiting import PATIENCE
 
 SERVER = """
 import signal, sys, threading
@@ -57,7 +58,7 @@ def test_a_server_is_stopped_and_awaited(tmp_path, start, run):
         f"The mqnamesrv({process.pid}) is running...",
         f"Send shutdown request to mqnamesrv({process.pid}) OK",
     ]
-    assert process.wait(10) == 0
+    assert process.wait(10 * PATIENCE) == 0
 
 
 def test_a_server_that_does_not_stop_is_status_1(tmp_path, start, run, monkeypatch):

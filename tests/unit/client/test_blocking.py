@@ -24,6 +24,7 @@ from namekeeper.errors import (
 from namekeeper.remoting.loop_thread import loop_thread
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.wire.command import RemotingCommand, Response
+from tests.support.system.waiting import PATIENCE
 from tests.unit.client.world import route, route_body
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,9 +53,9 @@ class Served:
 def served() -> Iterator[Served]:
     served = Served()
     thread = loop_thread()
-    thread.run(served.server.__aenter__(), timeout_seconds=10)
+    thread.run(served.server.__aenter__(), timeout_seconds=10 * PATIENCE)
     yield served
-    thread.run(served.server.__aexit__(None, None, None), timeout_seconds=10)
+    thread.run(served.server.__aexit__(None, None, None), timeout_seconds=10 * PATIENCE)
     thread.stop()
 
 
@@ -100,7 +101,7 @@ def test_a_consumer_s_queues_are_kept_fresh(client, served):
     assert consumer.subscribe("T") == queues_of("T")
     with client.events("T") as events:
         served.body = route_body(count=2)
-        assert isinstance(events.next(timeout_seconds=10), RouteChanged)
+        assert isinstance(events.next(timeout_seconds=10 * PATIENCE), RouteChanged)
     assert consumer.subscribe_message_queues("T") == queues_of("T", 2)
     consumer.unsubscribe("T")
     assert consumer.subscribe_message_queues("T") == ()
@@ -116,7 +117,7 @@ def test_events_can_be_waited_for_and_end_with_the_client(client):
         reader = threading.Thread(target=lambda: rest.extend(silent))
         reader.start()
         client.close()
-        reader.join(10)
+        reader.join(10 * PATIENCE)
         assert not reader.is_alive()
         assert rest == []
 
@@ -168,7 +169,7 @@ def test_many_threads_share_a_client(client, served):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(10 * PATIENCE)
     assert results == [queues_of("T")] * 20
     assert len(served.server.connections) == 1
 
@@ -229,7 +230,7 @@ def use(client):
 
 def main():
     served = Served()
-    loop_thread().run(served.server.__aenter__(), timeout_seconds=10)
+    loop_thread().run(served.server.__aenter__(), timeout_seconds=100)
     client = BlockingClient(served.config)
     producer, consumer = client.producer("P"), client.pull_consumer("G")
     assert producer.publish_message_queues("T") == consumer.subscribe("T") == queues_of("T")
@@ -246,14 +247,14 @@ def main():
         assert len(served.server.connections) == 2
         client.close()  # the child lives: it must not hold this connection open
         while len(served.server.connections) != 1:
-            loop_thread().run(__import__("asyncio").sleep(0.01), timeout_seconds=10)
+            loop_thread().run(__import__("asyncio").sleep(0.01), timeout_seconds=100)
         os.close(done[1])
         assert os.waitpid(pid, 0)[1] == 0
     else:
         with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
             assert pool.map(use, [client] * 4) == [4] * 4
         client.close()
-    loop_thread().run(served.server.__aexit__(None, None, None), timeout_seconds=10)
+    loop_thread().run(served.server.__aexit__(None, None, None), timeout_seconds=100)
     print("fine")
 
 if __name__ == "__main__":
@@ -268,6 +269,6 @@ def test_other_processes_have_their_own(way, tmp_path):
     command = [sys.executable, str(script), way]
     done = subprocess.run(
         command, cwd=ROOT, env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "PATH": "/usr/bin:/bin"},
-        capture_output=True, text=True, timeout=50, check=False,
+        capture_output=True, text=True, timeout=50 * PATIENCE, check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == ("fine\n", "", 0)

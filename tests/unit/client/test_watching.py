@@ -12,7 +12,7 @@ from namekeeper.client.watching import RouteWatcher, WatchAnswer, WatchedTopics,
 from namekeeper.errors import RemotingError
 from namekeeper.http.server import OperatorHttpServer
 from namekeeper.wire.codec import encode_command
-from tests.support.system.waiting import eventually
+from tests.support.system.waiting import PATIENCE, eventually
 from tests.support.wire.peer import connect
 from tests.unit.app.parts import name_server, registration
 from tests.unit.http.test_server import Site
@@ -167,4 +167,4 @@ async def test_a_client_that_watches_has_the_new_route_long_before_it_polls(tmp_
             await eventually(lambda: len(server._watch) == 1, within_seconds=30)
             async with connect(server.server.addresses[0]) as broker:
                 await broker.send(encode_command(registration()))
-                assert (await asyncio.wait_for(anext(events), 30)).topic == "T1"
+                assert (await asyncio.wait_for(anext(events), 30 * PATIENCE)).topic == "T1"

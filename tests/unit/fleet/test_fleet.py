@@ -11,7 +11,7 @@ from namekeeper.fleet.fleet import TEMPLATE, Fleet
 from namekeeper.fleet.make_plan import make_plan
 from namekeeper.fleet.plan import CreateTopic, Die, FleetSettings, Partition, Start, WipeWritePerm
 from namekeeper.model.topic import TopicConfig
-from tests.support.system.waiting import eventually, turns
+from tests.support.system.waiting import PATIENCE, eventually, turns
 from tests.unit.app.parts import name_server
 from tests.unit.fleet.parts import scene
 
@@ -89,7 +89,7 @@ async def test_in_real_time_actions_wait_for_their_time(tmp_path):
             await eventually(lambda due=due: [action for action, _ in stage.seen] == due)
             assert not playing.done()
         await stage.time.advance(1)
-        await asyncio.wait_for(playing, 10)
+        await asyncio.wait_for(playing, 10 * PATIENCE)
 
 
 async def test_it_can_be_left_in_the_middle(tmp_path):

@@ -16,6 +16,7 @@ from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.journal.recording.source import Source
 from namekeeper.journal.settings import JournalSettings, SegmentSettings, WriterSettings
 from tests.support.system.processes import eventually
+from tests.support.system.waiting import PATIENCE
 from tests.unit.journal.disk_parts import records_in
 from tests.unit.journal.loop_parts import Clock, kv_change
 
@@ -44,7 +45,7 @@ def writer(path) -> WriterSettings:
 
 def stop(made: Journal) -> None:
     made.end()
-    assert made.join(20)
+    assert made.join(20 * PATIENCE)
     assert not [thread for thread in threading.enumerate() if thread.name == "JournalThread"]
 
 
@@ -234,7 +235,7 @@ def test_a_disk_that_hangs_does_not_hold_up_the_end(tmp_path, clock, monkeypatch
     from namekeeper.journal.disk.writer import Writer
 
     hang = threading.Event()
-    monkeypatch.setattr(Writer, "close", lambda *_: hang.wait(30))
+    monkeypatch.setattr(Writer, "close", lambda *_: hang.wait(30 * PATIENCE))
     made = journal(clock)
     made.recorder.begin()
     made.start(writer(tmp_path), 9876)
@@ -242,7 +243,7 @@ def test_a_disk_that_hangs_does_not_hold_up_the_end(tmp_path, clock, monkeypatch
     assert not made.join(0.01)
     assert "the journal's disk hangs" in caplog.text
     hang.set()
-    assert made.join(20)
+    assert made.join(20 * PATIENCE)
 
 
 def test_one_that_was_never_started_ends_too(clock):

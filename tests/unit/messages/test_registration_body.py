@@ -385,7 +385,7 @@ odd_bodies = st.dictionaries(odd_names, odd_names, max_size=5).map(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(odd_bodies, st.sampled_from([(",", ":"), (", ", ": ")]), st.sampled_from([0, 36, V5]))
 def test_pieces_say_the_same_as_the_whole(in_pieces, document, separators, version):
     body = json.dumps(document, separators=separators)

@@ -8,6 +8,7 @@ from pyspark.errors import AnalysisException
 
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.failures import failures_of_spark
+from tests.support.system.waiting import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,11 @@ def test_other_errors_are_not_touched():
 
 def test_pyspark_is_not_imported_to_find_out_whose_failure_it_is():
     output = subprocess.run(
-        [sys.executable, "-c", NOT_OF_SPARK], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", NOT_OF_SPARK],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60 * PATIENCE,
     )
     assert output.stdout == "refused False\n"
 
@@ -58,7 +63,7 @@ except ConnectionRefusedError:
 
 def test_what_py4j_tells_of_a_call_that_was_interrupted_is_not_printed():
     output = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True, timeout=60 * PATIENCE
     )
     assert output.stderr == ""
 

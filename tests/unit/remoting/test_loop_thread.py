@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from namekeeper.remoting.loop_thread import LoopThread, loop_thread
+from tests.support.system.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -26,9 +27,9 @@ async def fail() -> None:
 
 
 def test_work_is_done_and_its_error_is_raised(thread):
-    assert thread.run(answer(), timeout_seconds=10) == 42
+    assert thread.run(answer(), timeout_seconds=10 * PATIENCE) == 42
     with pytest.raises(KeyError, match="mine"):
-        thread.run(fail(), timeout_seconds=10)
+        thread.run(fail(), timeout_seconds=10 * PATIENCE)
 
 
 def test_work_that_takes_too_long_is_cancelled(thread):
@@ -42,15 +43,15 @@ def test_work_that_takes_too_long_is_cancelled(thread):
 
     with pytest.raises(TimeoutError):
         thread.run(hang(), timeout_seconds=0.01)
-    assert cancelled.wait(10)
+    assert cancelled.wait(10 * PATIENCE)
 
 
 def test_waiting_in_the_thread_itself_is_refused_rather_than_for_ever(thread):
     async def again() -> None:
-        thread.run(answer(), timeout_seconds=10)
+        thread.run(answer(), timeout_seconds=10 * PATIENCE)
 
     with pytest.raises(RuntimeError, match="this is that thread; inside a loop use the async form"):
-        thread.run(again(), timeout_seconds=10)
+        thread.run(again(), timeout_seconds=10 * PATIENCE)
 
 
 def test_a_stopped_thread_says_so_and_ends_what_ran(thread):
@@ -67,13 +68,13 @@ def test_a_stopped_thread_says_so_and_ends_what_ran(thread):
         await asyncio.sleep(0)
 
     tasks: list[asyncio.Task[None]] = []
-    thread.run(begin(), timeout_seconds=10)
+    thread.run(begin(), timeout_seconds=10 * PATIENCE)
     thread.stop()
     thread.stop()
     assert ended.is_set()
     assert not thread.is_usable
     with pytest.raises(RuntimeError, match="it is gone"):
-        thread.run(answer(), timeout_seconds=10)
+        thread.run(answer(), timeout_seconds=10 * PATIENCE)
 
 
 def test_who_waits_is_told_when_it_is_stopped(thread):
@@ -92,9 +93,9 @@ def test_who_waits_is_told_when_it_is_stopped(thread):
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    assert begun.wait(10)
+    assert begun.wait(10 * PATIENCE)
     thread.stop()
-    waiting.join(10)
+    waiting.join(10 * PATIENCE)
     assert "stopped meanwhile" in str(errors[0])
 
 
@@ -104,7 +105,7 @@ def test_a_process_has_one_and_a_new_one_after_it_was_stopped():
     first.stop()
     second = loop_thread()
     assert second is not first
-    assert second.run(answer(), timeout_seconds=10) == 42
+    assert second.run(answer(), timeout_seconds=10 * PATIENCE) == 42
     second.stop()
 
 
@@ -116,7 +117,7 @@ async def answer():
     return os.getpid()
 
 parent = loop_thread()
-assert parent.run(answer(), timeout_seconds=10) == os.getpid()
+assert parent.run(answer(), timeout_seconds=100) == os.getpid()
 for _ in range(2):
     pid = os.fork()
     if pid == 0:
@@ -124,15 +125,15 @@ for _ in range(2):
         parent.stop()
         child = loop_thread()
         assert child is not parent
-        assert child.run(answer(), timeout_seconds=10) == os.getpid()
+        assert child.run(answer(), timeout_seconds=100) == os.getpid()
         raise SystemExit(0)  # its own thread ends with it
     assert os.waitpid(pid, 0)[1] == 0
-    assert parent.run(answer(), timeout_seconds=10) == os.getpid()
+    assert parent.run(answer(), timeout_seconds=100) == os.getpid()
 print("fine")
 """
 
 
 def test_a_forked_child_has_its_own_and_the_parent_s_goes_on():
     command = [sys.executable, "-X", "dev", "-c", SCRIPT]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50 * PATIENCE, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("fine\n", "", 0)

@@ -14,7 +14,7 @@ from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import eventually
+from tests.support.system.waiting import PATIENCE, eventually
 from tests.support.wire.certificates import Certificates
 from tests.support.wire.peer import connect, trusting
 from tests.unit.remoting.joined import echo, frame
@@ -77,7 +77,7 @@ async def test_a_client_that_is_too_early_waits_for_the_certificate(monkeypatch)
     build = module.server_context
 
     def slowly(settings: TlsSettings) -> ssl.SSLContext:
-        assert may_build.wait(10)
+        assert may_build.wait(10 * PATIENCE)
         return build(settings)
 
     monkeypatch.setattr(module, "server_context", slowly)
@@ -93,7 +93,7 @@ async def test_a_client_that_is_too_early_waits_for_the_certificate(monkeypatch)
 @both_loops
 async def test_closing_does_not_wait_for_the_certificate(monkeypatch):
     may_build = threading.Event()
-    monkeypatch.setattr(module, "server_context", lambda _: may_build.wait(10))
+    monkeypatch.setattr(module, "server_context", lambda _: may_build.wait(10 * PATIENCE))
     async with serving() as server:
         early = asyncio.create_task(answers(server, trusting()))
         await eventually(lambda: server._handshakes._connecting)

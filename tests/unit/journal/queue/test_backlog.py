@@ -3,6 +3,7 @@
 import threading
 
 from namekeeper.journal.queue.backlog import Backlog, Entry
+from tests.support.system.waiting import PATIENCE
 
 
 def entry(seq: int = 1, weight: int = 10, records: int = 1) -> Entry:
@@ -51,5 +52,5 @@ def test_who_waits_is_woken_by_an_entry_or_by_hand():
         waiting = threading.Thread(target=backlog.wait, args=(30,))
         waiting.start()
         wake()
-        waiting.join(10)
+        waiting.join(10 * PATIENCE)
         assert not waiting.is_alive()

@@ -6,6 +6,7 @@ from threading import Barrier
 import pytest
 
 from namekeeper.pipeline.gold.concurrency import AT_ONCE, run_concurrently, run_in_background
+from tests.support.system.waiting import PATIENCE
 
 
 def test_all_steps_are_done():
@@ -16,7 +17,7 @@ def test_all_steps_are_done():
 
 def test_steps_go_on_at_once():
     everybody, passed = Barrier(AT_ONCE), []
-    run_concurrently([lambda: passed.append(everybody.wait(30)) for _ in range(AT_ONCE)])
+    run_concurrently([lambda: passed.append(everybody.wait(30 * PATIENCE)) for _ in range(AT_ONCE)])
     assert sorted(passed) == list(range(AT_ONCE))
 
 
@@ -37,8 +38,8 @@ def test_when_one_fails_those_that_have_not_begun_are_left_out():
 
 def test_a_step_goes_on_beside_others_and_can_be_waited_for():
     both = Barrier(2)
-    with run_in_background(lambda: both.wait(30) >= 0) as done:
-        both.wait(30)
+    with run_in_background(lambda: both.wait(30 * PATIENCE) >= 0) as done:
+        both.wait(30 * PATIENCE)
         assert done() is True
 
 
