@@ -10,7 +10,7 @@ from benchmarks.load.errors import BenchError
 from benchmarks.load.fleet import Fleet
 from benchmarks.load.payload import BASE_BROKERS, Broker, Topic, base_topic, registration, topics
 
-__all__ = ["SMALL", "SMALL_TOPICS", "Changes", "change_of_base", "change_of_small"]
+__all__ = ["SMALL", "SMALL_TOPICS", "Changes", "change_of_base", "change_of_one", "change_of_small"]
 
 SMALL = Broker("bench-small", "10.0.1.3:9091")
 """A broker whose topics nobody looks up."""
@@ -30,6 +30,12 @@ def change_of_base(number: int) -> tuple[Broker, Topic]:
     """Give the next topic that clients look up other queues; its route has as many bytes as before."""
     name, read, write = base_topic(number)
     return BASE_BROKERS[0], (name, 12 - read, 12 - write)
+
+
+def change_of_one(number: int) -> tuple[Broker, Topic]:
+    """Give the first topic that clients look up other queues, and its own again."""
+    name, read, write = base_topic(0)
+    return BASE_BROKERS[0], (name, read, write) if number % 2 else (name, 12 - read, 12 - write)
 
 
 class Changes:

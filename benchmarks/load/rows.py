@@ -22,6 +22,7 @@ class Scale:
     warmup: float = 0.2  # of look-ups before each sample
     warmup_requests: int = 100_000  # after the start of a server: Java compiles meanwhile
     topics: int = 20_000
+    watchers: int = 1_000
     large_topics: int = 100_000
     large_brokers: int = 16
     heartbeat_topics: int = 10_000
@@ -35,7 +36,7 @@ class Scale:
 FULL = Scale()
 QUICK = Scale(
     rounds=1, seconds=0.5, warmup=0.1, warmup_requests=10_000, large_topics=20_000, large_brokers=4,
-    heartbeats=5, storm_brokers=20, storm_topics=2_000, storm_distinct=4_000, storm_seconds=20,
+    heartbeats=5, watchers=100, storm_brokers=20, storm_topics=2_000, storm_distinct=4_000, storm_seconds=20,
 )  # fmt: skip
 
 
@@ -115,6 +116,15 @@ def _changes(whose: str, what: str) -> Iterator[Row]:
         )
 
 
+def _watchers(key: str, what: str, kept: float, beside: str) -> Row:
+    return Row(
+        key,
+        f"look-ups/s, 16 connections, {{watchers:,}} watch {what}",
+        "{per_second:,.0f}\np99 {p99_ms:.2f} ms\np99.9 {p999_ms:.2f} ms",
+        (Bound("per_second", kept, at_least=True, row=beside), Bound("failures", 0)),
+    )
+
+
 def _storm(key: str, what: str) -> Row:
     return Row(
         key,
@@ -137,6 +147,8 @@ def _rows() -> Iterator[Row]:
     yield _misses("unknown", "topics without route")
     yield from _changes("small", "topics that nobody looks up")
     yield from _changes("base", "topics that are looked up")
+    yield _watchers("watchers", "20 topics each, 10 changes a second", 0.95, "changes-base-10")
+    yield _watchers("watchers-one-topic", "one topic, which changes each second", 0.8, "changes-base-1")
     yield Row(
         "cpu", "server CPU, us a look-up, 16 connections", "{cpu_us:.1f} us",
         (Bound("cpu_us", 1.25, "bare-uvloop"), Bound("cpu_us", 0.5, "java")),

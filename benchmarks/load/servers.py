@@ -21,7 +21,17 @@ from tests.support.java import artifacts
 from tests.support.java import servers as java_servers
 from tests.support.system.processes import free_port
 
-__all__ = ["JAVA_JVM", "JAVA_VERSION", "NAMES", "REAL", "JournalStatus", "Server", "started", "why_not"]
+__all__ = [
+    "JAVA_JVM",
+    "JAVA_VERSION",
+    "NAMES",
+    "OURS",
+    "REAL",
+    "JournalStatus",
+    "Server",
+    "started",
+    "why_not",
+]
 
 JAVA_VERSION = "5.5.0"
 JAVA_JVM = ("-Xmx2g",)
@@ -62,7 +72,7 @@ class Server:
     ) -> None:
         self.name = name
         self.port = port
-        self._http_port = http_port
+        self.http_port = http_port
         self.pid = child.pid
         self.ready_ms = ready_ms
         self._child = child
@@ -85,7 +95,7 @@ class Server:
         """What a name server of ours says of its journal; zeros without one."""
         if self.name not in OURS:
             return JournalStatus()
-        url = f"http://127.0.0.1:{self._http_port}/status"
+        url = f"http://127.0.0.1:{self.http_port}/status"
         with urllib.request.urlopen(url, timeout=STATUS_SECONDS) as answer:
             told = json.load(answer)["journal"]
         return (

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from benchmarks.load.bench import Bench, Meter, Sample
-from benchmarks.load.changes import SMALL, SMALL_TOPICS, Changes, change_of_base, change_of_small
+from benchmarks.load.changes import (
+    SMALL,
+    SMALL_TOPICS,
+    Changes,
+    change_of_base,
+    change_of_one,
+    change_of_small,
+)
 from benchmarks.load.errors import RefusedError, WrongAnswerError
 from benchmarks.load.fleet import Fleet, ask, registered
 from benchmarks.load.payload import (
@@ -21,7 +28,8 @@ from benchmarks.load.payload import (
     route_body,
     topics,
 )
-from benchmarks.load.servers import REAL, Server
+from benchmarks.load.servers import OURS, REAL, Server
+from benchmarks.load.watchers import watched
 
 __all__ = ["BACKGROUND", "ROUTE_BYTES", "base_frames", "check_routes", "failures", "run", "warm_up"]
 
@@ -44,6 +52,8 @@ CHANGES = {
     for rate in (1, 10, 100)
 }
 """Row -> what changes while clients look up, and how often a second."""
+WATCHED = {"watchers": (change_of_base, 10, 20), "watchers-one-topic": (change_of_one, 1, 0)}
+"""Row -> the same, and how many topics each watcher has; 0: all have the first."""
 HEARTBEATS = {"heartbeat-json": False, "heartbeat-compressed": True}
 """Row -> whether the body is compressed."""
 
@@ -60,7 +70,7 @@ REGISTRATION_SECONDS = 60
 
 def run(bench: Bench) -> None:
     """Start every server once, then take the rows in rounds: A B C D, A B C D, ..."""
-    if not bench.wants("memory", "registration", *LOOKUPS, *MISSES, *CHANGES, *HEARTBEATS):
+    if not bench.wants("memory", "registration", *LOOKUPS, *MISSES, *CHANGES, *WATCHED, *HEARTBEATS):
         return
     brokers = [*BASE_BROKERS, SMALL]
     frames = [*base_frames(bench.scale.topics), registration(SMALL, SMALL_TOPICS, compressed=True)]
@@ -123,18 +133,29 @@ def _turns(bench: Bench, rows: Mapping[str, T], fleets: Fleets) -> Iterator[tupl
 def _lookups(bench: Bench, fleets: Fleets) -> None:
     """Quiet look-ups and those beside changes, in the same rounds: they are compared."""
     numbers = dict.fromkeys(fleets, 0)
-    rows: dict[str, Any] = {**LOOKUPS, **CHANGES, **MISSES}
+    rows: dict[str, Any] = {**LOOKUPS, **CHANGES, **WATCHED, **MISSES}
     for key, row, server in _turns(bench, rows, fleets):
-        if key in MISSES and server.name not in REAL:
+        if (key in MISSES and server.name not in REAL) or (key in WATCHED and server.name not in OURS):
             continue
-        if key not in CHANGES:
+        if key not in CHANGES and key not in WATCHED:
             sample = _look_up(bench, server, row)
         else:
-            change, rate = row
-            with Changes(fleets[server], change, rate, first=numbers[server]) as changes:
+            change, rate, *watching = row
+            with contextlib.ExitStack() as opened:
+                if watching:
+                    opened.enter_context(watched(server.http_port, _watched_topics(bench, *watching)))
+                changes = opened.enter_context(Changes(fleets[server], change, rate, first=numbers[server]))
                 sample = _look_up(bench, server, LOOKUPS["lookups-16"] | {"seconds": 1 / rate})
             numbers[server] += changes.sent
         bench.record(key, server.name, sample)
+
+
+def _watched_topics(bench: Bench, each: int) -> list[list[str]]:
+    """The topics of each watcher; together the watchers have those that change."""
+    return [
+        [base_topic((number * each + index) % bench.scale.topics)[0] for index in range(max(1, each))]
+        for number in range(bench.scale.watchers)
+    ]
 
 
 def _look_up(bench: Bench, server: Server, load: dict[str, Any]) -> Sample:

@@ -1,18 +1,20 @@
 """Java producers and consumers of any release, run as processes of their own."""
 
+import contextlib
 import json
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tests.support.java.artifacts import compiled
 from tests.support.java.servers import QUICK_JVM, java_command, scratch_home
-from tests.support.system.processes import ProcessError, tail
+from tests.support.system.processes import Process, ProcessError, eventually, tail
 
-__all__ = ["JavaClient", "numbers"]
+__all__ = ["JavaClient", "SteadyClient", "numbers"]
 
 Event = dict[str, Any]
 Queue = tuple[str, int]
@@ -67,7 +69,30 @@ class JavaClient:
             if line.startswith("{")
         ]
 
+    @contextlib.contextmanager
+    def steady(self, topic: str, group: str, looked: str, output: Path) -> Iterator["SteadyClient"]:
+        """A producer and a consumer that work on, and a look-up of another topic again and again."""
+        label = f"Java client {self.version}, steady"
+        with (
+            self._command("steady", topic, group, looked) as (line, home),
+            Process(label, line, output=output, logs=home, cwd=home) as process,
+        ):
+            yield SteadyClient(process)
+
     def _process(self, command: str, *args: str) -> subprocess.CompletedProcess[str]:
+        with self._command(command, *args) as (line, home):
+            done = subprocess.run(
+                line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False, cwd=home
+            )  # fmt: skip
+            if done.returncode:
+                logs = "\n".join(tail(log) for log in home.rglob("*.log"))
+                what = f"Java client {self.version}, {command}: {done.returncode}"
+                raise ProcessError(f"{what}\n{done.stdout}{done.stderr}{logs}")
+        return done
+
+    @contextlib.contextmanager
+    def _command(self, command: str, *args: str) -> Iterator[tuple[list[str], Path]]:
+        """The command line, and the folder to run it in."""
         path, archive = compiled(self.version)
         made = archive.with_suffix(f".{os.getpid()}")
         sharing = (
@@ -77,19 +102,46 @@ class JavaClient:
         with scratch_home(self.version) as home:
             if self.tools_yml:
                 (home / "conf" / "tools.yml").write_text(self.tools_yml)
-            line = java_command(
-                self.version, home, "Peer", command, self.namesrv_addrs, *args, jvm=jvm, path=path
+            yield (
+                java_command(
+                    self.version, home, "Peer", command, self.namesrv_addrs, *args, jvm=jvm, path=path
+                ),
+                home,
             )
-            done = subprocess.run(
-                line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False, cwd=home
-            )  # fmt: skip
             if made.exists():
                 made.rename(archive)
-            if done.returncode:
-                logs = "\n".join(tail(log) for log in home.rglob("*.log"))
-                what = f"Java client {self.version}, {command}: {done.returncode}"
-                raise ProcessError(f"{what}\n{done.stdout}{done.stderr}{logs}")
-        return done
+
+
+class SteadyClient:
+    """What a client that works on has printed so far."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def events(self) -> list[Event]:
+        """All of them; its last line may be under way."""
+        lines = self._process.text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}\n")]
+
+    def wait(self, more: int) -> None:
+        """Wait until it has sent, received and looked up so many times more.
+
+        Raises:
+            ProcessError: It ended.
+        """
+        wanted = {kind: count + more for kind, count in self._counts().items()}
+
+        def is_reached() -> bool:
+            if self._process.returncode is not None:
+                raise ProcessError(self._process.report())
+            counts = self._counts()
+            return all(counts[kind] >= count for kind, count in wanted.items())
+
+        eventually(is_reached, within=120, what=f"{wanted}")
+
+    def _counts(self) -> dict[str, int]:
+        events = self.events()
+        return {kind: len(numbers(events, kind)) for kind in ("sent", "received", "looked")}
 
 
 def numbers(events: Sequence[Event], event: str) -> list[int]:

@@ -63,7 +63,7 @@ class Client:
 
 
 @contextlib.contextmanager
-def fleet(folder: Path, address: str, *more: str) -> Iterator[None]:
+def fleet(folder: Path, address: str, *more: str) -> Iterator[subprocess.Popen[bytes]]:
     """Brokers of a process of their own: they register each 30 s, and do not notice that a server restarted."""
     words = [
         sys.executable, "-m", "namekeeper", "fleet", "--namesrv", address, "--brokers", str(BROKERS),
@@ -72,7 +72,7 @@ def fleet(folder: Path, address: str, *more: str) -> Iterator[None]:
     with (folder / "fleet.txt").open("wb") as out:
         child = subprocess.Popen(words, stdout=out, stderr=out, env=environment(folder))
     try:
-        yield
+        yield child
     finally:
         child.kill()
         child.wait()

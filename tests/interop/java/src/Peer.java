@@ -18,6 +18,7 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
+import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -26,6 +27,7 @@ import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.remoting.RPCHook;
+import org.apache.rocketmq.remoting.exception.RemotingException;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 
 /**
@@ -37,6 +39,7 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  * consume  NAMESRV TOPIC GROUP COUNT    receives COUNT messages from the beginning
  * inorder  NAMESRV TOPIC GROUP COUNT    the same with an orderly listener
  * exchange NAMESRV TOPIC GROUP COUNT    produce, then consume, in one process
+ * steady   NAMESRV TOPIC GROUP LOOKED   sends and receives, and asks for the route of LOOKED, until it is killed
  * queues   NAMESRV TOPIC                the message queues to publish to and to consume from
  * admin    NAMESRV COMMAND ... , COMMAND ...  mqadmin's sub-commands; a line with one comma between their outputs
  * </pre>
@@ -56,6 +59,7 @@ public final class Peer {
                 produce(namesrv, topic, Integer.parseInt(args[4]), 0);
                 consume(namesrv, topic, args[3], Integer.parseInt(args[4]), false);
             }
+            case "steady" -> steady(namesrv, topic, args[3], args[4]);
             case "queues" -> queues(namesrv, topic);
             case "admin" -> admin(namesrv, Arrays.asList(args).subList(2, args.length));
             default -> throw new IllegalArgumentException(args[0]);
@@ -98,6 +102,54 @@ public final class Peer {
             System.err.println(missing.getCount() + " of " + count + " messages missing");
             System.exit(1);
         }
+    }
+
+    private static void steady(String namesrv, String topic, String group, String looked) throws Exception {
+        DefaultMQProducer producer = producer(namesrv);
+        Thread looking = new Thread(() -> {
+            while (true) {
+                lookUp(producer, looked);
+            }
+        });
+        looking.setDaemon(true);
+        looking.start();
+        CountDownLatch never = new CountDownLatch(Integer.MAX_VALUE);
+        DefaultMQPushConsumer consumer = consumer(namesrv, group);
+        consumer.subscribe(topic, "*");
+        consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+            received(messages, never);
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        consumer.start();
+        for (int i = 0; ; Thread.sleep(20)) {
+            try {
+                SendResult sent = producer.send(new Message(topic, String.valueOf(i).getBytes(StandardCharsets.UTF_8)));
+                print("sent", i, "", sent.getMessageQueue(), sent.getSendStatus().name());
+                i++;
+            } catch (MQClientException noRoute) {
+                print("failed", i, "", new MessageQueue(topic, "", -1), String.valueOf(noRoute.getResponseCode()));
+            } catch (MQBrokerException | RemotingException busy) {
+                // The same message is sent again: this is about name servers.
+            }
+        }
+    }
+
+    /** Asks the name server now, and prints of how many brokers the route is; nothing if there is no answer. */
+    private static void lookUp(DefaultMQProducer producer, String topic) {
+        String status = "";
+        long brokers = 0;
+        try {
+            brokers = producer.fetchPublishMessageQueues(topic).stream().map(MessageQueue::getBrokerName).distinct().count();
+            Thread.sleep(5);
+        } catch (MQClientException e) {
+            if (!(e.getCause() instanceof MQClientException)) {
+                return;
+            }
+            status = String.valueOf(((MQClientException) e.getCause()).getResponseCode());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        print("looked", (int) brokers, "", new MessageQueue(topic, "", -1), status);
     }
 
     @SuppressWarnings("deprecation")
