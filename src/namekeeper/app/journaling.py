@@ -226,6 +226,7 @@ class Journaling:
             boot=0 if opened is None else opened.boot,
             durable_seq=0 if journal.writer is None else journal.writer.durable_seq,
             folder="" if opened is None else opened.folder,
+            ts=journal.recorder.sequencer.last_ts,
         )
 
     @property

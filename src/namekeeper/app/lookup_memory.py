@@ -61,18 +61,17 @@ class LookupMemory:
 
     def who_knows(self, topic: str) -> WhoKnows:
         """Which connections have asked for a topic since its last change, and which before it only."""
-        changed = self._watch.last_change(topic)
+        position, change = self._watch.last_change(topic)
         since: list[str] = []
         before: list[str] = []
         for asked in self._asked.values():
             at = asked.topics.get(topic)
             if at is not None:
-                knows = changed is None or at >= changed[0]
-                (since if knows else before).append(asked.remote_addr)
+                (since if at >= position else before).append(asked.remote_addr)
         return WhoKnows(
             topic=topic,
             revision=self._watch.revision(),
-            change=None if changed is None else changed[1],
+            change=change,
             connections=len(self._asked),
             since_count=len(since),
             before_count=len(before),

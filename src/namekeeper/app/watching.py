@@ -44,6 +44,8 @@ class Numbering(Struct, frozen=True):
     """0 until the folder is open."""
     durable_seq: int = 0
     folder: str = ""
+    ts: int = 0
+    """Wall ms of the last record; 0 if that is not known."""
 
 
 class RouteWatch:
@@ -86,8 +88,10 @@ class RouteWatch:
         if shown == ():
             return
         self._own = structs.replace(self._own, seq=self._own.seq + 1)
-        revision = Revision(THIS_BOOT, self._follow(newest=1).seq)
-        noted = RouteChange(revision, self._clock.now().wall_ms, change.cause, change.remote_addr, shown)
+        numbering = self._follow(newest=1)
+        at = numbering.ts or self._clock.now().wall_ms
+        revision = Revision(THIS_BOOT, numbering.seq)
+        noted = RouteChange(revision, at, change.cause, change.remote_addr, shown)
         self._recent.add(noted)
         if self._by_topic:
             self._tell(noted)
@@ -100,12 +104,18 @@ class RouteWatch:
     @property
     def position(self) -> tuple[int, Revision]:
         """The present revision, and which numbering it belongs to."""
+        self._follow()
         return self._epoch, self._recent.last
 
-    def last_change(self, topic: str) -> tuple[tuple[int, Revision], WatchedChange] | None:
-        """The newest change of a topic among those that are kept, and its position; None if there is none."""
+    def last_change(self, topic: str) -> tuple[tuple[int, Revision], WatchedChange | None]:
+        """The newest change of a topic among those that are kept, and its position.
+
+        Without one, the position is that from which on every change is kept.
+        """
         change = self._recent.newest(frozenset({topic}))
-        return None if change is None else ((self._epoch, change.revision), self._seen(change, [topic]))
+        if change is None:
+            return (self._epoch, self._recent.floor), None
+        return (self._epoch, change.revision), self._seen(change, [topic])
 
     async def watch(self, topics: frozenset[str], after: str | None) -> Watcher | WatchRefusal:
         """Begin to watch, with the changes after a revision first.

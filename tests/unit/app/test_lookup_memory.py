@@ -8,6 +8,7 @@ from namekeeper.app import lookup_memory
 from namekeeper.app.lookup_memory import LookupMemory
 from namekeeper.app.watching import Numbering
 from namekeeper.errors import RequestError
+from namekeeper.processor.recent_changes import CHANGES_LIMIT
 from namekeeper.route.channel import Channel
 from namekeeper.wire.command import Response, request
 from tests.unit.app.test_watching import World
@@ -61,6 +62,16 @@ async def test_a_change_of_another_topic_makes_nobody_old(asking):
     asking.world.change("B")
     assert asking.knows() == (["a:1"], [])
     assert asking.memory.who_knows("A").change is None
+
+
+async def test_who_asked_before_the_changes_that_are_kept_may_hold_an_old_route(asking):
+    asking.asks("a:1")
+    asking.world.change("A")
+    for _ in range(CHANGES_LIMIT):
+        asking.world.change("B")
+    asking.asks("b:2")
+    assert asking.memory.who_knows("A").change is None
+    assert asking.knows() == (["b:2"], ["a:1"])
 
 
 async def test_who_never_asked_for_the_topic_is_not_told_of(asking):

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from namekeeper.app import watching
 from namekeeper.app.watching import Numbering, RouteWatch
@@ -76,6 +77,18 @@ async def test_a_change_of_its_topic_is_told_with_time_cause_and_peer(world):
     )  # fmt: skip
     assert watcher.take() == []
     assert world.watch.revision() == "5-12"
+
+
+async def test_a_change_has_the_time_of_its_record(world):
+    """So it is the same whether it was told as it happened or read out of the journal."""
+    watcher = await world.watch.watch(A, None)
+    world.change("A")
+    world.journal.now = structs.replace(world.journal.now, ts=1_234)
+    numbering = world.journal.now
+    world.watch.changed(Change(Cause.REGISTER, None, (TopicMappingChanged("A", "b", None),)))
+    world.journal.now = structs.replace(numbering, ts=0)
+    first, second = watcher.take()
+    assert (first.at, second.at) == (world.clock.now().wall_ms, 1_234)
 
 
 async def test_what_no_route_shows_is_no_change(world):

@@ -8,11 +8,11 @@ import click
 import msgspec
 
 from namekeeper.answers.times import Zone, shown
-from namekeeper.cli.failure import failure_of
+from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, failure_of, is_unreachable
 from namekeeper.cli.history import take_zone, zone_option
 from namekeeper.cli.output import echo, note
 from namekeeper.common.printable import printable, printable_json
-from namekeeper.errors import NamekeeperError, RemotingConnectError, ResponseError
+from namekeeper.errors import NamekeeperError, RemotingConnectError, RemotingError
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.remoting.address import parse_addresses
 
@@ -44,28 +44,47 @@ def who_knows(
     zone = take_zone(zone_name)
     try:
         named = [str(addr) for addr in parse_addresses(addrs)]
-        answers = asyncio.run(_ask_all(named, topic, token))
     except NamekeeperError as error:
         raise failure_of(error) from error
+    answers = dict(zip(named, asyncio.run(_ask_all(named, topic, token)), strict=True))
     if as_json:
-        value = {addr: msgspec.to_builtins(answer) for addr, answer in answers.items()}
+        value = {addr: _plain(answer) for addr, answer in answers.items()}
         echo(printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
-    else:
-        for addr, answer in answers.items():
+    for addr, answer in answers.items():
+        if isinstance(answer, RemotingError):
+            note(f"namekeeper: {describe(answer)}")
+        elif not as_json:
             _print(addr, answer, zone)
-    if any(answer.before_count for answer in answers.values()):
-        context.exit(EXIT_OLD)
+    context.exit(max(map(_exit_code, answers.values())))
 
 
-async def _ask_all(addrs: list[str], topic: str, token: str) -> dict[str, WhoKnows]:
-    return dict(zip(addrs, await asyncio.gather(*(_ask(addr, topic, token) for addr in addrs)), strict=True))
+def _plain(answer: WhoKnows | RemotingError) -> object:
+    return {"error": describe(answer)} if isinstance(answer, RemotingError) else msgspec.to_builtins(answer)
+
+
+def _exit_code(answer: WhoKnows | RemotingError) -> int:
+    if isinstance(answer, WhoKnows):
+        return EXIT_OLD if answer.before_count else 0
+    return EXIT_UNREACHABLE if is_unreachable(answer) else EXIT_REFUSED
+
+
+async def _ask_all(addrs: list[str], topic: str, token: str) -> list[WhoKnows | RemotingError]:
+    return await asyncio.gather(*(_answer(addr, topic, token) for addr in addrs))
+
+
+async def _answer(addr: str, topic: str, token: str) -> WhoKnows | RemotingError:
+    """What a name server says, or why it does not: the others are shown all the same."""
+    try:
+        return await _ask(addr, topic, token)
+    except RemotingError as error:
+        return error
 
 
 async def _ask(addr: str, topic: str, token: str) -> WhoKnows:
     """Ask one name server.
 
     Raises:
-        ResponseError: it does not remember look-ups, or refuses to tell.
+        RemotingError: it does not remember look-ups, or refuses to tell.
         RemotingConnectError: it does not answer.
     """
     url = f"http://{addr}/who-knows?{urlencode({'topic': topic})}"
@@ -78,16 +97,20 @@ async def _ask(addr: str, topic: str, token: str) -> WhoKnows:
         ):
             body = await response.read()
             if response.status != 200:
-                raise ResponseError(addr, response.status, body.decode(errors="replace").strip())
+                remark = body.decode(errors="replace").strip()
+                raise RemotingError(addr, f"refused: {remark} (HTTP {response.status})")
             return msgspec.json.decode(body, type=WhoKnows)
     except (aiohttp.ClientError, OSError, TimeoutError, msgspec.MsgspecError) as error:
-        raise RemotingConnectError(addr, f"can't be asked: {error}") from None
+        reason = str(error) or "no answer in time"
+        raise RemotingConnectError(
+            addr, f"can't be asked: {reason}; is that its port for operators (httpPort)?"
+        ) from None
 
 
 def _print(addr: str, answer: WhoKnows, zone: Zone) -> None:
     change = answer.change
     when = (
-        "has not changed as far as is known"
+        "has not changed as far as is kept"
         if change is None
         else f"changed {shown(change.at, zone)}: {change.cause}"
         + (f" by {change.peer}" if change.peer else "")

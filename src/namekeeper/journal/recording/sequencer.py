@@ -22,6 +22,8 @@ class Sequencer:
         self.boots = 0
         """How often numbers began anew."""
         self.last_seq = 0
+        self.last_ts = 0
+        """Wall ms of the newest record."""
         self.dropped_changes = 0
         self.dropped_records = 0
         self.holes = 0
@@ -83,6 +85,7 @@ class Sequencer:
         must: bool = False,
     ) -> None:
         entry = Entry(self.last_seq + 1, records, time.ts, time.up_ms, weight, encode, mark)
+        self.last_ts = time.ts
         self.last_seq += records
         if not self._backlog.put(entry, must=must):
             self.dropped_changes += 1

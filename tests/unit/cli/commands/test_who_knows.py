@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from click.testing import CliRunner
 
 from namekeeper.cli.commands import who_knows as command
 from namekeeper.cli.group import namekeeper
-from namekeeper.errors import RemotingConnectError, ResponseError
+from namekeeper.errors import RemotingConnectError, RemotingError
 from namekeeper.http.watchers import WatchedChange, WhoKnows
 
 CHANGE = WatchedChange("5-9", ["T"], 1_700_000_000_000, "expired", None)
@@ -57,7 +59,7 @@ def test_each_name_server_says_who_has_not_asked_since(answers):
         "a:1: T changed 2023-11-14 22:13:20.000 UTC: expired",
         "  2 connections have asked since, 1 have not",
         "  not since: z:1",
-        "b:2: T has not changed as far as is known",
+        "b:2: T has not changed as far as is kept",
         "  1 connections have asked since, 0 have not",
     ]
 
@@ -80,12 +82,42 @@ def test_json_has_everything(answers):
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(ResponseError("a:1", 404, "set rememberLookups=true"), 2), (RemotingConnectError("a:1", "gone"), 3)],
+    [(RemotingError("a:1", "set rememberLookups=true"), 2), (RemotingConnectError("a:1", "gone"), 3)],
 )
-def test_a_name_server_that_can_not_say(answers, error, status):
+def test_a_name_server_that_can_not_say_hides_no_other_one(answers, error, status):
     answers["a:1"] = error
-    result = run("--http", "a:1")
-    assert (result.exit_code, str(error).rpartition(": ")[2] in result.stderr) == (status, True)
+    answers["b:2"] = knows(before=("z:1",))
+    result = run("--http", "a:1;b:2")
+    assert (result.exit_code, result.stderr) == (status, f"namekeeper: name server {error}\n")
+    assert "not since: z:1" in result.stdout
+    said = json.loads(run("--http", "a:1;b:2", "--json").stdout)
+    assert (said["a:1"], said["b:2"]["before"]) == ({"error": f"name server {error}"}, ["z:1"])
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        (
+            web.Response(status=404, text="set rememberLookups=true\n"),
+            RemotingError,
+            "set rememberLookups=true",
+        ),
+        (web.Response(text="{"), RemotingConnectError, "is that its port for operators"),
+        (None, RemotingConnectError, "is that its port for operators"),
+    ],
+)
+async def test_what_a_name_server_answers_is_read(given, kind, said):
+    async def answer(request):
+        assert (request.query["topic"], request.headers["Authorization"]) == ("a&b", "Bearer secret")
+        if given is None:
+            request.transport.abort()
+        return given or web.Response()
+
+    application = web.Application()
+    application.router.add_get("/who-knows", answer)
+    async with TestServer(application) as server:
+        error = await command._answer(f"127.0.0.1:{server.port}", "a&b", "secret")
+    assert (type(error), said in str(error)) == (kind, True)
 
 
 def test_an_address_that_is_none_is_refused():
