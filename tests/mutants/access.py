@@ -248,4 +248,20 @@ ACCESS_MUTANTS = (
         "all requests of a fleet are signed",
         ("fleet/test_fleet.py",),
     ),
+    Mutant(
+        "changes-without-their-user",
+        "app/access.py",
+        '        connection.channel.user = signer.user or ""\n',
+        '        connection.channel.user = ""\n',
+        "a change names the user who asked for it",
+        CONTROL,
+    ),
+    Mutant(
+        "changes-keep-the-user-of-the-request-before",
+        "app/access.py",
+        '        connection.channel.user = signer.user or ""\n',
+        "        connection.channel.user = signer.user or connection.channel.user\n",
+        "a change names no user whose signature is wrong or missing",
+        CONTROL,
+    ),
 )

@@ -109,6 +109,7 @@ class AccessControl:
         elif request_class is RequestClass.ADMIN:
             who = self._who(connection, signer)
             self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", _what(code), who, _by(decision))
+        connection.channel.user = signer.user or ""
         return self._requests(request, connection)
 
     def refuse_page(self, host: str, token: str | None) -> str | None:

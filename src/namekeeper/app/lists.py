@@ -3,9 +3,11 @@
 Requests for the same list that wait share one answer: each sees the tables as they were after it came.
 """
 
+import asyncio
 from collections.abc import Callable, Generator
 from time import perf_counter
 
+from namekeeper.remoting.unread import ROOM_LOOK_SECONDS
 from namekeeper.wire.command import Response
 
 __all__ = ["ListAnswers"]
@@ -26,18 +28,19 @@ class ListAnswers:
         self,
         call_soon: Callable[[Callable[[], None]], object],
         *,
-        call_later: Callable[[Callable[[], None]], object],
+        call_later: Callable[[Callable[[], None]], object] | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         """Begin with nothing.
 
         Args:
             call_soon: has a function called after everybody else had a turn.
-            call_later: has a function called when whoever could not take an answer may be able to.
+            call_later: has a function called when whoever could not take an answer may be able to;
+                None lets the running loop do it.
             clock: seconds; decides when a turn is over.
         """
         self._call_soon = call_soon
-        self._call_later = call_later
+        self._call_later = call_later or _look_later
         self._clock = clock
         self._outcome: Response | Exception | None = None
         """The list that is handed out."""
@@ -92,3 +95,7 @@ class ListAnswers:
     @property
     def _is_busy(self) -> bool:
         return self._slices is not None or self._outcome is not None or bool(self._waiting)
+
+
+def _look_later(callback: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_later(ROOM_LOOK_SECONDS, callback)

@@ -51,11 +51,11 @@ class ChangeMessage:
     It keeps what is shown and no more: a message may wait for the disk, and a topic table takes megabytes.
     """
 
-    __slots__ = ("cause", "events", "remote_addr")
+    __slots__ = ("asked_by", "cause", "events")
 
     def __init__(self, change: Change) -> None:
         self.cause = change.cause
-        self.remote_addr = change.remote_addr
+        self.asked_by = change.asked_by
         self.events = tuple(_shown(event, change.cause) for event in change.events if type(event) in _LINES)
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ def _cluster_changed(event: ClusterChanged, _: ChangeMessage) -> Iterable[Line]:
 def _topics_changed(event: _ShownRows, change: ChangeMessage) -> Iterable[Line]:
     if change.cause in _WRITE_PERM:
         text = f"{_WRITE_PERM[change.cause]} write perm of broker[{event.broker_name}]"
-        yield _INFO, f"{text}, client: {change.remote_addr}, {event.count}"
+        yield _INFO, f"{text}, client: {change.asked_by}, {event.count}"
         return
     for topic, before, after in event.rows:
         if before is None and after is not None:
@@ -201,7 +201,7 @@ def _kv_changed(event: KvChanged, _: ChangeMessage) -> Iterable[Line]:
 
 
 def _config_changed(event: ConfigChanged, change: ChangeMessage) -> Iterable[Line]:
-    yield _INFO, f"updateConfig called by {change.remote_addr}"
+    yield _INFO, f"updateConfig called by {change.asked_by}"
     for key, value in event.properties.items():
         yield _INFO, f"Replace, key: {key}, value: {value}"
 

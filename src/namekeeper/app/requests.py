@@ -1,10 +1,11 @@
 """From a request to its answer on a running server: handlers, the change queue and its turns, files."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from namekeeper.app.change_series import ChangeSeries, turn_timer
 from namekeeper.app.effects import Effects
@@ -16,7 +17,6 @@ from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Lister, Re
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
-from namekeeper.remoting.unread import ROOM_LOOK_SECONDS
 from namekeeper.route.change import Applied, TableChange
 from namekeeper.route.change_queue import ChangeQueue
 from namekeeper.route.commit import RegisterResult
@@ -66,7 +66,7 @@ class Requests:
         self._queue = ChangeQueue(state.tables)
         self._has_turn = False
         self._series = ChangeSeries(self.submit, clock=clock, call_soon=call_soon)
-        self._lists = ListAnswers(call_soon, call_later=_call_later)
+        self._lists = ListAnswers(call_soon)
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache
         self._cluster_test = cluster_test
@@ -213,13 +213,15 @@ class Requests:
         self._series.add(changes)
 
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: ServerConnection) -> None:
+        user = connection.channel.user
+
         def finish(_: TableChange[Any], applied: Applied[Any] | Exception) -> None:
             if isinstance(applied, Exception):
                 self._count_failed_registration(request)
                 fail(applied)
                 return
             try:
-                response = self._finish(deferred, request, applied)
+                response = self._finish(deferred, request, applied, user)
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked is answered and it is logged
                 fail(error)
             else:
@@ -232,11 +234,13 @@ class Requests:
         self._queue.submit(deferred.change, finish, now=self._clock.now())
         self._take_turns()
 
-    def _finish(self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any]) -> Response:
+    def _finish(
+        self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any], user: str
+    ) -> Response:
         """Carry out what follows from a change; returns the answer, or raises why there is none."""
         if isinstance(applied.result, RegisterResult):
             self._count_registration(applied.result.outcome, len(request.body))
-        self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, applied.events))
+        self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, applied.events, user))
         return deferred.answer(applied.result)
 
     def _count_not_success(self, request: RemotingCommand, response: Response) -> None:
@@ -265,7 +269,7 @@ class Requests:
         self, outcome: Outcome, request: RemotingCommand, connection: ServerConnection
     ) -> Response | None:
         if outcome.change is not None:
-            self._effects.apply(outcome.change)
+            self._effects.apply(structs.replace(outcome.change, user=connection.channel.user))
         if outcome.save is None:
             return outcome.response
 
@@ -289,10 +293,6 @@ class Requests:
             self._queue.turn(self._clock.now(), turn_timer(self._clock))
         finally:  # a bug in what follows from one change must not hold up the others
             self._take_turns()
-
-
-def _call_later(callback: Callable[[], None]) -> None:
-    asyncio.get_running_loop().call_later(ROOM_LOOK_SECONDS, callback)
 
 
 def _unless_leaving(reader: Reader) -> Reader:

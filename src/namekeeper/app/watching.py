@@ -91,7 +91,7 @@ class RouteWatch:
         numbering = self._follow(newest=1)
         at = numbering.ts or self._clock.now().wall_ms
         revision = Revision(THIS_BOOT, numbering.seq)
-        noted = RouteChange(revision, at, change.cause, change.remote_addr, shown)
+        noted = RouteChange(revision, at, change.cause, change.asked_by, shown)
         self._recent.add(noted)
         if self._by_topic:
             self._tell(noted)

@@ -32,7 +32,7 @@ ENVELOPE: tuple[Column, ...] = columns(
     "ts bigint: Wall clock of the name server, ms since 1970, the same for all records of a change.",
     "up_ms bigint: Monotonic ms since the boot began.",
     "cause string: The request that asked or the rule that made it; null in checkpoints and activity.",
-    "peer string: host:port that asked; null: nobody asked.",
+    "peer string: [user@]host:port that asked; null: nobody asked.",
 )
 """First columns of every table that holds records."""
 

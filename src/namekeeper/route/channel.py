@@ -31,6 +31,7 @@ class Channel:
         "is_paused",
         "is_spared",
         "remote_addr",
+        "user",
     )
 
     def __init__(self, channel_id: int, remote_addr: str) -> None:
@@ -41,6 +42,8 @@ class Channel:
         """The peer's certificate as `ssl` shows it, if TLS has asked for one and verified it."""
         self.access: Any = None
         """What access control keeps of the peer; None before its first request, and without rules."""
+        self.user = ""
+        """Whose signature the request has that is handled now, if access rules know it."""
         self.is_open = True
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""

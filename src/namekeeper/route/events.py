@@ -222,3 +222,10 @@ class Change(Struct, frozen=True):
     remote_addr: str | None
     """The address of the requester; None when no request asked for the change."""
     events: tuple[Event, ...]
+    user: str = ""
+    """Whose signature the request has, if access rules know it."""
+
+    @property
+    def asked_by(self) -> str | None:
+        """Who asked: `host:port`, or `user@host:port`; None when no request asked for the change."""
+        return f"{self.user}@{self.remote_addr}" if self.user else self.remote_addr

@@ -335,6 +335,50 @@ async def test_within_its_names_a_broker_does_what_it_likes(server):
 
 
 @pytest.fixture
+def changes(server):
+    """A function that makes a server, and gives it with the changes that are recorded."""
+
+    def make(*rules: str, **flags: str):
+        made, found = server(*rules, **flags), []
+        made.parts.effects.journaling.record = found.append
+        return made, found
+
+    return make
+
+
+async def test_a_change_names_the_user_who_asked_for_it(changes):
+    server, found = changes(OPERATORS, ANYBODY, allow_config_update="true")
+    fields = {"clusterName": "c", "brokerName": "b", "brokerAddr": "10.0.0.1:10911", "brokerId": "0"}
+    body = b'{"queueDatas":[{"brokerName":"b","readQueueNums":1,"writeQueueNums":1,"perm":6}]}'
+    asking = server.connect()
+    asking.deliver(signed(103, **fields, haServerAddr=""))
+    server.parts.run_turns()
+    asking.deliver(signed(217, body, topic="T"))
+    server.parts.run_turns()
+    for code, more in ((205, {"brokerName": "b"}), (216, {"topic": "T"}), (104, fields)):
+        asking.deliver(signed(code, **more))
+        server.parts.run_turns()
+    asking.deliver(signed(100, namespace="n", key="k", value="v"))
+    asking.deliver(signed(318, b"logLevel=WARN"))
+    assert {change.asked_by for change in found} == {f"ops@{PEER}:5"}
+    assert {str(change.cause) for change in found} == {
+        "register_broker", "register_topic", "wipe_write_perm", "delete_topic", "unregister_broker", "put_kv_config",
+        "update_namesrv_config",
+    }  # fmt: skip
+
+
+async def test_a_change_names_no_user_whose_signature_is_wrong_or_missing(changes):
+    server, found = changes(ANYBODY)
+    asking = server.connect()
+    asking.deliver(frame(100, namespace="n", key="k", value="v"))
+    asking.deliver(signed(100, namespace="n", key="k", value="w", secret="wrong"))
+    asking.deliver(
+        signed(100, namespace="n", key="k", value="x") + frame(100, namespace="n", key="k", value="y")
+    )
+    assert [change.asked_by for change in found] == [f"{PEER}:5", f"{PEER}:5", f"ops@{PEER}:5", f"{PEER}:5"]
+
+
+@pytest.fixture
 def recorded(server):
     """A function that makes a server, and gives it with the requests that go into its journal."""
 

@@ -92,7 +92,7 @@ def records_of(change: Change) -> int:
 def encode_change(change: Change, stamp: Stamp) -> Iterator[bytes]:
     """The lines of a change, each with its line feed; none for a change without events of state."""
     last = stamp.seq + records_of(change) - 1
-    peer = change.remote_addr or ""
+    peer = change.asked_by or ""
     records = (record for event in change.events for record in records_of_event(event))
     for seq, record in enumerate(records, stamp.seq):
         record.cause, record.peer = change.cause, peer

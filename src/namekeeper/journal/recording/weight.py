@@ -48,7 +48,8 @@ _FEW = 8
 
 def without_spare_rows(change: Change) -> Change:
     """The same change for the writer: its records come out alike, and it keeps fewer tables alive."""
-    return Change(change.cause, change.remote_addr, tuple(map(_without_spare_rows, change.events)))
+    events = tuple(map(_without_spare_rows, change.events))
+    return Change(change.cause, change.remote_addr, events, change.user)
 
 
 def _without_spare_rows(event: Event) -> Event:

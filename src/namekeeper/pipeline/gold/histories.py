@@ -13,13 +13,13 @@ _EVIDENCE = columns(
     "from_boot bigint: Boot of the record that began it.",
     "from_seq bigint: Position of that record; for a row of a checkpoint the seq of its begin.",
     "from_cause string: Request or rule that made it; null: a checkpoint found it so.",
-    "from_peer string: host:port that asked; null: nobody did, or a checkpoint found it so.",
+    "from_peer string: [user@]host:port that asked; null: nobody did, or a checkpoint found it so.",
     "ended_by string: gone; changed; checkpoint: it was not named; unknown: records were lost; stopped: the"
     " name server was; null: open.",
     "to_boot bigint: Boot of the record that ended it, null: open.",
     "to_seq bigint: Position of that record; if ended_by is unknown the first that is missing.",
     "to_cause string: Request or rule that ended it.",
-    "to_peer string: host:port that asked for its end.",
+    "to_peer string: [user@]host:port that asked for its end.",
 )
 _DAY = columns(
     "valid_to_day string: Day of valid_to in the warehouse's time zone, open without one; partitions the"

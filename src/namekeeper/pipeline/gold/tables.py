@@ -219,7 +219,7 @@ _CHANGE_LOG = Table(
             "boot bigint: Its boot.",
             "seq bigint: Seq of the record.",
             "cause string: The request or rule.",
-            "peer string: host:port that asked; null: nobody did.",
+            "peer string: [user@]host:port that asked; null: nobody did.",
             "kind string: broker_live, topic_queues, broker_name_removed, topic_mapping, filter_servers,"
             " kv, config or server.",
             "action string: What was done: registered, changed, gone, started, stopped, or why a broker is"
@@ -328,7 +328,7 @@ INCIDENT = Table(
         "is_open boolean: Whether it had not ended.",
         "cause string: Why: how the last registration of a broker ended, wipe_write_perm, stopped, or no_stop"
         " if the name server ended without a record of it; null: not known.",
-        "peer string: host:port that asked for it; null: nobody did.",
+        "peer string: [user@]host:port that asked for it; null: nobody did.",
         "brokers bigint: How many brokers, or broker names.",
         "broker_names array<string>: Their names, sorted.",
         "topics bigint: How many topics could not be written to, or differ.",

@@ -35,8 +35,8 @@ RW = make_row(QueueSpec(8, 4, 6, 0), QueueSpec(8, 4, 6, 0))
 WIPED = make_row(QueueSpec(8, 4, 4, 1), QueueSpec(8, 4, 6, 1))
 
 
-def lines_of(*events, cause=Cause.REGISTER, peer="p:1"):
-    change = Change(cause, peer, events)
+def lines_of(*events, cause=Cause.REGISTER, peer="p:1", user=""):
+    change = Change(cause, peer, events, user)
     lines = list(encode_change(change, STAMP))
     assert len(lines) == records_of(change)
     assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
@@ -66,6 +66,11 @@ def test_nobody_asked_for_what_nobody_asked_for():
     (record,) = lines_of(BrokerGroupGone("b"), cause=Cause.EXPIRED, peer=None)
     assert record["cause"] == "expired"
     assert "peer" not in record
+
+
+def test_whose_signature_it_was_stands_before_the_peer():
+    assert lines_of(BrokerGroupGone("b"), user="ops")[0]["peer"] == "ops@p:1"
+    assert "peer" not in lines_of(BrokerGroupGone("b"), cause=Cause.EXPIRED, peer=None)[0]
 
 
 LIVE = BrokerLiveChanged(

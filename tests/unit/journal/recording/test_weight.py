@@ -40,7 +40,7 @@ NAMES = [f"broker-{number}" for number in range(200)]
 
 
 def change(*events):
-    return Change(Cause.REGISTER, "p:1", events)
+    return Change(Cause.REGISTER, "p:1", events, "ops")
 
 
 def lines(one):
