@@ -181,4 +181,20 @@ EDGE_MUTANTS = (
         "large pieces of memory leave the process when they are freed",
         ("app/test_memory.py",),
     ),
+    Mutant(
+        "signals-that-kill-at-the-end",
+        "app/stop_signals.py",
+        "signal.signal(number, signal.SIG_IGN)",
+        "signal.signal(number, signal.SIG_DFL)",
+        "a signal while the process ends changes nothing",
+        ("app/test_stop_signals.py",),
+    ),
+    Mutant(
+        "signals-that-wake-nobody",
+        "app/stop_signals.py",
+        "loop.add_reader(receiving, receiving.recv, 4_096)",
+        "pass",
+        "a loop that sleeps is woken by a signal that another thread got",
+        ("app/test_stop_signals.py",),
+    ),
 )

@@ -10,7 +10,6 @@ import gc
 import logging
 import os
 import resource
-import signal
 import ssl
 import sys
 from collections.abc import Callable, Mapping
@@ -31,6 +30,7 @@ from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.app.stats import Operators
+from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
@@ -66,8 +66,6 @@ FINISH_SECONDS = 2.0
 """How long owed answers may take when the server stops; a build of 100,000 topics takes less than one."""
 
 LOOK_SECONDS = 0.05
-
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class NameServer:
@@ -334,20 +332,15 @@ def run(startup: Startup) -> int:
 
 async def _serve(server: NameServer) -> int:
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for signal_number in STOP_SIGNALS:
-        loop.add_signal_handler(signal_number, stop.set)
-    async with server:
-        line = boot_line(server.state.settings, server.port)
-        _say(line)
-        log.info("%s", line)
-        _spare_the_collector()
-        return_freed_memory()
-        await stop.wait()
-        log.info("the name server stops")
-    for signal_number in STOP_SIGNALS:  # a second one changes nothing, also while the log is written out
-        loop.remove_signal_handler(signal_number)
-        signal.signal(signal_number, signal.SIG_IGN)
+    with stopping_by_signals(stop.set):
+        async with server:
+            line = boot_line(server.state.settings, server.port)
+            _say(line)
+            log.info("%s", line)
+            _spare_the_collector()
+            return_freed_memory()
+            await stop.wait()
+            log.info("the name server stops")
     return 0
 
 

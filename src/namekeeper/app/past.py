@@ -1,7 +1,6 @@
 """The past as a name server: listens and answers every read request from tables as they were."""
 
 import asyncio
-import signal
 from collections.abc import Callable
 from typing import Self
 
@@ -9,6 +8,7 @@ from namekeeper.app.effects import Effects
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.requests import Requests
 from namekeeper.app.saver import Saver
+from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.processor.past import refuse_change
 from namekeeper.processor.state import NameServerState
@@ -21,8 +21,6 @@ from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["PastNameServer", "run_past"]
-
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class PastNameServer:
@@ -85,11 +83,10 @@ async def run_past(server: PastNameServer, listening: Callable[[Address], None])
         ConfigError: the address can't be used.
     """
     stop = asyncio.Event()
-    for number in STOP_SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with server:
-        listening(server.address)
-        await stop.wait()
+    with stopping_by_signals(stop.set):
+        async with server:
+            listening(server.address)
+            await stop.wait()
 
 
 def _read_only(state: NameServerState, remark: str, clock: Clock) -> Handler:
