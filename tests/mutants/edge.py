@@ -197,4 +197,20 @@ EDGE_MUTANTS = (
         "a loop that sleeps is woken by a signal that another thread got",
         ("app/test_stop_signals.py",),
     ),
+    Mutant(
+        "mappings-of-its-topics-stay",
+        "route/removal.py",
+        "sorted(of_its_topics.union(tables.mapped_topics_of(name)))",
+        "sorted(tables.mapped_topics_of(name))",
+        "a mapping ends with the last broker name that has the topic, also if that has no part of the mapping",
+        ("route/test_removal.py",),
+    ),
+    Mutant(
+        "mappings-of-its-own-stay",
+        "route/removal.py",
+        "sorted(of_its_topics.union(tables.mapped_topics_of(name)))",
+        "sorted(of_its_topics)",
+        "a mapping ends when no name of it has a group and nobody has the topic",
+        ("route/test_removal.py",),
+    ),
 )

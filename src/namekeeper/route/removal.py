@@ -208,7 +208,9 @@ def _remove_group(edit: Edit, group: BrokerData) -> None:
     topics = tables.topics_of(name)
     if topics:
         edit.apply(BrokerNameRemoved(name, topics), updates_index=False)
-    for topic in list(tables.topic_queue_mapping_info_table):
+    # No other mapping can be an orphan now: thousands of names may go, and there may be 100,000 mappings.
+    of_its_topics = topics.keys() & tables.topic_queue_mapping_info_table.keys()
+    for topic in sorted(of_its_topics.union(tables.mapped_topics_of(name))):
         _end_orphaned_mappings(edit, topic)
 
 

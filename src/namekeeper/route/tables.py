@@ -79,6 +79,8 @@ class RouteTables:
             MappingProxyType(self._mappings)
         )
         """Topic -> broker name -> mapping."""
+        self._mapped_topics: dict[str, dict[str, None]] = {}
+        """Broker name -> topics of whose mappings it has a part."""
         self.gen = 0
         """The newest generation: one counter for all registrations of this boot."""
         self.on_change: Callable[[Event], None] = _nothing
@@ -95,6 +97,10 @@ class RouteTables:
     def topics_of(self, broker_name: str) -> Mapping[str, TopicRow]:
         """The topic table of a broker name."""
         return self._topics_by_name.get(broker_name, NO_TOPICS)
+
+    def mapped_topics_of(self, broker_name: str) -> list[str]:
+        """Static topics of whose mappings a broker name has a part."""
+        return list(self._mapped_topics.get(broker_name, ()))
 
     def rows_of(self, topic: str) -> list[tuple[str, TopicRow]]:
         """Broker names that have `topic` now, each with its row."""
@@ -218,12 +224,20 @@ class RouteTables:
         by_name = dict(self._mappings.get(event.topic, {}))
         if event.mapping is not None:
             by_name[event.broker_name] = event.mapping
+            self._mapped_topics.setdefault(event.broker_name, {})[event.topic] = None
         else:
             by_name.pop(event.broker_name, None)
+            self._forget_mapped_topic(event)
         if by_name:
             self._mappings[event.topic] = by_name
         else:
             self._mappings.pop(event.topic, None)
+
+    def _forget_mapped_topic(self, event: TopicMappingChanged) -> None:
+        topics = self._mapped_topics.get(event.broker_name, {})
+        topics.pop(event.topic, None)
+        if not topics:
+            self._mapped_topics.pop(event.broker_name, None)
 
     def _put_filter_servers(self, event: FilterServersChanged) -> None:
         """Store them; a body with other filter servers is not what was applied any more."""

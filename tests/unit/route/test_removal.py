@@ -421,6 +421,28 @@ def test_mappings_end_with_the_last_name_that_has_the_topic(world):
     assert world.tables.topic_queue_mapping_info_table == {}
 
 
+def test_a_mapping_of_a_name_without_group_ends_with_the_last_name_that_has_the_topic(world):
+    info = TopicQueueMappingInfo("broker-a", {0: 0}, topic="T1")
+    world.register(content=body(mappings={"T1": info}))
+    world.register(header("broker-b", SLAVE), body(["T1", "T2"]), channel(2))
+    world.do(unregister(channel(1)))
+    assert world.tables.topic_queue_mapping_info_table == {"T1": {"broker-a": info}}
+    world.do(unregister(channel(2), name="broker-b", addr=SLAVE))
+    assert world.tables.topic_queue_mapping_info_table == {}
+
+
+def test_who_goes_looks_at_the_mappings_that_it_may_end_and_at_no_others(world, monkeypatch):
+    """Thousands of names may go at once, and there may be 100,000 mappings."""
+    infos = {f"T{number}": TopicQueueMappingInfo("broker-a", {0: 0}) for number in range(9)}
+    world.register(content=body(mappings=infos))
+    mine = {"T3": TopicQueueMappingInfo("broker-b", {0: 0})}
+    world.register(header("broker-b", SLAVE), body(["T1", "U"], mappings=mine), channel(2))
+    looked: list[str] = []
+    monkeypatch.setattr(removal, "_end_orphaned_mappings", lambda _, topic: looked.append(topic))
+    world.do(unregister(channel(2), name="broker-b", addr=SLAVE))
+    assert looked == ["T1", "T3"]
+
+
 def test_a_mapping_that_comes_before_its_row_survives_the_end_of_another_name(world):
     info = TopicQueueMappingInfo("broker-a", {0: 0}, topic="T9")
     world.register(header("broker-b", SLAVE), body(["T5", "T6"]), channel(2))

@@ -226,6 +226,15 @@ def test_a_table_can_only_be_read(tables, view):
     assert not hasattr(table, "pop")
 
 
+def test_topics_with_a_mapping_are_known_by_the_broker_name(tables):
+    for topic, name in (("T", "a"), ("U", "a"), ("T", "b")):
+        tables.apply(TopicMappingChanged(topic, name, TopicQueueMappingInfo(name)))
+    assert (tables.mapped_topics_of("a"), tables.mapped_topics_of("b")) == (["T", "U"], ["T"])
+    for topic, name in (("T", "a"), ("T", "b"), ("T", "b")):
+        tables.apply(TopicMappingChanged(topic, name, None))
+    assert (tables.mapped_topics_of("a"), tables.mapped_topics_of("b")) == (["U"], [])
+
+
 def test_a_mapping_that_was_read_is_not_changed_later(tables):
     tables.apply(TopicMappingChanged("T", "a", TopicQueueMappingInfo("a")))
     read = tables.topic_queue_mapping_info_table["T"]
