@@ -6,6 +6,7 @@ Each is a function of the target that returns when all is sent, or never: its pr
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import struct
@@ -381,6 +382,21 @@ def never_read_routes(target: Target) -> None:
     side_by_side(target.times(64), flood)
 
 
+def never_read_routes_of_many(target: Target) -> None:
+    """Do it over so many connections that small answers add up."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    burst = frame(105, {"topic": "Known000001"}) * 1_000
+    with opened(target.port, target.times(1_500)) as wires:
+        for wire in wires:
+            wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            wire.socket.setblocking(False)
+        while True:
+            for wire in wires:
+                with contextlib.suppress(OSError):
+                    wire.socket.send(burst)
+
+
 def connect_and_leave(target: Target) -> None:
     """Open connections and close them, as fast as it goes."""
 
@@ -449,6 +465,7 @@ ROWS = _among((
     Row("12", "40 x 16 MiB of rubbish at once", send_rubbish),
     Row("13", "64 idle connections to the operators' port", sit_on_http_port),
     Row("14", "64 connections ask for routes, read nothing", never_read_routes),
+    Row("14b", "1,500 connections ask for routes, read nothing", never_read_routes_of_many),
     Row("15", "connections that come and go", connect_and_leave),
     Row("16", "400,000 look-ups of unknown topics", ask_for_unknown_topics),
     Row("17", "150 bodies of 15 MB that are refused", send_bodies_to_be_refused),

@@ -37,6 +37,8 @@ REQUESTS_PER_TURN = 256
 """Look-ups that wait in a row; then other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """The same for large answers: a few of them must not be made for a peer that may not read them."""
+QUEUED_BYTES = 600
+"""A request of some 80 bytes that waits, or the answer to it from the cache; one read holds 3,000 of them."""
 ARRIVAL_LOOK_SECONDS = 1.0
 MIN_ARRIVAL_BYTES = 64 * 1024
 MAX_STALLS = 2
@@ -223,7 +225,7 @@ class ServerConnection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Stop reading and serving: the peer doesn't read its answers."""
         self._write_is_blocked = True
-        self._context.unread.keep(self, self._transport.get_write_buffer_size)
+        self._context.unread.keep(self, self._kept_bytes)
         self._set_reading(wanted=False)
 
     def resume_writing(self) -> None:
@@ -231,6 +233,10 @@ class ServerConnection(asyncio.Protocol):
         self._write_is_blocked = False
         self._context.unread.let_go(self)
         self._schedule_turn()
+
+    def _kept_bytes(self) -> int:
+        """What is kept because the peer doesn't read, about: answers, and requests of the same read."""
+        return self._transport.get_write_buffer_size() + QUEUED_BYTES * len(self._queue)
 
     # Serving.
 
@@ -345,8 +351,18 @@ class ServerConnection(asyncio.Protocol):
             self._settle()
 
     def _read_on(self) -> None:
-        requests = self._read(b"".join(self._unread))
+        data = b"".join(self._unread)
         self._unread.clear()
+        requests: list[Item] = []
+        start = 0
+        while start < len(data) and len(requests) < REQUESTS_PER_TURN:
+            # Requests take several times their bytes: what can't be served in this turn stays bytes. A frame
+            # that goes on for longer is passed on at once.
+            end = start + max(SIMPLE_READ_BYTES, self._frames.announced - self._frames.buffered)
+            requests += self._read(data[start:end])
+            start = end
+        if start < len(data):
+            self._unread.append(data[start:])
         if requests and self._partial_claim is not None:  # the frame that was arriving is the first one
             self._claims[id(requests[0])] = self._partial_claim
             self._partial_claim = None

@@ -1,4 +1,8 @@
-"""Answers that peers have not read, over all connections: large ones are made only while there is room."""
+"""Answers that peers have not read, over all connections.
+
+Large answers are made only while there is room. Small ones are made at once; when they add up, who has read
+nothing for longest is disconnected.
+"""
 
 from collections.abc import Callable
 from time import monotonic
@@ -20,6 +24,8 @@ ROOM_LOOK_SECONDS = 0.05
 """How often whoever waits looks for room."""
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
 """Beyond the high water mark of each connection. One answer more may be under way."""
+MAX_SHARE = 2
+"""What is not read may be that many times as much, look-ups included."""
 STALL_SECONDS = 5.0
 """While there is no room, who has read nothing for so long is disconnected."""
 
@@ -48,8 +54,12 @@ class UnreadAnswers:
         return sum(size for _, size, _ in self._held.values())
 
     def keep(self, holder: Holder, measure: Callable[[], int]) -> None:
-        """Note that the peer of a connection is slow to read."""
+        """Note that a peer is slow to read; beyond the limit of all, disconnect the slowest."""
         self._held[holder] = (measure, measure(), self._clock())
+        if self.bytes > MAX_SHARE * self._limit:
+            self._look()
+        while self.bytes > MAX_SHARE * self._limit:
+            self._disconnect(min(self._held, key=lambda each: self._held[each][2]))
 
     def let_go(self, holder: Holder) -> None:
         """Note that its peer has read, or that it is closed."""
@@ -60,11 +70,19 @@ class UnreadAnswers:
         if self.bytes < self._limit:
             return True
         now = self._clock()
-        for holder, (measure, size, since) in list(self._held.items()):
-            unread = measure()
-            if unread < size:
-                self._held[holder] = (measure, unread, now)
-            elif now - since >= STALL_SECONDS:
-                self.let_go(holder)
-                holder.abort()
+        self._look()
+        for holder, (_, _, since) in list(self._held.items()):
+            if now - since >= STALL_SECONDS:
+                self._disconnect(holder)
         return self.bytes < self._limit
+
+    def _look(self) -> None:
+        """Note what was read since the last look."""
+        now = self._clock()
+        for holder, (measure, size, since) in self._held.items():
+            unread = measure()
+            self._held[holder] = (measure, unread, now if unread < size else since)
+
+    def _disconnect(self, holder: Holder) -> None:
+        self.let_go(holder)
+        holder.abort()

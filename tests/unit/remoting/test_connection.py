@@ -257,6 +257,12 @@ class TestTurns:
         assert joined.answered == list(range(1_000))
         assert joined.transport.is_reading()
 
+    async def test_what_a_turn_does_not_serve_stays_bytes(self):
+        """Requests take several times the memory of their bytes, and thousands of connections may hold a read."""
+        joined = Joined(Later())
+        joined.deliver(b"".join(frame(n, code=103) for n in range(2_000)))
+        assert 0 < len(joined.connection._queue) < 2 * module.REQUESTS_PER_TURN
+
     async def test_large_answers_make_short_turns(self):
         joined = Joined(lambda *_: Response(body=b"x" * module.ANSWER_BYTES_PER_TURN))
         joined.deliver(frame(1) + frame(2) + frame(3))

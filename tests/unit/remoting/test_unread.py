@@ -1,4 +1,7 @@
-"""Large answers are made while there is room; who keeps it without reading is disconnected."""
+"""Large answers are made while there is room; who keeps it without reading is disconnected.
+
+What small answers add up to has a limit, too.
+"""
 
 from namekeeper.remoting.unread import STALL_SECONDS, UnreadAnswers
 
@@ -46,3 +49,25 @@ def test_who_reads_nothing_while_others_wait_is_disconnected() -> None:
     held.time = STALL_SECONDS
     assert held.unread.has_room()
     assert (held.one.is_aborted, held.other.is_aborted) == (False, True)
+
+
+def test_beyond_the_limit_of_all_who_has_read_nothing_for_longest_is_disconnected() -> None:
+    held = Held()
+    held.one.size = 4
+    held.time = 1.0
+    last = Slow(10)
+    held.unread.keep(last, lambda: last.size)
+    assert [each.is_aborted for each in (held.one, held.other, last)] == [False, False, False]
+    held.time = 2.0
+    held.one.size = 3
+    larger = Slow(5)
+    held.unread.keep(larger, lambda: larger.size)
+    assert [each.is_aborted for each in (held.one, held.other, last, larger)] == [False, True, False, False]
+    assert held.unread.bytes == 18
+
+
+def test_many_are_disconnected_if_it_takes_many() -> None:
+    held = Held()
+    large = Slow(21)
+    held.unread.keep(large, lambda: large.size)
+    assert [each.is_aborted for each in (held.one, held.other, large)] == [True, True, True]
