@@ -175,11 +175,11 @@ EDGE_MUTANTS = (
     ),
     Mutant(
         "a-whole-read-as-requests",
-        "remoting/connection.py",
-        "while start < len(data) and len(requests) < REQUESTS_PER_TURN:",
+        "lookup_cache/reader.py",
+        "while start < len(data) and len(items) < enough:",
         "while start < len(data):",
         "what a turn does not serve stays bytes",
-        ("remoting/test_connection.py",),
+        ("lookup_cache/test_reader.py", "remoting/test_connection.py"),
     ),
     Mutant(
         "small-answers-without-a-total",
@@ -236,5 +236,21 @@ EDGE_MUTANTS = (
         "sorted(of_its_topics)",
         "a mapping ends when no name of it has a group and nobody has the topic",
         ("route/test_removal.py",),
+    ),
+    Mutant(
+        "memory-returned-while-busy",
+        "app/memory.py",
+        "return is_quiet and resident",
+        "return resident",
+        "freed memory is looked for in a quiet time",
+        ("app/test_memory.py",),
+    ),
+    Mutant(
+        "memory-returned-again-and-again",
+        "app/memory.py",
+        "        self._least = resident\n",
+        "        pass\n",
+        "after freed memory was returned it is looked for again only when there may be more",
+        ("app/test_memory.py",),
     ),
 )

@@ -23,7 +23,7 @@ from namekeeper.app.kv_file import KvFile
 from namekeeper.app.kv_owner import become_kv_owner
 from namekeeper.app.logs import Logs, start_logs
 from namekeeper.app.lookup_memory import LookupMemory
-from namekeeper.app.memory import return_freed_memory
+from namekeeper.app.memory import return_freed_memory, return_memory_in_quiet_times
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.requests import Requests
@@ -187,6 +187,7 @@ class NameServer:
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))
         ownership = become_kv_owner(self._kv_file, self.state, self.effects, files=self._files)
         self._tasks.append(asyncio.create_task(ownership))
+        self._tasks.append(asyncio.create_task(return_memory_in_quiet_times()))
         if self.access is not None:
             self._tasks.append(asyncio.create_task(self.access.files.watch(self._access_changed)))
         if self.state.settings.http_port >= 0:

@@ -9,7 +9,7 @@ from namekeeper.wire.command import RemotingCommand
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES, Frame, FrameDecoder
 from namekeeper.wire.json_header import STRICT_ERRORS, decode_strictly
 
-__all__ = ["Item", "RequestReader"]
+__all__ = ["PART_BYTES", "Item", "RequestReader"]
 
 Item = RemotingCommand | bytes | Frame
 """A request; or the answer to one that the cache knows; or a frame whose header only the slow reader may
@@ -17,6 +17,9 @@ understand: it is left to be decoded when there is time."""
 
 MAX_BODY_LEFT_BYTES = 64 * 1024
 """A frame with a larger body is decoded in any case: few of them come in one read."""
+
+PART_BYTES = 16 * 1024
+"""Holds some 200 look-ups."""
 
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
@@ -80,6 +83,24 @@ class RequestReader:
             items.append(answer)
             start = end
         return items if start == size else self._read(data[start:], items)
+
+    def feed_part(self, data: bytes, enough: int) -> tuple[list[Item], bytes]:
+        """Take so many of the next bytes that at least `enough` items come of them; return what is left, too.
+
+        Requests take several times their bytes, so what can't be served soon should stay bytes. A frame that
+        goes on for longer than a part is taken at once.
+
+        Args:
+            data: the next bytes.
+            enough: how many items can be served soon.
+        """
+        items: list[Item] = []
+        start = 0
+        while start < len(data) and len(items) < enough:
+            end = start + max(PART_BYTES, self.frames.announced - self.frames.buffered)
+            items += self.feed(data[start:end])
+            start = end
+        return items, data[start:]
 
     def _read(self, data: bytes, items: list[Item]) -> list[Item]:
         """Append what any bytes complete; return all items."""

@@ -37,8 +37,6 @@ REQUESTS_PER_TURN = 256
 """Look-ups that wait in a row; then other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """The same for large answers: a few of them must not be made for a peer that may not read them."""
-QUEUED_BYTES = 600
-"""A request of some 80 bytes that waits, or the answer to it from the cache; one read holds 3,000 of them."""
 ARRIVAL_LOOK_SECONDS = 1.0
 MIN_ARRIVAL_BYTES = 64 * 1024
 MAX_STALLS = 2
@@ -66,6 +64,7 @@ class ServerConnection(asyncio.Protocol):
         "_partial_claim",
         "_queue",
         "_read",
+        "_read_part",
         "_serving",
         "_transport",
         "_turn_is_due",
@@ -85,7 +84,7 @@ class ServerConnection(asyncio.Protocol):
         """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
         self._context = context
         self.reader = reader = RequestReader(context.max_frame_bytes, context.lookup_cache)
-        self._read = reader.feed
+        self._read, self._read_part = reader.feed, reader.feed_part
         self._frames = reader.frames
         self._is_json = context.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
@@ -225,7 +224,7 @@ class ServerConnection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Stop reading and serving: the peer doesn't read its answers."""
         self._write_is_blocked = True
-        self._context.unread.keep(self, self._kept_bytes)
+        self._context.unread.keep(self, self._transport.get_write_buffer_size, self._queue, self._unread)
         self._set_reading(wanted=False)
 
     def resume_writing(self) -> None:
@@ -233,10 +232,6 @@ class ServerConnection(asyncio.Protocol):
         self._write_is_blocked = False
         self._context.unread.let_go(self)
         self._schedule_turn()
-
-    def _kept_bytes(self) -> int:
-        """What is kept because the peer doesn't read, about: answers, and requests of the same read."""
-        return self._transport.get_write_buffer_size() + QUEUED_BYTES * len(self._queue)
 
     # Serving.
 
@@ -351,18 +346,8 @@ class ServerConnection(asyncio.Protocol):
             self._settle()
 
     def _read_on(self) -> None:
-        data = b"".join(self._unread)
-        self._unread.clear()
-        requests: list[Item] = []
-        start = 0
-        while start < len(data) and len(requests) < REQUESTS_PER_TURN:
-            # Requests take several times their bytes: what can't be served in this turn stays bytes. A frame
-            # that goes on for longer is passed on at once.
-            end = start + max(SIMPLE_READ_BYTES, self._frames.announced - self._frames.buffered)
-            requests += self._read(data[start:end])
-            start = end
-        if start < len(data):
-            self._unread.append(data[start:])
+        requests, rest = self._read_part(b"".join(self._unread), REQUESTS_PER_TURN)
+        self._unread[:] = (rest,) if rest else ()
         if requests and self._partial_claim is not None:  # the frame that was arriving is the first one
             self._claims[id(requests[0])] = self._partial_claim
             self._partial_claim = None

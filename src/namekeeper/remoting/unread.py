@@ -4,13 +4,13 @@ Large answers are made only while there is room. Small ones are made at once; wh
 nothing for longest is disconnected.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sized
 from time import monotonic
 from typing import Protocol
 
 from namekeeper.wire.codes import RequestCode
 
-__all__ = ["LARGE_ANSWERS", "ROOM_LOOK_SECONDS", "UnreadAnswers"]
+__all__ = ["LARGE_ANSWERS", "QUEUED_BYTES", "ROOM_LOOK_SECONDS", "UnreadAnswers"]
 
 LARGE_ANSWERS = frozenset(
     {
@@ -26,6 +26,8 @@ MAX_UNREAD_BYTES = 64 * 1024 * 1024
 """Beyond the high water mark of each connection. One answer more may be under way."""
 MAX_SHARE = 2
 """What is not read may be that many times as much, look-ups included."""
+QUEUED_BYTES = 600
+"""A request of some 80 bytes that waits, or the answer to it from the cache."""
 STALL_SECONDS = 5.0
 """While there is no room, who has read nothing for so long is disconnected."""
 
@@ -53,8 +55,25 @@ class UnreadAnswers:
         """What is held, as of the last look."""
         return sum(size for _, size, _ in self._held.values())
 
-    def keep(self, holder: Holder, measure: Callable[[], int]) -> None:
-        """Note that a peer is slow to read; beyond the limit of all, disconnect the slowest."""
+    def keep(
+        self,
+        holder: Holder,
+        written: Callable[[], int],
+        queued: Sized = (),
+        waiting: Collection[Sized] = (),
+    ) -> None:
+        """Note that a peer is slow to read; beyond the limit of all, disconnect the slowest.
+
+        Args:
+            holder: its connection.
+            written: gives the bytes that were written and not read.
+            queued: requests of the same read that wait, and answers from the cache.
+            waiting: bytes of it that wait, in pieces.
+        """
+
+        def measure() -> int:
+            return written() + QUEUED_BYTES * len(queued) + sum(map(len, waiting))
+
         self._held[holder] = (measure, measure(), self._clock())
         if self.bytes > MAX_SHARE * self._limit:
             self._look()

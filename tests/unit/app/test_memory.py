@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from namekeeper.app.memory import GROWTH_BYTES, Trimming, resident_bytes
 from tests.support.system.waiting import PATIENCE
 
 PIECES = 20
@@ -13,13 +14,21 @@ PIECE_MIB = 4
 
 PROGRAM = f"""
 import sys
-from namekeeper.app.memory import return_freed_memory
+from namekeeper.app.memory import return_freed_memory, trim
 
 def resident_mib():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096 // (1 << 20)
 
 bytes(16 << 20)  # freed at once: from here on glibc takes pieces of that size from the heap
+if "trim" in sys.argv:
+    pieces = [[b"x" * 100_000, b"y" * 600] for _ in range(800)]
+    before = resident_mib()
+    for piece in pieces:
+        piece.pop(0)
+    trim()
+    print(before - resident_mib())
+    sys.exit()
 if "return" in sys.argv:
     assert return_freed_memory()
 pieces, small = [], []
@@ -47,3 +56,28 @@ def returned_mib(*arguments):
 def test_large_pieces_go_back_though_small_ones_that_are_younger_stay():
     assert returned_mib() < PIECES * PIECE_MIB / 2, "without the setting they would stay"
     assert returned_mib("return") >= PIECES * PIECE_MIB * 0.9
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory in this way")
+def test_small_pieces_between_others_go_back_when_it_is_asked_for():
+    assert returned_mib("trim") >= 60
+
+
+def test_memory_is_returned_once_after_growth_and_in_a_quiet_time():
+    trimming = Trimming()
+
+    def is_due(resident, cpu_seconds):
+        return trimming.is_due(resident, cpu_seconds=cpu_seconds, passed_seconds=10)
+
+    grown = 50 + GROWTH_BYTES + 1
+    assert not is_due(100, 1.0)
+    assert not is_due(50, 1.0)
+    assert not is_due(grown - 1, 1.0)
+    assert not is_due(grown, 2.1), "it is busy"
+    assert is_due(grown, 3.1)
+    trimming.note_trimmed(grown)
+    assert not is_due(grown, 3.1), "what is left is held"
+
+
+def test_a_process_has_memory():
+    assert resident_bytes() > 1 << 20

@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.lookup_cache.cache import LookupCache
-from namekeeper.lookup_cache.reader import RequestReader
+from namekeeper.lookup_cache.reader import PART_BYTES, RequestReader
 from namekeeper.wire.codec import encode_command, encode_response
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -37,6 +37,24 @@ def test_a_frame_is_found_however_its_bytes_arrive(cache):
     reader = RequestReader(cache=cache)
     data = encode_command(look_up())
     assert [item for at in range(len(data)) for item in reader.feed(data[at : at + 1])] == [ANSWER]
+
+
+def test_a_part_has_enough_items_and_the_rest_stays_bytes(cache):
+    one = encode_command(look_up())
+    items, rest = RequestReader(cache=cache).feed_part(one * 1_000, 3)
+    assert 3 <= len(items) <= PART_BYTES // len(one)
+    assert set(items) == {ANSWER}
+    assert len(rest) == 1_000 * len(one) - PART_BYTES
+
+
+def test_in_parts_a_stream_is_the_same(cache):
+    whole = b"".join(encode_command(look_up("U", b"x" * size)) for size in range(0, 200_000, 20_000))
+    reader = RequestReader(cache=cache)
+    bodies, rest = [], whole
+    while rest:
+        items, rest = reader.feed_part(rest, 1)
+        bodies += [len(item.body) for item in items if isinstance(item, RemotingCommand)]
+    assert bodies == list(range(0, 200_000, 20_000))
 
 
 def test_a_request_with_a_body_is_never_looked_for(cache):

@@ -3,7 +3,7 @@
 What small answers add up to has a limit, too.
 """
 
-from namekeeper.remoting.unread import STALL_SECONDS, UnreadAnswers
+from namekeeper.remoting.unread import QUEUED_BYTES, STALL_SECONDS, UnreadAnswers
 
 
 class Slow:
@@ -71,3 +71,10 @@ def test_many_are_disconnected_if_it_takes_many() -> None:
     large = Slow(21)
     held.unread.keep(large, lambda: large.size)
     assert [each.is_aborted for each in (held.one, held.other, large)] == [True, True, True]
+
+
+def test_requests_that_wait_count_too() -> None:
+    unread = UnreadAnswers(10 * QUEUED_BYTES)
+    waiting = [b"request", b"request"]
+    unread.keep(Slow(0), lambda: 1, waiting, [b"more", b"bytes"])
+    assert unread.bytes == 1 + 2 * QUEUED_BYTES + 9
