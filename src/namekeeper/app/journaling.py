@@ -18,7 +18,7 @@ from namekeeper.http.stats import JournalStats
 from namekeeper.journal.recording.snapshot import Snapshot, take_snapshot
 from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
-from namekeeper.route.events import Change
+from namekeeper.route.events import Cause, Change, TopicQueuesChanged
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand
 
@@ -37,6 +37,11 @@ then is lost: under an attack the queue may hold more, and a server must stop wi
 AFTER_A_BUG_SECONDS = 1.0
 LOADING = -1
 """Stands for the numbering until the journal is loaded."""
+MAX_NOTES = 10_000
+"""What may wait until the journal is loaded, which takes less than a second: two tenths of one to pass on. A
+fleet that comes back has some hundreds of changes."""
+MAX_NOTED_ROWS = 1_000_000
+"""Rows of topics in it; each takes some 64 bytes."""
 REASON_LIMIT = 200
 """Characters of a remark that are kept as the reason of a denial."""
 
@@ -47,6 +52,34 @@ class _Beginning(Struct):
     now: Now
     snapshot: Snapshot
     notes: "list[Callable[[Recorder], None]]" = field(default_factory=list)
+    rows: int = 0
+    lost: int = 0
+    """Changes that were too many: none after the first of them is kept; a checkpoint tells what they did."""
+
+    def change(self, change: Change, now: Now) -> None:
+        """Keep a change. Restored routes are always kept: the next restart needs them."""
+        must = change.cause is Cause.RESTORED
+        rows = 0 if must else sum(len(e.after) for e in change.events if isinstance(e, TopicQueuesChanged))
+        is_full = len(self.notes) >= MAX_NOTES or self.rows + rows > MAX_NOTED_ROWS
+        if not must and (self.lost or is_full):
+            self.lost += 1
+            return
+        self.rows += rows
+        self.notes.append(lambda recorder: recorder.record(change, now))
+
+    def count(self, note: "Callable[[Recorder], None]") -> None:
+        """Keep what is only counted, while there is room."""
+        if len(self.notes) < MAX_NOTES // 2:
+            self.notes.append(note)
+
+    def pass_on(self, recorder: "Recorder") -> None:
+        """Record what happened."""
+        recorder.begin(self.now, self.snapshot)
+        for note in self.notes:
+            note(recorder)
+        self.notes.clear()
+        if self.lost:
+            recorder.lose(self.lost)
 
 
 class Journaling:
@@ -86,8 +119,7 @@ class Journaling:
         if self._journal is not None:
             self._journal.recorder.record(change)
         elif self._beginning is not None:
-            now = self._clock.now()
-            self._beginning.notes.append(lambda recorder: recorder.record(change, now))
+            self._beginning.change(change, self._clock.now())
 
     def not_found(self, request: RemotingCommand) -> None:
         """Count a look-up of a topic without a route."""
@@ -127,7 +159,7 @@ class Journaling:
         if self._journal is not None:
             note(self._journal.recorder)
         elif self._beginning is not None:
-            self._beginning.notes.append(note)
+            self._beginning.count(note)
 
     # Start and stop.
 
@@ -191,10 +223,7 @@ class Journaling:
             self._take_snapshot, self._connections, self._state.lookup_cache.take_counts, self._last_heard
         )
         journal = Journal(journal_settings(self._settings), source, clock=self._clock)
-        journal.recorder.begin(beginning.now, beginning.snapshot)
-        for note in beginning.notes:
-            note(journal.recorder)
-        beginning.notes.clear()
+        beginning.pass_on(journal.recorder)
         where = writer_settings(self._settings, self._port)
         self._folder = where.folder
         journal.start(where, self._port)

@@ -342,10 +342,10 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     name_characters_limit: Annotated[
         int,
         Property(
-            "Length of a name or an address that a peer gives: broker, cluster, zone, topic of request 217",
+            "Length of a name or an address that a peer gives, in a header or in a registration's body",
             _OURS, "characters", low=64, remote=False,
         ),
-    ] = 255  # fmt: skip
+    ] = 512  # fmt: skip
     protect_broker_names: Annotated[
         bool,
         Property(

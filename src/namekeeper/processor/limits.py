@@ -1,9 +1,16 @@
 """Limits of what a peer may name."""
 
+from collections.abc import Generator, Iterable
+from itertools import islice
+
 from namekeeper.errors import RequestError
+from namekeeper.model.registration import RegistrationBody
 from namekeeper.wire.codes import ResponseCode
 
-__all__ = ["check_names"]
+__all__ = ["check_body_names", "check_names"]
+
+NAMES_PER_SLICE = 20_000
+"""Looked at in less than a millisecond."""
 
 
 def check_names(limit: int, **names: str | None) -> None:
@@ -23,3 +30,24 @@ def check_names(limit: int, **names: str | None) -> None:
                 ResponseCode.SYSTEM_ERROR,
                 f"the {what} has {len(name)} characters; {limit} are allowed (nameCharactersLimit)",
             )
+
+
+def check_body_names(limit: int, body: RegistrationBody) -> Generator[None, None, None]:
+    """Do the same for the names in a registration's body, yielding wherever a turn of the loop may end.
+
+    Raises:
+        RequestError: as `check_names`.
+    """
+    yield from _check_each(limit, "topic", body.topics)
+    yield from _check_each(limit, "topic_key", body.topic_keys or ())
+    yield from _check_each(limit, "filter_server", body.filter_servers or ())
+    yield from _check_each(limit, "topic_mapping", body.mappings)
+    for what in ("topic", "bname", "scope"):
+        yield from _check_each(limit, f"mapping_{what}", (getattr(m, what) for m in body.mappings.values()))
+
+
+def _check_each(limit: int, what: str, names: Iterable[str]) -> Generator[None, None, None]:
+    rest = iter(names)
+    while some := list(islice(rest, NAMES_PER_SLICE)):
+        check_names(limit, **{what: max(some, key=len)})
+        yield

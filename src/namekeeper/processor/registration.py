@@ -22,7 +22,7 @@ from namekeeper.messages.registration_body import check_crc32, decode_registrati
 from namekeeper.model.broker import BrokerKey
 from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
-from namekeeper.processor.limits import check_names
+from namekeeper.processor.limits import check_body_names, check_names
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 from namekeeper.processor.state import NameServerState
@@ -40,8 +40,9 @@ __all__ = ["broker_heartbeat", "query_data_version", "register_broker", "unregis
 def register_broker(state: NameServerState, request: RemotingCommand, channel: Channel, now: Now) -> Deferred:
     """REGISTER_BROKER (103)."""
     header = decode_register_broker_header(request.ext_fields)
+    limit = state.settings.name_characters_limit
     check_names(
-        state.settings.name_characters_limit,
+        limit,
         cluster_name=header.cluster_name, broker_name=header.broker_name, broker_addr=header.broker_addr,
         ha_server_addr=header.ha_server_addr, zone_name=header.zone_name,
     )  # fmt: skip
@@ -49,7 +50,9 @@ def register_broker(state: NameServerState, request: RemotingCommand, channel: C
 
     def decode() -> Generator[None, None, RegistrationBody]:
         check_crc32(header.body_crc32, body)
-        return decode_registration_body(body, version=version, compressed=header.compressed)
+        decoded = yield from decode_registration_body(body, version=version, compressed=header.compressed)
+        yield from check_body_names(limit, decoded)
+        return decoded
 
     change = RegisterBroker(header, body, version=version, channel=channel, decode=decode)
     change.arrive(state.tables, now)

@@ -80,7 +80,8 @@ def register_topic_in_namesrv(
 ) -> Deferred:
     """REGISTER_TOPIC_IN_NAMESRV (217): of the body only the queue data counts."""
     header = decode_header(RegisterTopicRequestHeader, request.ext_fields)
-    check_names(state.settings.name_characters_limit, topic=header.topic)
+    name_limit = state.settings.name_characters_limit
+    check_names(name_limit, topic=header.topic)
     queue_datas = [] if is_absent(request.body) else decode_topic_route(request.body).queue_datas
     limit = state.settings.broker_names_limit
     if 0 < limit < len(queue_datas):
@@ -88,6 +89,8 @@ def register_topic_in_namesrv(
             ResponseCode.SYSTEM_ERROR,
             f"{len(queue_datas)} queue data; {limit} are allowed (brokerNamesLimit)",
         )
+    if queue_datas:
+        check_names(name_limit, broker_name=max((data.broker_name for data in queue_datas), key=len))
     queues = tuple((data.broker_name, _spec(data)) for data in queue_datas)
     return Deferred(RegisterTopic(header.topic, queues, channel.remote_addr), lambda _: Response())
 

@@ -12,7 +12,10 @@ from namekeeper.app.journaling import Journaling
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.verify import verify
 from namekeeper.kvconfig.store import KvConfigStore
+from namekeeper.model.topic import QueueSpec
 from namekeeper.processor.state import NameServerState
+from namekeeper.route.events import Cause, Change, TopicQueuesChanged
+from namekeeper.route.rows import make_row
 from namekeeper.wire.codec import encode_command
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import PATIENCE, eventually
@@ -137,6 +140,60 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
     assert of_kind(records, "denied")[0]["code"] == 318
     assert of_kind(records, "server_stopped")
     assert await is_complete(folder)
+
+
+@both_loops
+async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkpoint(tmp_path, monkeypatch):
+    may_load = threading.Event()
+    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60))
+    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTES", 4)
+    async with (
+        name_server(tmp_path, journal_namesrv_id="ns-1") as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        folder = tmp_path / "journal" / str(server.port)
+        await exchange(peer, *(frame(105, opaque=opaque, topic="nobody") for opaque in range(1, 9)))
+        await exchange(
+            peer, *(frame(100, opaque=n, namespace="ns", key=f"k{n}", value="v") for n in range(20, 30))
+        )
+        may_load.set()
+        await eventually(lambda: server.operators.stats().journal is not None)
+        journal = server.operators.stats().journal
+        assert (journal.dropped_changes, journal.dropped_records) == (8, 8)
+        async with asyncio.timeout(10 * TIME_UNIT):
+            while len(of_kind(await read(folder), "checkpoint_end")) < 2:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.01)
+    records = await read(folder)
+    kept = of_kind(records, "kv")
+    assert [record["key"] for record in kept if "checkpoint" not in record] == ["k20", "k21"]
+    begin = of_kind(records, "checkpoint_begin")[1]
+    assert (begin["reason"], begin["seq"]) == ("recovery", kept[1]["seq"] + 8 + 1)
+    assert [record["key"] for record in kept if record.get("checkpoint") == begin["seq"]] == [
+        f"k{n}" for n in range(20, 30)
+    ]
+    assert sum(record["count"] for record in of_kind(records, "unknown_topic_minute")) == 2
+
+
+def test_restored_routes_are_kept_before_the_journal_is_loaded_whatever_else_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTED_ROWS", 3)
+    made = startup(tmp_path)
+    journaling = Journaling(NameServerState(made.runtime_config, KvConfigStore()), clock=FakeClock())
+    journaling.begin()
+    row = make_row(QueueSpec(), QueueSpec())
+
+    def rows(cause, name, count):
+        table = dict.fromkeys((f"T{number}" for number in range(count)), row)
+        journaling.record(Change(cause, None, (TopicQueuesChanged(name, {}, table, tuple(table)),)))
+
+    rows(Cause.REGISTER, "first", 3)
+    rows(Cause.REGISTER, "too-much", 1)
+    rows(Cause.REGISTER, "after-a-loss", 0)
+    rows(Cause.RESTORED, "restored", 100)
+    asyncio.run(journaling.stop())
+    stats = journaling.stats()
+    assert stats.dropped_changes == 2
+    records = records_in(tmp_path / "journal" / "0")
+    assert [record["broker_name"] for record in of_kind(records, "topic_queues")] == ["first", "restored"]
 
 
 @both_loops

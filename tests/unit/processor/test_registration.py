@@ -233,19 +233,31 @@ def test_a_decoder_does_not_read_more_than_a_turn_allows(server):
 # limits
 
 
-LONG = "x" * 256
+LONG = "x" * 513
 
 
 @pytest.mark.parametrize("field", ["brokerName", "clusterName", "brokerAddr", "haServerAddr", "__ZONE_NAME"])
 def test_a_name_that_is_too_long_is_refused_and_nothing_is_kept(server, field):
     over = channel()
     response = server.register(V6_BODY, over=over, **{field: LONG})
-    assert (response.code, "256 characters; 255 are allowed (nameCharactersLimit)" in response.remark) == (
+    assert (response.code, "513 characters; 512 are allowed (nameCharactersLimit)" in response.remark) == (
         1,
         True,
     )
     assert (server.events, over.carried) == ([], {})
     assert server.register(V6_BODY, over=over, **{field: LONG[1:]}).code == 0
+
+
+def test_a_topic_that_is_too_long_is_refused_and_nothing_is_kept(server):
+    def body(topic):
+        return V6_BODY.replace(b"TopicTest", topic.encode())
+
+    response = server.register(body(LONG))
+    assert response.code == 1
+    assert response.remark == "the topic has 513 characters; 512 are allowed (nameCharactersLimit)"
+    assert server.events == []
+    assert server.register(body(LONG[1:])).code == 0
+    assert server.ask(105, {"topic": LONG[1:]}).code == 0
 
 
 @pytest.mark.parametrize("code", [322, 904])
@@ -258,7 +270,7 @@ def test_a_heartbeat_with_a_name_that_is_too_long_is_not_remembered(server, code
 
 
 def test_an_operator_can_move_the_limits():
-    server = InMemoryNameServer(name_characters_limit="300", broker_names_limit="1")
+    server = InMemoryNameServer(name_characters_limit="600", broker_names_limit="1")
     assert server.register(V6_BODY, __ZONE_NAME=LONG).code == 0
     response = server.register(V6_BODY, brokerName="broker-b", brokerAddr="10.0.0.9:10911")
     assert response.code == 1

@@ -156,6 +156,14 @@ def test_217_with_more_queues_than_there_may_be_broker_names_is_refused():
 
 
 def test_217_with_a_topic_that_is_too_long_is_refused(registered):
-    response = registered.ask(217, {"topic": "x" * 256}, queues("broker-a"))
+    response = registered.ask(217, {"topic": "x" * 513}, queues("broker-a"))
     assert response.code == 1
-    assert response.remark == "the topic has 256 characters; 255 are allowed (nameCharactersLimit)"
+    assert response.remark == "the topic has 513 characters; 512 are allowed (nameCharactersLimit)"
+
+
+def test_217_with_a_broker_name_that_is_too_long_is_refused(registered):
+    response = registered.ask(217, {"topic": "New"}, queues("broker-a", "x" * 513))
+    assert response.code == 1
+    assert response.remark == "the broker name has 513 characters; 512 are allowed (nameCharactersLimit)"
+    assert registered.ask(217, {"topic": "New"}, queues("broker-a", "x" * 512)).code == 0
+    assert registered.ask(217, {"topic": "None"}, b'{"queueDatas":[]}').code == 0

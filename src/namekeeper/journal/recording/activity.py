@@ -77,12 +77,8 @@ class Activity:
 
     def __init__(self, live: Iterable[BrokerLiveChanged] = ()) -> None:
         """Begin with the registrations that are live already."""
-        self._sessions = {
-            (one.cluster_name, one.broker_addr): _Session(
-                one.cluster_name, one.broker_addr, one.broker_name, one.broker_id, one.gen
-            )
-            for one in live
-        }
+        self._sessions: dict[BrokerKey, _Session] = {}
+        self.add(live)
         self._due: list[Record] = []
         self._unknown: dict[tuple[str, str, int], int] = {}
         self._other_unknown = 0
@@ -90,6 +86,13 @@ class Activity:
         self._denied: dict[tuple[int, str, str], int] = {}
         self._access = 0
         self._other_access: dict[tuple[int, bool, str, str], int] = {}
+
+    def add(self, live: Iterable[BrokerLiveChanged]) -> None:
+        """Count those of the live registrations, too, that are not known yet."""
+        for one in live:
+            key = (one.cluster_name, one.broker_addr)
+            if key not in self._sessions:
+                self._sessions[key] = _Session(*key, one.broker_name, one.broker_id, one.gen)
 
     def heard(self, event: BrokerHeard, now_ms: int) -> None:
         """A registration was refreshed."""

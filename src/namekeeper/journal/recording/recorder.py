@@ -147,6 +147,12 @@ class Recorder:
             self._put(activity.take_due(), time)
         self.sequencer.change(change, time)
 
+    def lose(self, changes: int) -> None:
+        """Note that so many changes can't be recorded: their numbers stay free, and a checkpoint follows."""
+        if self.is_recording:
+            self.sequencer.lose(changes)
+            self._activity.add(self._source.take_snapshot().live)
+
     def unknown_topic(self, topic: str | None, language: str | None, version: int) -> None:
         """A client looked up a topic that has no route."""
         if self.is_recording:

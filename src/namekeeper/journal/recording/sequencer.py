@@ -70,6 +70,13 @@ class Sequencer:
         encode = partial(_encode_one, record, checkpoint)
         self._put(1, encode, time, weight_of_record(record), mark=mark, must=must)
 
+    def lose(self, changes: int) -> None:
+        """Leave numbers out for changes that were not kept; each had one record at least."""
+        self.last_seq += changes
+        self.dropped_changes += changes
+        self.dropped_records += changes
+        self.holes += 1
+
     def note_hole(self) -> None:
         """Note that something that was queued is lost."""
         self.holes += 1

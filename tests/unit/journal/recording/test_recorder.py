@@ -251,6 +251,33 @@ def test_a_drop_is_healed_by_a_checkpoint_as_soon_as_there_is_room():
     assert (records[0]["reason"], records[0]["seq"]) == ("recovery", 14)
 
 
+def test_changes_that_were_not_kept_have_numbers_and_a_checkpoint_says_what_they_did():
+    rig = Rig()
+    rig.recorder.begin()
+    rig.taken()
+    world = World()
+    world.register()
+    rig.snapshot = take_snapshot(world.tables, KvConfigStore({}), now=at(0))
+    rig.recorder.lose(7)
+    assert (rig.recorder.sequencer.dropped_changes, rig.recorder.is_incomplete) == (7, True)
+    run(rig)
+    first = rig.taken()[0]
+    assert (first["kind"], first["reason"], first["seq"]) == ("checkpoint_begin", "recovery", 4 + 7)
+    (live,) = rig.snapshot.live
+    heard = BrokerHeard(live.cluster_name, live.broker_addr, live.gen, 5)
+    rig.recorder.record(Change(Cause.HEARTBEAT, None, (heard,)))
+    rig.clock.advance(MINUTE_MS)
+    rig.tick()
+    assert "broker_minute" in rig.kinds(), "their brokers are counted from here on"
+
+
+def test_nothing_is_lost_before_the_beginning():
+    rig = Rig()
+    rig.recorder.lose(7)
+    rig.recorder.begin()
+    assert (rig.recorder.sequencer.dropped_changes, rig.recorder.is_incomplete) == (0, False)
+
+
 def test_a_drop_within_a_checkpoint_spoils_it_and_another_follows():
     rig = Rig(queue_bytes=1_000_000, checkpoint_ms=1_000)
     rig.recorder.begin()
