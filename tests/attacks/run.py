@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -34,6 +35,7 @@ RECOVERED_MIB = 64.0
 """Memory counts as back when no more than this is kept beside what is rightly held."""
 MEMORY_PAUSE_SECONDS = 0.02
 MIB = 1 << 20
+SHOWN_CHARACTERS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,5 +222,15 @@ def _stop_seconds(server: NameServerProcess) -> float | None:
     try:
         server.ended(within=STOP_AT_MOST_SECONDS)
     except subprocess.TimeoutExpired:
+        _show(server)
         return None
+    if server.err:  # what each thread did when a stop hung
+        _show(server)
     return time.monotonic() - begin
+
+
+def _show(server: NameServerProcess) -> None:
+    """Print what a server that did not stop in order did last."""
+    print(
+        server.err[-SHOWN_CHARACTERS:], server.log[-SHOWN_CHARACTERS:], sep="\n", file=sys.stderr, flush=True
+    )

@@ -3,6 +3,7 @@
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
@@ -63,6 +64,35 @@ def test_signals_while_the_process_ends_change_nothing(tmp_path):
             time.sleep(0.001)
         assert server.ended() == 0
     assert server.err == ""
+
+
+HANGING = """
+import asyncio, sys
+import namekeeper.app.name_server as module
+from namekeeper.cli.serve import main
+
+class Hanging(module.NameServer):
+    async def stop(self):
+        await asyncio.Event().wait()
+
+module.NameServer = Hanging
+module.STUCK_SECONDS = 0.5
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_stop_that_hangs_ends_the_process_and_says_where(tmp_path):
+    properties = tmp_path / "namesrv.properties"
+    properties.write_text(
+        f"listenPort=0\nbindAddress=127.0.0.1\nhttpPort=-1\nkvConfigPath={tmp_path}/kv.json\n"
+    )
+    command = (sys.executable, "-c", HANGING, "-c", str(properties))
+    with NameServerProcess(tmp_path, command=command) as server:
+        server.started()
+        server.signal(signal.SIGTERM)
+        assert server.ended() == 1
+        assert "Timeout" in server.err
+        assert "in run" in server.err
 
 
 def test_the_port_is_free_again(tmp_path):

@@ -32,8 +32,8 @@ __all__ = ["Journaling"]
 log = logging.getLogger("namekeeper.journal")
 
 STOP_SECONDS = 5.0
-"""How long the disk may take when the server stops; sealing 64 MiB takes two seconds. What is not written by
-then is lost: under an attack the queue may hold more, and a server must stop within ten seconds."""
+"""How long the disk may take when the server stops, if nothing else is said: 64 MiB are sealed in two seconds.
+What is not written by then is lost: under an attack the queue may hold more, and a stop has to end."""
 AFTER_A_BUG_SECONDS = 1.0
 LOADING = -1
 """Stands for the numbering until the journal is loaded."""
@@ -192,14 +192,14 @@ class Journaling:
                 seconds = AFTER_A_BUG_SECONDS
             await asyncio.sleep(seconds)
 
-    async def stop(self) -> None:
-        """Record the stop, and wait until everything is on disk."""
+    async def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """Record the stop, and wait until everything is on disk, at most so long."""
         if self._beginning is None:
             return
         journal = self._journal or self._start()
         if journal is not None:
             journal.end()
-            await asyncio.to_thread(journal.join, STOP_SECONDS)
+            await asyncio.to_thread(journal.join, seconds)
 
     def _start(self) -> "Journal | None":
         """Start the journal; if that fails nothing is recorded, and `trouble` says so."""

@@ -6,6 +6,7 @@ thread, the journal and log lines by one each.
 
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import logging
 import os
@@ -64,6 +65,13 @@ log = logging.getLogger("namekeeper.namesrv")
 
 FINISH_SECONDS = 2.0
 """How long owed answers may take when the server stops; a build of 100,000 topics takes less than one."""
+
+STOP_SECONDS = 7.0
+"""How long a stop may take in all, after clients were asked to go; the journal has what is left of it."""
+JOURNAL_SECONDS = 2.0
+"""It has so much in any case."""
+STUCK_SECONDS = 15.0
+"""A stop that takes longer hangs: the process ends all the same, and stderr has what each thread did."""
 
 LOOK_SECONDS = 0.05
 
@@ -172,6 +180,13 @@ class NameServer:
         self._is_stopping = False
 
     @property
+    def stuck_seconds(self) -> float:
+        """After so long a stop hangs."""
+        settings = self.state.settings
+        waits = settings.shutdown_wait_time_seconds if settings.enable_shutdown_gracefully else 0
+        return waits + STUCK_SECONDS
+
+    @property
     def port(self) -> int:
         """The port that it listens at."""
         return self.server.addresses[0].port
@@ -208,6 +223,7 @@ class NameServer:
             self.requests.drain()
             await self._wait_until_gone(self.state.settings.shutdown_wait_time_seconds)
         # Whoever is being answered is answered.
+        begin = self._loop.time()
         await self.server.drain(FINISH_SECONDS)
         # From here a closed connection is our doing and removes nobody.
         self._is_stopping = True
@@ -221,7 +237,8 @@ class NameServer:
         # Answers under way go out before the connections close.
         await self.server.close()
         # What was recorded and what was stored is on disk before the process ends.
-        await self._journaling.stop()
+        left = STOP_SECONDS - (self._loop.time() - begin)
+        await self._journaling.stop(max(JOURNAL_SECONDS, left))
         await self._saver.finish()
         await self._loop.run_in_executor(None, self._files.shutdown)
         self._kv_file.release()
@@ -342,7 +359,14 @@ async def _serve(server: NameServer) -> int:
             return_freed_memory()
             await stop.wait()
             log.info("the name server stops")
+            _end_at_the_latest_in(server.stuck_seconds)
     return 0
+
+
+def _end_at_the_latest_in(seconds: float) -> None:
+    """Have the process end then with status 1, whatever it does; what its threads did goes to stderr."""
+    with contextlib.suppress(RuntimeError, OSError, AttributeError):  # no stderr
+        faulthandler.dump_traceback_later(seconds, exit=True)
 
 
 def _say(line: str) -> None:
