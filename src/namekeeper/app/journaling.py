@@ -32,7 +32,7 @@ __all__ = ["Journaling"]
 log = logging.getLogger("namekeeper.journal")
 
 STOP_SECONDS = 5.0
-"""How long the disk may take when the server stops, if nothing else is said: 64 MiB are sealed in two seconds.
+"""How long the disk may take when the server stops, if nothing else is said: 64 MiB take two seconds.
 What is not written by then is lost: under an attack the queue may hold more, and a stop has to end."""
 AFTER_A_BUG_SECONDS = 1.0
 LOADING = -1
