@@ -58,6 +58,8 @@ class Truth:
         self._lost = unknown(server)
         self._lines = [each for each in server.written if not each.checkpoint]
         self._ends = [(each.boot, each.seq) for each in self._lines if each.is_end and each.seq > 1]
+        says = {(each.boot, each.change) for each in self._lines if _has_row(each, topic)}
+        self._said = {(e.boot, e.seq) for e in self._lines if e.is_end and (e.boot, e.change) in says}
 
     def rows(self, position: Position) -> dict[str, tuple[int, ...]]:
         """Broker name -> read queues, write queues, permission, flag."""
@@ -74,13 +76,16 @@ class Truth:
         )
 
     def last_held(self, position: Position) -> list[Position]:
-        """The last positions up to this one at which the topic was there: of all, and of those that are known.
+        """The last positions up to this one at which the topic was there.
 
-        Before the first whole checkpoint every one counts: what is lost there does not show.
+        Of all, of those that are known, and of those that records say although what they began with was lost. Before
+        the first whole checkpoint every one counts: what is lost there does not show.
         """
         held = [each for each in self._ends if each <= position and self.rows(each)]
         known = [each for each in held if self.is_known(each)]
-        return [*held[-1:], *known[-1:], *(each for each in held if each < self.known.whole[0])]
+        said = [each for each in held if each in self._said]
+        first = [each for each in held if each < self.known.whole[0]]
+        return [*held[-1:], *known[-1:], *said[-1:], *first]
 
     def was_there(self, position: Position) -> bool:
         """Whether there is a position up to this one with a known state in which the topic was there."""
@@ -102,6 +107,13 @@ class Truth:
 
 def _cause(line: Written) -> str:
     return json.decode(line.line).get("cause", "")
+
+
+def _has_row(line: Written, topic: str) -> bool:
+    """Whether a record says that a broker name has the topic."""
+    fields = json.decode(line.line)
+    rows = fields["rows"] if fields["kind"] == "topic_queues" else []
+    return any(name == topic and queues for name, *queues in rows)
 
 
 def check_verdict(truth: Truth, evidence: Evidence, found: Explanation, at: int) -> Verdict:
@@ -190,6 +202,12 @@ def check_history(chance: Random, server: JournalledServer, count: int) -> set[V
 @LAW
 def test_a_verdict_claims_what_the_server_held(chance):
     check_history(chance, random_history(chance, 60), 10)
+
+
+def test_an_end_that_is_recorded_counts_although_it_came_back_in_a_loss():
+    """Of a state that was never known: its first checkpoint was lost, too."""
+    chance = Random(263)
+    assert Verdict.BROKER_GONE in check_history(chance, random_history(chance, 60), 10)
 
 
 @given(chances)
