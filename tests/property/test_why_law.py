@@ -210,6 +210,12 @@ def test_an_end_that_is_recorded_counts_although_it_came_back_in_a_loss():
     assert Verdict.BROKER_GONE in check_history(chance, random_history(chance, 60), 10)
 
 
+def test_a_master_that_came_in_a_loss_is_not_gone():
+    """The row is as it was when the last one had gone, and the records of the next one are lost."""
+    chance = Random(3285)
+    assert Verdict.NOT_WRITABLE in check_history(chance, random_history(chance, 60), 10)
+
+
 @given(chances)
 @LAW
 def test_a_verdict_claims_what_the_server_held_when_it_was_killed(chance):

@@ -32,7 +32,7 @@ def judge_with_route(one: Evidence, at: int, began: int) -> Judgement:
         return Verdict.HAS_ROUTE, _writable_summary(rows, with_master), facts
     absent = absent_brokers(one, at, began)
     facts += [fact for _, fact in absent]
-    reasons = [_reason(one, row, at) for row in rows]
+    reasons = [_reason(one, row, at, has_master=row.broker_name in with_master) for row in rows]
     verdict = min((verdict for verdict, _ in reasons), key=_ORDER.index)
     parts = dict.fromkeys([text for _, text in sorted(reasons, key=lambda reason: _ORDER.index(reason[0]))])
     return verdict, "; ".join([*parts, *(text for text, _ in absent)]), facts
@@ -48,12 +48,12 @@ def _writable_summary(rows: list[TopicRoute], with_master: set[str]) -> str:
     return f"{summary}, but none on {', '.join(sorted(others))}" if others else summary
 
 
-def _reason(one: Evidence, row: TopicRoute, at: int) -> tuple[Verdict, str]:
+def _reason(one: Evidence, row: TopicRoute, at: int, *, has_master: bool) -> tuple[Verdict, str]:
     """Why a row can't be written to."""
     original = _original(one, row)
     if not row.perm & Perm.WRITE and original.from_cause == "wipe_write_perm":
         return Verdict.WRITE_PERM_WIPED, f"write permission was wiped{by(original.from_peer)}"
-    if not row.perm & Perm.WRITE and original.from_cause in ENDS:
+    if not row.perm & Perm.WRITE and original.from_cause in ENDS and not has_master:
         text = "its master was gone, and clients can't write to the slave that acts for it"
         return Verdict.MASTER_GONE, text
     if is_writable(row.perm, row.write_queue_nums, has_master=True):
