@@ -21,8 +21,8 @@ from namekeeper.remoting.loop_thread import loop_thread
 
 __all__ = ["NameServerProcess"]
 
-BOOT_SECONDS = 20
-REGISTER_MS = 30_000
+BOOT_SECONDS = 120
+REGISTER_MS = 120_000
 BOOT_LINE = re.compile(r"The Name Server boot success\. .*address (\S+)")
 
 

@@ -43,11 +43,11 @@ COMPILED = ("bare-compiled", "bare-front")
 """Left out if a Rust toolchain has not built them: `make native`."""
 NAMES = (*REAL, *BARE, *COMPILED)
 
-READY_SECONDS = 60
-STOP_SECONDS = 20
+READY_SECONDS = 300
+STOP_SECONDS = 120
 POLL_SECONDS = 0.001
 GET_BROKER_CLUSTER_INFO = request(106, {})
-STATUS_SECONDS = 10
+STATUS_SECONDS = 60
 BARE_UVLOOP = Path(__file__).with_name("bare_uvloop.py")
 BARE_NATIVE = Path(__file__).with_name("bare_native.py")
 COMPILED_PROTOCOL = Path(__file__).parents[2] / "build/bench/compiled/release/libbare_compiled.so"

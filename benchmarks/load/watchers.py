@@ -8,7 +8,7 @@ from benchmarks.load.errors import ServerError
 
 __all__ = ["watched"]
 
-ANSWER_SECONDS = 30
+ANSWER_SECONDS = 120
 READY = b"event: ready\n"
 REQUEST = "GET /watch?{} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n"
 

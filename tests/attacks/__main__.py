@@ -27,9 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _rows(options: argparse.Namespace) -> bool:
     keys = options.row or [key for key in ROWS if not (options.ci and key in NOT_IN_CI)]
-    beyond = [
-        key for key in keys if not any(_is_within(ROWS[key], options.scale) for _ in range(options.tries))
-    ]
+    beyond = [key for key in keys if not any(_is_within(ROWS[key], options) for _ in range(options.tries))]
     if options.ci:
         for key, reason in NOT_IN_CI.items():
             print(f"left out here: row {key}: {reason}")
@@ -38,11 +36,11 @@ def _rows(options: argparse.Namespace) -> bool:
     return not beyond
 
 
-def _is_within(row: Row, scale: float) -> bool:
+def _is_within(row: Row, options: argparse.Namespace) -> bool:
     """Play one row and print its line; return whether it kept the limits."""
-    measured = run_row(row, scale=scale)
-    print(line(row, measured), flush=True)
-    return not complaints(row, measured)
+    measured = run_row(row, scale=options.scale)
+    print(line(row, measured, patience=options.patience), flush=True)
+    return not complaints(row, measured, patience=options.patience)
 
 
 def _fuzz(options: argparse.Namespace) -> bool:
@@ -61,8 +59,8 @@ def _mix_is_within(seed: int, options: argparse.Namespace) -> bool:
     mix = Mix(seed, [key for key in MIXED if not (options.ci and key in NOT_IN_CI)])
     row = mixed_row(min(MIX_SECONDS, options.fuzz))
     measured = run_row(row, onslaught=mix)
-    print(line(row, measured), flush=True)
-    if not complaints(row, measured):
+    print(line(row, measured, patience=options.patience), flush=True)
+    if not complaints(row, measured, patience=options.patience):
         return True
     print(f"seed {seed} is beyond the limits; what was done:", *mix.attacks, sep="\n  ", file=sys.stderr)
     print(f"again: python -m tests.attacks --fuzz {row.seconds:.0f} --seed {seed}", file=sys.stderr)
@@ -88,6 +86,12 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=1,
         help="how often a row or mix may be played until it keeps the limits (default 1)",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=1.0,
+        help="stretches the limits of time, for a busy machine (default 1)",
     )
     parser.add_argument("--fuzz", type=float, metavar="SECONDS", help="random mixes of the rows instead")
     parser.add_argument("--seed", type=int, help="one mix; without it the kept ones, then others")

@@ -51,6 +51,15 @@ def test_what_is_beyond_a_limit_is_said(more, said):
     assert said in line(ROW, measured(**more))
 
 
+def test_limits_of_time_are_stretched_for_a_busy_machine_and_those_of_memory_are_not():
+    slow = measured(
+        seen=Seen([Sample(2.0, 0.4)], [Sample(2.0, 20)], [Sample(2.0, 9)]), stop_seconds=40, most_mib=517.0
+    )
+    assert len(complaints(ROW, slow)) == 5
+    assert complaints(ROW, slow, patience=5) == ["memory 517 MiB of 516"]
+    assert line(ROW, slow, patience=5).endswith("| memory 517 MiB of 516 |")
+
+
 def test_what_happened_before_the_attack_counts_for_nothing():
     before = Sample(0.1, 0.5)
     seen = Seen([before], probes=[Sample(0.1, 0.1, "not there yet")])

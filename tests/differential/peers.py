@@ -18,7 +18,7 @@ from tests.support.java_model.values import Answer, Request
 
 __all__ = ["DifferenceError", "Peer"]
 
-WITHIN_SECONDS = 5.0
+WITHIN_SECONDS = 60.0
 SENTINEL = {"clusterName": "sentinel", "brokerName": "sentinel", "brokerAddr": "sentinel:1", "brokerId": "0"}
 _EMPTY = b'{"counter":1,"stateVersion":0,"timestamp":1}'
 Keys = set[tuple[str, str]]

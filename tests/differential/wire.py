@@ -13,7 +13,7 @@ from tests.support.java_model.values import Answer, Request, from_json
 __all__ = ["Connection", "as_value"]
 
 _LISTS = {206, 224, 304, 311, 312, 313}
-_TIMEOUT_SECONDS = 20
+_TIMEOUT_SECONDS = 120
 _FAQ = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 
 

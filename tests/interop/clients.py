@@ -82,7 +82,7 @@ class JavaClient:
     def _process(self, command: str, *args: str) -> subprocess.CompletedProcess[str]:
         with self._command(command, *args) as (line, home):
             done = subprocess.run(
-                line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False, cwd=home
+                line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False, cwd=home
             )  # fmt: skip
             if done.returncode:
                 logs = "\n".join(tail(log) for log in home.rglob("*.log"))

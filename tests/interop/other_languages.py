@@ -41,7 +41,7 @@ class Client:
         with scratch_folder("client-") as home:  # where clients write their logs
             done = subprocess.run(
                 [*command, namesrv, topic, group, str(count)],
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False,
                 cwd=home, env={**os.environ, "HOME": str(home), **self.env},
             )  # fmt: skip
         if done.returncode:

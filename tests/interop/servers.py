@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.support.java.servers import JavaNameServer, write_properties
-from tests.support.system.processes import Process, eventually, scratch_folder
+from tests.support.system.processes import Process, eventually, free_port, scratch_folder
 from tests.support.wire.ask import ask
 
 __all__ = ["JAVA_UNDER_TEST", "NameServer", "Namekeeper", "name_server_under_test"]
@@ -33,6 +33,7 @@ class Namekeeper:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as opened:
             self.home = opened.enter_context(scratch_folder("namekeeper-"))
+            self.port = self.port or free_port()  # held for it until it starts again
             self._start(self.home)
             opened.callback(self.process.kill)
             self.address = self.process.await_line(BOOT_LINE, within=20)[1]
@@ -46,7 +47,6 @@ class Namekeeper:
             self.process.kill()
         else:
             self.stop()
-        self.port = int(self.address.rpartition(":")[2])
         self.process.output.unlink()  # or the line of the boot before would be found in it
         self._start(self.home)
         self._resources.callback(self.process.kill)

@@ -29,7 +29,7 @@ def answered(request: pytest.FixtureRequest) -> dict[str, Answered]:
         done = subprocess.run(
             java_command(version, home, "ClientOracle", path=path),
             input="".join(f"{json.dumps(case)}\n" for case in asked),
-            capture_output=True, text=True, timeout=200, check=False, cwd=home,
+            capture_output=True, text=True, timeout=800, check=False, cwd=home,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4_000:]
     answers = [json.loads(line) for line in done.stdout.splitlines()]

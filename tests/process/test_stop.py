@@ -10,7 +10,7 @@ import pytest
 
 from namekeeper.wire.codec import encode_command
 from tests.process.running import BIN, PATIENCE_SECONDS, NameServerProcess, environment, holding
-from tests.support.system.processes import eventually
+from tests.support.system.processes import eventually, free_port
 from tests.support.wire.ask import ask
 from tests.unit.app.parts import frame, registration
 
@@ -96,8 +96,9 @@ def test_a_stop_that_hangs_ends_the_process_and_says_where(tmp_path):
 
 
 def test_the_port_is_free_again(tmp_path):
-    with NameServerProcess(tmp_path / "first") as first:
-        port = first.started().address.rpartition(":")[2]
+    port = str(free_port())
+    with NameServerProcess(tmp_path / "first", listen_port=port) as first:
+        first.started()
         with holding(first.address, frame(106)) as connection:
             assert connection.recv(65_536)
             assert first.stop() == 0

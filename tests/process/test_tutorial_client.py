@@ -16,7 +16,7 @@ from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.loop_thread import loop_thread
 from tests.process.running import NameServerProcess, environment
 from tests.support.server.builders import header
-from tests.support.system.processes import Process
+from tests.support.system.processes import Process, free_port
 from tests.support.system.waiting import PATIENCE
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial-client.md"
@@ -88,11 +88,14 @@ def follow(addresses: Sequence[str], text: str, watching: contextlib.ExitStack, 
 def test_its_programs_print_what_it_says_and_survive_what_it_does(tmp_path):
     text = TUTORIAL.read_text()
     with contextlib.ExitStack() as watching:
-        with NameServerProcess(tmp_path / "first") as first, NameServerProcess(tmp_path / "second") as second:
+        port = str(free_port())
+        with (
+            NameServerProcess(tmp_path / "first", listen_port=port) as first,
+            NameServerProcess(tmp_path / "second") as second,
+        ):
             addresses = [server.started().address for server in (first, second)]
             watch = follow(addresses, text, watching, tmp_path)
         watch.await_line("no name server answered.*routes stay in use", within=20)
-        port = addresses[0].rpartition(":")[2]
         with NameServerProcess(tmp_path / "first", listen_port=port) as first:
             first.started()
             watch.await_line("name servers answer again", within=20)

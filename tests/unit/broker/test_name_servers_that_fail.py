@@ -13,6 +13,7 @@ from namekeeper.errors import (
     RemotingTimeoutError,
 )
 from namekeeper.model.topic import TopicConfig
+from tests.support.system.processes import free_port
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.proxy import BreakableProxy
 from tests.unit.app.parts import name_server
@@ -30,12 +31,11 @@ class Farm:
 
     async def start(self, name):
         opened = contextlib.AsyncExitStack()
-        port = str(self._ports.get(name, 0))
+        port = self._ports.setdefault(name, free_port())
         folder = self.folder / name
         server = await opened.enter_async_context(
-            name_server(folder, listen_port=port, restore_routes="false")
+            name_server(folder, listen_port=str(port), restore_routes="false")
         )
-        self._ports[name] = server.port
         self.running[name] = (server, opened)
 
     async def kill(self, *names):

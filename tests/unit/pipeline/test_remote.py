@@ -7,19 +7,12 @@ import pytest
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.remote import check_listening
 from tests.support.system.errors import assert_no_error
+from tests.support.system.processes import free_port
 
 
 @pytest.fixture(autouse=True)
 def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("namekeeper.pipeline.remote.getproxies", dict)
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-    return port
 
 
 def test_one_that_listens_is_reached_whatever_its_parameters():
@@ -33,11 +26,12 @@ def test_one_that_listens_is_reached_whatever_its_parameters():
             connection.close()
 
 
-def test_where_nothing_listens_it_is_told_at_once(free_port):
+def test_where_nothing_listens_it_is_told_at_once():
+    port = free_port()
     with pytest.raises(
-        PipelineError, match=rf"no Spark Connect .* 127\.0\.0\.1:{free_port}: Connection ref.*start"
+        PipelineError, match=rf"no Spark Connect .* 127\.0\.0\.1:{port}: Connection ref.*start"
     ):
-        check_listening(f"sc://127.0.0.1:{free_port}")
+        check_listening(f"sc://127.0.0.1:{port}")
 
 
 def test_the_usual_port_is_15002(monkeypatch):
@@ -63,6 +57,6 @@ def test_other_forms_are_left_to_spark():
     assert_no_error(check_listening, "local[2]")
 
 
-def test_by_way_of_a_proxy_nothing_is_tried(monkeypatch, free_port):
+def test_by_way_of_a_proxy_nothing_is_tried(monkeypatch):
     monkeypatch.setattr("namekeeper.pipeline.remote.getproxies", lambda: {"https": "http://proxy:3128"})
-    assert_no_error(check_listening, f"sc://127.0.0.1:{free_port}")
+    assert_no_error(check_listening, f"sc://127.0.0.1:{free_port()}")
