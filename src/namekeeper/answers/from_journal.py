@@ -14,6 +14,7 @@ from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.row_changes import HistoryEvent, RowChanges
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.journal.contract.decode import LineProblem, RecordReader
+from namekeeper.journal.contract.record import TopicQueues
 from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.coverage import Coverage
@@ -33,6 +34,7 @@ _ONLY_PLACES = frozenset(
 """Kinds of which the answers here need only the position."""
 _NO_STATE = _ONLY_PLACES | {"unknown_topic_minute"}
 _NO_ROUTE = frozenset({"cluster", "config", "kv"})
+_NO_TOPIC = _NO_STATE | _NO_ROUTE | {"broker_group", "broker_live"}
 
 _CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
 
@@ -130,6 +132,16 @@ class JournalFolder:
             if begin == 0 or (coverage.knows_from is not None and coverage.knows_from <= begin_at):
                 return changes.result(begin_at, end_at)
             begin = self._checkpoint_before(begin - 1)
+
+    def topics(self, back_ms: int = DAY_MS) -> set[str]:
+        """Names of the topics that there were in the last part of the journal, also of those that are gone.
+
+        Args:
+            back_ms: how long before its end that part begins.
+        """
+        begin = self._begin(self._last_ts() - back_ms)
+        records = self._records(begin, RecordReader(None, _NO_TOPIC))
+        return {row[0] for record in records if isinstance(record, TopicQueues) for row in record.rows}
 
     def _is_current(self, at: int, last: int | None) -> bool:
         """Whether the last record tells the state at a later time: its writer runs and was heard lately."""

@@ -129,9 +129,8 @@ class JournalSource:
         return [journal.evidence(topic, at, self._back_ms) for journal in self._journals.values()]
 
     def topics(self) -> set[str]:
-        """Names of topics at the end of each journal."""
-        states = (journal.state_at(None).state for journal in self._journals.values())
-        return {topic for state in states for topic in state.tables.topics()}
+        """Names of topics that there were lately in any of the journals."""
+        return {topic for journal in self._journals.values() for topic in journal.topics(self._back_ms)}
 
     def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
         """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""

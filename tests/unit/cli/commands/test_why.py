@@ -71,6 +71,16 @@ def test_a_topic_of_which_there_is_no_record_says_what_is_near_it_by_name(tmp_pa
     assert (before.exit_code, "never registered" in before.output) == (0, True)
 
 
+def test_what_is_near_is_named_although_it_is_gone_too(tmp_path):
+    story = Story()
+    story.registers(topics=("orders",))
+    story.connection_breaks()
+    story.alive()
+    result = CliRunner().invoke(namekeeper, ["why", "ordrs", "--journal", story.folder(tmp_path)])
+    assert result.exit_code == 4
+    assert "there is no record of a topic 'ordrs': did you mean orders?" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
