@@ -10,7 +10,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants native nightly dist container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native nightly dist container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -72,6 +72,9 @@ attacks: $(VENV)/.test ## what one or a few peers can do to a server: memory, lo
 
 fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+mutants-sql: $(VENV)/.test ## the same for the SQL of the pipeline alone, by name if ARGS has one
+	$(BIN)/python -m tests.mutants.sql $(ARGS)
 
 mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 	$(BIN)/python -m tests.mutants $(ARGS)

@@ -173,8 +173,8 @@ SQL_MUTANTS = (
     SqlMutant(
         "unknown-is-down",
         "broker_state",
-        "WHEN witnesses > 0 THEN 'down' ELSE 'unknown' END",
-        "WHEN witnesses > 0 THEN 'down' ELSE 'down' END",
+        "WHEN witnesses = 0 THEN 'unknown'",
+        "WHEN witnesses = 0 THEN 'down'",
         "unknown is neither up nor down",
     ),
     SqlMutant(

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.pipeline.gold.sql_text import raw_text
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant
 from tests.mutants.run import Outcome, copy_sources, judge, run_mutant
+from tests.mutants.sql_catalogue import SQL_MUTANTS
 
 BUG = Mutant("bug", "x.py", "return 1", "return 2", "one is one", ("test_x.py",))
 
@@ -22,8 +24,14 @@ def test_the_text_of_each_occurs_once_and_its_tests_are_there(mutant):
         assert (ROOT / "tests" / "unit" / test).is_file()
 
 
+@pytest.mark.parametrize("mutant", SQL_MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_text_of_each_in_sql_occurs_once(mutant):
+    assert mutant.text() != raw_text(mutant.query)
+
+
 def test_names_are_unique():
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    for mutants in (MUTANTS, SQL_MUTANTS):
+        assert len({mutant.name for mutant in mutants}) == len(mutants)
 
 
 def test_a_failing_test_catches_a_mutant():
