@@ -165,6 +165,7 @@ class NameServer:
             close_channel=self._close_channel,
             dropped_log_lines=lambda: logs.dropped if logs is not None else 0,
             is_log_failing=lambda: logs is not None and logs.is_failing,
+            sample=lambda: self.server.sample_lookups(self.requests.durations.note_lookups),
         )
         self.operators = Operators(
             self.state,

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from namekeeper.app.change_series import ChangeSeries, turn_timer
+from namekeeper.app.durations import Answers, Durations
 from namekeeper.app.effects import Effects
 from namekeeper.app.lists import ListAnswers
 from namekeeper.app.saver import Saver
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
-from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Lister, Reader, go_away, not_supported
+from namekeeper.processor import dispatch
+from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Lister, Reader
 from namekeeper.processor.outcome import Deferred, Outcome
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
@@ -70,9 +72,11 @@ class Requests:
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache
         self._cluster_test = cluster_test
-        self._readers: Mapping[int, Reader] = READERS if cluster_test is None else cluster_test.readers
         self.counts: dict[int, int] = dict.fromkeys([*READERS, *LISTERS, *CHANGERS, OTHER], 0)
         """Requests by code."""
+        self.durations = Durations(self.counts, OTHER)
+        readers: Mapping[int, Reader] = READERS if cluster_test is None else cluster_test.readers
+        self._readers = {code: self.durations.timed_reader(code, readers[code]) for code in readers}
         self._results: dict[tuple[int, int], int] = {}
         """Requests by code and by the answer's code, where that is not SUCCESS."""
         self.registrations: dict[str, int] = {}
@@ -108,7 +112,7 @@ class Requests:
         code = request.code
         reader = self._readers.get(code)
         if reader is None:
-            return self._change(request, connection)
+            return self.durations.timed(self._change, request, connection)
         self.counts[code] += 1
         revision = self._lookups.revision
         try:
@@ -122,7 +126,7 @@ class Requests:
             self._looked_up(request, request.ext_fields["topic"], response.body, revision)
         return response
 
-    def failed(self, request: RemotingCommand, connection: ServerConnection, error: Exception) -> None:
+    def failed(self, request: RemotingCommand, connection: Answers, error: Exception) -> None:
         """Count a request that ends with an error instead of a response."""
         self._count_failure(request.code, error)
         self._count_failed_registration(request)
@@ -138,10 +142,10 @@ class Requests:
         """Tell requesters to go away from now on, if they understand it."""
         self._state.is_draining = True
         self._lookups.close()
-        self._readers = {code: _unless_leaving(reader) for code, reader in self._readers.items()}
+        self._readers = {code: dispatch.unless_leaving(reader) for code, reader in self._readers.items()}
 
     def _not_success(
-        self, request: RemotingCommand, connection: ServerConnection, response: Response
+        self, request: RemotingCommand, connection: Answers, response: Response
     ) -> Response | None:
         cluster_test = self._cluster_test
         topic = None if cluster_test is None else cluster_test.topic_to_look_up(request, response)
@@ -157,17 +161,17 @@ class Requests:
         cluster_test.look_up(topic, answer)
         return None
 
-    def _change(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
+    def _change(self, request: RemotingCommand, connection: Answers) -> Response | None:
         changer = CHANGERS.get(request.code)
         lister = LISTERS.get(request.code)
         code = request.code if changer is not None or lister is not None else OTHER
         self.counts[code] += 1
-        goodbye = go_away(self._state, request) if self._state.is_draining else None
+        goodbye = dispatch.go_away(self._state, request) if self._state.is_draining else None
         if lister is not None and goodbye is None:
             self._list(lister, request, connection)
             return None
         if changer is None or goodbye is not None:
-            response = goodbye or not_supported(request)
+            response = goodbye or dispatch.not_supported(request)
             self._count_result(code, response.code)
             return response
         try:
@@ -180,7 +184,7 @@ class Requests:
         self._submit(outcome, request, connection)
         return None
 
-    def _list(self, lister: Lister, request: RemotingCommand, connection: ServerConnection) -> None:
+    def _list(self, lister: Lister, request: RemotingCommand, connection: Answers) -> None:
         def done(outcome: Response | Exception) -> bool:
             if not connection.has_room:
                 return False
@@ -212,7 +216,7 @@ class Requests:
         """Have changes made one after the other; when a turn's time is over, others are served first."""
         self._series.add(changes)
 
-    def _submit(self, deferred: Deferred, request: RemotingCommand, connection: ServerConnection) -> None:
+    def _submit(self, deferred: Deferred, request: RemotingCommand, connection: Answers) -> None:
         user = connection.channel.user
 
         def finish(_: TableChange[Any], applied: Applied[Any] | Exception) -> None:
@@ -265,9 +269,7 @@ class Requests:
         self.registrations[outcome] = self.registrations.get(outcome, 0) + 1
         self.registration_bytes += size
 
-    def _conclude(
-        self, outcome: Outcome, request: RemotingCommand, connection: ServerConnection
-    ) -> Response | None:
+    def _conclude(self, outcome: Outcome, request: RemotingCommand, connection: Answers) -> Response | None:
         if outcome.change is not None:
             self._effects.apply(structs.replace(outcome.change, user=connection.channel.user))
         if outcome.save is None:
@@ -293,8 +295,3 @@ class Requests:
             self._queue.turn(self._clock.now(), turn_timer(self._clock))
         finally:  # a bug in what follows from one change must not hold up the others
             self._take_turns()
-
-
-def _unless_leaving(reader: Reader) -> Reader:
-    """Read only for requesters that don't understand to go away."""
-    return lambda state, request: go_away(state, request) or reader(state, request)

@@ -80,6 +80,7 @@ class Operators:
             requests=requests.by_result(),
             refused={} if self._access is None else self._access.refusals(),
             handler_errors=counters.handler_errors,
+            durations=requests.durations.stats(),
             registrations=dict(requests.registrations),
             registration_body_bytes=requests.registration_bytes,
             heartbeats=effects.heartbeats,

@@ -7,16 +7,17 @@ topic, a broker or an address: the number of series is fixed.
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from shutil import disk_usage
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from namekeeper.http.stats import JournalStats, NameServerStats
+from namekeeper.http.stats import DURATION_BOUNDS, DurationStats, JournalStats, NameServerStats
 from namekeeper.wire.codes import RequestCode, ResponseCode
 
 __all__ = ["NameServerCollector", "render_metrics", "request_type_name", "result_name"]
@@ -34,6 +35,14 @@ _FIRST_RESULTS_OF = {
     _OTHER_REQUEST: "request_code_not_supported",
 }
 """The same of one request."""
+_FIRST_DURATIONS = (
+    RequestCode.GET_ROUTEINFO_BY_TOPIC,
+    RequestCode.REGISTER_BROKER,
+    RequestCode.UNREGISTER_BROKER,
+    RequestCode.BROKER_HEARTBEAT,
+    RequestCode.QUERY_DATA_VERSION,
+)
+"""Requests whose durations are shown before there is one."""
 _REGISTRATIONS = ("new", "changed", "unchanged", "short_cut", "stale", "refused", "closed", "failed")
 """What a registration may come to; counted from 0 on."""
 
@@ -181,6 +190,7 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
             routes.add_metric((result,), count)
     yield requests
     yield routes
+    yield _durations(stats.durations)
     yield _refused(stats)
     yield _labelled_counter(
         "registration_events",
@@ -197,6 +207,21 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
     yield _labelled_gauge(
         "kv_generation", "Changes of the KV configuration.", "state", {"current": stats.kv_generation}
     )
+
+
+def _durations(durations: Mapping[int, DurationStats]) -> Metric:
+    family = HistogramMetricFamily(
+        f"{_PREFIX}request_duration_seconds", "Time until the answer.", labels=("request_type",)
+    )
+    first = {int(code): DurationStats() for code in _FIRST_DURATIONS}
+    for code, stats in sorted({**first, **durations}.items()):
+        if code in first or any(stats.buckets):
+            bounds = [*map(str, DURATION_BOUNDS), "+Inf"]
+            counts = accumulate(stats.buckets)
+            family.add_metric(
+                (request_type_name(code),), list(zip(bounds, counts, strict=True)), stats.seconds
+            )
+    return family
 
 
 def _refused(stats: NameServerStats) -> Metric:

@@ -11,7 +11,17 @@ from namekeeper.wire.codes import RequestCode as Code
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
-__all__ = ["CHANGERS", "LISTERS", "READERS", "Changer", "Lister", "Reader", "go_away", "not_supported"]
+__all__ = [
+    "CHANGERS",
+    "LISTERS",
+    "READERS",
+    "Changer",
+    "Lister",
+    "Reader",
+    "go_away",
+    "not_supported",
+    "unless_leaving",
+]
 
 Reader = Callable[[NameServerState, RemotingCommand], Response]
 """Answers from the current state, and changes nothing; raises RequestError for an error code."""
@@ -68,3 +78,8 @@ def go_away(state: NameServerState, request: RemotingCommand) -> Response | None
 def not_supported(request: RemotingCommand) -> Response:
     """The answer to a code that nobody handles; the leading space is Java's (protocol.md 1.8)."""
     return Response(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {request.code} not supported")
+
+
+def unless_leaving(reader: Reader) -> Reader:
+    """Read only for requesters that don't understand to go away."""
+    return lambda state, request: go_away(state, request) or reader(state, request)

@@ -63,7 +63,6 @@ class ServerConnection(asyncio.Protocol):
         "_loop",
         "_partial_claim",
         "_queue",
-        "_read",
         "_read_part",
         "_serving",
         "_transport",
@@ -73,6 +72,7 @@ class ServerConnection(asyncio.Protocol):
         "bytes_in",
         "bytes_out",
         "channel",
+        "read",
         "reader",
         "seen_by_sweep",
     )
@@ -84,7 +84,7 @@ class ServerConnection(asyncio.Protocol):
         """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
         self._context = context
         self.reader = reader = RequestReader(context.max_frame_bytes, context.lookup_cache)
-        self._read, self._read_part = reader.feed, reader.feed_part
+        self.read, self._read_part = reader.feed, reader.feed_part
         self._frames = reader.frames
         self._is_json = context.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
@@ -185,7 +185,7 @@ class ServerConnection(asyncio.Protocol):
         if self._is_careful or len(data) > SIMPLE_READ_BYTES:
             self._receive_carefully(data)
             return
-        requests = self._read(data)
+        requests = self.read(data)
         frames = self._frames
         if frames.buffered or frames.failure:
             self._queue += requests

@@ -23,7 +23,7 @@ class LendingConnection(ServerConnection):
 
     def __init__(self, channel: Channel, context: ConnectionContext, front: Front) -> None:
         super().__init__(channel, context)
-        self._read = self._read_and_note
+        self.read = self._read_and_note
         self._front = front
         self._loan = 0
         """Number of the loan; 0: the socket is ours."""

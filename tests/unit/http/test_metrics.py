@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from namekeeper.http import metrics
 from namekeeper.http.metrics import render_metrics, request_type_name, result_name
-from namekeeper.http.stats import JournalStats, NameServerStats
+from namekeeper.http.stats import DurationStats, JournalStats, NameServerStats
 
 EMPTY = NameServerStats(version="1.2.3", start_time_seconds=1_700_000_000.5)
 FULL = NameServerStats(
@@ -70,7 +70,7 @@ def test_every_number_of_the_stats_is_shown_somewhere() -> None:
     plain = {metric.field for metric in (*metrics._GAUGES, *metrics._COUNTERS)}
     otherwise = {
         "version", "event_loop", "is_ready", "degraded", "kv_generation", "closed_channels", "requests", "refused",
-        "registrations", "expiries", "journal",
+        "registrations", "expiries", "journal", "durations",
     }  # fmt: skip
     journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}
 
@@ -135,7 +135,7 @@ def test_names_follow_the_conventions_of_prometheus() -> None:
     for family in text_string_to_metric_families(scrape(FULL).text):
         assert family.documentation.endswith("."), family.name
         assert re.fullmatch(r"(rocketmq_namesrv|rocketmq_nameserver|process)_[a-z_]+", family.name)
-        assert family.type in {"counter", "gauge"}
+        assert family.type in {"counter", "gauge", "histogram"}
         assert not re.search(r"_(ms|millis|kb|mb|minutes)(_|$)", family.name)
 
 
@@ -151,6 +151,7 @@ def test_no_label_can_grow_with_the_cluster() -> None:
         "version",
         "python",
         "event_loop",
+        "le",
         "reason",
         "request_type",
         "class",
@@ -201,3 +202,15 @@ def test_every_outcome_of_a_registration_begins_at_0():
     page = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
     rows = page.read_text().split("Results of a registration:")[1].split("##")[0]
     assert sorted(each.decode() for each in found) == sorted(re.findall(r"^\| `(\w+)`", rows, re.MULTILINE))
+
+
+def test_durations_are_a_histogram_of_each_kind_of_request():
+    slow = DurationStats(buckets=(0,) * 6 + (3, 2) + (0,) * 4 + (1,), seconds=4.5)
+    got = scrape(structs.replace(EMPTY, durations={103: slow, 106: DurationStats()}))
+    name, label = "rocketmq_namesrv_request_duration_seconds", 'request_type="REGISTER_BROKER"'
+    counts = {bound: got[f'{name}_bucket{{le="{bound}",{label}}}'] for bound in (0.00025, 0.001, 2.5, "+Inf")}
+    assert list(counts.values()) == [0, 3, 5, 6]
+    assert got[f"{name}_count{{{label}}}"] == 6
+    assert got[f"{name}_sum{{{label}}}"] == 4.5
+    assert got[f'{name}_count{{request_type="GET_ROUTEINFO_BY_TOPIC"}}'] == 0
+    assert "GET_BROKER_CLUSTER_INFO" not in got.text

@@ -1,0 +1,135 @@
+"""How long requests take until they are answered: counted in buckets, for a histogram.
+
+Every request is timed but look-ups, which come by the thousand: `remoting/sampling.py` times some of them.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from functools import partial
+from time import perf_counter
+from typing import Protocol
+
+from namekeeper.http.stats import DURATION_BOUNDS, DurationStats
+from namekeeper.processor.dispatch import Reader
+from namekeeper.processor.state import NameServerState
+from namekeeper.route.channel import Channel
+from namekeeper.wire.codes import RequestCode
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["Answers", "Durations"]
+
+
+class Answers(Protocol):
+    """Where the answer to a request goes."""
+
+    @property
+    def channel(self) -> Channel:
+        """The connection that it came over."""
+        ...
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more large answer may be written."""
+        ...
+
+    def respond(self, request: RemotingCommand, response: Response) -> None:
+        """Answer a request for which the handler returned None."""
+        ...
+
+    def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
+        """Answer a request whose later work failed."""
+        ...
+
+
+class Durations:
+    """Counts durations by request code."""
+
+    def __init__(self, codes: Iterable[int], other: int) -> None:
+        """Begin at 0.
+
+        Args:
+            codes: codes that are counted by themselves.
+            other: stands for every other one.
+        """
+        self._counts = {code: [0] * (len(DURATION_BOUNDS) + 1) for code in (*codes, other)}
+        self._seconds = dict.fromkeys(self._counts, 0.0)
+        self._other = other
+
+    def note(self, code: int, seconds: float, times: int = 1) -> None:
+        """Count requests that took equally long."""
+        self._counts[code][bisect_left(DURATION_BOUNDS, seconds)] += times
+        self._seconds[code] += seconds * times
+
+    def note_lookups(self, seconds: float, count: int) -> None:
+        """Count look-ups that were answered together, and took so long in all."""
+        self.note(RequestCode.GET_ROUTEINFO_BY_TOPIC, seconds / count, count)
+
+    def stats(self) -> dict[int, DurationStats]:
+        """Code -> what was counted."""
+        return {
+            code: DurationStats(buckets=tuple(counts), seconds=self._seconds[code])
+            for code, counts in self._counts.items()
+        }
+
+    def timed(
+        self,
+        handle: Callable[[RemotingCommand, Answers], Response | None],
+        request: RemotingCommand,
+        answers: Answers,
+    ) -> Response | None:
+        """Handle a request; it has taken its time when it is answered, which may be later."""
+        code = request.code if request.code in self._counts else self._other
+        timed = _TimedAnswers(answers, partial(self.note, code))
+        try:
+            response = handle(request, timed)
+        except Exception:
+            timed.end()
+            raise
+        if response is not None:
+            timed.end()
+        return response
+
+    def timed_reader(self, code: int, reader: Reader) -> Reader:
+        """A reader that is timed; look-ups are not."""
+        if code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
+            return reader
+
+        def read(state: NameServerState, request: RemotingCommand) -> Response:
+            began = perf_counter()
+            try:
+                return reader(state, request)
+            finally:
+                self.note(code, perf_counter() - began)
+
+        return read
+
+
+class _TimedAnswers:
+    """The answers of a connection to one request; says how long it took."""
+
+    __slots__ = ("_answers", "_began", "_note")
+
+    def __init__(self, answers: Answers, note: Callable[[float], None]) -> None:
+        self._answers = answers
+        self._note = note
+        self._began = perf_counter()
+
+    @property
+    def channel(self) -> Channel:
+        return self._answers.channel
+
+    @property
+    def has_room(self) -> bool:
+        return self._answers.has_room
+
+    def respond(self, request: RemotingCommand, response: Response) -> None:
+        self._answers.respond(request, response)
+        self.end()
+
+    def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
+        self._answers.respond_failure(request, error)
+        self.end()
+
+    def end(self) -> None:
+        """Note the time until now."""
+        self._note(perf_counter() - self._began)

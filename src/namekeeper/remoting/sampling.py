@@ -1,0 +1,77 @@
+"""Times some look-ups: one now and then pays for it, and no other.
+
+A look-up that the cache knows is answered where the bytes of a connection are read; any other by the handler.
+So the next read of one connection and the next look-up of the handler are timed, by a function that takes the
+place of the usual one until then.
+"""
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+from namekeeper.lookup_cache.reader import Item
+from namekeeper.remoting.connection import GET_ROUTEINFO_BY_TOPIC, ServerConnection
+from namekeeper.remoting.connection_context import ConnectionContext, Handler
+from namekeeper.wire.command import RemotingCommand, Response
+
+__all__ = ["LookupSampler", "Took"]
+
+Took = Callable[[float, int], None]
+"""Called with the seconds that look-ups took together, and their number."""
+
+
+class LookupSampler:
+    """Picks what is timed next: connections take turns."""
+
+    def __init__(self, context: ConnectionContext) -> None:
+        self._context = context
+        self._turns: Iterator[ServerConnection] = iter(())
+
+    def sample(self, took: Took) -> None:
+        """Have the next read of one more connection timed, and the next look-up that is not in the cache."""
+        context = self._context
+        if not isinstance(context.handler, _TimedHandler):
+            context.handler = _TimedHandler(context, took)
+        connection = next(self._turns, None)
+        if connection is None:
+            self._turns = iter(tuple(context.connections))
+            connection = next(self._turns, None)
+        if connection is not None and not isinstance(connection.read, _TimedRead):
+            connection.read = _TimedRead(connection, took)
+
+
+class _TimedHandler:
+    """Times one look-up, and lets everything else through."""
+
+    def __init__(self, context: ConnectionContext, took: Took) -> None:
+        self._context = context
+        self._handler: Handler = context.handler
+        self._took = took
+
+    def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
+        handler = self._handler
+        if request.code != GET_ROUTEINFO_BY_TOPIC or self._context.handler is not self:
+            return handler(request, connection)
+        self._context.handler = handler
+        began = perf_counter()
+        try:
+            return handler(request, connection)
+        finally:
+            self._took(perf_counter() - began, 1)
+
+
+class _TimedRead:
+    """Times one read, if all that it holds are look-ups that the cache knows."""
+
+    def __init__(self, connection: ServerConnection, took: Took) -> None:
+        self._connection = connection
+        self._read = connection.read
+        self._took = took
+
+    def __call__(self, data: bytes) -> list[Item]:
+        self._connection.read = self._read
+        began = perf_counter()
+        items = self._read(data)
+        seconds = perf_counter() - began
+        if items and all(isinstance(item, bytes) for item in items):
+            self._took(seconds, len(items))
+        return items
