@@ -54,6 +54,14 @@ PAST_MUTANTS = (
         ("cli/commands/test_past.py",),
     ),
     Mutant(
+        "past-of-the-stop",
+        "cli/commands/past.py",
+        "    if at is None and held.knowledge is Knowledge.STOPPED:\n",
+        "    if False:\n",
+        "without a time the last state is served, also of a name server that is stopped",
+        ("cli/commands/test_past.py",),
+    ),
+    Mutant(
         "past-without-clusters",
         "answers/from_rows.py",
         '    for row in tables.get("cluster_history", ()):',

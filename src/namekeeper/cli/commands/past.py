@@ -23,6 +23,7 @@ from namekeeper.cli.output import echo, note
 from namekeeper.cli.spark import MakeSession
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.processor.past import past_state
 from namekeeper.remoting.address import Address
 
@@ -61,7 +62,7 @@ def past(  # noqa: PLR0913 - one for each option
     try:
         with shown_reading() as progress:
             source = take_source(journals, warehouse, progress, session, namesrv=namesrv)
-            held = source.held(_only(source), at)
+            held = _held(source, at)
         for text in source.notes:
             note(f"note: {text}")
         if held.state is None:
@@ -72,6 +73,15 @@ def past(  # noqa: PLR0913 - one for each option
         asyncio.run(run_past(server, _announce(held, zone)))
     except NamekeeperError as error:
         raise failure_of(error) from error
+
+
+def _held(source: HistorySource, at: int | None) -> HeldAt:
+    """The state at a time; by default the last one, which of a stopped name server is that before the stop."""
+    namesrv = _only(source)
+    held = source.held(namesrv, at)
+    if at is None and held.knowledge is Knowledge.STOPPED:
+        return source.held(namesrv, held.at - 1)
+    return held
 
 
 def _only(source: HistorySource) -> str:

@@ -56,6 +56,14 @@ def test_a_time_at_which_there_was_nothing_is_served_too(story, served, tmp_path
     assert served[0][0].tables.topics() == []
 
 
+def test_by_default_it_is_the_last_state_also_of_a_name_server_that_is_stopped(story, served, tmp_path):
+    story.later(1_000)
+    story.journal.stop()
+    assert run("--journal", story.folder(tmp_path)).exit_code == 0
+    assert sorted(served[0][0].tables.topics()) == ["T", "more", "other"]
+    assert run("--at", iso(story.now), "--journal", story.folder(tmp_path)).exit_code == 3
+
+
 @pytest.mark.parametrize(
     ("at", "reason"), [("now", "not known yet"), ("1970-01-02T00:00Z", "the journal begins later")]
 )
