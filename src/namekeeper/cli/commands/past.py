@@ -76,7 +76,7 @@ def past(  # noqa: PLR0913 - one for each option
 
 
 def _held(source: HistorySource, at: int | None) -> HeldAt:
-    """The state at a time; by default the last one, which of a stopped name server is that before the stop."""
+    """The state at a time; by default the last one, of a stopped name server that before the stop."""
     namesrv = _only(source)
     held = source.held(namesrv, at)
     if at is None and held.knowledge is Knowledge.STOPPED:
