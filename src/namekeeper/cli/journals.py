@@ -52,6 +52,8 @@ def journals_at(addresses: Sequence[str]) -> list[str]:
         ConfigError: one of them is on another host, or its journal is not where a server without a
             properties file has it.
     """
+    if not addresses:
+        return []  # no settings are read, which may be worth a warning
     parent = Path(_folder_of_ports(load_startup(None, {}).settings))
     found: list[str] = []
     for text in addresses:

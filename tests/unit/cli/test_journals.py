@@ -93,3 +93,10 @@ def test_a_name_server_of_this_host_is_found_by_its_address(home):
 def test_an_address_without_a_journal_here_says_what_to_do(home, address, says):
     result = CliRunner().invoke(namekeeper, ["why", "T", "-n", address])
     assert (result.exit_code, says in result.stderr) == (2, True), result.output
+
+
+def test_a_journal_that_is_named_needs_no_settings(home, monkeypatch):
+    """So what is in the environment is nothing to warn of."""
+    monkeypatch.setenv("NAMEKEEPER_SUCH_A_THING", "1")
+    words = ["why", "T", "--journal", a_journal(home / "elsewhere")]
+    assert "NAMEKEEPER_SUCH_A_THING" not in CliRunner().invoke(namekeeper, words).output
