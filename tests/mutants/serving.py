@@ -62,6 +62,42 @@ SERVING_MUTANTS = (
         ("route/test_topic_index.py",),
     ),
     Mutant(
+        "history-forgotten-after-the-answer",
+        "route/tables.py",
+        "        self.on_change(event)\n",
+        "        __import__('asyncio').get_running_loop().call_later(0.01, self.on_change, event)\n",
+        "a look-up that is sent after a change was answered shows the change",
+        ("app/test_linearizability.py",),
+    ),
+    Mutant(
+        "history-too-few-topics-forgotten",
+        "lookup_cache/cache.py",
+        "for topic in topics for entry in self._topics.pop(topic, ())]",
+        "for topic in list(topics)[1:] for entry in self._topics.pop(topic, ())]",
+        "a change is shown by the look-ups of each topic that it changes",
+        ("app/test_linearizability.py",),
+    ),
+    Mutant(
+        "history-old-answers-learned",
+        "app/requests.py",
+        "            self._lookups.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)\n",
+        "            last = self.__dict__.setdefault('last', {})\n"
+        "            request, body, last[topic] = *last.get(topic, (request, body)), (request, body)\n"
+        "            revision = self._lookups.revision\n"
+        "            self._lookups.learn("
+        "request.header, request.opaque, topic=topic, body=body, revision=revision)\n",
+        "an answer that was made before a change is not given after it",
+        ("app/test_linearizability.py",),
+    ),
+    Mutant(
+        "history-another-opaque",
+        "lookup_cache/cache.py",
+        "return heads[len(digits)] + digits + tail",
+        'return heads[1] + b"7" + tail',
+        "each look-up gets its own answer",
+        ("app/test_linearizability.py",),
+    ),
+    Mutant(
         "front-forgets-nothing",
         "lookup_cache/cache.py",
         "            self._mirror.forget([key for key, _ in forgotten])\n",

@@ -1,0 +1,1 @@
+"""The native front behind a whole server; `make native` builds it."""

@@ -1,0 +1,182 @@
+"""A server with the native front does what one without it does, whatever comes and however it is split."""
+
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from namekeeper.app.name_server import NameServer
+from namekeeper.remoting.lending import MIN_KNOWN_READS
+from namekeeper.remoting.server import SWEEPS_PER_IDLE_TIME
+from namekeeper.wire.codec import encode_command
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.peer import Peer, connect
+from tests.unit.app.parts import frame, name_server, registration
+
+pytest.importorskip("namekeeper_front", reason="make native builds it")
+
+KNOWN = frame(105, topic="T1", opaque=7)
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    folder: Path, front: str, topics: int | tuple[str, ...] = ("T1", "T2"), **flags: str
+) -> AsyncIterator[NameServer]:
+    """A server with a broker, whose connection stays open."""
+    async with name_server(folder, front=front, **flags) as server, connect(address(server)) as broker:
+        await broker.send(encode_command(registration(topics)))
+        assert (await broker.answer()).code == 0
+        yield server
+
+
+def address(server: NameServer) -> str:
+    return f"127.0.0.1:{server.port}"
+
+
+async def lend(server: NameServer, peer: Peer) -> None:
+    """Ask until the socket is lent."""
+    before = server.operators.stats().front_loans
+    for _ in range(MIN_KNOWN_READS + 1):
+        await peer.send(KNOWN)
+        assert (await peer.answer()).code == 0
+    assert server.operators.stats().front_loans == before + 1
+
+
+def sweep(server: NameServer) -> None:
+    """Look for idle connections now, as happens 24 times in the time after which one is idle."""
+    remoting = server.server
+    assert remoting._sweep_timer is not None
+    remoting._sweep_timer.cancel()
+    remoting._sweep()
+
+
+def stream(chance: random.Random) -> list[bytes]:
+    """Frames of all kinds, each of which is answered."""
+    return [
+        chance.choice(
+            (
+                KNOWN,
+                KNOWN,
+                frame(105, topic="T1", opaque=chance.randrange(1, 2**31)),
+                frame(105, topic="T2", opaque=chance.randrange(1, 1_000)),
+                frame(105, topic="T9", opaque=9),
+                frame(105, b"body", topic="T1", opaque=10),
+                frame(106, opaque=11),
+                frame(999, opaque=12),
+            )
+        )
+        for _ in range(chance.randrange(1, 9))
+    ]
+
+
+@both_loops
+async def test_any_split_of_any_frames_gives_the_same_answers(tmp_path):
+    chance = random.Random(5)
+    async with serving(tmp_path / "a", "native") as native, serving(tmp_path / "b", "python") as python:
+        for _ in range(60):
+            frames = stream(chance)
+            data = b"".join(frames)
+            cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4)))
+            answers = []
+            for server in (native, python):
+                async with connect(address(server)) as peer:
+                    if server is native:
+                        await lend(server, peer)
+                    for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
+                        await peer.send(data[begin:end])
+                    answers.append([await peer.answer() for _ in frames])
+            assert answers[0] == answers[1]
+
+
+async def test_a_broken_frame_closes_a_lent_connection(tmp_path):
+    async with serving(tmp_path, "native") as server, connect(address(server)) as peer:
+        await lend(server, peer)
+        await peer.send(KNOWN + b"\xff" * 16)
+        assert (await peer.answer()).code == 0
+        assert await peer.is_closed_by_server()
+        assert server.operators.stats().protocol_errors == 1
+
+
+async def test_a_peer_that_leaves_is_gone(tmp_path):
+    async with serving(tmp_path, "native") as server:
+        async with connect(address(server)) as peer:
+            await lend(server, peer)
+            assert len(server.server.connections) == 2
+        await eventually(lambda: len(server.server.connections) == 1)
+        assert server.operators.stats().front_connections == 0
+
+
+async def test_a_broker_that_also_looks_up_goes_with_its_connection(tmp_path):
+    async with serving(tmp_path, "native") as server:
+        async with connect(address(server)) as peer:
+            await peer.send(encode_command(registration(name="broker-z", addr="10.0.0.9:10911")))
+            assert (await peer.answer()).code == 0
+            await lend(server, peer)
+            assert "broker-z" in server.state.tables.broker_addr_table
+        await eventually(lambda: "broker-z" not in server.state.tables.broker_addr_table)
+
+
+async def test_a_lent_connection_that_is_idle_is_closed_and_one_that_asks_is_not(tmp_path):
+    async with (
+        serving(tmp_path, "native", server_channel_max_idle_time_seconds="100000") as server,
+        connect(address(server)) as idle,
+        connect(address(server)) as busy,
+    ):
+        await lend(server, idle)
+        await lend(server, busy)
+        for _ in range(SWEEPS_PER_IDLE_TIME + 1):
+            await busy.send(KNOWN)
+            assert (await busy.answer()).code == 0
+            sweep(server)
+        assert await idle.is_closed_by_server()
+        assert server.operators.stats().front_connections == 1
+
+
+async def test_a_peer_that_does_not_read_is_held_up_and_gets_everything_later(tmp_path):
+    async with serving(tmp_path, "native") as server, connect(address(server)) as peer:
+        await lend(server, peer)
+        transport = peer.writer.transport
+        transport.pause_reading()
+        count = 0
+
+        def is_held_up() -> bool:
+            nonlocal count
+            if transport.get_write_buffer_size() < 100_000:
+                transport.write(KNOWN * 1_000)
+                count += 1_000
+            return server.server.read_counters().reading_pauses > 0
+
+        await eventually(is_held_up, within_seconds=60)
+        transport.resume_reading()
+        for _ in range(count):
+            assert (await peer.answer()).opaque == 7
+
+
+async def test_look_ups_are_counted_whoever_answered(tmp_path):
+    async with serving(tmp_path, "native") as server, connect(address(server)) as peer:
+        await lend(server, peer)
+        for _ in range(20):
+            await peer.send(KNOWN)
+            await peer.answer()
+        stats = server.operators.stats()
+        assert stats.requests[105, 0] == MIN_KNOWN_READS + 1 + 20
+        assert stats.front_failures == 0
+        assert stats.received_bytes >= len(KNOWN) * (MIN_KNOWN_READS + 1 + 20)
+
+
+async def test_a_server_that_stops_sends_what_is_owed_and_closes(tmp_path):
+    async with connect_after(tmp_path) as peer:
+        assert await peer.is_closed_by_server()
+
+
+@contextlib.asynccontextmanager
+async def connect_after(folder: Path) -> AsyncIterator[Peer]:
+    """A connection that was lent when its server stopped."""
+    async with contextlib.AsyncExitStack() as stack:
+        async with serving(folder, "native") as server:
+            peer = await stack.enter_async_context(connect(address(server)))
+            await lend(server, peer)
+        yield peer
