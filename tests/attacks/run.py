@@ -24,12 +24,13 @@ from tests.support.system.processes import free_port
 __all__ = ["RECOVERY_SECONDS", "STOP_SECONDS", "Measured", "Memory", "attacking", "run_row", "served"]
 
 SPAWN = multiprocessing.get_context("spawn")
-BEFORE_SECONDS = 2.0
-AFTER_SECONDS = 3.0
+BEFORE_SECONDS = 1.0
+AFTER_SECONDS = 2.0
 BITE_SECONDS = 2.0
 """How long the second attack lasts when the server is asked to stop."""
 STOP_SECONDS = 10.0
 STOP_AT_MOST_SECONDS = 60.0
+STOP_LOOK_SECONDS = 0.05
 RECOVERY_SECONDS = 60.0
 RECOVERED_MIB = 64.0
 """Memory counts as back when no more than this is kept beside what is rightly held."""
@@ -76,8 +77,10 @@ Onslaught = Callable[[Target], contextlib.AbstractContextManager[Callable[[float
 """Attacks while its block runs; the function that it gives lets it go on for so many seconds at most."""
 
 
-def run_row(row: Row, *, scale: float = 1.0, onslaught: Onslaught | None = None) -> Measured:
-    """Take one row; `onslaught` does something else than the row's own attack."""
+def run_row(
+    row: Row, *, scale: float = 1.0, seconds: float | None = None, onslaught: Onslaught | None = None
+) -> Measured:
+    """Take one row; `onslaught` does something else than the row's own attack, `seconds` ends it earlier."""
     begun = onslaught or partial(_alone, row.attack)
     with contextlib.ExitStack() as stack:
         server, target, memory = stack.enter_context(served(row, scale))
@@ -89,7 +92,7 @@ def run_row(row: Row, *, scale: float = 1.0, onslaught: Onslaught | None = None)
             memory.forget()
             begin = time.monotonic()
             with begun(target) as go_on:
-                go_on(row.seconds)
+                go_on(row.seconds if seconds is None else min(seconds, row.seconds))
             end = time.monotonic()
             recovery = _recovery(memory, held + row.state_mib + RECOVERED_MIB)
             threading.Event().wait(AFTER_SECONDS)
@@ -217,16 +220,33 @@ def _recovery(memory: Memory, limit: float) -> float | None:
 
 
 def _stop_seconds(server: NameServerProcess) -> float | None:
-    begin = time.monotonic()
+    """Send SIGTERM; return how long it took, without the time that the server waited for a processor."""
+    begin = looked = time.monotonic()
+    starved, waited = 0.0, _waited(server.pid)
     server.signal(signal.SIGTERM)
-    try:
-        server.ended(within=STOP_AT_MOST_SECONDS)
-    except subprocess.TimeoutExpired:
+    while looked < begin + STOP_AT_MOST_SECONDS:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.ended(within=STOP_LOOK_SECONDS)
+            break
+        since, looked = looked, time.monotonic()
+        before, waited = waited, _waited(server.pid)
+        longest = max((seconds - before.get(thread, 0.0) for thread, seconds in waited.items()), default=0.0)
+        starved += min(longest, looked - since)
+    else:
         _show(server)
         return None
     if server.err:  # what each thread did when a stop hung
         _show(server)
-    return time.monotonic() - begin
+    return max(0.0, time.monotonic() - begin - starved)
+
+
+def _waited(pid: int) -> dict[str, float]:
+    """Seconds that each thread of a process was ready to run and had no processor, so far."""
+    found = {}
+    for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, IndexError):
+            found[file.parent.name] = int(file.read_text().split()[1]) / 1e9
+    return found
 
 
 def _show(server: NameServerProcess) -> None:

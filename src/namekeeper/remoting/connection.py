@@ -328,7 +328,7 @@ class ServerConnection(asyncio.Protocol):
         """Look again soon: never from inside a handler, and once for any number of reasons."""
         if self._is_careful and not self._turn_is_due:
             self._turn_is_due = True
-            self._context.turns.wait(self._turn)
+            self._context.turns.wait(self._turn, is_long=self._is_next_large())
 
     def _turn(self) -> None:
         self._turn_is_due = False
@@ -403,10 +403,12 @@ class ServerConnection(asyncio.Protocol):
         else:
             self._await_next_frame()
 
-    def _lacks_space(self) -> bool:
+    def _is_next_large(self) -> bool:
         first = self._queue[0] if self._queue else None
-        is_large = isinstance(first, RemotingCommand) and first.code in LARGE_ANSWERS
-        return is_large and not self._context.unread.has_room()
+        return isinstance(first, RemotingCommand) and first.code in LARGE_ANSWERS
+
+    def _lacks_space(self) -> bool:
+        return self._is_next_large() and not self._context.unread.has_room()
 
     def _waits_for_budget(self) -> bool:
         claim = self._claims.get(id(self._queue[0])) if self._queue else None

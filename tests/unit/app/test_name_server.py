@@ -183,6 +183,24 @@ async def test_a_broker_that_was_asked_to_go_away_is_not_removed(tmp_path):
         assert brokers(server) == {"broker-a"}
 
 
+@pytest.mark.parametrize(("whole", "most"), [(100.0, 100.0), (-1.0, 20.0)])
+async def test_the_journal_has_what_is_left_of_a_stop_and_some_time_in_any_case(
+    tmp_path, monkeypatch, whole, most
+):
+    monkeypatch.setattr("namekeeper.app.name_server.STOP_SECONDS", whole)
+    monkeypatch.setattr("namekeeper.app.name_server.JOURNAL_SECONDS", 20.0)
+    given = []
+
+    async def stop(self, seconds):
+        given.append(seconds)
+
+    async with name_server(tmp_path) as server:
+        monkeypatch.setattr(type(server._journaling), "stop", stop)
+        await server.stop()
+    assert len(given) == 1
+    assert 20.0 <= given[0] <= most
+
+
 async def test_graceful_shutdown_does_not_wait_for_ever(tmp_path):
     flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "0"}
     async with name_server(tmp_path, **flags) as server, connect(f"{LOCAL}:{server.port}") as peer:

@@ -604,6 +604,19 @@ class TestTimeOfATurn:
             assert [len(joined.answers) for joined in others].count(1) == number
         assert all(joined.transport.is_reading_now for joined in others)
 
+    async def test_large_answers_that_wait_hold_nobody_else_up(self):
+        slow = Slow()
+        one = Joined(slow, turns=slow.turns)
+        large = [Joined(context=one.context) for _ in range(3)]
+        late = Joined(context=one.context)
+        one.deliver(frame(1, code=206))
+        for joined in large:
+            joined.deliver(frame(1, code=219))
+        late.deliver(frame(1, code=206))
+        await turns(1)
+        assert (late.answered, [len(joined.answers) for joined in large]) == ([1], [1, 0, 0])
+        await eventually(lambda: all(joined.answered == [1] for joined in large))
+
     async def test_requests_in_a_row_are_served_as_far_as_there_is_time_and_in_order(self):
         slow = Slow()
         joined = Joined(slow, turns=slow.turns)

@@ -65,3 +65,26 @@ async def test_what_is_served_at_once_is_served_in_one_turn():
         turns.wait(lambda number=number: served.append(number))
     await asyncio.sleep(0)
     assert served == list(range(100))
+
+
+async def test_what_takes_long_waits_apart_one_for_each_turn():
+    clock = Clock()
+    turns = Turns(clock)
+    served = []
+
+    def work(name: str) -> None:
+        served.append(name)
+        clock.time += TURN_SECONDS
+
+    for name in "abc":
+        turns.wait(lambda name=name: work(name), is_long=True)
+    for name in "xy":
+        turns.wait(lambda name=name: work(name))
+    await asyncio.sleep(0)
+    assert served == ["x", "a"]
+    await asyncio.sleep(0)
+    assert served == ["x", "a", "y", "b"]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert served == ["x", "a", "y", "b", "c"]
+    assert turns.has_time(), "nobody waits: a new turn begins"
