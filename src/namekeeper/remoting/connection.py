@@ -139,8 +139,7 @@ class ServerConnection(asyncio.Protocol):
         if identity in self._deferred:
             self._deferred.discard(identity)
             self._schedule_turn()
-            claim = self._claims.pop(identity, None)
-            if claim is not None:
+            if (claim := self._claims.pop(identity, None)) is not None:
                 claim.release()
         elif request is self._serving:
             self._serving = None
@@ -404,8 +403,7 @@ class ServerConnection(asyncio.Protocol):
             self._await_next_frame()
 
     def _is_next_large(self) -> bool:
-        first = self._queue[0] if self._queue else None
-        return isinstance(first, RemotingCommand) and first.code in LARGE_ANSWERS
+        return bool(self._queue) and getattr(self._queue[0], "code", None) in LARGE_ANSWERS
 
     def _lacks_space(self) -> bool:
         return self._is_next_large() and not self._context.unread.has_room()
