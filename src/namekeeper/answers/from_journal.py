@@ -22,7 +22,7 @@ from namekeeper.journal.reading.history import AnyRecord, steps
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.replay import Replay, StateAt
 
-__all__ = ["DAY_MS", "JournalFolder", "Progress"]
+__all__ = ["DAY_MS", "QUIET_MS", "JournalFolder", "Progress"]
 
 DAY_MS = 86_400_000
 QUIET_MS = 90_000

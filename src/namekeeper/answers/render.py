@@ -18,9 +18,11 @@ __all__ = [
     "RouteAt",
     "explain_knowledge",
     "explanation_lines",
+    "explanation_values",
     "explanations_json",
     "knows_up_to_text",
     "route_value",
+    "route_values",
     "routes_json",
 ]
 
@@ -58,19 +60,29 @@ def explanation_lines(explanation: Explanation, zone: Zone) -> Iterator[str]:
 
 def explanations_json(explanations: Sequence[Explanation]) -> str:
     """Explanations as JSON; each time in ms and as ISO 8601."""
-    return _text([_with_iso(msgspec.to_builtins(explanation)) for explanation in explanations])
+    return _text(explanation_values(explanations))
+
+
+def explanation_values(explanations: Sequence[Explanation]) -> list[dict[str, Any]]:
+    """Explanations as plain values; each time in ms and as ISO 8601."""
+    return [_with_iso(msgspec.to_builtins(explanation)) for explanation in explanations]
 
 
 def routes_json(routes: Sequence[RouteAt]) -> str:
     """Routes as JSON, TopicRouteData as request 105 answers it in the standard form."""
-    return _text([
+    return _text(route_values(routes))
+
+
+def route_values(routes: Sequence[RouteAt]) -> list[dict[str, Any]]:
+    """Routes as plain values; each time in ms and as ISO 8601."""
+    return [
         {
             **_with_iso({"namesrv": each.namesrv, "at": each.at, "knows_up_to": each.knows_up_to}),
             "knowledge": each.knowledge,
             "route": None if each.route is None else route_value(each.route),
         }
         for each in routes
-    ])  # fmt: skip
+    ]
 
 
 def route_value(route: TopicRouteData) -> Raw:

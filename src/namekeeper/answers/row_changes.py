@@ -68,14 +68,19 @@ class RowChanges:
     Args:
         namesrv: its id.
         name: a topic, a broker name, an address, or the host of addresses. For a topic the registrations of
-            the brokers that have it count too.
+            the brokers that have it count too. None: every row.
     """
 
-    def __init__(self, namesrv: str, name: str) -> None:
+    def __init__(self, namesrv: str, name: str | None) -> None:
         self._namesrv = namesrv
         self._name = name
         self._rows: dict[Key, Values] = {}
         self._events: list[HistoryEvent] = []
+
+    @property
+    def events(self) -> Sequence[HistoryEvent]:
+        """All events so far; the time of one gets less if a later step is earlier by its clock."""
+        return self._events
 
     def take(self, step: Step) -> None:
         """Follow one step."""
@@ -143,13 +148,15 @@ class RowChanges:
 
     def _may_matter(self, key: Key) -> bool:
         """Whether a row is about the name, or may be of a broker that turns out to have the topic."""
-        return self._name in key[1:] if key[0] in {"topic", "mapping"} else True
+        return self._name is None or key[0] not in {"topic", "mapping"} or self._name in key[1:]
 
     def _is_of_topic(self, key: Key) -> bool:
         return key[0] in {"topic", "mapping"} and key[1] == self._name
 
     def _is_about(self, row: RowChange, brokers: set[str]) -> bool:
         """Whether a row is about the name, or about one of the brokers that have, or had, the topic."""
+        if self._name is None:
+            return True
         if row.key[0] == "live":
             names = {str(values[0]) for values in (row.before, row.after) if values is not None}
             addr = row.key[2]

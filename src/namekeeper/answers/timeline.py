@@ -11,7 +11,7 @@ from namekeeper.answers.times import Zone, shown
 from namekeeper.common.printable import printable
 from namekeeper.model.perm import format_perm
 
-__all__ = ["TimelineEntry", "timeline", "timeline_json", "timeline_lines"]
+__all__ = ["TimelineEntry", "entry_value", "timeline", "timeline_json", "timeline_lines"]
 
 SAME_MS = 10_000
 """Equal changes at several name servers within this time are one: scans for dead brokers differ by 5 s."""
@@ -54,10 +54,13 @@ def timeline_lines(entries: Iterable[TimelineEntry], zone: Zone) -> Iterator[str
 
 def timeline_json(entries: Iterable[TimelineEntry]) -> str:
     """A list of the entries, with every row before and after."""
-    return msgspec.json.format(msgspec.json.encode([_value(entry) for entry in entries]), indent=2).decode()
+    return msgspec.json.format(
+        msgspec.json.encode([entry_value(entry) for entry in entries]), indent=2
+    ).decode()
 
 
-def _value(entry: TimelineEntry) -> dict[str, Any]:
+def entry_value(entry: TimelineEntry) -> dict[str, Any]:
+    """An entry as plain values, with every row before and after."""
     event = entry.event
     return {
         "at": entry.at,

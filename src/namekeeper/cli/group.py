@@ -39,6 +39,7 @@ COMMANDS: Commands = {
     "report": ("commands.report:report", "Availability, flaps, drift, capacity, changes."),
     "why": ("commands.why:why", "Say why a topic had no route."),
     "who-knows": ("commands.who_knows:who_knows", "Which clients have asked for a topic since it changed."),
+    "console": ("commands.console:console", "A page in a browser: what is there, was, and why."),
     "history": ("commands.history:history", "Every change of a topic, broker or address."),
     "demo": (
         "demo.command:demo",

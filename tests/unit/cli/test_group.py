@@ -93,6 +93,7 @@ def test_the_page_of_exit_codes_has_every_command():
     [
         ("admin topicList --no-such", 1),
         ("access check /nowhere", 2),
+        ("console --journal /nowhere", 2),
         ("history T --journal /nowhere", 2),
         ("journal ls /nowhere", 2),
         ("journal replay /nowhere", 2),

@@ -25,7 +25,18 @@ from namekeeper.journal.contract.record import (
 from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.reading.state import State
 
-__all__ = ["AnyRecord", "Began", "Changed", "CheckpointApplied", "Lost", "Seen", "Step", "Stopped", "steps"]
+__all__ = [
+    "AnyRecord",
+    "Began",
+    "Changed",
+    "CheckpointApplied",
+    "Lost",
+    "Seen",
+    "Step",
+    "StepMaker",
+    "Stopped",
+    "steps",
+]
 
 AnyRecord: TypeAlias = Record | Envelope
 
@@ -83,7 +94,7 @@ def steps(
         records: sorted by (boot, seq); a record that is there twice counts once.
         make_state: makes the empty state of a checkpoint.
     """
-    history = _History(make_state)
+    history = StepMaker(make_state)
     for record in records:
         if isinstance(record, SkippedRecords):
             yield from history.skip(record)
@@ -124,8 +135,14 @@ class _OpenCheckpoint:
         self._rows.clear()
 
 
-class _History:
-    def __init__(self, make_state: Callable[[], State]) -> None:
+class StepMaker:
+    """Makes steps of records that come in parts, as from a journal that is being written.
+
+    Args:
+        make_state: makes the empty state of a checkpoint.
+    """
+
+    def __init__(self, make_state: Callable[[], State] = State) -> None:
         self._make_state = make_state
         self._boot = self._seq = 0
         self._last: Step | None = None

@@ -1,0 +1,113 @@
+"""`namekeeper console`: a page for operators in a browser, over the journals of name servers."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Sequence
+
+import click
+
+from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.cli.failure import failure_of
+from namekeeper.cli.journals import journals_at, journals_of_this_host
+from namekeeper.cli.output import echo
+from namekeeper.clock import SystemClock
+from namekeeper.console.doors import Doors, is_loopback, make_token
+from namekeeper.console.histories import Histories, JournalHistory
+from namekeeper.console.server import ConsoleServer
+from namekeeper.console.views import ConsoleViews
+from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.journal.reading.reader import FoundJournal, find_journals
+
+__all__ = ["console", "journal_histories"]
+
+
+@click.command("console", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--journal", "journals", multiple=True, metavar="DIR",
+    help="Journal folder of a name server, or a folder with several; may be repeated. By default those "
+    "of the name servers on this host, ~/namesrv/journal/*.",
+)  # fmt: skip
+@click.option(
+    "-c",
+    "--config-file",
+    "config_files",
+    multiple=True,
+    metavar="FILE",
+    help="Properties file of a name server on this host, to find its journal.",
+)
+@click.option(
+    "-n", "--namesrv-addr", "addresses", multiple=True, metavar="HOST:PORT",
+    help="A name server on this host, to find its journal by its port.",
+)  # fmt: skip
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=9_888, show_default=True, help="0: a free one."
+)
+@click.option(
+    "--token", metavar="TEXT", envvar="NAMEKEEPER_CONSOLE_TOKEN",
+    help="What a browser has to have; made if --host is not loopback.  [env: NAMEKEEPER_CONSOLE_TOKEN]",
+)  # fmt: skip
+@click.option(
+    "--allow-host", "names", multiple=True, metavar="NAME",
+    help="Another name by which browsers reach this host; may be repeated.",
+)  # fmt: skip
+def console(  # noqa: PLR0913 - one for each option
+    *, journals: tuple[str, ...], config_files: tuple[str, ...], addresses: tuple[str, ...], host: str,
+    port: int, token: str | None, names: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Show what name servers hold, held and disagreed about, as a page in a browser.
+
+    Runs until it is interrupted. Nothing can be changed by the page.
+    """
+    try:
+        folders = [*journals, *journals_at(addresses)]
+        if config_files or not folders:
+            folders += journals_of_this_host(config_files)
+        histories = journal_histories(folders)
+    except NamekeeperError as error:
+        raise failure_of(error) from error
+    if token is None and not is_loopback(host):
+        token = make_token()
+    doors = Doors(host, frozenset(name.lower() for name in names), token or "")
+
+    def open_source() -> HistorySource:
+        return JournalSource(folders)
+
+    views = ConsoleViews(histories, open_source, SystemClock())
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(ConsoleServer(host, port, doors, histories, views), host, token))
+
+
+def journal_histories(folders: Sequence[str]) -> Histories:
+    """The histories in some folders.
+
+    Raises:
+        JournalError: a folder is not a journal, or can't be read.
+        ConfigError: two folders are of one name server.
+    """
+    sources: dict[str, JournalHistory] = {}
+    found_at: dict[str, FoundJournal] = {}
+    for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
+        source = JournalHistory(found)
+        namesrv = source.followed.versions.namesrv
+        if namesrv in sources:
+            raise ConfigError(
+                f"{found_at[namesrv]} and {found} are both the journal of {namesrv}: give one of them"
+            )
+        sources[namesrv], found_at[namesrv] = source, found
+    return Histories(sources.values())
+
+
+async def _serve(server: ConsoleServer, host: str, token: str | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        async with server:
+            shown_host = f"[{host}]" if ":" in host else host
+            echo(f"http://{shown_host}:{server.port}/{f'#token={token}' if token else ''}")
+            await stop.wait()
+    except NamekeeperError as error:
+        raise failure_of(error) from error

@@ -1,0 +1,74 @@
+"""Who may ask the page: which names of a host it answers to, and the token where it is not on loopback."""
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Collection
+
+from msgspec import Struct
+
+__all__ = ["COOKIE", "Doors", "is_loopback", "make_token"]
+
+COOKIE = "namekeeper_console"
+_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
+
+
+class Doors(Struct, frozen=True):
+    """What a request must have."""
+
+    host: str
+    """The address at which the page listens."""
+    names: frozenset[str] = frozenset()
+    """More names of this host, as a browser may have them."""
+    token: str = ""
+    """Empty: nobody needs one."""
+
+    def refuse_host(self, header: str | None) -> str | None:
+        """Why the name by which a browser came is refused; None if it is not.
+
+        A page of a stranger can make a browser look up the stranger's name as our address; then the header
+        has that name.
+        """
+        name = _host_of(header or "")
+        if name in self.names or name == self.host.lower():
+            return None
+        is_local = name in _LOCAL_NAMES or is_loopback(name)
+        is_ours = is_local if is_loopback(self.host) else _is_address(name)
+        return None if is_ours else "this page does not go by that name: give --allow-host for it"
+
+    def refuse_token(self, tokens: Collection[str]) -> str | None:
+        """Why tokens that came with a request do not open the door; None if one does."""
+        if not self.token or any(hmac.compare_digest(each.encode(), self.token.encode()) for each in tokens):
+            return None
+        return "a token is needed: it is in the address that the console printed when it started"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this host only."""
+    if host in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def make_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(24)
+
+
+def _host_of(header: str) -> str:
+    """The name in a Host header, without port and brackets."""
+    name = header.strip().lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.rpartition(":")[0] if ":" in name else name
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,142 @@
+"""The histories that the page shows: one for each name server, each followed as it goes on."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+from msgspec import Struct
+
+from namekeeper.answers.from_journal import QUIET_MS
+from namekeeper.answers.row_versions import RowVersions
+from namekeeper.clock import Clock, SystemClock
+from namekeeper.errors import JournalError
+from namekeeper.journal.reading.following import JournalFollower
+from namekeeper.journal.reading.history import Step
+from namekeeper.journal.reading.reader import FoundJournal
+
+__all__ = ["Followed", "FollowedSource", "Histories", "JournalHistory"]
+
+_STEPS_AT_ONCE = 500
+"""So many steps are applied before whoever asks gets an answer."""
+_LOOK_MS = 2_000
+"""How often it is looked whether a name server that does not run runs again."""
+
+
+class Followed(Struct):
+    """A history, and how it is with following it."""
+
+    versions: RowVersions
+    is_running: bool = False
+    """Whether its name server runs now."""
+    progress: tuple[int, int] = (0, 1)
+    """Parts that were read, and those that there are; both are equal once everything is read."""
+    problem: str = ""
+    """Why it can't be followed; empty if it can."""
+    notes: Sequence[str] = ()
+
+
+class FollowedSource(Protocol):
+    """Where the history of a name server comes from."""
+
+    @property
+    def followed(self) -> Followed:
+        """The history."""
+        ...
+
+    def read(self, lock: threading.Lock) -> bool:
+        """Read what is new, holding the lock while the history is changed; returns whether anything is."""
+        ...
+
+
+class JournalHistory:
+    """The history of a name server out of its journal, also while it is written.
+
+    Args:
+        found: where the journal is.
+        clock: tells the present.
+    """
+
+    def __init__(self, found: FoundJournal, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._follower = JournalFollower(found)
+        self._looked_ms = -_LOOK_MS
+        self._is_idle = False
+        """Whether no name server wrote when that was looked at last."""
+        self.followed = Followed(RowVersions(self._follower.namesrv))
+
+    def read(self, lock: threading.Lock) -> bool:
+        """Read what is new; returns whether anything that is shown has changed.
+
+        Args:
+            lock: held while the history is changed; it is let go in between.
+        """
+        followed = self.followed
+        before = (followed.problem, followed.is_running)
+        count = 0
+        try:
+            count = self._take(self._follower.new_steps(), lock)
+            was_idle = self._is_idle
+            self._look_who_writes(has_new=bool(count))
+            if was_idle and self._is_idle and not count:
+                count = self._take(iter(self._follower.end_steps()), lock)
+            followed.problem = ""
+        except (JournalError, OSError) as error:
+            followed.problem = str(error)
+        followed.notes = self._follower.notes
+        self._extend()
+        return bool(count) or before != (followed.problem, followed.is_running)
+
+    def _look_who_writes(self, *, has_new: bool) -> None:
+        """Look whether its name server runs; not each time while it does not."""
+        now_ms = self._clock.now().mono_ms
+        if self.followed.is_running or has_new or now_ms - self._looked_ms >= _LOOK_MS:
+            self._looked_ms = now_ms
+            self.followed.is_running = self._follower.is_written()
+            self._is_idle = not self.followed.is_running
+
+    def _extend(self) -> None:
+        """What a running name server held when it wrote last, it holds now, unless it is silent for long."""
+        versions = self.followed.versions
+        last, now_ms = versions.coverage.knows_up_to, self._clock.now().wall_ms
+        is_current = self.followed.is_running and last is not None and now_ms - last <= QUIET_MS
+        versions.extend(now_ms if is_current else None)
+
+    def _take(self, steps: Iterator[Step], lock: threading.Lock) -> int:
+        count = 0
+        while True:
+            with lock:
+                part = list(islice(steps, _STEPS_AT_ONCE))
+                for step in part:
+                    self.followed.versions.take(step)
+                self.followed.progress = self._follower.progress
+            count += len(part)
+            if len(part) < _STEPS_AT_ONCE:
+                return count
+
+
+class Histories:
+    """All histories that the page shows.
+
+    Args:
+        sources: the history of each name server.
+    """
+
+    def __init__(self, sources: Iterable[FollowedSource]) -> None:
+        self._sources = sorted(sources, key=lambda source: source.followed.versions.namesrv)
+        self.lock = threading.Lock()
+        """Held by whoever changes a history or looks at it."""
+        self.revision = 0
+        """Grows with each change of what is shown."""
+
+    @property
+    def followed(self) -> Sequence[Followed]:
+        """The histories, by the ids of their name servers."""
+        return [source.followed for source in self._sources]
+
+    def read(self) -> bool:
+        """Read what is new of each; returns whether anything changed."""
+        changed = [source.read(self.lock) for source in self._sources]
+        if any(changed):
+            self.revision += 1
+        return any(changed)

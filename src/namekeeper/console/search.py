@@ -1,0 +1,30 @@
+"""Search over everything that there ever was: topics, brokers, addresses, clusters, name servers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from namekeeper.answers.row_versions import RowVersions
+
+__all__ = ["found_names"]
+
+NAMES_LIMIT = 20
+"""Names of each kind."""
+
+
+def found_names(histories: Sequence[RowVersions], text: str) -> dict[str, Any]:
+    """Names with a text in them, in any case: those that begin with it first."""
+    names: dict[str, set[str]] = {"topic": set(), "broker": set(), "address": set(), "namesrv": set()}
+    for each in histories:
+        names["namesrv"].add(each.namesrv)
+        names["topic"].update(each.topics())
+        names["broker"].update(key[1] for key in each.keys("group"))
+        names["address"].update(key[2] for key in each.keys("live"))
+    wanted = text.casefold()
+    found = []
+    for kind, of_kind in names.items():
+        hits = sorted(
+            (name for name in of_kind if wanted in name.casefold()),
+            key=lambda name: (not name.casefold().startswith(wanted), name),
+        )
+        found.append({"kind": kind, "total": len(hits), "names": hits[:NAMES_LIMIT]})
+    return {"kinds": found}

@@ -1,0 +1,257 @@
+"""The HTTP server of the page: its files, the values that it shows, and a stream that says when they changed.
+
+Everything is read: nothing here changes a name server or a journal. Only a POST sets the cookie of the token.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from aiohttp import web
+
+from namekeeper.console.doors import COOKIE, Doors
+from namekeeper.console.histories import Histories
+from namekeeper.console.views import ConsoleViews, Query
+from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.http.gate import Gate
+
+__all__ = ["ConsoleServer"]
+
+log = logging.getLogger("namekeeper.console")
+
+POLL_SECONDS = 0.25
+"""How often histories are read again: a change is to be seen within a second."""
+BEAT_SECONDS = 10.0
+"""How often a page hears that the console is there."""
+SHUTDOWN_SECONDS = 1.0
+MAX_REQUEST_LINE_BYTES = 8_192
+MAX_REQUEST_BODY_BYTES = 1_024
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every answer."""
+
+_OWN, _REPORT = "namekeeper.console", "namekeeper.pipeline.report"
+FILES: Mapping[str, tuple[str, str, str]] = {
+    "/": (_OWN, "static/index.html", "text/html"),
+    "/report.css": (_REPORT, "templates/report.css", "text/css"),
+    "/console.css": (_OWN, "static/console.css", "text/css"),
+    "/icon.svg": (_OWN, "static/icon.svg", "image/svg+xml"),
+    **{
+        f"/{name}.js": (_OWN, f"static/{name}.js", "text/javascript")
+        for name in ("preact", "hooks", "app", "api", "parts", "plots", "tables", "views", "time")
+    },
+}
+"""Path -> package, file, type; the style sheet of the report is shared."""
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class ConsoleServer:
+    """Serves the page while it is entered; an async context manager.
+
+    Args:
+        host: the address at which it listens.
+        port: its port; 0 picks a free one.
+        doors: who may ask.
+        histories: what is shown.
+        views: what each view shows.
+    """
+
+    def __init__(self, host: str, port: int, doors: Doors, histories: Histories, views: ConsoleViews) -> None:
+        self._host, self._wanted_port = host, port
+        self._doors = doors
+        self._histories = histories
+        self._views = views
+        self._gate: Gate | None = None
+        self._runner: web.AppRunner | None = None
+        self._server: asyncio.Server | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._changed = asyncio.Condition()
+        self._is_closed = False
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens."""
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def __aenter__(self) -> Self:
+        """Listen, and begin to read.
+
+        Raises:
+            ConfigError: it can't listen there.
+        """
+        runner = web.AppRunner(
+            self._application(), access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS,
+            max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
+            handler_cancellation=True,
+        )  # fmt: skip
+        await runner.setup()
+        assert runner.server is not None
+        self._gate = Gate(runner.server)
+        self._runner = runner
+        try:
+            self._server = await asyncio.get_running_loop().create_server(
+                self._gate, self._host, self._wanted_port
+            )
+        except OSError as error:
+            await runner.cleanup()
+            raise ConfigError(
+                f"can't listen at {self._host}:{self._wanted_port}: {error.strerror or error};"
+                " give another --port"
+            ) from None
+        self._reading = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._is_closed = True
+        assert self._server is not None
+        assert self._runner is not None
+        assert self._reading is not None
+        self._server.close()
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        await self._tell()
+        await self._runner.cleanup()
+
+    async def _read(self) -> None:
+        while True:
+            if await asyncio.to_thread(self._histories.read):
+                await self._tell()
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _application(self) -> web.Application:
+        application = web.Application(
+            middlewares=[self._note_request, self._finish, self._judge],
+            client_max_size=MAX_REQUEST_BODY_BYTES,
+        )
+        for path in FILES:
+            application.router.add_get(path, _send_file)
+        views = self._views
+        for view in (
+            views.overview, views.brokers, views.topics, views.changes, views.beside,
+            views.topic, views.broker, views.compare, views.search,
+        ):  # fmt: skip
+            application.router.add_get(f"/api/{view.__name__}", self._answer(view, locked=True))
+        application.router.add_get("/api/why", self._answer(views.why, locked=False))
+        application.router.add_get("/api/events", self._events, allow_head=False)
+        application.router.add_post("/api/login", self._login)
+        return application
+
+    @web.middleware
+    async def _note_request(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        if self._gate is not None:
+            self._gate.note_request(request.protocol)
+        return await handler(request)
+
+    @web.middleware
+    async def _finish(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        """Give every answer its headers, and wrong requests a line that says what to do."""
+        try:
+            response = await handler(request)
+        except web.HTTPException as error:
+            response = _problem(error.status, _HTTP_TEXTS.get(error.status, error.reason))
+        except NamekeeperError as error:
+            response = _problem(400, str(error))
+        except Exception:
+            log.exception("the page %s failed", request.path)
+            response = _problem(500, "this view failed; the log of the console says why")
+        if not response.prepared:
+            response.headers.update(HEADERS)
+            response.force_close()
+        return response
+
+    @web.middleware
+    async def _judge(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        reason = self._doors.refuse_host(request.headers.get("Host"))
+        if reason is not None:
+            return _problem(421, reason)
+        if request.path.startswith("/api/") and request.path != "/api/login":
+            scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+            tokens = [request.cookies.get(COOKIE, ""), given.strip() if scheme.lower() == "bearer" else ""]
+            reason = self._doors.refuse_token(tokens)
+            if reason is not None:
+                return _problem(401, reason)
+        return await handler(request)
+
+    def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> _Handler:
+        def body(query: Query) -> bytes:
+            if not locked:
+                return msgspec.json.encode(view(query))
+            with self._histories.lock:
+                return msgspec.json.encode(view(query))
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            data = await asyncio.to_thread(body, dict(request.query))
+            return web.Response(body=data, content_type="application/json")
+
+        return handle
+
+    async def _login(self, request: web.Request) -> web.StreamResponse:
+        token = (await request.text()).strip()
+        reason = self._doors.refuse_token([token])
+        if reason is not None:
+            return _problem(401, reason)
+        response = web.Response(status=204)
+        response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
+        return response
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """Say the revision, at once and whenever it changes; now and then that the console is there."""
+        response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
+        assert self._gate is not None
+        self._gate.keep(request.protocol)
+        try:
+            await response.prepare(request)
+            while not self._is_closed:
+                await response.write(b"data: %d\n\n" % self._histories.revision)
+                await self._wait_for_change(self._histories.revision)
+        except ConnectionError:
+            pass  # the page was closed
+        finally:
+            self._gate.release(request.protocol)
+        return response
+
+    async def _wait_for_change(self, seen: int) -> None:
+        async with self._changed:
+            try:
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await self._changed.wait_for(lambda: self._is_closed or self._histories.revision != seen)
+            except TimeoutError:
+                return
+
+
+_HTTP_TEXTS = {404: "there is nothing at this address; / is the page", 405: "these pages are read only"}
+
+
+async def _send_file(request: web.Request) -> web.StreamResponse:
+    package, name, content_type = FILES[request.path]
+    data = await asyncio.to_thread((files(package) / name).read_bytes)
+    return web.Response(body=data, content_type=content_type, charset="utf-8")
+
+
+def _problem(status: int, text: str) -> web.Response:
+    return web.Response(
+        status=status, body=msgspec.json.encode({"problem": text}), content_type="application/json"
+    )

@@ -1,0 +1,129 @@
+// The page: its address, its head, and the view that the address names.
+
+import { h, render } from "./preact.js";
+import { useEffect, useMemo, useRef, useState } from "./hooks.js";
+import { ask, follow, login } from "./api.js";
+import { Link, Notice, Page, useAnswer } from "./parts.js";
+import { both, fromAddress, iso } from "./time.js";
+import { Broker, Changes, Compare, Instant, Search, Topic, Why } from "./views.js";
+
+const VIEWS = { now: Instant, changes: Changes, topic: Topic, broker: Broker, why: Why, compare: Compare, search: Search };
+const TITLES = [["now", "What is there"], ["changes", "What happened"], ["why", "Why?"], ["compare", "Compare"]];
+const TIMES = new Set(["at", "from", "to", "a_at", "b_at"]);
+
+// An address has times as ISO 8601, so that people can read it.
+const address = ({ view, ...params }) => {
+  const query = new URLSearchParams();
+  if (view && view !== "now") query.set("view", view);
+  Object.entries(params).forEach(([name, value]) => {
+    if (value === undefined || value === null || value === "") return;
+    const ms = TIMES.has(name) ? fromAddress(String(value)) : null;
+    query.set(name, ms === null ? value : iso(ms));
+  });
+  const text = query.toString();
+  return text ? `/?${text}` : "/";
+};
+const read = () => {
+  const { view = "now", ...params } = Object.fromEntries(new URLSearchParams(location.search));
+  return { view: VIEWS[view] ? view : "now", params };
+};
+
+const usePage = () => {
+  const [state, setState] = useState(read);
+  const current = useRef(state);
+  current.current = state;
+  const show = (to, { replace = false } = {}) => {
+    history[replace ? "replaceState" : "pushState"](null, "", address(to));
+    setState(read());
+  };
+  useEffect(() => {
+    const back = () => setState(read());
+    addEventListener("popstate", back);
+    return () => removeEventListener("popstate", back);
+  }, []);
+  return useMemo(() => ({
+    ...state,
+    address,
+    go: (to) => { show(to); scrollTo(0, 0); },
+    change: (changes, how) => show({ view: current.current.view, ...current.current.params, ...changes }, how),
+    beside: (at) => ask("beside", { at }),
+  }), [state]);
+};
+
+const useRevision = () => {
+  const [state, setState] = useState({ revision: 0, version: 0, isGone: false, heard: Date.now() });
+  useEffect(() => follow((revision) => setState((before) => {
+    if (revision === null) return before.isGone ? before : { ...before, isGone: true };
+    const isNew = before.isGone || revision !== before.revision;
+    return { revision, version: before.version + (isNew ? 1 : 0), isGone: false, heard: Date.now() };
+  })), []);
+  return state;
+};
+
+const Head = ({ page }) => {
+  const timer = useRef(null);
+  const search = (event) => {
+    const q = event.target.value;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => (q ? page.go({ view: "search", q }) : page.go({ view: "now" })), 200);
+  };
+  return h("header", { class: "head" },
+    h("h1", null, h(Link, { to: { view: "now" } }, "Namekeeper")),
+    h("nav", { "aria-label": "ConsoleViews" }, h("ul", null, TITLES.map(([view, title]) => h("li", { key: view },
+      h(Link, { to: { view }, "aria-current": page.view === view ? "page" : undefined }, title))))),
+    h("div", { role: "search" }, h("input", {
+      id: "search", type: "search", placeholder: "Search: / ", "aria-label": "Search topics, brokers, addresses", autocomplete: "off",
+      defaultValue: page.params.q || "", onInput: search,
+    })));
+};
+
+// Keys: / searches; , and . go to the change before and after; n is now.
+const useKeys = () => useEffect(() => {
+  const keys = { "/": "search", ",": "before", ".": "after", n: "to-now" };
+  const press = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=range]), select, textarea")) return;
+    const target = document.getElementById(keys[event.key]);
+    if (!target) return;
+    event.preventDefault();
+    if (event.key === "/") target.focus();
+    else target.click();
+  };
+  addEventListener("keydown", press);
+  return () => removeEventListener("keydown", press);
+}, []);
+
+const Login = ({ done }) => {
+  const [problem, setProblem] = useState("");
+  const send = (event) => {
+    event.preventDefault();
+    login(event.target.elements.token.value.trim()).then(done, (error) => setProblem(error.message));
+  };
+  return h("form", { class: "console-filters", onSubmit: send },
+    h("label", null, "Token, as the console printed it when it started", h("input", { name: "token", type: "password", autocomplete: "current-password" })),
+    h("button", { type: "submit" }, "Open"),
+    problem ? h(Notice, { kind: "bad" }, problem) : null);
+};
+
+const App = () => {
+  const page = usePage();
+  const { version, isGone, heard } = useRevision();
+  const [logins, setLogins] = useState(0);
+  useKeys();
+  const { value, problem } = useAnswer("overview", { at: page.params.at }, `${version} ${logins}`);
+  useEffect(() => { document.title = `${page.params.name ? `${page.params.name} · ` : ""}${page.view} · Namekeeper`; }, [page]);
+  const View = VIEWS[page.view];
+  const isLocked = problem && problem.status === 401;
+  return h(Page.Provider, { value: page },
+    h(Head, { page }),
+    isGone ? h(Notice, { kind: "bad" }, `The console does not answer since ${both(heard)}. What is below is what it said then; it is asked again every second. Is \`namekeeper console\` still running?`) : null,
+    isLocked ? h(Login, { done: () => setLogins(logins + 1) }) : problem && !isGone ? h(Notice, { kind: "bad" }, problem.message) : null,
+    value && !isLocked ? h("main", { id: "view", "data-view": page.view }, h(View, { overview: value, version: `${version} ${logins}`, key: `${page.view} ${page.view === "why" ? "" : page.params.name || ""}` })) : null,
+    !value && !problem ? h("p", { class: "soft", role: "status" }, "The console is asked …") : null);
+};
+
+const start = () => render(h(App), document.getElementById("app"));
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+if (given) {
+  history.replaceState(null, "", location.pathname + location.search);
+  login(given).then(start, start);
+} else start();

@@ -1,0 +1,97 @@
+// Small parts that every view is made of. Names are texts of strangers: they become text nodes, never markup.
+
+import { createContext, h } from "./preact.js";
+import { useContext, useEffect, useRef, useState } from "./hooks.js";
+import { ask } from "./api.js";
+import { both, iso } from "./time.js";
+
+export const Page = createContext(null);
+
+// Characters without a shape of their own are shown by their numbers, as the commands do.
+export const printable = (text) => String(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}]/gu,
+  (each) => `\\u${each.codePointAt(0).toString(16).padStart(4, "0")}`);
+
+export const Name = ({ text, long = 60 }) => {
+  const shown = printable(text);
+  const cut = shown.length > long ? `${shown.slice(0, long - 1)}…` : shown;
+  return h("bdi", { title: cut === shown ? undefined : shown }, cut);
+};
+
+export const Link = ({ to, children, ...more }) => {
+  const page = useContext(Page);
+  const follow = (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    page.go(to);
+  };
+  return h("a", { href: page.address(to), onClick: follow, ...more }, children);
+};
+
+export const TopicLink = ({ name, at }) => h(Link, { to: { view: "topic", name, at } }, h(Name, { text: name }));
+export const BrokerLink = ({ name, at }) => h(Link, { to: { view: "broker", name, at } }, h(Name, { text: name }));
+
+// Each time is a link to what was there then.
+export const Time = ({ ms, plain = false }) => {
+  if (ms === null || ms === undefined) return null;
+  const time = h("time", { dateTime: iso(ms), title: iso(ms) }, both(ms));
+  return plain ? time : h(Link, { to: { view: "now", at: ms }, class: "quiet" }, time);
+};
+
+export const Notice = ({ kind = "notice", children }) =>
+  h("p", { class: `banner ${kind}`, role: kind === "bad" ? "alert" : "status" }, children);
+
+// The answer of a view, what is wrong with it, and whether a newer one is on its way.
+// While a newer one is on its way the older one stays; of several changes in a row only the last is asked for.
+export const useAnswer = (view, query, version) => {
+  const [state, setState] = useState({ value: null, problem: null, of: null });
+  const running = useRef(null);
+  const waiting = useRef(null);
+  const isGone = useRef(false);
+  const key = JSON.stringify([view, query]);
+  const run = (wanted) => {
+    running.current = wanted;
+    ask(wanted.view, wanted.query).then(
+      (value) => ({ value, problem: null }), (problem) => ({ value: null, problem }),
+    ).then((found) => {
+      running.current = null;
+      if (isGone.current) return;
+      const next = waiting.current;
+      waiting.current = null;
+      if (found.problem) setState((before) => ({ ...before, problem: found.problem, of: wanted.key }));
+      else setState({ ...found, of: wanted.key });
+      if (next) run(next);
+    });
+  };
+  useEffect(() => {
+    const wanted = { view, query, key };
+    if (running.current) waiting.current = wanted;
+    else run(wanted);
+  }, [key, version]);
+  useEffect(() => () => { isGone.current = true; }, []);
+  const isOfSameView = state.of !== null && JSON.parse(state.of)[0] === view;
+  return { value: isOfSameView ? state.value : null, problem: state.problem, isOld: state.of !== key };
+};
+
+// A table whose cells carry the title of their column, for phones.
+export const Table = ({ label, columns, rows, empty }) => {
+  if (!rows.length) return h("p", { class: "soft empty" }, empty);
+  return h("table", { role: "table", "aria-label": label },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" },
+      columns.map((column) => h("th", { scope: "col", role: "columnheader", class: column.kind }, column.title)))),
+    h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row", key: row.key, class: row.class },
+      columns.map((column, index) => h("td", {
+        role: "cell", "data-title": column.title, class: column.kind || "words",
+      }, row.cells[index]))))));
+};
+
+// The buttons of a window over a long list.
+export const Window = ({ offset, limit, total, go }) => {
+  if (total <= limit && !offset) return null;
+  const last = Math.min(offset + limit, total);
+  return h("p", { class: "window" },
+    h("button", { type: "button", disabled: offset === 0, onClick: () => go(Math.max(0, offset - limit)) }, "Before"),
+    h("span", null, `${(offset + 1).toLocaleString("en")} to ${last.toLocaleString("en")} of ${total.toLocaleString("en")}`),
+    h("button", { type: "button", disabled: last >= total, onClick: () => go(offset + limit) }, "Next"));
+};
+
+export const Field = ({ label, children }) => h("label", null, label, children);

@@ -1,0 +1,268 @@
+// The views: what is or was there, what happened, one topic, one broker, why, two compared, search.
+
+import { h } from "./preact.js";
+import { useContext } from "./hooks.js";
+import { BrokerLink, Field, Link, Name, Notice, Page, Table, Time, TopicLink, printable, useAnswer } from "./parts.js";
+import { Lanes } from "./plots.js";
+import { Brokers, NameServers, Topics } from "./tables.js";
+import { both, duration, fromAddress, toField, fromField } from "./time.js";
+
+const MORE = 100;
+
+const Wrong = ({ problem }) => (problem ? h(Notice, { kind: "bad" }, problem.message) : null);
+
+const namesrvLanes = (overview) => overview.namesrvs.map((row) => ({
+  label: row.namesrv,
+  bars: row.periods.map((period) => ({
+    since: period.since, until: period.until === null ? row.knows_up_to : period.until,
+    kind: { up: "up", unknown: "unknown", stopped: "server" }[period.state],
+    text: { up: "known", unknown: "unknown: records were lost", stopped: "the name server was not running" }[period.state],
+  })),
+}));
+
+// The slider over all that is known, with what is known drawn above it.
+export const Slider = ({ overview }) => {
+  const page = useContext(Page);
+  const { first, last, now } = overview;
+  if (first === null) return null;
+  const at = fromAddress(page.params.at);
+  const value = at === null ? last : Math.min(Math.max(at, first), last);
+  const move = (event) => page.change({ at: Number(event.target.value) }, { replace: true });
+  const step = (direction) => async () => {
+    const found = await page.beside(value);
+    const to = direction < 0 ? found.before : found.after;
+    if (to !== null) page.change({ at: to });
+  };
+  return h("section", { class: "instant", "aria-label": "Instant" },
+    h(Lanes, { title: "What is known of each name server", lanes: namesrvLanes(overview), first, last, shapes: overview.shapes, mark: value }),
+    h("div", { class: "lane slider" }, h("label", { class: "label", for: "slider" }, "instant"),
+      h("input", { id: "slider", type: "range", min: first, max: last, step: 1, value,
+        "aria-valuetext": both(value), onInput: move })),
+    h("div", { class: "instant-row" },
+      h("button", { type: "button", id: "before", onClick: step(-1), title: "The change before (key ,)" }, "◀ change"),
+      h("button", { type: "button", id: "after", onClick: step(1), title: "The next change (key .)" }, "change ▶"),
+      h("label", { class: "inline" }, "at ", h("input", {
+        type: "datetime-local", step: "0.001", value: toField(value), id: "instant",
+        onChange: (event) => { const ms = fromField(event.target.value); if (!Number.isNaN(ms)) page.change({ at: ms }); },
+      })),
+      h("output", { id: "shown-instant", for: "slider instant" }, at === null ? "now" : both(at)),
+      at === null ? null : h("button", { type: "button", id: "to-now", onClick: () => page.change({ at: undefined }) }, "Now"),
+      at !== null && at > now ? h("span", { class: "differs" }, "this is in the future: nothing is known of it") : null));
+};
+
+export const Instant = ({ overview, version }) => h("div", null,
+  h(Slider, { overview }),
+  h(NameServers, { rows: overview.namesrvs }),
+  overview.namesrvs.length > 1 ? h("p", null, h(Link, { to: { view: "compare", at: undefined } }, "Compare two name servers, or two instants, row by row")) : null,
+  h(Brokers, { namesrvs: overview.namesrvs, version, now: overview.at || overview.last }),
+  h(Topics, { namesrvs: overview.namesrvs, version, now: overview.at || overview.last }));
+
+const FILTERS = [["topic", "Topic"], ["broker", "Broker name or address"], ["peer", "Peer that asked"]];
+
+const Seen = ({ seen, at }) => Object.entries(seen).map(([namesrv, when], index) =>
+  h("span", { key: namesrv }, index ? ", " : "", h(Name, { text: namesrv }), when > at ? ` +${(when - at).toLocaleString("en")} ms` : ""));
+
+export const ChangeTable = ({ value, causes, empty }) => h(Table, {
+  label: "Changes", empty,
+  columns: [{ title: "when", kind: "time" }, { title: "what happened" }, { title: "details" }, { title: "peer" }, { title: "rows", kind: "number" }, { title: "name servers" }],
+  rows: value.rows.map((row) => ({
+    key: `${row.at} ${Object.keys(row.seen)} ${row.text}`,
+    cells: [h(Time, { ms: row.at }), h("b", null, causes[row.cause || row.what] || row.cause || row.what),
+      printable(row.text.replace(/ \([^()]*\)$/, "")), h(Name, { text: row.peer || "" }),
+      row.row_count || "", h(Seen, { seen: row.seen, at: row.at })],
+  })),
+});
+
+export const Changes = ({ overview, version }) => {
+  const page = useContext(Page);
+  const params = page.params;
+  const limit = Number(params.limit || MORE);
+  const { value, problem, isOld } = useAnswer("changes", {
+    topic: params.topic, broker: params.broker, cause: params.cause, peer: params.peer, namesrv: params.namesrv,
+    text: params.text, from: params.from, to: params.to, limit,
+  }, version);
+  const set = (name) => (event) => page.change({ [name]: event.target.value || undefined, limit: undefined }, { replace: true });
+  const times = [["from", "From"], ["to", "Up to"]];
+  return h("section", { "aria-labelledby": "changes", "aria-busy": String(isOld) },
+    h("h2", { id: "changes" }, "What happened, newest first"),
+    h("form", { class: "console-filters", onSubmit: (event) => event.preventDefault(), "aria-label": "Filter the changes" },
+      FILTERS.map(([name, label]) => h(Field, { label, key: name },
+        h("input", { type: "search", name, value: params[name] || "", onInput: set(name), autocomplete: "off" }))),
+      h(Field, { label: "What happened" }, h("select", { name: "cause", value: params.cause || "", onChange: set("cause") },
+        h("option", { value: "" }, "anything"), Object.entries(overview.causes).map(([code, words]) => h("option", { value: code }, words)))),
+      h(Field, { label: "Name server" }, h("select", { name: "namesrv", value: params.namesrv || "", onChange: set("namesrv") },
+        h("option", { value: "" }, "all"), overview.namesrvs.map((row) => h("option", { value: row.namesrv }, printable(row.namesrv))))),
+      times.map(([name, label]) => h(Field, { label, key: name }, h("input", {
+        type: "datetime-local", step: "0.001", name,
+        value: fromAddress(params[name]) === null ? "" : toField(fromAddress(params[name])),
+        onChange: (event) => { const ms = fromField(event.target.value); page.change({ [name]: Number.isNaN(ms) ? undefined : ms }); },
+      }))),
+      h("button", { type: "button", onClick: () => page.go({ view: "changes" }) }, "Show all")),
+    h(Wrong, { problem }),
+    value ? h(ChangeTable, { value, causes: overview.causes, empty: "No change fits. Take a filter away, or wait: changes appear here as they come." }) : null,
+    value && value.has_more && limit < 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ limit: limit + MORE }, { replace: true }) }, "Show more")) : null,
+    value && value.has_more && limit >= 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ to: value.rows.at(-1).at, limit: undefined }) }, "Show older ones")) : null);
+};
+
+const Missing = ({ value, what }) => h(Notice, null,
+  `There is no record of ${what} ${printable(value.name)}${value.near}. Is it spelled as the brokers spell it?`);
+
+const RouteTable = ({ route }) => {
+  const queues = route.route === null ? [] : route.route.queueDatas;
+  const addrs = route.route === null ? {} : Object.fromEntries(route.route.brokerDatas.map((data) => [data.brokerName, data.brokerAddrs]));
+  if (route.knowledge !== "known") return h(Notice, null, `${printable(route.namesrv)}: ${route.knowledge_text}`);
+  return h(Table, {
+    label: `Route at ${printable(route.namesrv)}`, empty: "no route",
+    columns: [{ title: "broker name" }, { title: "read queues", kind: "number" }, { title: "write queues", kind: "number" }, { title: "permission" }, { title: "addresses by id" }],
+    rows: queues.map((queue) => ({
+      key: queue.brokerName,
+      cells: [h(BrokerLink, { name: queue.brokerName }), queue.readQueueNums, queue.writeQueueNums,
+        { 6: "RW-", 4: "R--", 2: "-W-" }[queue.perm & 6] || "---",
+        Object.entries(addrs[queue.brokerName] || {}).map(([id, addr], index) => [index ? ", " : "", `${id} = `, h(BrokerLink, { name: addr })])],
+    })),
+  });
+};
+
+export const Topic = ({ overview, version }) => {
+  const page = useContext(Page);
+  const { name, at } = page.params;
+  const { value, problem, isOld } = useAnswer("topic", { name, at }, version);
+  const changes = useAnswer("changes", { topic: name, limit: 50 }, version);
+  const mark = fromAddress(at);
+  return h("div", { "aria-busy": String(isOld) },
+    h("h2", { id: "topic" }, "Topic ", h(Name, { text: name, long: 255 })),
+    h("p", null, h(Link, { to: { view: "why", name, at } }, "Why had it no route?"), " · ", h(Link, { to: { view: "changes", topic: name } }, "All its changes")),
+    h(Slider, { overview }),
+    h(Wrong, { problem }),
+    value && !value.is_there ? h(Missing, { value, what: "a topic" }) : null,
+    value ? h(Lanes, { title: "When it had a queue to write to", lanes: value.lanes, first: overview.first, last: overview.last, shapes: overview.shapes, mark }) : null,
+    value ? value.routes.map((route) => h("section", { key: route.namesrv, class: "route-of", "data-namesrv": route.namesrv },
+      h("h3", null, "Route at ", h(Name, { text: route.namesrv })), h(RouteTable, { route }))) : null,
+    h("section", { "aria-labelledby": "its-changes" }, h("h3", { id: "its-changes" }, "Its changes, newest first"),
+      changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, empty: "No change is recorded." }) : null));
+};
+
+export const Broker = ({ overview, version }) => {
+  const page = useContext(Page);
+  const { name } = page.params;
+  const { value, problem, isOld } = useAnswer("broker", { name }, version);
+  const causes = overview.causes;
+  const end = (row) => (row.until === null ? "is registered" : h("span", null, h(Time, { ms: row.until })));
+  return h("div", { "aria-busy": String(isOld) },
+    h("h2", { id: "broker" }, "Broker ", h(Name, { text: name, long: 255 })),
+    h("p", null, h(Link, { to: { view: "changes", broker: name } }, "All its changes")),
+    h(Wrong, { problem }),
+    value && !value.is_there ? h(Missing, { value, what: "a broker" }) : null,
+    value ? h(Lanes, { title: "When it was registered", lanes: value.lanes, first: overview.first, last: overview.last, shapes: overview.shapes, mark: null }) : null,
+    value && value.is_there ? h("section", { "aria-labelledby": "sessions" },
+      h("h3", { id: "sessions" }, `${value.session_count.toLocaleString("en")} sessions, newest first`),
+      h(Table, {
+        label: "Sessions", empty: "",
+        columns: [{ title: "began", kind: "time" }, { title: "ended", kind: "time" }, { title: "lasted", kind: "number" },
+          { title: "began by" }, { title: "ended by" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address" }, { title: "name server" }],
+        rows: value.sessions.map((row) => ({
+          key: `${row.namesrv} ${row.addr} ${row.since}`,
+          cells: [h(Time, { ms: row.since }), end(row), duration((row.until || overview.now) - row.since),
+            causes[row.from_cause] || row.from_cause, causes[row.to_cause] || row.to_cause, h(BrokerLink, { name: row.broker_name }),
+            row.broker_id, h(BrokerLink, { name: row.addr }), h(Name, { text: row.namesrv })],
+        })),
+      })) : null);
+};
+
+const Facts = ({ facts }) => h("ul", { class: "evidence" }, facts.map((fact, index) => h("li", { key: index },
+  printable(fact.text), fact.at === undefined || fact.at === null ? "" : [": ", h(Time, { ms: fact.at })],
+  fact.until ? [" to ", h(Time, { ms: fact.until })] : "")));
+
+export const Why = ({ overview, version }) => {
+  const page = useContext(Page);
+  const { name, at } = page.params;
+  const ask = (event) => {
+    event.preventDefault();
+    page.change({ name: event.target.elements.name.value.trim() });
+  };
+  return h("div", null,
+    h("h2", { id: "why" }, "Why had a topic no route?"),
+    h("form", { class: "console-filters", onSubmit: ask },
+      h(Field, { label: "Topic" }, h("input", { name: "name", type: "search", defaultValue: name || "", key: name, autocomplete: "off" })),
+      h("button", { type: "submit" }, "Say why")),
+    h(Slider, { overview }),
+    name ? h(Explanations, { name, at, version }) : h("p", { class: "soft" }, "Give the name of a topic, and move the slider to the time of the error."));
+};
+
+const Explanations = ({ name, at, version }) => {
+  const { value, problem, isOld } = useAnswer("why", { name, at }, at ? 0 : version);
+  return h("div", { "aria-busy": String(isOld), id: "explanations" },
+    h(Wrong, { problem }),
+    isOld ? h("p", { class: "soft", role: "status" }, "The journals are being read …") : null,
+    value ? value.explanations.map((each) => h("section", { key: each.namesrv, class: "explanation", "data-namesrv": each.namesrv },
+      h("h3", null, h(Name, { text: each.namesrv }), " at ", h(Time, { ms: each.at })),
+      h("p", { class: `verdict ${each.verdict === "has_route" ? "good" : "bad"}` }, printable(each.summary)),
+      h(Facts, { facts: each.facts }),
+      each.knows_up_to ? h("p", { class: "soft" }, "knows up to ", h(Time, { ms: each.knows_up_to, plain: true })) : null)) : null,
+    value ? value.notes.map((note) => h(Notice, { key: note }, printable(note))) : null,
+    value ? h("p", null, h(Link, { to: { view: "topic", name, at } }, "The topic over time")) : null);
+};
+
+const Side = ({ side, overview }) => {
+  const page = useContext(Page);
+  const params = page.params;
+  const at = fromAddress(params[`${side}_at`]);
+  return h("fieldset", null, h("legend", null, side === "a" ? "One" : "The other"),
+    h(Field, { label: "Name server" }, h("select", { name: side, value: params[side] || "", onChange: (event) => page.change({ [side]: event.target.value }) },
+      overview.namesrvs.map((row) => h("option", { value: row.namesrv }, printable(row.namesrv))))),
+    h(Field, { label: "Instant (empty: the last that is known)" }, h("input", {
+      type: "datetime-local", step: "0.001", name: `${side}_at`, value: at === null ? "" : toField(at),
+      onChange: (event) => { const ms = fromField(event.target.value); page.change({ [`${side}_at`]: Number.isNaN(ms) ? undefined : ms }); },
+    })),
+    overview.first === null ? null : h("input", {
+      type: "range", "aria-label": `Instant of ${side === "a" ? "one" : "the other"}`, min: overview.first, max: overview.last, step: 1,
+      value: at === null ? overview.last : at, "aria-valuetext": both(at === null ? overview.last : at),
+      onInput: (event) => page.change({ [`${side}_at`]: Number(event.target.value) }, { replace: true }),
+    }));
+};
+
+export const Compare = ({ overview, version }) => {
+  const page = useContext(Page);
+  const params = page.params;
+  const names = overview.namesrvs.map((row) => row.namesrv);
+  const a = params.a || names[0];
+  const b = params.b || names[1] || names[0];
+  const { value, problem, isOld } = useAnswer("compare", { a, b, a_at: params.a_at, b_at: params.b_at }, version);
+  const filled = { ...page, params: { ...params, a, b } };
+  const side = (each) => (each ? `${printable(each.namesrv)} at ${both(each.at)}` : "");
+  const cell = (text) => (text === null ? h("span", { class: "differs" }, "has no such thing") : printable(text));
+  return h("div", { "aria-busy": String(isOld) },
+    h("h2", { id: "compare" }, "Two name servers, or two instants"),
+    h(Page.Provider, { value: filled }, h("div", { class: "sides" }, h(Side, { side: "a", overview }), h(Side, { side: "b", overview }))),
+    h(Wrong, { problem }),
+    value && value.why_not ? h(Notice, null, `They can't be compared: ${printable(value.why_not)}`) : null,
+    value && !value.why_not ? h("p", { id: "count", role: "status" },
+      value.total ? `${value.total.toLocaleString("en")} differences` : `${side(value.a)} and ${side(value.b)} agree on everything`,
+      value.total > value.rows.length ? `, the first ${value.rows.length} of them:` : "") : null,
+    value && value.rows.length ? h(Table, {
+      label: "Differences", empty: "",
+      columns: [{ title: "what" }, { title: "name" }, { title: "detail" }, { title: side(value.a) }, { title: side(value.b) }],
+      rows: value.rows.map((row) => ({
+        key: `${row.part} ${row.name} ${row.detail}`,
+        cells: [row.part, row.part === "topic" ? h(TopicLink, { name: row.name }) : row.part === "broker" ? h(BrokerLink, { name: row.name }) : h(Name, { text: row.name }),
+          printable(row.detail), cell(row.a), cell(row.b)],
+      })),
+    }) : null);
+};
+
+const KINDS = { topic: "Topics", broker: "Broker names", address: "Addresses", namesrv: "Name servers" };
+
+export const Search = ({ version }) => {
+  const page = useContext(Page);
+  const { value, problem } = useAnswer("search", { q: page.params.q }, version);
+  if (!page.params.q) return h("p", { class: "soft" }, "Type a part of a name above.");
+  const link = (kind, name) => (kind === "topic" ? h(TopicLink, { name }) : kind === "namesrv"
+    ? h(Link, { to: { view: "changes", namesrv: name } }, h(Name, { text: name })) : h(BrokerLink, { name }));
+  const isEmpty = value && value.kinds.every((each) => each.total === 0);
+  return h("div", null, h("h2", { id: "search-results" }, "Found"), h(Wrong, { problem }),
+    isEmpty ? h(Notice, null, `Nothing that was ever there has ${printable(page.params.q)} in its name.`) : null,
+    value ? value.kinds.filter((each) => each.total).map((each) => h("section", { key: each.kind },
+      h("h3", null, `${KINDS[each.kind]}: ${each.total.toLocaleString("en")}`),
+      h("ul", { class: "found" }, each.names.map((name) => h("li", { key: name }, link(each.kind, name)))),
+      each.total > each.names.length ? h("p", { class: "soft" }, "… type more of the name to see the others.") : null)) : null);
+};

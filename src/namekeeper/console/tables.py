@@ -1,0 +1,153 @@
+"""The tables of an instant: name servers side by side, brokers, topics; long ones come in windows."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from namekeeper.answers.render import explain_knowledge
+from namekeeper.answers.row_changes import Key, Values
+from namekeeper.common.writable import is_writable
+from namekeeper.console.histories import Followed
+from namekeeper.console.instants import RowsHeld, differs_since, since
+from namekeeper.model.broker import MASTER_ID
+from namekeeper.model.perm import format_perm
+
+__all__ = ["ROWS_LIMIT", "TableQuery", "broker_rows", "namesrv_rows", "topic_rows", "writable_at"]
+
+ROWS_LIMIT = 500
+"""Rows of one window at most."""
+
+
+class TableQuery(Struct, frozen=True):
+    """Which rows of a table are wanted."""
+
+    text: str = ""
+    """A part of a name or an address, in any case."""
+    only: str = ""
+    """`differs` or `unwritable`; empty: all."""
+    offset: int = 0
+    limit: int = 100
+
+
+def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> list[dict[str, Any]]:
+    """Each name server: what is known of it, when, and how much it held."""
+    return [
+        {
+            "namesrv": held.namesrv,
+            "at": held.at,
+            "knowledge": held.knowledge,
+            "knowledge_text": explain_knowledge(held.knowledge),
+            "knows_from": held.versions.knows_from,
+            "knows_up_to": held.versions.knows_up_to,
+            "is_running": each.is_running,
+            "progress": each.progress,
+            "problem": each.problem,
+            "notes": each.notes,
+            "brokers": len(held.live),
+            "broker_names": len(held.groups),
+            "clusters": len({values[0] for values in held.groups.values()}),
+            "topics": len(held.topics),
+            "periods": held.versions.periods(),
+        }
+        for each, held in zip(followed, all_held, strict=True)
+    ]
+
+
+def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any]:
+    """Brokers by cluster, name and id; for each name server since when it has them."""
+    found: dict[tuple[str, str, int, str], Key] = {}
+    for held in all_held:
+        for key, values in held.live.items():
+            name, broker_id = str(values[0]), values[1]
+            assert isinstance(broker_id, int)
+            found[key[1], name, broker_id, key[2]] = key
+    wanted = [each for each in sorted(found) if _has_text(query.text, (each[0], each[1], each[3]))]
+    if query.only == "differs":
+        wanted = [each for each in wanted if differs_since(all_held, [found[each]]) is not None]
+    rows = [
+        {
+            "cluster": cluster,
+            "broker_name": name,
+            "broker_id": broker_id,
+            "addr": addr,
+            "at": {
+                held.namesrv: _live_at(held, found[cluster, name, broker_id, addr], name)
+                for held in all_held
+                if held.has_state
+            },
+            "differs_since": differs_since(all_held, [found[cluster, name, broker_id, addr]]),
+        }
+        for cluster, name, broker_id, addr in wanted[query.offset : query.offset + query.limit]
+    ]
+    return {"total": len(wanted), "offset": query.offset, "rows": rows}
+
+
+def topic_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any]:
+    """Topics by name; the queues on each broker name, and which name servers have them so."""
+    known = [held for held in all_held if held.has_state]
+    names = sorted({topic for held in known for topic in held.topics})
+    wanted = [name for name in names if _has_text(query.text, (name,))]
+    if query.only == "differs":
+        wanted = [name for name in wanted if _is_different(known, name)]
+    elif query.only == "unwritable":
+        wanted = [name for name in wanted if any(not writable_at(held, name) for held in known)]
+    rows = [_topic(known, topic) for topic in wanted[query.offset : query.offset + query.limit]]
+    return {"total": len(wanted), "offset": query.offset, "rows": rows}
+
+
+def writable_at(held: RowsHeld, topic: str) -> bool:
+    """Whether a producer could use a queue of the topic."""
+    return any(_is_writable(held, name, row) for name, row in held.topics.get(topic, {}).items())
+
+
+def _live_at(held: RowsHeld, key: Key, name: str) -> dict[str, Any] | None:
+    values = held.live.get(key)
+    if values is None or values[0] != name:
+        return None
+    return {"since": since(held.versions, key, held.at)}
+
+
+def _topic(known: Sequence[RowsHeld], topic: str) -> dict[str, Any]:
+    keys = sorted({key for held in known for key in held.versions.keys_of_topic(topic)})
+    return {
+        "topic": topic,
+        "routes": list(_routes(known, topic)),
+        "writable": {held.namesrv: writable_at(held, topic) for held in known},
+        "differs_since": differs_since(known, keys) if _is_different(known, topic) else None,
+    }
+
+
+def _routes(known: Sequence[RowsHeld], topic: str) -> Iterator[dict[str, Any]]:
+    """The different routes of a topic, each with the name servers that have it."""
+    seen: dict[tuple[tuple[str, Values], ...], list[str]] = {}
+    for held in known:
+        seen.setdefault(tuple(sorted(held.topics.get(topic, {}).items())), []).append(held.namesrv)
+    for rows, namesrvs in seen.items():
+        yield {"namesrvs": namesrvs, "queues": [_queues(name, values) for name, values in rows]}
+
+
+def _queues(name: str, values: Values) -> dict[str, Any]:
+    read, write, perm, _ = values
+    assert isinstance(perm, int)
+    return {"broker_name": name, "read": read, "write": write, "perm": format_perm(perm)}
+
+
+def _is_different(known: Sequence[RowsHeld], topic: str) -> bool:
+    routes = [held.topics.get(topic) for held in known]
+    return any(route != routes[0] for route in routes[1:])
+
+
+def _is_writable(held: RowsHeld, broker_name: str, row: Values) -> bool:
+    _, write, perm, _ = row
+    group = held.groups.get(broker_name)
+    members = group[3] if group is not None else ()
+    assert isinstance(members, tuple)
+    assert isinstance(perm, int)
+    assert isinstance(write, int)
+    return is_writable(perm, write, has_master=any(member[0] == MASTER_ID for member in members))
+
+
+def _has_text(text: str, names: Iterable[str]) -> bool:
+    wanted = text.casefold()
+    return any(wanted in name.casefold() for name in names)

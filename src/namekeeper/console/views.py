@@ -1,0 +1,201 @@
+"""What each view of the page shows, as plain values: the query of an address in, a value for JSON out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from namekeeper.answers.explain import explain
+from namekeeper.answers.render import explain_knowledge, explanation_values, route_values
+from namekeeper.answers.row_versions import RowVersions
+from namekeeper.answers.source import HistorySource
+from namekeeper.answers.times import instant_of
+from namekeeper.clock import Clock
+from namekeeper.common.near_names import did_you_mean
+from namekeeper.console.changes import ChangeQuery, beside, change_rows
+from namekeeper.console.difference import difference
+from namekeeper.console.histories import Histories
+from namekeeper.console.instants import RowsHeld, end_of, held_by
+from namekeeper.console.search import found_names
+from namekeeper.console.subjects import broker_lanes, broker_sessions, topic_lanes
+from namekeeper.console.tables import ROWS_LIMIT, TableQuery, broker_rows, namesrv_rows, topic_rows
+from namekeeper.errors import ConfigError
+from namekeeper.pipeline.report.columns import CAUSES
+from namekeeper.pipeline.report.html import SHAPES
+
+__all__ = ["ConsoleViews", "Query"]
+
+Query = Mapping[str, str]
+
+_KEPT = 4
+"""Instants whose rows are kept: a slider goes to and fro."""
+
+
+class ConsoleViews:
+    """Answers what the page asks.
+
+    Args:
+        histories: what is shown; whoever calls holds its lock, but for `why`.
+        open_source: opens the journals for `why`; None if there are none.
+        clock: tells the present.
+    """
+
+    def __init__(
+        self, histories: Histories, open_source: Callable[[], HistorySource] | None, clock: Clock
+    ) -> None:
+        self._histories = histories
+        self._open_source = open_source
+        self._clock = clock
+        self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
+
+    def overview(self, query: Query) -> dict[str, Any]:
+        """The name servers at an instant, and from when to when anything is known."""
+        at = self._instant(query, "at")
+        rows = namesrv_rows(self._histories.followed, self._held(at))
+        firsts = [row["knows_from"] for row in rows if row["knows_from"] is not None]
+        return {
+            "revision": self._histories.revision,
+            "now": self._clock.now().wall_ms,
+            "at": at,
+            "first": min(firsts, default=None),
+            "last": max((row["knows_up_to"] or 0 for row in rows), default=0) or None,
+            "namesrvs": rows,
+            "causes": CAUSES,
+            "shapes": SHAPES,
+        }
+
+    def brokers(self, query: Query) -> dict[str, Any]:
+        """A window of the brokers at an instant."""
+        return broker_rows(self._held(self._instant(query, "at")), _table_query(query))
+
+    def topics(self, query: Query) -> dict[str, Any]:
+        """A window of the topics at an instant."""
+        return topic_rows(self._held(self._instant(query, "at")), _table_query(query))
+
+    def changes(self, query: Query) -> dict[str, Any]:
+        """A window of the changes, newest first."""
+        return change_rows(
+            self._versions,
+            ChangeQuery(
+                **{name: query.get(name, "") for name in _CHANGE_FILTERS},
+                begin_at=self._instant(query, "from"),
+                end_at=self._instant(query, "to"),
+                limit=_number(query, "limit", 100, ROWS_LIMIT),
+            ),
+        )
+
+    def beside(self, query: Query) -> dict[str, Any]:
+        """When the last change before an instant was, and the first after it; None if there is none."""
+        at = self._instant(query, "at") or self._now()
+        return beside(self._versions, at)
+
+    def topic(self, query: Query) -> dict[str, Any]:
+        """A topic: its route at an instant at each name server, and over time."""
+        name, at = _name(query), self._instant(query, "at")
+        versions = self._versions
+        is_there = any(True for each in versions for _ in each.keys_of_topic(name))
+        names = {topic for each in versions for topic in each.topics()}
+        routes = [each.route(name, end_of(each) if at is None else at) for each in versions]
+        return {
+            "name": name,
+            "is_there": is_there,
+            "near": "" if is_there else did_you_mean(name, names),
+            "routes": [
+                {**value, "knowledge_text": explain_knowledge(route.knowledge)}
+                for route, value in zip(routes, route_values(routes), strict=True)
+            ],
+            "lanes": topic_lanes(versions, name),
+        }
+
+    def broker(self, query: Query) -> dict[str, Any]:
+        """A broker, by name or address: its sessions at each name server."""
+        name, versions = _name(query), self._versions
+        sessions = broker_sessions(versions, name)
+        names = {key[1] for each in versions for key in each.keys("group")}
+        return {
+            "name": name,
+            "is_there": bool(sessions),
+            "near": "" if sessions else did_you_mean(name, names),
+            "sessions": sessions[:ROWS_LIMIT],
+            "session_count": len(sessions),
+            "lanes": broker_lanes(versions, name),
+        }
+
+    def compare(self, query: Query) -> dict[str, Any]:
+        """Two name servers, or instants, compared."""
+        sides = [self._side(query, side) for side in ("a", "b")]
+        a, b = sides
+        return {
+            "a": {"namesrv": a.namesrv, "at": a.at}, "b": {"namesrv": b.namesrv, "at": b.at},
+            **difference(a, b),
+        }  # fmt: skip
+
+    def search(self, query: Query) -> dict[str, Any]:
+        """Names that have a text."""
+        return found_names(self._versions, query.get("q", ""))
+
+    def why(self, query: Query) -> dict[str, Any]:
+        """Why a topic had no route at an instant; reads the journals, as the command does."""
+        name, at = _name(query), self._instant(query, "at")
+        if self._open_source is None:
+            raise ConfigError("the cause is in the journals: start the console with --journal DIR")
+        source = self._open_source()
+        explanations = explain(source.evidence(name, at), at)
+        return {"name": name, "explanations": explanation_values(explanations), "notes": source.notes}
+
+    @property
+    def _versions(self) -> list[RowVersions]:
+        return [each.versions for each in self._histories.followed]
+
+    def _held(self, at: int | None) -> Sequence[RowsHeld]:
+        key = (self._histories.revision, at)
+        found = self._kept.get(key)
+        if found is None:
+            found = [held_by(each, at) for each in self._versions]
+            self._kept = dict(list(self._kept.items())[1 - _KEPT :])
+            self._kept[key] = found
+        return found
+
+    def _side(self, query: Query, side: str) -> RowsHeld:
+        namesrv = query.get(side, "")
+        at = self._instant(query, f"{side}_at")
+        found = next((held for held in self._held(at) if held.namesrv == namesrv), None)
+        if found is None:
+            there = ", ".join(each.namesrv for each in self._versions)
+            raise ConfigError(f"there is no name server {namesrv!r}; there is {there}")
+        return found
+
+    def _instant(self, query: Query, name: str) -> int | None:
+        text = query.get(name, "")
+        if not text or text == "now":
+            return None
+        return int(text) if text.isdecimal() else instant_of(text, now_ms=self._now(), zone=None)
+
+    def _now(self) -> int:
+        return self._clock.now().wall_ms
+
+
+_CHANGE_FILTERS = ("topic", "broker", "cause", "peer", "namesrv", "text")
+
+
+def _table_query(query: Query) -> TableQuery:
+    return TableQuery(
+        text=query.get("text", ""),
+        only=query.get("only", ""),
+        offset=_number(query, "offset", 0, 10_000_000),
+        limit=_number(query, "limit", 100, ROWS_LIMIT),
+    )
+
+
+def _name(query: Query) -> str:
+    name = query.get("name", "")
+    if not name:
+        raise ConfigError("say which: name=...")
+    return name
+
+
+def _number(query: Query, name: str, usual: int, limit: int) -> int:
+    text = query.get(name, "")
+    if not text:
+        return usual
+    if not text.isdecimal() or int(text) > limit:
+        raise ConfigError(f"{name} must be a number from 0 to {limit}")
+    return int(text)

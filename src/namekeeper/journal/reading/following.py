@@ -1,0 +1,113 @@
+"""Reads a journal's folder from its beginning, and then again and again what was written since."""
+
+from collections.abc import Iterator
+
+from namekeeper.journal.contract.decode import RecordReader
+from namekeeper.journal.contract.lines import split_lines
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.skipped import SkippedRecords
+from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.disk.segment import read_segment
+from namekeeper.journal.reading.history import AnyRecord, Step, StepMaker
+from namekeeper.journal.reading.reader import FoundJournal, find_segments
+
+__all__ = ["JournalFollower", "ReadProgress"]
+
+_ONLY_PLACES = frozenset(
+    {
+        "access", "broker_minute", "cluster", "clock_changed", "denied", "lookup_hour", "segments_deleted",
+        "server_alive", "unknown_topic_minute",
+    }
+)  # fmt: skip
+"""Kinds that make no row of a route."""
+
+ReadProgress = tuple[int, int]
+"""Segments that were read, and those that there are."""
+
+
+class JournalFollower:
+    """Gives the steps of a journal, each once."""
+
+    def __init__(self, found: FoundJournal) -> None:
+        """List its segments.
+
+        Raises:
+            JournalError: it is not a journal, is empty, or can't be read; the message says what to do.
+        """
+        self.found = found
+        self.namesrv = find_segments(found.folder, found.writer)[0].namesrv
+        self.progress: ReadProgress = (0, 1)
+        self._maker = StepMaker()
+        self._reader = RecordReader(None, _ONLY_PLACES)
+        self._at: tuple[int, int] = (0, 0)
+        """Boot and first seq of the segment that was read last."""
+        self._offset = 0
+        """How much of its text was read."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be read."""
+        return [
+            f"{self.found}: {count} lines are {problem}; their content is missing"
+            for problem, count in self._reader.unreadable.items()
+        ]
+
+    def is_written(self) -> bool:
+        """Whether a name server writes to it now.
+
+        The question holds the lock for some microseconds if none does: a name server that starts just then
+        would find it taken. So it is not for every round.
+        """
+        return is_locked(self.found.folder)
+
+    def new_steps(self) -> Iterator[Step]:
+        """The steps that were not given before; a segment may be read while it is written.
+
+        Raises:
+            JournalError: the folder can't be read.
+            OSError: a segment can't be read.
+        """
+        segments = find_segments(self.found.folder, self.found.writer)
+        left = [name for name in segments if (name.boot, name.first_seq) >= self._at]
+        for number, name in enumerate(left):
+            self.progress = (len(segments) - len(left) + number, len(segments))
+            try:
+                for record in self._records(name, is_last=number == len(left) - 1):
+                    yield from self._steps(record)
+            except FileNotFoundError:
+                return  # sealed or deleted meanwhile: the next call finds what there is then
+        self.progress = (len(segments), len(segments))
+
+    def end_steps(self) -> list[Step]:
+        """The steps that wait for a checkpoint which nobody completes: for when no name server writes."""
+        return self._maker.finish()
+
+    def _steps(self, record: AnyRecord | SkippedRecords) -> list[Step]:
+        return self._maker.skip(record) if isinstance(record, SkippedRecords) else self._maker.take(record)
+
+    def _records(self, name: SegmentName, *, is_last: bool) -> Iterator[AnyRecord | SkippedRecords]:
+        if (name.boot, name.first_seq) != self._at:
+            self._at, self._offset = (name.boot, name.first_seq), 0
+        chunks = self._unread(name)
+        yield from self._reader.read(split_lines(self._counted(chunks, is_last=is_last)), name)
+
+    def _unread(self, name: SegmentName) -> Iterator[bytes]:
+        """The rest of the text of a segment."""
+        read = self._offset
+        for chunk in read_segment(self.found.folder, name):
+            part = chunk[read:]
+            read -= len(chunk) - len(part)
+            if part:
+                yield part
+
+    def _counted(self, chunks: Iterator[bytes], *, is_last: bool) -> Iterator[bytes]:
+        """The same text, counted as read; of the last segment without a line that is not ended yet."""
+        rest = b""
+        for chunk in chunks:
+            full, feed, rest = (rest + chunk).rpartition(b"\n")
+            if feed:
+                self._offset += len(full) + 1
+                yield full + feed
+        if rest and not is_last:
+            self._offset += len(rest)
+            yield rest

@@ -1,0 +1,86 @@
+"""The console as a process, over journals of an incident, and pages of it in a browser."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.system.processes import Process
+from tests.unit.answers.story import Story
+
+__all__ = ["STRANGE", "console_of", "incident", "opened_page"]
+
+STRANGE = (
+    '<img src=x onerror="document.title=1">',
+    "\u202egnp.exe",
+    "n" * 255,
+    "\u05e9\u05dc\u05d5\u05dd",
+    "a&b'\"",
+)
+"""Names that strangers may choose: like markup, from right to left, as long as a name may be."""
+
+
+def incident(folder: Path, topics: tuple[str, ...] = ("T", "payments")) -> tuple[Story, Story]:
+    """Two name servers: one loses its records in a crash, the other stops for a minute; a topic is deleted."""
+    stories = Story("ns-1_9876"), Story("ns-2_9876")
+    for story in stories:
+        story.registers("broker-a", "10.0.0.1:10911", topics)
+        story.registers("broker-b", "10.0.0.2:10911", ("T",))
+        story.later(600_000)
+        story.wiped("broker-a")
+        story.later(120_000)
+        story.connection_breaks("10.0.0.2:10911")
+        story.later(300_000)
+        story.registers("broker-b", "10.0.0.2:10911", ("T",))
+        story.later(100_000)
+    one, other = stories
+    other.deleted("payments")
+    one.crashes(keep=20)
+    one.later(30_000)
+    one.registers("broker-a", "10.0.0.1:10911", topics)
+    other.restarts(60_000)
+    other.registers("broker-a", "10.0.0.1:10911", ("T",))
+    for story in stories:
+        story.later(200_000)
+        story.alive()
+        story.folder(folder / story.journal.namesrv)
+    return stories
+
+
+@contextmanager
+def console_of(folder: Path, output: Path, *words: str, port: int = 0) -> Iterator[tuple[Process, str]]:
+    """A console over the journals in a folder, and its address."""
+    command = [
+        sys.executable,
+        "-m",
+        "namekeeper",
+        "console",
+        "--journal",
+        str(folder),
+        "--port",
+        str(port),
+        *words,
+    ]
+    with Process("console", command, output=output) as process:
+        yield process, process.await_line(r"http://\S+").group(0)
+
+
+@contextmanager
+def opened_page(browser: Any, address: str, width: int = 1_400, **options: Any) -> Iterator[Any]:
+    """A page of the console that asks nobody else and complains of nothing."""
+    more = {"timezone_id": "Europe/Berlin", **options}
+    context = browser.new_context(viewport={"width": width, "height": 900}, **more)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    asked: list[str] = []
+    output: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: output.append(message.text))
+    page.on("pageerror", lambda error: output.append(str(error)))
+    page.goto(address)
+    yield page
+    origin = "/".join(address.split("/")[:3])
+    assert [url for url in asked if not url.startswith(f"{origin}/")] == []
+    assert output == []
+    context.close()

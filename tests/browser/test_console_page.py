@@ -1,0 +1,241 @@
+"""The console in a real browser: each view, the slider, keys, names of strangers, a phone."""
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from namekeeper.answers.source import JournalSource
+from tests.browser.console import STRANGE, console_of, incident, opened_page
+from tests.browser.test_report_page import CUT, hindrances
+from tests.support.journal.folder import write_journal
+from tests.support.system.processes import eventually
+
+pytestmark = pytest.mark.timeout(300)
+
+T = TypeVar("T")
+IS_AT = "at => new URLSearchParams(location.search).get('at') === new Date(at).toISOString()"
+QUEUES = "main section.route-of"
+VIEWS = (
+    "/", "/?view=changes", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
+    "/?view=broker&name=broker-b", "/?view=search&q=b",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Any]]:
+    folder = tmp_path_factory.mktemp("console")
+    stories = incident(folder / "journals")
+    with console_of(folder / "journals", folder / "output.txt") as (_, address):
+        yield address.rstrip("/"), folder / "journals", stories
+
+
+def until(page: Any, fact: str, arg: Any = None) -> None:
+    """Wait until a script says that something is so; the page itself may not run what is not its own."""
+    eventually(lambda: page.evaluate(fact, arg), within=60, what=fact)
+
+
+def settled(page: Any) -> None:
+    """Wait until what is shown is what was asked for."""
+    page.wait_for_selector("main")
+    until(page, "!document.querySelector('[aria-busy=true]')")
+
+
+def aside(work: Callable[[], T]) -> T:
+    """Read files in another thread: in this one runs the loop of the browser."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def test_what_is_there_now(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        rows = page.locator("table[aria-label='Name servers'] tbody tr")
+        assert [row.locator("td").first.inner_text() for row in rows.all()] == ["ns-1_9876", "ns-2_9876"]
+        topics = page.locator("table[aria-label=Topics] tbody tr")
+        payments = topics.filter(has_text="payments")
+        assert "they disagree since" in payments.inner_text()
+        assert "no queue at ns-2_9876: why?" in payments.inner_text()
+        payments.get_by_text("why?").click()
+        page.wait_for_selector("section.explanation")
+        assert "view=why" in page.url
+
+
+def test_the_slider_shows_the_route_as_it_was(browser: Any, site: Any):
+    """What it shows at an instant is what `route-at` says of it; an instant has an address."""
+    address, folder, stories = site
+    source = aside(lambda: JournalSource([str(folder)]))
+    first, last = stories[1].journal.boots[0], stories[1].now
+    with opened_page(browser, f"{address}/?view=topic&name=T") as page:
+        settled(page)
+        for instant in (first + 30_000, first + 650_000, first + 800_000, first + 1_200_000, last - 1_000):
+            page.locator("#slider").evaluate(
+                """(slider, value) => { slider.value = value;
+                slider.dispatchEvent(new Event("input", { bubbles: true })); }""",
+                instant,
+            )
+            routes = aside(partial(source.routes, "T", instant))
+            wanted = {each.namesrv: each for each in routes}
+            until(page, IS_AT, instant)
+            settled(page)
+            for section in page.locator(QUEUES).all():
+                route = wanted[section.get_attribute("data-namesrv")].route
+                shown = [row.locator("td").all_inner_texts()[:3] for row in section.locator("tbody tr").all()]
+                assert sorted(shown) == sorted(
+                    [data.broker_name, str(data.read_queue_nums), str(data.write_queue_nums)]
+                    for data in (route.queue_datas if route else ())
+                )
+        with opened_page(browser, page.url) as other:
+            settled(other)
+            assert other.locator("#shown-instant").inner_text() == page.locator("#shown-instant").inner_text()
+            assert other.locator(QUEUES).all_inner_texts() == page.locator(QUEUES).all_inner_texts()
+
+
+def test_an_unknown_instant_is_shown_as_such(browser: Any, site: Any):
+    address, folder, _ = site
+    evidence = aside(lambda: JournalSource([str(folder)]).evidence("T", None))
+    (lost, *_) = [period for period in evidence[0].periods if period.state == "unknown"]
+    with opened_page(browser, f"{address}/?at={lost.valid_from}") as page:
+        settled(page)
+        row = page.locator("table[aria-label='Name servers'] tbody tr").first
+        assert "unknown, because records were lost" in row.inner_text()
+        assert page.locator("figure rect.unknown").count() > 0
+
+
+def test_changes_appear_within_a_second_and_are_filtered(browser: Any, tmp_path: Path):
+    stories = incident(tmp_path / "journals")
+    with (
+        console_of(tmp_path / "journals", tmp_path / "output.txt") as (_, address),
+        opened_page(browser, f"{address}?view=changes") as page,
+    ):
+        settled(page)
+        rows = page.locator("table[aria-label=Changes] tbody tr")
+        before = rows.count()
+        stories[0].deleted("T")
+        aside(lambda: write_journal(tmp_path / "journals" / "ns-1_9876", stories[0].journal.lines()))
+        until(page, "count => document.querySelectorAll('main tbody tr').length > count", before)
+        assert "topic deleted" in rows.first.inner_text()
+        page.select_option("select[name=cause]", "wipe_write_perm")
+        until(page, "document.querySelectorAll('main tbody tr').length === 1")
+        assert "cause=wipe_write_perm" in page.url
+        page.fill("input[name=topic]", "no such")
+        page.get_by_text("No change fits").wait_for()
+
+
+def test_why_says_what_the_command_says(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/?view=why&name=payments") as page:
+        page.wait_for_selector("section.explanation")
+        settled(page)
+        other = page.locator("section.explanation[data-namesrv=ns-2_9876]")
+        assert "registered without it" in other.inner_text() or "deleted" in other.inner_text()
+
+
+def test_two_are_compared_row_by_row(browser: Any, site: Any):
+    address, _, stories = site
+    instant = stories[1].journal.boots[0] + 30_000
+    with opened_page(browser, f"{address}/?view=compare&a=ns-2_9876&b=ns-2_9876&a_at={instant}") as page:
+        page.wait_for_selector("table[aria-label=Differences]")
+        assert "payments" in page.locator("table[aria-label=Differences]").inner_text()
+        page.select_option("select[name=a]", "ns-1_9876")
+        until(page, "location.search.includes('a=ns-1_9876')")
+
+
+def test_search_finds_and_leads_to_what_it_finds(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        page.keyboard.press("/")
+        page.keyboard.type("broker-b")
+        page.locator(".found a").first.click()
+        page.wait_for_selector("table[aria-label=Sessions]")
+        assert page.locator("table[aria-label=Sessions] tbody tr").count() >= 2
+
+
+def test_keys_go_from_change_to_change(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        page.locator("#slider").focus()
+        page.keyboard.press(",")
+        page.wait_for_selector("#to-now")
+        first = page.locator("#shown-instant").inner_text()
+        page.keyboard.press(",")
+        until(page, "text => document.getElementById('shown-instant').innerText !== text", first)
+        page.keyboard.press("n")
+        until(page, "document.getElementById('shown-instant').innerText === 'now'")
+        page.go_back()
+        page.wait_for_selector("#to-now")
+
+
+@pytest.mark.parametrize("width", [1_400, 400])
+def test_names_of_strangers_are_text_and_fit(browser: Any, tmp_path: Path, width: int):
+    incident(tmp_path / "journals", ("T", "payments", *STRANGE))
+    with console_of(tmp_path / "journals", tmp_path / "output.txt") as (_, address):
+        for view in (*VIEWS, f"/?view=topic&name={'n' * 255}"):
+            with opened_page(browser, f"{address.rstrip('/')}{view}", width) as page:
+                settled(page)
+                assert page.locator("main img").count() == 0
+                assert page.evaluate(
+                    "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+                )
+                assert page.evaluate(CUT) == []
+        with opened_page(browser, f"{address}?view=search&q=img", width) as page:
+            page.locator(".found a").first.click()
+            settled(page)
+            assert STRANGE[0] in page.locator("h2").inner_text()
+            assert page.title().startswith(STRANGE[0])
+
+
+@pytest.mark.parametrize("width", [1_400, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_it(browser: Any, site: Any, scheme: str, width: int):
+    for view in VIEWS:
+        with opened_page(browser, f"{site[0]}{view}", width, color_scheme=scheme, bypass_csp=True) as page:
+            settled(page)
+            assert hindrances(page) == [], view
+            assert page.evaluate(
+                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            )
+
+
+def test_times_are_in_the_zone_of_the_reader_and_in_utc(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/?view=changes") as page:
+        settled(page)
+        time = page.locator("table[aria-label=Changes] td.time time").first.inner_text()
+        assert re.fullmatch(r"2023-11-14 23:\d\d:\d\d\.\d{3} GMT\+1 \(22:\d\d:\d\d\.\d{3}Z\)", time)
+
+
+def test_a_console_that_is_gone_is_told_and_found_again(browser: Any, tmp_path: Path):
+    incident(tmp_path / "journals")
+    with console_of(tmp_path / "journals", tmp_path / "output.txt") as (process, address):
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address)
+        settled(page)
+        process.kill()
+        page.get_by_text("The console does not answer since").wait_for(timeout=60_000)
+        assert page.locator("table[aria-label=Topics] tbody tr").count() > 0
+        port = int(address.rstrip("/").rpartition(":")[2])
+        with console_of(tmp_path / "journals", tmp_path / "again.txt", port=port):
+            page.get_by_text("The console does not answer since").wait_for(state="detached", timeout=60_000)
+            settled(page)
+            assert page.locator("table[aria-label=Topics] tbody tr").count() > 0
+        context.close()
+
+
+def test_behind_a_token_the_printed_address_opens_it(browser: Any, tmp_path: Path):
+    incident(tmp_path / "journals")
+    with console_of(tmp_path / "journals", tmp_path / "output.txt", "--token", "secret") as (_, address):
+        assert address.endswith("/#token=secret")
+        with opened_page(browser, address) as page:
+            settled(page)
+            assert "secret" not in page.url
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address.partition("#")[0])
+        page.fill("input[name=token]", "secret")
+        page.get_by_role("button", name="Open").click()
+        settled(page)
+        context.close()

@@ -1,0 +1,70 @@
+"""Changes, newest first: filters, windows, and what several name servers saw."""
+
+import pytest
+
+from namekeeper.console.changes import ChangeQuery, beside, change_rows
+from tests.unit.answers.story import Story
+from tests.unit.console.incident import two_stories, versions_of
+
+
+def rows(query, *stories):
+    return change_rows([versions_of(story) for story in stories], query)["rows"]
+
+
+def test_a_change_that_two_saw_is_one_row_and_the_newest_is_first():
+    found = rows(ChangeQuery(), *two_stories())
+    assert [row["cause"] for row in found[:2]] == ["delete_topic", "register_broker"]
+    assert list(found[0]["seen"]) == ["b_1"]
+    assert sorted(found[1]["seen"]) == ["a_1", "b_1"]
+    assert [row["at"] for row in found] == sorted((row["at"] for row in found), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("query", "causes"),
+    [
+        (ChangeQuery(topic="payments"), {"delete_topic", "wipe_write_perm", "register_broker", None}),
+        (ChangeQuery(cause="wipe_write_perm"), {"wipe_write_perm"}),
+        (ChangeQuery(broker="b1"), {"register_broker", "channel_closed", None}),
+        (ChangeQuery(broker="a1"), {"register_broker", "channel_closed", None}),
+        (ChangeQuery(text="PAYM", cause="delete_topic"), {"delete_topic"}),
+        (ChangeQuery(peer="peer:99"), {"delete_topic", "wipe_write_perm"}),
+        (ChangeQuery(namesrv="a_1", cause="delete_topic"), set()),
+        (ChangeQuery(cause="started"), {None}),
+        (ChangeQuery(text="no such name"), set()),
+    ],
+)
+def test_filters(query, causes):
+    assert {row["cause"] for row in rows(query, *two_stories())} == causes
+
+
+def test_a_window_says_whether_there_are_older_ones():
+    histories = [versions_of(story) for story in two_stories()]
+    every = change_rows(histories, ChangeQuery())
+    assert not every["has_more"]
+    part = change_rows(histories, ChangeQuery(limit=2))
+    assert part["has_more"]
+    assert part["rows"] == every["rows"][:2]
+    older = change_rows(histories, ChangeQuery(end_at=part["rows"][-1]["at"] - 1))
+    assert older["rows"][0]["at"] < part["rows"][-1]["at"]
+    newer = change_rows(histories, ChangeQuery(begin_at=part["rows"][-1]["at"]))
+    assert newer["rows"] == part["rows"]
+
+
+def test_of_a_large_change_the_first_rows_are_sent():
+    story = Story()
+    story.registers(topics=tuple(f"T{n:03}" for n in range(100)))
+    row = rows(ChangeQuery(cause="register_broker"), story)[0]
+    assert row["row_count"] == 104
+    assert len(row["rows"]) == 20
+    assert "broker b0 (id 0) at a0:1 is registered" in row["text"]
+
+
+def test_the_changes_beside_an_instant():
+    story = Story()
+    first = story.registers()
+    second = story.wiped()
+    histories = [versions_of(story)]
+    assert beside(histories, first) == {"before": story.journal.boots[0], "after": second}
+    assert beside(histories, second - 1) == {"before": first, "after": second}
+    assert beside(histories, second) == {"before": first, "after": None}
+    assert beside([], 5) == {"before": None, "after": None}

@@ -1,0 +1,47 @@
+"""Who may ask: names of the host, and the token."""
+
+import pytest
+
+from namekeeper.console.doors import Doors, is_loopback, make_token
+
+LOCAL = Doors("127.0.0.1")
+OPEN = Doors("0.0.0.0", frozenset({"ns.example.com"}), "secret")
+
+
+@pytest.mark.parametrize(
+    "header", ["127.0.0.1:9888", "localhost:9888", "LOCALHOST", "[::1]:9888", "127.0.0.2"]
+)
+def test_on_loopback_it_goes_by_the_names_of_loopback(header):
+    assert LOCAL.refuse_host(header) is None
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", "evil.example.com", "evil.example.com:9888", "10.0.0.1:9888", "localhost.evil.com"]
+)
+def test_a_name_that_a_stranger_made_point_here_is_refused(header):
+    assert "does not go by that name" in LOCAL.refuse_host(header)
+
+
+def test_elsewhere_it_goes_by_addresses_and_by_the_names_that_were_given():
+    assert OPEN.refuse_host("10.0.0.1:9888") is None
+    assert OPEN.refuse_host("[fe80::1]:9888") is None
+    assert OPEN.refuse_host("NS.example.com:9888") is None
+    assert OPEN.refuse_host("evil.example.com:9888") is not None
+    assert Doors("ns1.internal").refuse_host("ns1.internal:9888") is None
+
+
+def test_the_token_opens():
+    assert OPEN.refuse_token(["", "secret"]) is None
+    assert "a token is needed" in OPEN.refuse_token(["", "secre", "sécret"])
+    assert "a token is needed" in OPEN.refuse_token([])
+    assert LOCAL.refuse_token([]) is None
+
+
+def test_each_token_is_another():
+    assert make_token() != make_token()
+    assert len(make_token()) >= 32
+
+
+def test_what_is_loopback():
+    assert [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost")] == [True] * 3
+    assert [is_loopback(host) for host in ("0.0.0.0", "10.0.0.1", "ns.example.com", "")] == [False] * 4

@@ -1,0 +1,118 @@
+"""Histories that are followed: what is read when, and whether it is told."""
+
+from namekeeper.console.histories import Histories, JournalHistory
+from namekeeper.journal.disk.lock import take_lock
+from namekeeper.journal.reading.reader import FoundJournal
+from namekeeper.model.now import Now
+from tests.support.journal.folder import write_journal
+from tests.unit.answers.story import Story
+
+
+def written(story, folder):
+    return str(write_journal(folder, story.journal.lines()))
+
+
+def test_a_change_is_read_once_and_told(tmp_path):
+    story = Story()
+    story.registers()
+    folder = written(story, tmp_path / "j")
+    histories = Histories([JournalHistory(FoundJournal(folder))])
+    assert histories.read()
+    assert not histories.read()
+    assert histories.revision == 1
+    story.wiped()
+    written(story, tmp_path / "j")
+    assert histories.read()
+    assert histories.revision == 2
+    (followed,) = histories.followed
+    assert followed.versions.events[-1].cause == "wipe_write_perm"
+    assert followed.progress[0] == followed.progress[1]
+    assert not followed.is_running
+
+
+def test_name_servers_come_by_their_ids(tmp_path):
+    sources = []
+    for name in ("b_1", "a_1"):
+        story = Story(name)
+        story.registers()
+        sources.append(JournalHistory(FoundJournal(written(story, tmp_path / name))))
+    assert [each.versions.namesrv for each in Histories(sources).followed] == ["a_1", "b_1"]
+
+
+def test_a_folder_that_is_gone_is_told_and_what_was_read_stays(tmp_path):
+    story = Story()
+    story.registers()
+    folder = written(story, tmp_path / "j")
+    histories = Histories([JournalHistory(FoundJournal(folder))])
+    histories.read()
+    (tmp_path / "j").rename(tmp_path / "k")
+    assert histories.read()
+    (followed,) = histories.followed
+    assert "can't read" in followed.problem
+    assert not histories.read()
+    assert followed.versions.route("T", story.now).route is not None
+    (tmp_path / "k").rename(tmp_path / "j")
+    assert histories.read()
+    assert followed.problem == ""
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self, wall_ms: int) -> None:
+        self.wall_ms, self.mono_ms = wall_ms, 0
+
+    def now(self) -> Now:
+        return Now(wall_ms=self.wall_ms, mono_ms=self.mono_ms)
+
+
+def test_of_a_running_name_server_the_present_is_known(tmp_path):
+    story = Story()
+    story.registers()
+    folder = written(story, tmp_path / "j")
+    clock = Clock(story.now + 90_000)
+    release = take_lock(folder)
+    history = JournalHistory(FoundJournal(folder), clock)
+    assert Histories([history]).read()
+    assert history.followed.is_running
+    assert history.followed.versions.knows_up_to == clock.wall_ms
+    clock.wall_ms += 1
+    Histories([history]).read()
+    assert history.followed.versions.knows_up_to == story.now, "it has been silent for too long"
+    release()
+    assert Histories([history]).read()
+    assert not history.followed.is_running
+
+
+def test_whether_a_stopped_one_runs_again_is_looked_at_now_and_then(tmp_path):
+    """Looking takes the lock for a moment, which a starting name server needs."""
+    story = Story()
+    story.registers()
+    folder = written(story, tmp_path / "j")
+    clock = Clock(story.now)
+    history = JournalHistory(FoundJournal(folder), clock)
+    histories = Histories([history])
+    histories.read()
+    release = take_lock(folder)
+    clock.mono_ms = 1_999
+    histories.read()
+    assert not history.followed.is_running
+    clock.mono_ms = 2_000
+    assert histories.read()
+    assert history.followed.is_running
+    release()
+
+
+def test_steps_that_wait_for_a_checkpoint_come_when_nobody_completes_it(tmp_path):
+    story = Story()
+    story.registers()
+    story.journal.begin_checkpoint("interval")
+    wiped = story.wiped()
+    clock = Clock(story.now)
+    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")), clock)
+    histories = Histories([history])
+    histories.read()
+    assert history.followed.versions.events[-1].at < wiped
+    clock.mono_ms = 2_000
+    assert histories.read()
+    assert history.followed.versions.events[-1].at == wiped

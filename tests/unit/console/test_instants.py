@@ -1,0 +1,50 @@
+"""What was held at an instant, since when, and since when name servers disagree."""
+
+from namekeeper.console.instants import differs_since, end_of, held_by, since
+from namekeeper.journal.reading.coverage import Knowledge
+from tests.unit.answers.story import Story
+from tests.unit.console.incident import two_stories, versions_of
+
+LIVE = ("live", "c", "a1:1")
+
+
+def test_the_end_of_a_history_is_its_last_record():
+    story = Story()
+    story.registers()
+    versions = versions_of(story)
+    held = held_by(versions, None)
+    assert (held.at, held.has_state) == (story.now, True)
+    assert end_of(versions) == story.now
+    assert sorted(held.topics) == ["T", "more", "other"]
+    assert list(held.groups) == ["b0"]
+
+
+def test_where_nothing_is_known_nothing_is_held():
+    story = Story()
+    story.registers()
+    held = held_by(versions_of(story), story.now + 1)
+    assert (held.knowledge, held.topics, held.live) == (Knowledge.NOT_YET, {}, {})
+
+
+def test_a_broker_is_there_since_its_session_began():
+    one, _ = two_stories()
+    versions = versions_of(one)
+    again = since(versions, LIVE, one.now)
+    assert again is not None
+    assert versions.version_at(LIVE, again - 1).values is None
+    one.registers("b1", "a1:1", ("T", "new"))
+    assert since(versions_of(one), LIVE, one.now) == again
+
+
+def test_name_servers_disagree_since_the_change_that_one_of_them_has_not():
+    one, other = two_stories()
+    both = [held_by(versions_of(story), None) for story in (one, other)]
+    assert differs_since(both, [("topic", "payments", "b0")]) == one.now
+    assert differs_since(both, [("topic", "T", "b0")]) is None
+    assert differs_since(both[:1], [("topic", "payments", "b0")]) is None
+
+
+def test_what_is_unknown_is_no_disagreement():
+    one, other = two_stories()
+    both = [held_by(versions_of(story), one.now + 1) for story in (one, other)]
+    assert differs_since(both, [("topic", "payments", "b0")]) is None

@@ -1,0 +1,27 @@
+"""Search over everything that there ever was."""
+
+from namekeeper.console.search import NAMES_LIMIT, found_names
+from tests.unit.answers.story import Story
+from tests.unit.console.incident import two_stories, versions_of
+
+
+def names(found):
+    return {each["kind"]: each["names"] for each in found["kinds"]}
+
+
+def test_names_of_every_kind_in_any_case():
+    histories = [versions_of(story) for story in two_stories()]
+    assert names(found_names(histories, "B")) == {
+        "topic": [], "broker": ["b0", "b1"], "address": [], "namesrv": ["b_1"],
+    }  # fmt: skip
+    assert names(found_names(histories, "payments"))["topic"] == ["payments"]
+    assert names(found_names(histories, "a1:"))["address"] == ["a1:1"]
+
+
+def test_what_begins_with_the_text_comes_first_and_the_rest_is_counted():
+    story = Story()
+    story.registers(topics=(*(f"x-{n:02}" for n in range(30)), "a-x"))
+    (topics, *_) = found_names([versions_of(story)], "x")["kinds"]
+    assert topics["total"] == 31
+    assert len(topics["names"]) == NAMES_LIMIT
+    assert topics["names"][0] == "x-00"

@@ -1,0 +1,200 @@
+"""The server of the page: its files, its values, who may ask, and how it tells of changes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Any
+
+import aiohttp
+import pytest
+
+from namekeeper.console.doors import COOKIE, Doors
+from namekeeper.console.histories import Histories, JournalHistory
+from namekeeper.console.server import FILES, HEADERS, ConsoleServer
+from namekeeper.console.views import ConsoleViews
+from namekeeper.errors import ConfigError
+from namekeeper.journal.reading.reader import FoundJournal
+from tests.support.journal.folder import write_journal
+from tests.support.system.waiting import eventually
+from tests.unit.answers.story import Story
+from tests.unit.console.test_histories import Clock
+
+READING = 30
+
+
+class Site:
+    """A console over the journal of one story, and a client."""
+
+    def __init__(self, folder) -> None:
+        self.folder = folder
+        self.story = Story()
+        self.story.registers()
+        self.write()
+        self.histories = Histories([JournalHistory(FoundJournal(str(folder)), Clock(self.story.now))])
+        self.views = ConsoleViews(self.histories, None, Clock(self.story.now))
+        self.server = self.server_with(Doors("127.0.0.1"))
+
+    def server_with(self, doors: Doors, port: int = 0) -> ConsoleServer:
+        return ConsoleServer("127.0.0.1", port, doors, self.histories, self.views)
+
+    def write(self) -> None:
+        write_journal(self.folder, self.story.journal.lines())
+
+    async def get(self, path: str, **headers: str) -> tuple[int, str, dict[str, str]]:
+        return await self.ask("GET", path, headers=headers)
+
+    async def ask(self, method: str, path: str, **more: Any) -> tuple[int, str, dict[str, str]]:
+        address = f"http://127.0.0.1:{self.server.port}{path}"
+        async with aiohttp.ClientSession() as session, session.request(method, address, **more) as answer:
+            return answer.status, await answer.text(), dict(answer.headers)
+
+    async def read(self) -> None:
+        """Wait until the journal was read."""
+        await eventually(lambda: self.histories.revision, within_seconds=READING)
+
+
+@pytest.fixture
+def site(tmp_path) -> Site:
+    """Made outside of the loop, as the command makes it."""
+    return Site(tmp_path / "j")
+
+
+@asynccontextmanager
+async def running(site: Site) -> AsyncIterator[Site]:
+    async with site.server:
+        await site.read()
+        yield site
+
+
+async def test_the_files_are_there_with_their_types(site):
+    async with running(site):
+        for path, (_, _, content_type) in FILES.items():
+            status, text, headers = await site.get(path)
+            assert (status, headers["Content-Type"].partition(";")[0]) == (200, content_type)
+            assert text
+
+
+def test_every_file_of_the_page_is_served():
+    there = {each.name for each in (files("namekeeper.console") / "static").iterdir()}
+    served = {
+        name.rpartition("/")[2] for package, name, _ in FILES.values() if package == "namekeeper.console"
+    }
+    assert there - served == {"preact.LICENSE"}
+
+
+async def test_every_answer_forbids_scripts_of_strangers(site):
+    async with running(site):
+        for path in ("/", "/app.js", "/api/overview", "/api/topic", "/nowhere"):
+            _, _, headers = await site.get(path)
+            assert {name: headers[name] for name in HEADERS} == HEADERS
+        policy = HEADERS["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        page = (await site.get("/"))[1]
+        assert "onclick" not in page
+        assert page.count("<script") == page.count('<script type="module" src=')
+
+
+async def test_views_are_json(site):
+    async with running(site):
+        status, text, headers = await site.get("/api/topic?name=T")
+        assert (status, headers["Content-Type"]) == (200, "application/json")
+        assert json.loads(text)["routes"][0]["route"]["queueDatas"][0]["brokerName"] == "b0"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("/api/topic", 400, "say which: name="),
+        ("/api/overview?at=soon", 400, "is not a time"),
+        ("/api/why?name=T", 400, "start the console with --journal DIR"),
+        ("/nowhere", 404, "/ is the page"),
+        ("/api/login", 405, "these pages are read only"),
+    ],
+)
+async def test_a_wrong_request_is_told_what_to_do(site, path, status, says):
+    async with running(site):
+        found, text, _ = await site.get(path)
+        assert (found, says in json.loads(text)["problem"]) == (status, True)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+async def test_nothing_can_be_changed(site, method):
+    async with running(site):
+        for path in ("/", "/api/overview", "/api/topic?name=T"):
+            assert (await site.ask(method, path))[0] == 405
+
+
+async def test_a_view_that_fails_is_logged_and_says_so(site, caplog, monkeypatch):
+
+    def broken(_query):
+        raise RuntimeError("a bug")
+
+    broken.__name__ = "search"
+    monkeypatch.setattr(site.views, "search", broken)
+    async with running(site):
+        status, text, _ = await site.get("/api/search?q=a")
+    assert (status, json.loads(text)["problem"]) == (500, "this view failed; the log of the console says why")
+    assert "a bug" in caplog.text
+
+
+async def test_another_name_of_the_host_is_refused(site):
+    async with running(site):
+        for path in ("/", "/api/overview", "/api/events"):
+            status, text, headers = await site.get(path, Host="evil.example.com")
+            assert (status, "--allow-host" in text) == (421, True)
+            assert headers["Content-Security-Policy"]
+
+
+async def test_without_the_token_there_is_the_page_and_nothing_else(site):
+    site.server = site.server_with(Doors("127.0.0.1", token="secret"))
+    async with site.server:
+        assert (await site.get("/"))[0] == 200
+        for path in ("/api/overview", "/api/events", "/api/why?name=T"):
+            assert (await site.get(path))[0] == 401
+        assert (await site.get("/api/overview", Authorization="Bearer wrong"))[0] == 401
+        assert (await site.get("/api/overview", Authorization="Bearer secret"))[0] == 200
+        assert (await site.get("/api/overview", Cookie=f"{COOKIE}=secret"))[0] == 200
+
+
+async def test_a_post_of_the_token_sets_a_cookie_that_scripts_do_not_see(site):
+    site.server = site.server_with(Doors("127.0.0.1", token="secret"))
+    async with site.server:
+        assert (await site.ask("POST", "/api/login", data="wrong"))[0] == 401
+        status, _, headers = await site.ask("POST", "/api/login", data="secret")
+        assert status == 204
+        assert headers["Set-Cookie"] == f"{COOKIE}=secret; HttpOnly; Path=/; SameSite=Strict"
+
+
+async def test_a_change_is_told_to_who_listens(site):
+    async with running(site):
+        address = f"http://127.0.0.1:{site.server.port}/api/events"
+        async with (
+            asyncio.timeout(READING),
+            aiohttp.ClientSession() as session,
+            session.get(address) as stream,
+        ):
+            assert stream.headers["Content-Type"] == "text/event-stream"
+            assert await stream.content.readuntil(b"\n\n") == b"data: 1\n\n"
+            site.story.wiped()
+            site.write()
+            assert await stream.content.readuntil(b"\n\n") == b"data: 2\n\n"
+
+
+async def test_it_ends_while_somebody_listens(site):
+    async with asyncio.timeout(READING), aiohttp.ClientSession() as session:
+        async with running(site):
+            stream = await session.get(f"http://127.0.0.1:{site.server.port}/api/events")
+            await stream.content.readuntil(b"\n\n")
+        assert await stream.content.read() in {b"", b"data: 1\n\n"}
+        stream.close()
+
+
+async def test_an_address_that_is_taken_is_refused(site):
+    async with running(site):
+        other = site.server_with(Doors("127.0.0.1"), site.server.port)
+        with pytest.raises(ConfigError, match="give another --port"):
+            async with other:
+                pass

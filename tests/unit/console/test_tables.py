@@ -1,0 +1,77 @@
+"""Tables of an instant: windows, filters, disagreement."""
+
+from namekeeper.console.instants import held_by
+from namekeeper.console.tables import TableQuery, broker_rows, namesrv_rows, topic_rows, writable_at
+from tests.unit.answers.story import Story
+from tests.unit.console.incident import followed_of, two_stories
+
+
+def all_held(*stories: Story, at: int | None = None):
+    return [held_by(each.versions, at) for each in followed_of(*stories)]
+
+
+def test_name_servers_stand_side_by_side():
+    stories = two_stories()
+    followed = followed_of(*stories)
+    rows = namesrv_rows(followed, [held_by(each.versions, None) for each in followed])
+    assert [(row["namesrv"], row["topics"], row["brokers"], row["clusters"]) for row in rows] == [
+        ("a_1", 4, 2, 1), ("b_1", 3, 2, 1),
+    ]  # fmt: skip
+    assert rows[0]["knowledge_text"] == "known"
+    assert rows[0]["knows_up_to"] == stories[0].now
+
+
+def test_a_broker_that_one_name_server_has_not_is_told_with_its_time():
+    one, other = two_stories()
+    other.unregisters("a1:1")
+    one.alive()
+    found = broker_rows(all_held(one, other), TableQuery(only="differs"))
+    assert found["total"] == 1
+    row = found["rows"][0]
+    assert (row["cluster"], row["broker_name"], row["broker_id"], row["addr"]) == ("c", "b1", 0, "a1:1")
+    assert row["at"]["b_1"] is None
+    assert row["at"]["a_1"]["since"] is not None
+    assert row["differs_since"] == other.now
+
+
+def test_a_window_has_its_part_of_the_rows_and_their_number():
+    held = all_held(*two_stories())
+    every = topic_rows(held, TableQuery())
+    names = [row["topic"] for row in every["rows"]]
+    assert (every["total"], names) == (4, ["T", "more", "other", "payments"])
+    part = topic_rows(held, TableQuery(offset=1, limit=2))
+    assert ([row["topic"] for row in part["rows"]], part["total"]) == (["more", "other"], 4)
+    assert [row["addr"] for row in broker_rows(held, TableQuery(offset=1))["rows"]] == ["a1:1"]
+
+
+def test_a_text_is_found_in_any_case():
+    held = all_held(*two_stories())
+    assert [row["topic"] for row in topic_rows(held, TableQuery(text="PAY"))["rows"]] == ["payments"]
+    assert broker_rows(held, TableQuery(text="A1:"))["total"] == 1
+    assert topic_rows(held, TableQuery(text="nowhere")) == {"total": 0, "offset": 0, "rows": []}
+
+
+def test_different_routes_are_shown_with_who_has_them():
+    found = topic_rows(all_held(*two_stories()), TableQuery(only="differs"))
+    (row,) = found["rows"]
+    assert row["routes"] == [
+        {"namesrvs": ["a_1"], "queues": [{"broker_name": "b0", "read": 4, "write": 4, "perm": "R--"}]},
+        {"namesrvs": ["b_1"], "queues": []},
+    ]
+    assert row["differs_since"] is not None
+
+
+def test_topics_without_a_queue_to_write_to():
+    found = topic_rows(all_held(*two_stories()), TableQuery(only="unwritable"))
+    assert [row["topic"] for row in found["rows"]] == ["payments"]
+
+
+def test_a_group_without_a_master_can_not_be_written_to():
+    story = Story()
+    story.registers("b0", "a0:1", ("T",), broker_id=1)
+    (held,) = all_held(story)
+    assert not writable_at(held, "T")
+    story.registers("b0", "a1:1", ("T",))
+    (held,) = all_held(story)
+    assert writable_at(held, "T")
+    assert not writable_at(held, "nowhere")

@@ -1,0 +1,105 @@
+"""Following a journal: each step once, whenever one looks."""
+
+import gzip
+from random import Random
+
+import pytest
+
+from namekeeper.errors import JournalError
+from namekeeper.journal.reading.following import JournalFollower
+from namekeeper.journal.reading.history import Lost, Seen, Stopped, steps
+from namekeeper.journal.reading.reader import FoundJournal
+from tests.property.histories import random_history
+from tests.support.journal.folder import read_records, write_journal
+from tests.unit.answers.story import Story
+
+
+def shown(found):
+    return [(type(step), step.boot, step.seq, step.ts) for step in found]
+
+
+def events(found):
+    """Without steps that only show that a position was reached: of skipped records one may stand for many."""
+    return [each for each in found if each[0] is not Seen]
+
+
+def grown(folder, data: bytes):
+    """The one open segment with so much of its text."""
+    (path,) = folder.glob("*.open")
+    path.write_bytes(data)
+
+
+def story_lines():
+    story = Story()
+    story.registers()
+    story.wiped()
+    story.deleted()
+    return story.journal.lines()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_it_gives_the_steps_of_the_whole_journal(tmp_path, seed):
+    server = random_history(Random(seed), 60)
+    folder = write_journal(tmp_path / "j", server.lines(), per_segment=7)
+    follower = JournalFollower(FoundJournal(str(folder)))
+    found = [*follower.new_steps(), *follower.end_steps()]
+    expected = shown(steps(read_records(server.lines())))
+    assert events(shown(found)) == events(expected)
+    assert len({kind for kind, *_ in expected}) > 2
+    assert list(follower.new_steps()) == []
+    assert follower.notes == []
+    assert follower.progress[0] == follower.progress[1]
+
+
+@pytest.mark.parametrize("part", [1, 7, 100])
+def test_what_is_appended_comes_once_and_a_half_line_waits(tmp_path, part):
+    lines = story_lines()
+    folder = write_journal(tmp_path / "j", lines)
+    text = b"".join(lines)
+    grown(folder, b"")
+    follower = JournalFollower(FoundJournal(str(folder)))
+    found = []
+    for end in [*range(0, len(text), 40 * part), len(text)]:
+        grown(folder, text[:end])
+        found += follower.new_steps()
+    assert events(shown(found)) == events(shown(steps(read_records(lines))))
+    assert follower.notes == []
+
+
+def test_a_segment_that_is_sealed_meanwhile_goes_on_where_it_was(tmp_path):
+    lines = story_lines()
+    folder = write_journal(tmp_path / "j", lines)
+    (path,) = folder.glob("*.open")
+    half = b"".join(lines[: len(lines) // 2])
+    grown(folder, half)
+    follower = JournalFollower(FoundJournal(str(folder)))
+    found = list(follower.new_steps())
+    name = path.name.replace(".jsonl.open", f"-{len(lines):012}.jsonl.gz")
+    (folder / name).write_bytes(gzip.compress(b"".join(lines)))
+    path.unlink()
+    found += follower.new_steps()
+    assert events(shown(found)) == events(shown(steps(read_records(lines))))
+
+
+def test_an_end_without_a_line_feed_is_damage_once_another_boot_began(tmp_path):
+    story = Story()
+    story.registers()
+    before = story.journal.lines()
+    story.restarts()
+    folder = write_journal(tmp_path / "j", before)
+    (path,) = folder.glob("*.open")
+    path.write_bytes(b"".join(before) + b'{"kind":"server_al')
+    follower = JournalFollower(FoundJournal(str(folder)))
+    assert not any(isinstance(step, Lost) for step in follower.new_steps())
+    write_journal(tmp_path / "k", story.journal.lines())
+    newest = max((tmp_path / "k").iterdir(), key=lambda each: each.name)
+    (folder / newest.name).write_bytes(newest.read_bytes())
+    found = list(follower.new_steps())
+    assert isinstance(found[0], Lost)
+    assert not any(isinstance(step, Stopped) for step in found)
+    assert "1 lines are torn" in follower.notes[0]
+
+
+def test_a_folder_without_a_journal_is_refused(tmp_path):
+    with pytest.raises(JournalError, match="is not a journal"):
+        JournalFollower(FoundJournal(str(tmp_path)))
