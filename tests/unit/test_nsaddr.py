@@ -7,7 +7,7 @@ import pytest
 from namekeeper.errors import ConfigError
 from namekeeper.nsaddr import AddressServer, address_server_url, fetch_name_server_addresses
 from tests.support.system.fake_time import FakeTime
-from tests.support.system.waiting import turns
+from tests.support.system.waiting import PATIENCE, turns
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ async def page(*pieces: bytes, status: str = "200 OK") -> AsyncIterator[str]:
 )
 async def test_the_first_line_is_the_list(pieces, expected):
     async with page(*pieces) as url:
-        assert await fetch_name_server_addresses(url) == expected
+        assert await fetch_name_server_addresses(url, timeout_seconds=PATIENCE) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ async def test_the_first_line_is_the_list(pieces, expected):
 async def test_a_page_that_is_no_list_is_an_error_that_names_it(pieces, status, says):
     async with page(*pieces, status=status) as url:
         with pytest.raises(ConfigError, match=says) as caught:
-            await fetch_name_server_addresses(url)
+            await fetch_name_server_addresses(url, timeout_seconds=PATIENCE)
         assert url in str(caught.value)
 
 
 async def test_nobody_there_and_no_answer_are_errors_too():
     with pytest.raises(ConfigError, match="check the address server"):
-        await fetch_name_server_addresses("http://127.0.0.1:1/rocketmq/nsaddr")
+        await fetch_name_server_addresses("http://127.0.0.1:1/rocketmq/nsaddr", timeout_seconds=PATIENCE)
 
     async def never(reader, writer):
         await reader.read()
