@@ -128,7 +128,7 @@ async def test_a_frame_that_never_ends_is_ended(announced: int):
 async def test_headers_that_lie_about_their_size_hold_the_room_of_the_largest_frames_for_a_while_only():
     async with (
         RemotingServer(
-            echo, host=LOCAL, port=0, body_budget_bytes=16_777_216, large_frame_seconds=0.5
+            echo, host=LOCAL, port=0, body_budget_bytes=16_777_216, large_frame_seconds=1.0
         ) as server,
         contextlib.AsyncExitStack() as stack,
     ):

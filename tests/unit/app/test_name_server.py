@@ -210,7 +210,8 @@ async def test_graceful_shutdown_does_not_wait_for_ever(tmp_path):
 
 
 @both_loops
-async def test_what_was_asked_before_the_stop_is_answered(tmp_path):
+async def test_what_was_asked_before_the_stop_is_answered(tmp_path, monkeypatch):
+    monkeypatch.setattr("namekeeper.app.name_server.FINISH_SECONDS", 10 * PATIENCE)
     async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as broker:
         await broker.send(encode_command(registration(30_000)) + frame(100, opaque=2, **KV))
         await eventually(lambda: server.requests.waiting)

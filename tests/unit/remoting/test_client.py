@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from namekeeper.errors import RemotingClosedError, RemotingConnectError, RemotingError, RemotingTimeoutError
+from namekeeper.remoting import backoff, client_connection
 from namekeeper.remoting import client as module
-from namekeeper.remoting import client_connection
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.server import RemotingServer
@@ -184,6 +184,8 @@ class TestFailures:
             await client.invoke("nonsense", 105)
 
     async def test_a_connection_that_is_not_made_in_time_fails(self, monkeypatch):
+        monkeypatch.setattr(backoff, "FIRST_BACKOFF_SECONDS", 60.0)
+        monkeypatch.setattr(backoff, "MAX_BACKOFF_SECONDS", 60.0)
         async with RemotingClient(connect_timeout_ms=10) as client:
             _never_connect(monkeypatch)
             with pytest.raises(RemotingConnectError, match="within 10 ms"):

@@ -497,17 +497,17 @@ class TestLargeFrames:
         budget = BodyBudget(len(LARGE))
         first = Joined(Later(), budget=budget)
         first.deliver(frame(1, body=LARGE))
-        second = Joined(budget=budget, large_frame_seconds=0.02)
+        second = Joined(budget=budget, large_frame_seconds=1.0)
         data = frame(2, body=LARGE)
         second.deliver(data[:100])
-        third = Joined(large_frame_seconds=0.02)
+        third = Joined(large_frame_seconds=1.0)
         third.deliver(data[:100])
         await eventually(lambda: third.closed)  # as long as this took, the second waited for admission
         assert second.channel.is_open
         first.connection.close()
         await turns()
         second.deliver(data[100:])
-        third = Joined(large_frame_seconds=0.02)
+        third = Joined(large_frame_seconds=1.0)
         third.deliver(data[:100])
         await eventually(lambda: third.closed)
         assert second.channel.is_open

@@ -96,7 +96,7 @@ async def test_a_newcomer_without_a_descriptor_is_closed_with_the_spare_one(knoc
 @pytest.mark.parametrize("errors", [(errno.EMFILE, errno.EMFILE), (errno.ENOBUFS,)])
 @both_loops
 async def test_accepting_rests_when_nothing_helps(knock, errors, monkeypatch):
-    monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 1.0)
     (sock,) = await bind(LOCAL, 0, SocketOptions(16))
     failing = Failing(sock, *errors)
     done = Accepted([failing])
