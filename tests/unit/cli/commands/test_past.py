@@ -72,6 +72,26 @@ def test_what_is_not_known_is_not_served(story, served, tmp_path, at, reason):
     assert (result.exit_code, reason in result.stderr, served) == (3, True, [])
 
 
+@pytest.mark.parametrize(
+    ("edit", "status", "said"),
+    [
+        (lambda lines: [*lines[:-1], lines[-1][:-9]], 0, "note: "),  # what a crash leaves
+        (lambda lines: lines[:5] + lines[6:], 3, "unknown, because records were lost"),
+        (lambda lines: lines[2:], 3, "the journal begins later"),
+        (lambda lines: [*lines[:-1], lines[-1].replace(b"server_alive", b"server_alivf")], 0, "altered"),
+        (lambda _: [b"nonsense\n"], 3, "knows nothing yet"),
+        (lambda _: [], 3, "knows nothing yet"),
+    ],
+)
+def test_of_a_damaged_journal_no_part_is_served(story, served, tmp_path, edit, status, said):
+    folder = story.folder(tmp_path)
+    (segment,) = tmp_path.iterdir()
+    segment.write_bytes(b"".join(edit(segment.read_bytes().splitlines(keepends=True))))
+    result = run("--journal", folder)
+    assert (result.exit_code, said in result.stderr) == (status, True), result.output
+    assert [len(state.tables.topics()) for state, *_ in served] == ([3] if status == 0 else [])
+
+
 def test_by_force_the_port_says_why_it_knows_nothing(story, served, tmp_path):
     result = run("--at", "now", "--force", "--journal", story.folder(tmp_path))
     assert (result.exit_code, "0 topics, 0 brokers" in result.stdout) == (0, True)
