@@ -45,7 +45,7 @@ def change_rows(histories: Sequence[RowVersions], query: ChangeQuery) -> dict[st
     shown = entries[: query.limit]
     rows = [
         {
-            **entry_value(structs.replace(entry, event=_cut(entry.event))),
+            **entry_value(structs.replace(entry, event=_cut(entry.event, query.topic))),
             "row_count": len(entry.event.rows),
         }
         for entry in shown
@@ -116,14 +116,15 @@ def _has_text(row: RowChange, text: str) -> bool:
     return any(text in str(name).casefold() for name in names)
 
 
-def _cut(event: HistoryEvent) -> HistoryEvent:
-    """The same event with the rows that are sent; its text is made of them."""
-    return (
-        event if len(event.rows) <= _ROWS_SHOWN else structs.replace(event, rows=_first_of_kinds(event.rows))
-    )
+def _cut(event: HistoryEvent, topic: str) -> HistoryEvent:
+    """The same event with the rows that are sent, brokers first; its text is made of them.
 
-
-def _first_of_kinds(rows: Sequence[RowChange]) -> list[RowChange]:
-    first = [row for row in rows if row.key[0] in {"live", "group"}][:_ROWS_SHOWN]
-    others = [row for row in rows if row.key[0] not in {"live", "group"}]
-    return first + others[: _ROWS_SHOWN - len(first)]
+    Args:
+        event: the event.
+        topic: of topic rows only those of this topic are sent; empty: all.
+    """
+    brokers = [row for row in event.rows if row.key[0] in {"live", "group"}]
+    others = [row for row in event.rows if row.key[0] not in {"live", "group"}]
+    if topic:
+        others = [row for row in others if _is_of_topic(row, topic)]
+    return structs.replace(event, rows=[*brokers, *others][:_ROWS_SHOWN])

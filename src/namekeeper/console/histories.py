@@ -134,9 +134,15 @@ class Histories:
         """The histories, by the ids of their name servers."""
         return [source.followed for source in self._sources]
 
-    def read(self) -> bool:
-        """Read what is new of each; returns whether anything changed."""
-        changed = [source.read(self.lock) for source in self._sources]
-        if any(changed):
-            self.revision += 1
-        return any(changed)
+    @property
+    def sources(self) -> Sequence[FollowedSource]:
+        """Where the histories come from."""
+        return self._sources
+
+    def read(self, source: FollowedSource) -> bool:
+        """Read what is new of one; returns whether anything changed. Several threads may do so."""
+        has_changed = source.read(self.lock)
+        if has_changed:
+            with self.lock:
+                self.revision += 1
+        return has_changed

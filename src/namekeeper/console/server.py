@@ -14,7 +14,7 @@ import msgspec
 from aiohttp import web
 
 from namekeeper.console.doors import COOKIE, Doors
-from namekeeper.console.histories import Histories
+from namekeeper.console.histories import FollowedSource, Histories
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.gate import Gate
@@ -79,7 +79,7 @@ class ConsoleServer:
         self._gate: Gate | None = None
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
-        self._reading: asyncio.Task[None] | None = None
+        self._reading: list[asyncio.Task[None]] = []
         self._changed = asyncio.Condition()
         self._is_closed = False
 
@@ -115,7 +115,7 @@ class ConsoleServer:
                 f"can't listen at {self._host}:{self._wanted_port}: {error.strerror or error};"
                 " give another --port"
             ) from None
-        self._reading = asyncio.create_task(self._read())
+        self._reading = [asyncio.create_task(self._read(source)) for source in self._histories.sources]
         return self
 
     async def __aexit__(
@@ -124,16 +124,16 @@ class ConsoleServer:
         self._is_closed = True
         assert self._server is not None
         assert self._runner is not None
-        assert self._reading is not None
         self._server.close()
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        for task in self._reading:
+            task.cancel()
+        await asyncio.gather(*self._reading, return_exceptions=True)
         await self._tell()
         await self._runner.cleanup()
 
-    async def _read(self) -> None:
+    async def _read(self, source: FollowedSource) -> None:
         while True:
-            if await asyncio.to_thread(self._histories.read):
+            if await asyncio.to_thread(self._histories.read, source):
                 await self._tell()
             await asyncio.sleep(POLL_SECONDS)
 

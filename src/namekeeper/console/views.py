@@ -58,7 +58,7 @@ class ConsoleViews:
             "first": min(firsts, default=None),
             "last": max((row["knows_up_to"] or 0 for row in rows), default=0) or None,
             "namesrvs": rows,
-            "causes": CAUSES,
+            "causes": {**CAUSES, **_EVENTS},
             "shapes": SHAPES,
         }
 
@@ -173,6 +173,12 @@ class ConsoleViews:
         return self._clock.now().wall_ms
 
 
+_EVENTS = {
+    "change": "seen in an answer",
+    "lost": "records lost",
+    "corrected": "found by a checkpoint after a loss",
+}
+"""What happened, where there is no cause -> its words."""
 _CHANGE_FILTERS = ("topic", "broker", "cause", "peer", "namesrv", "text")
 
 

@@ -1,25 +1,29 @@
-"""`namekeeper console`: a page for operators in a browser, over the journals of name servers."""
+"""`namekeeper console`: a page for operators in a browser, over journals and running name servers."""
 
 import asyncio
 import contextlib
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
 from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import echo
 from namekeeper.clock import SystemClock
 from namekeeper.console.doors import Doors, is_loopback, make_token
 from namekeeper.console.histories import Histories, JournalHistory
+from namekeeper.console.live import LiveHistory
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
+from namekeeper.remoting.address import parse_addresses
 
-__all__ = ["console", "journal_histories"]
+__all__ = ["console", "journal_histories", "live_histories"]
 
 
 @click.command("console", context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,6 +44,10 @@ __all__ = ["console", "journal_histories"]
     "-n", "--namesrv-addr", "addresses", multiple=True, metavar="HOST:PORT",
     help="A name server on this host, to find its journal by its port.",
 )  # fmt: skip
+@click.option(
+    "--namesrv", "namesrvs", multiple=True, metavar="LIST",
+    help="Name servers that run, 'host:port;host:port': they are asked, and remembered from now on.",
+)  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=9_888, show_default=True, help="0: a free one."
@@ -52,9 +60,12 @@ __all__ = ["console", "journal_histories"]
     "--allow-host", "names", multiple=True, metavar="NAME",
     help="Another name by which browsers reach this host; may be repeated.",
 )  # fmt: skip
+@connection_options
+@click.pass_context
 def console(  # noqa: PLR0913 - one for each option
-    *, journals: tuple[str, ...], config_files: tuple[str, ...], addresses: tuple[str, ...], host: str,
-    port: int, token: str | None, names: tuple[str, ...],
+    context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
+    addresses: tuple[str, ...], namesrvs: tuple[str, ...], host: str, port: int, token: str | None,
+    names: tuple[str, ...], **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
@@ -62,9 +73,10 @@ def console(  # noqa: PLR0913 - one for each option
     """
     try:
         folders = [*journals, *journals_at(addresses)]
-        if config_files or not folders:
+        if config_files or not (folders or namesrvs):
             folders += journals_of_this_host(config_files)
-        histories = journal_histories(folders)
+        live = live_histories(namesrvs, *take_connection(context, connection))
+        histories = Histories([*journal_histories(folders), *live])
     except NamekeeperError as error:
         raise failure_of(error) from error
     if token is None and not is_loopback(host):
@@ -74,12 +86,27 @@ def console(  # noqa: PLR0913 - one for each option
     def open_source() -> HistorySource:
         return JournalSource(folders)
 
-    views = ConsoleViews(histories, open_source, SystemClock())
-    with contextlib.suppress(KeyboardInterrupt):
+    views = ConsoleViews(histories, open_source if folders else None, SystemClock())
+    with contextlib.suppress(KeyboardInterrupt), _closing(live):
         asyncio.run(_serve(ConsoleServer(host, port, doors, histories, views), host, token))
 
 
-def journal_histories(folders: Sequence[str]) -> Histories:
+def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:
+    """The histories of running name servers, from now on.
+
+    Args:
+        lists: their addresses, `host:port;host:port`.
+        connector: how to reach them.
+        timeout_ms: how long to wait for each answer.
+
+    Raises:
+        ConfigError: an address can't be used.
+    """
+    addrs = dict.fromkeys(str(address) for text in lists for address in parse_addresses(text))
+    return [LiveHistory(addr, connector.open, timeout_ms) for addr in addrs]
+
+
+def journal_histories(folders: Sequence[str]) -> list[JournalHistory]:
     """The histories in some folders.
 
     Raises:
@@ -96,7 +123,16 @@ def journal_histories(folders: Sequence[str]) -> Histories:
                 f"{found_at[namesrv]} and {found} are both the journal of {namesrv}: give one of them"
             )
         sources[namesrv], found_at[namesrv] = source, found
-    return Histories(sources.values())
+    return list(sources.values())
+
+
+@contextlib.contextmanager
+def _closing(live: Sequence[LiveHistory]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for history in live:
+            history.close()
 
 
 async def _serve(server: ConsoleServer, host: str, token: str | None) -> None:

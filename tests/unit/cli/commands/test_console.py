@@ -3,8 +3,10 @@
 import pytest
 from click.testing import CliRunner
 
-from namekeeper.cli.commands.console import journal_histories
+from namekeeper.cli.commands.console import journal_histories, live_histories
+from namekeeper.cli.connecting import Connector
 from namekeeper.cli.group import namekeeper
+from namekeeper.console.histories import Histories
 from namekeeper.errors import ConfigError, JournalError
 from tests.unit.answers.story import Story
 
@@ -20,9 +22,9 @@ def folders(tmp_path):
 
 
 def test_a_folder_may_hold_several_journals(folders, tmp_path):
-    histories = journal_histories([str(tmp_path)])
+    histories = Histories(journal_histories([str(tmp_path)]))
     assert [each.versions.namesrv for each in histories.followed] == ["a_1", "b_1"]
-    assert len(journal_histories([*folders, folders[0]]).followed) == 2
+    assert len(journal_histories([*folders, folders[0]])) == 2
 
 
 def test_two_journals_of_one_name_server_are_refused(folders, tmp_path):
@@ -36,10 +38,16 @@ def test_a_folder_without_a_journal_is_refused(tmp_path):
         journal_histories([str(tmp_path)])
 
 
+def test_each_address_of_a_list_is_asked_once():
+    live = live_histories(("127.0.0.1:1;127.0.0.1:2", "127.0.0.1:1"), Connector(lambda: None), 5)
+    assert [each.followed.versions.namesrv for each in live] == ["127.0.0.1:1", "127.0.0.1:2"]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (("--journal", "/nowhere"), "can't read /nowhere"),
+        (("--namesrv", "no port"), "no port"),
         (("--port", "99999"), "99999 is not in the range"),
     ],
 )
