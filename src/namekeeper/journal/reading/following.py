@@ -1,14 +1,23 @@
 """Reads a journal's folder from its beginning, and then again and again what was written since."""
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from namekeeper.journal.contract.decode import RecordReader
-from namekeeper.journal.contract.lines import split_lines
+from namekeeper.journal.contract.lines import Line, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.disk.segment import read_segment
-from namekeeper.journal.reading.history import AnyRecord, Step, StepMaker
+from namekeeper.journal.reading.history import (
+    AnyRecord,
+    Began,
+    CheckpointApplied,
+    Lost,
+    Seen,
+    Step,
+    StepMaker,
+)
 from namekeeper.journal.reading.reader import FoundJournal, find_segments
 
 __all__ = ["JournalFollower", "ReadProgress"]
@@ -20,6 +29,11 @@ _ONLY_PLACES = frozenset(
     }
 )  # fmt: skip
 """Kinds that make no row of a route."""
+
+_CHECKPOINT = b'"checkpoint":'
+_BEFORE = 500
+"""The member of the envelope is within so many bytes."""
+_END = b'{"kind":"checkpoint_end"'
 
 ReadProgress = tuple[int, int]
 """Segments that were read, and those that there are."""
@@ -43,6 +57,10 @@ class JournalFollower:
         """Boot and first seq of the segment that was read last."""
         self._offset = 0
         """How much of its text was read."""
+        self._knows = False
+        """Whether the state is known, by a checkpoint of this boot: the next one says nothing new."""
+        self._skipped: set[tuple[int, int]] = set()
+        """Boots and begins of checkpoints whose rows were not read."""
 
     @property
     def notes(self) -> list[str]:
@@ -82,14 +100,40 @@ class JournalFollower:
         """The steps that wait for a checkpoint which nobody completes: for when no name server writes."""
         return self._maker.finish()
 
-    def _steps(self, record: AnyRecord | SkippedRecords) -> list[Step]:
-        return self._maker.skip(record) if isinstance(record, SkippedRecords) else self._maker.take(record)
+    def _steps(self, record: AnyRecord | SkippedRecords) -> Iterator[Step]:
+        found = self._maker.skip(record) if isinstance(record, SkippedRecords) else self._maker.take(record)
+        for step in found:
+            if isinstance(step, CheckpointApplied) and (step.boot, step.seq) in self._skipped:
+                self._skipped.discard((step.boot, step.seq))
+                yield Seen(step.boot, step.seq, step.ts, None)
+                continue
+            if isinstance(step, CheckpointApplied):
+                self._knows = True
+            elif isinstance(step, Lost | Began):
+                self._knows = False
+            yield step
 
     def _records(self, name: SegmentName, *, is_last: bool) -> Iterator[AnyRecord | SkippedRecords]:
         if (name.boot, name.first_seq) != self._at:
             self._at, self._offset = (name.boot, name.first_seq), 0
         chunks = self._unread(name)
-        yield from self._reader.read(split_lines(self._counted(chunks, is_last=is_last)), name)
+        lines = split_lines(self._counted(chunks, is_last=is_last))
+        for is_row, some in groupby(lines, self._is_skipped_row):
+            if is_row:
+                yield from (found for line in some if (found := self._envelope(line, name)) is not None)
+            else:
+                yield from self._reader.read(some, name)
+
+    def _is_skipped_row(self, line: Line) -> bool:
+        """Whether a line is a row of a checkpoint that says only what is known already."""
+        return self._knows and not line.problem and _is_row(line.data)
+
+    def _envelope(self, line: Line, name: SegmentName) -> AnyRecord | None:
+        envelope = read_envelope(line, name)
+        if isinstance(envelope, str):
+            return self._reader(line, name)  # which counts what is wrong with it
+        self._skipped.add((envelope.boot, envelope.checkpoint))
+        return envelope
 
     def _unread(self, name: SegmentName) -> Iterator[bytes]:
         """The rest of the text of a segment."""
@@ -111,3 +155,8 @@ class JournalFollower:
         if rest and not is_last:
             self._offset += len(rest)
             yield rest
+
+
+def _is_row(data: bytes) -> bool:
+    """Whether a line is a row of a checkpoint: within a text a quotation mark would be escaped."""
+    return data.find(_CHECKPOINT, 0, _BEFORE) > 0 and not data.startswith(_END)

@@ -5,11 +5,13 @@ from random import Random
 
 import pytest
 
+from namekeeper.answers.row_versions import RowVersions
 from namekeeper.errors import JournalError
+from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.following import JournalFollower
-from namekeeper.journal.reading.history import Lost, Seen, Stopped, steps
+from namekeeper.journal.reading.history import CheckpointApplied, Lost, Seen, Stopped, steps
 from namekeeper.journal.reading.reader import FoundJournal
-from tests.property.histories import random_history
+from tests.property.histories import TOPICS, random_history
 from tests.support.journal.folder import read_records, write_journal
 from tests.unit.answers.story import Story
 
@@ -21,6 +23,11 @@ def shown(found):
 def events(found):
     """Without steps that only show that a position was reached: of skipped records one may stand for many."""
     return [each for each in found if each[0] is not Seen]
+
+
+def changes(found):
+    """The same without checkpoints: of those that say nothing new the rows are not read."""
+    return [each for each in events(found) if each[0] is not CheckpointApplied]
 
 
 def grown(folder, data: bytes):
@@ -44,11 +51,70 @@ def test_it_gives_the_steps_of_the_whole_journal(tmp_path, seed):
     follower = JournalFollower(FoundJournal(str(folder)))
     found = [*follower.new_steps(), *follower.end_steps()]
     expected = shown(steps(read_records(server.lines())))
-    assert events(shown(found)) == events(expected)
+    assert changes(shown(found)) == changes(expected)
     assert len({kind for kind, *_ in expected}) > 2
     assert list(follower.new_steps()) == []
     assert follower.notes == []
     assert follower.progress[0] == follower.progress[1]
+
+
+def checkpoint_of(story):
+    story.later()
+    story.journal.begin_checkpoint("interval")
+    story.journal.go_on_with_checkpoint(1_000)
+
+
+def applied(story, folder):
+    follower = JournalFollower(FoundJournal(story.folder(folder)))
+    return [step for step in follower.new_steps() if isinstance(step, CheckpointApplied)]
+
+
+def test_the_rows_of_a_checkpoint_that_says_nothing_new_are_not_read(tmp_path):
+    story = Story()
+    story.registers()
+    (first,) = applied(story, tmp_path / "a")
+    checkpoint_of(story)
+    assert [step.seq for step in applied(story, tmp_path / "b")] == [first.seq]
+    story.restarts()
+    story.registers()
+    checkpoint_of(story)
+    assert len(applied(story, tmp_path / "c")) == 2, "the first one of each boot tells of KV and properties"
+
+
+def test_after_a_loss_the_next_checkpoint_is_read(tmp_path):
+    story = Story()
+    story.registers()
+    checkpoint_of(story)
+    story.registers("b1", "a1:1", ("new",))
+    checkpoint_of(story)
+    lines = story.journal.lines()
+    lost = next(n for n, line in enumerate(lines) if b'"kind":"broker_live"' in line and b'"a1:1"' in line)
+    folder = write_journal(tmp_path / "j", lines[:lost] + lines[lost + 1 :])
+    found = list(JournalFollower(FoundJournal(str(folder))).new_steps())
+    kinds = [type(step) for step in found if isinstance(step, Lost | CheckpointApplied)]
+    assert kinds == [CheckpointApplied, Lost, CheckpointApplied]
+    last = [step for step in found if isinstance(step, CheckpointApplied)][-1]
+    assert "new" in last.state.tables.topics()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_versions_of_all_rows_are_those_of_the_whole_records(tmp_path, seed):
+    server = random_history(Random(seed), 60, clock_jumps=True)
+    folder = write_journal(tmp_path / "j", server.lines(), per_segment=7)
+    follower = JournalFollower(FoundJournal(str(folder)))
+    read, expected = RowVersions(server.namesrv), RowVersions(server.namesrv)
+    for step in (*follower.new_steps(), *follower.end_steps()):
+        read.take(step)
+    for step in steps(read_records(server.lines())):
+        expected.take(step)
+    assert read.periods() == expected.periods()
+    for kind in ("live", "group", "topic", "mapping", "filter"):
+        for at in sorted({each.ts for each in server.written}):
+            if expected.knowledge(at) is Knowledge.KNOWN:
+                assert dict(read.rows(kind, at)) == dict(expected.rows(kind, at))
+    for topic in TOPICS:
+        for at in sorted({each.ts for each in server.written})[::5]:
+            assert read.route(topic, at) == expected.route(topic, at)
 
 
 @pytest.mark.parametrize("part", [1, 7, 100])
