@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.input is not None:
             try_input(names[0], bytes.fromhex(options.input))
         else:
-            _run(names, options.seconds, options.seed)
+            _run(names, options)
     except ContractBrokenError as failure:
         traceback.print_exception(failure.__cause__)
         print(failure, file=sys.stderr)
@@ -30,9 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _run(names: list[str], seconds: float, seed: int) -> None:
+def _run(names: list[str], options: argparse.Namespace) -> None:
     for name in names:
-        count = fuzz(name, seconds=seconds / len(names), seed=seed)
+        count = fuzz(name, seconds=options.seconds / len(names), seed=options.seed, most=options.inputs)
         print(f"{name}: {count} inputs, nothing found", flush=True)
 
 
@@ -42,6 +42,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--seconds", type=float, default=60, help="in all, shared by the targets (default: 60)"
+    )
+    parser.add_argument(
+        "--inputs",
+        type=int,
+        metavar="COUNT",
+        help="at most so many of each target: the same on every machine",
     )
     parser.add_argument("--target", choices=sorted(TARGETS), help="only this one")
     parser.add_argument("--seed", type=int, default=1, help="another number gives other inputs (default: 1)")

@@ -14,7 +14,7 @@ from tests.wire_samples import SAMPLES, load
 __all__ = ["MAX_SECONDS_PER_INPUT", "ContractBrokenError", "fuzz", "seeds", "try_input"]
 
 MAX_SECONDS_PER_INPUT = 5
-"""A parser that takes longer over 16 KiB, on the busiest machine, hangs the server."""
+"""Of the processor: a parser that takes longer over 16 KiB hangs the server."""
 
 _KEPT = 500
 """Inputs to take further changes from: changes of changes go deeper than changes of seeds."""
@@ -83,13 +83,13 @@ def _from_hex(text: str) -> bytes:
 @contextmanager
 def _time_limit() -> Iterator[None]:
     """Raise TimeoutError in the code inside when it runs too long."""
-    previous = signal.signal(signal.SIGALRM, _too_long)
-    signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS_PER_INPUT)
+    previous = signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS_PER_INPUT)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 def _too_long(*_: object) -> None:

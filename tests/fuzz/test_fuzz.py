@@ -11,12 +11,12 @@ from tests.fuzz.targets import TARGETS
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_target_keeps_its_contract(target):
     assert len(seeds(target)) > 0
-    assert fuzz(target, seconds=10, seed=0, most=500) > 0
+    assert fuzz(target, seconds=300, seed=0, most=500) > 0
 
 
 def test_a_failure_says_how_to_see_it_again(monkeypatch, capsys):
     monkeypatch.setitem(TARGETS, "proxy_header", lambda data: 1 // (b"PROXY" not in data))
-    assert main(["--target", "proxy_header", "--seconds", "10"]) == 1
+    assert main(["--target", "proxy_header", "--seconds", "300"]) == 1
     printed = capsys.readouterr().err
     assert "ZeroDivisionError" in printed
     repeat = printed.strip().splitlines()[-1].split("python -m tests.fuzz ")[1]
@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_inputs(monkeypatch):
     for _ in range(2):
         seen: list[bytes] = []
         monkeypatch.setitem(TARGETS, "fastjson", seen.append)
-        fuzz("fastjson", seconds=10, seed=5, most=50)
+        fuzz("fastjson", seconds=300, seed=5, most=50)
         runs.append(seen)
     assert runs[0] == runs[1]
 
@@ -49,3 +49,8 @@ def test_the_same_seed_gives_the_same_inputs(monkeypatch):
 def test_all_targets_run_in_the_time_given(capsys):
     assert main(["--seconds", "0.1"]) == 0
     assert capsys.readouterr().out.count("nothing found") == len(TARGETS)
+
+
+def test_a_number_of_inputs_is_the_same_on_every_machine(capsys):
+    assert main(["--seconds", "300", "--inputs", "7", "--target", "fastjson"]) == 0
+    assert capsys.readouterr().out == "fastjson: 7 inputs, nothing found\n"

@@ -14,14 +14,17 @@ from tests.mutants.witness import SOURCES_VARIABLE
 
 __all__ = ["Outcome", "Verdict", "copy_sources", "judge", "run_mutant", "run_tests"]
 
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 3_600
+"""A hang: many modules take long, and a busy machine longer."""
+MUTANT_SECONDS = 30
+"""A test that hangs with a mutant has caught it."""
 PASSED, FAILED = 0, 1
 """What pytest returns; anything else says that the tests did not run as meant."""
 
 _PLUGINS = ("-p", "tests.mutants.witness", "-p", "anyio.pytest_plugin", "-p", "pytest_timeout")
 """What the tests need; importing every plugin there is would take longer than most of them."""
 
-_OPTIONS = ("-p", "no:cacheprovider", "-x", "-q", "--tb=no", "-rf", "-o", "timeout=30")
+_OPTIONS = ("-p", "no:cacheprovider", "-x", "-q", "--tb=no", "-rf")
 
 _FAILED_LINE = re.compile(r"^FAILED (?:tests/unit/)?(\S+)", re.MULTILINE)
 
@@ -65,7 +68,7 @@ def run_mutant(mutant: Mutant, sources: Path, folder: Path) -> Verdict:
     for byte_code in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
         byte_code.unlink()
     path.write_text(text)
-    return judge(mutant, run_tests(copy, mutant.tests))
+    return judge(mutant, run_tests(copy, mutant.tests, timeout=MUTANT_SECONDS))
 
 
 def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
@@ -79,10 +82,13 @@ def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
     return Verdict(mutant, None, f"pytest ended with {outcome.status}: {last[0]}", outcome.seconds)
 
 
-def run_tests(sources: Path, tests: tuple[str, ...]) -> Outcome:
-    """Run test modules against a copy of the sources until the first failure."""
+def run_tests(sources: Path, tests: tuple[str, ...], *, timeout: int = 900) -> Outcome:
+    """Run test modules against a copy of the sources until the first failure.
+
+    `timeout` ends a test, in seconds: without a mutant none may end it, however busy the machine is.
+    """
     modules = (str(ROOT / "tests" / "unit" / test) for test in tests)
-    command = [sys.executable, "-m", "pytest", *_PLUGINS, *_OPTIONS, *modules]
+    command = [sys.executable, "-m", "pytest", *_PLUGINS, *_OPTIONS, "-o", f"timeout={timeout}", *modules]
     environment = {
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",

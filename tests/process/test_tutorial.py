@@ -73,6 +73,8 @@ def test_a_broker_registers_is_found_and_goes(tmp_path):
             (command,) = re.findall(rf"^    ({begin} .*)$", TEXT, re.MULTILINE)
             status, out, err = run(*(places.get(word, word) for word in command.split()))
             assert status == 0, err
+            # Failed look-ups are recorded at the end of their minute: perhaps it has come.
+            out = "\n".join(line for line in out.splitlines() if "look-ups without a route" not in line)
             assert shows(block_after(TEXT, command), out), out
 
 

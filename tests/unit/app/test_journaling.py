@@ -90,8 +90,10 @@ async def test_what_happens_on_a_server_is_in_its_journal(tmp_path):
         ("a", "b", "c", "put_kv_config")
     ]
     assert of_kind(records, "topic_queues")[0]["rows"] == [["T1", 4, 4, 6, 0], ["T2", 4, 4, 6, 0]]
-    assert of_kind(records, "broker_minute")[0]["count"] == 2
-    assert of_kind(records, "lookup_hour")[0]["lookups"] == [["T1", 5]]
+    # Perhaps in two minutes, or two hours.
+    assert sum(record["count"] for record in of_kind(records, "broker_minute")) == 2
+    lookups = [row for record in of_kind(records, "lookup_hour") for row in record["lookups"]]
+    assert ({topic for topic, _ in lookups}, sum(count for _, count in lookups)) == ({"T1"}, 5)
     assert of_kind(records, "unknown_topic_minute")[0]["topic"] == "nobody"
     (denied,) = of_kind(records, "denied")
     assert (denied["code"], denied["host"]) == (318, LOCAL)
@@ -145,7 +147,7 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
 @both_loops
 async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkpoint(tmp_path, monkeypatch):
     may_load = threading.Event()
-    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60))
+    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60 * PATIENCE))
     monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTES", 4)
     async with (
         name_server(tmp_path, journal_namesrv_id="ns-1") as server,
@@ -167,7 +169,7 @@ async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkp
     kept = of_kind(records, "kv")
     assert [record["key"] for record in kept if "checkpoint" not in record] == ["k20", "k21"]
     begin = of_kind(records, "checkpoint_begin")[1]
-    assert (begin["reason"], begin["seq"]) == ("recovery", kept[1]["seq"] + 8 + 1)
+    assert (begin["reason"], begin["seq"] - records.index(begin)) == ("recovery", 8 + 1)
     assert [record["key"] for record in kept if record.get("checkpoint") == begin["seq"]] == [
         f"k{n}" for n in range(20, 30)
     ]
