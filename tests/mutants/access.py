@@ -264,4 +264,20 @@ ACCESS_MUTANTS = (
         "a change names no user whose signature is wrong or missing",
         CONTROL,
     ),
+    Mutant(
+        "why-keeps-refusals-for-itself",
+        "answers/collector.py",
+        "        if isinstance(record, Access) and not record.allowed and record.mode == AccessMode.ENFORCE:\n",
+        "        if isinstance(record, Access) and record.allowed and record.mode == AccessMode.ENFORCE:\n",
+        "why names the refusals that a route may have hung on",
+        ("answers/test_refusals.py",),
+    ),
+    Mutant(
+        "why-blames-what-was-only-noted",
+        "answers/collector.py",
+        " and not record.allowed and record.mode == AccessMode.ENFORCE:\n",
+        " and not record.allowed:\n",
+        "what was only noted did no harm",
+        ("answers/test_refusals.py",),
+    ),
 )

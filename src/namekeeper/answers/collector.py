@@ -5,8 +5,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from namekeeper.answers.evidence import BrokerSession, Evidence, KnownPeriod, Lookups, TopicRoute
+from namekeeper.access.rules import AccessMode
+from namekeeper.answers.evidence import (
+    BrokerSession,
+    Evidence,
+    KnownPeriod,
+    Lookups,
+    RefusedRequest,
+    TopicRoute,
+)
 from namekeeper.journal.contract.record import (
+    Access,
     BrokerLive,
     BrokerNameRemovedRecord,
     Record,
@@ -95,6 +104,7 @@ class EvidenceCollector:
         self._routes: _RowHistory[str] = _RowHistory()
         self._sessions: _RowHistory[tuple[str, str]] = _RowHistory()
         self._lookups: list[Lookups] = []
+        self._refused: list[RefusedRequest] = []
 
     def take(self, step: Step) -> None:
         """Follow one step."""
@@ -122,6 +132,7 @@ class EvidenceCollector:
             routes=self._routes.result(TopicRoute),
             sessions=self._sessions.result(BrokerSession),
             lookups=self._lookups,
+            refused=self._refused,
         )
 
     def _apply(self, record: Record, at: EffectiveTime) -> None:
@@ -185,6 +196,8 @@ class EvidenceCollector:
 
     def _count(self, step: Seen) -> None:
         record = step.record
+        if isinstance(record, Access) and not record.allowed and record.mode == AccessMode.ENFORCE:
+            self._refused.append(_refused(record))
         if isinstance(record, UnknownTopicMinute) and record.topic == self._topic:
             self._lookups.append(
                 Lookups(
@@ -205,6 +218,18 @@ def _route_values(broker_name: str, queues: list[int]) -> dict[str, Any]:
         "perm": perm,
         "topic_sys_flag": sys_flag,
     }
+
+
+def _refused(record: Access) -> RefusedRequest:
+    return RefusedRequest(
+        at=record.ts,
+        code=record.code,
+        about=record.about,
+        peer=record.peer or None,
+        user=record.user or None,
+        rule=record.rule or None,
+        count=record.count,
+    )
 
 
 def _session_values(boot: int, record: BrokerLive) -> dict[str, Any]:

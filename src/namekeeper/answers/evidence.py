@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from namekeeper.model.perm import Perm
 
-__all__ = ["BrokerSession", "Evidence", "KnownPeriod", "Lookups", "TopicRoute", "ValidRow"]
+__all__ = ["BrokerSession", "Evidence", "KnownPeriod", "Lookups", "RefusedRequest", "TopicRoute", "ValidRow"]
 
 
 class ValidRow(Struct, frozen=True, kw_only=True):
@@ -86,6 +86,22 @@ class Lookups(Struct, frozen=True, kw_only=True):
     count: int
 
 
+class RefusedRequest(Struct, frozen=True, kw_only=True):
+    """A request that access rules refused; or several that are counted together, without their names."""
+
+    at: int
+    """Wall ms."""
+    code: int
+    about: list[str] | None = None
+    """What it names, such as `topics=T`."""
+    peer: str | None = None
+    user: str | None = None
+    """Whose signature it has."""
+    rule: str | None = None
+    """None: no rule covers it."""
+    count: int
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """What the records of one name server say about one topic."""
 
@@ -100,6 +116,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     sessions: list[BrokerSession]
     """Sessions of all brokers."""
     lookups: list[Lookups]
+    refused: list[RefusedRequest] = []
+    """About anything."""
 
     def period_at(self, at: int) -> KnownPeriod | None:
         """The period of a time; None before the first complete checkpoint."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from namekeeper.answers.around import look_around
 from namekeeper.answers.evidence import Evidence, KnownPeriod, Lookups
 from namekeeper.answers.phrases import queues
+from namekeeper.answers.refusals import facts_of_refusals
 from namekeeper.answers.verdict import Explanation, Fact, Judgement, Verdict
 from namekeeper.answers.with_route import judge_with_route
 from namekeeper.answers.without_route import judge_without_route
@@ -37,8 +38,9 @@ def _explain_one(one: Evidence, others: Sequence[Evidence], wanted: int | None) 
         summary = f"{summary}; not at every time around it"
     facts = [*facts, *around]
     return Explanation(
-        one.namesrv, one.topic, at, one.knows_up_to, verdict, summary, [*facts, *_failed_lookups(one, at)]
-    )
+        one.namesrv, one.topic, at, one.knows_up_to, verdict, summary,
+        [*facts, *facts_of_refusals(one, at), *_failed_lookups(one, at)],
+    )  # fmt: skip
 
 
 def _judge(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:

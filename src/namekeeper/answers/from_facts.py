@@ -8,7 +8,7 @@ for its place alone. The tables here have the names of the pipeline's queries, i
   `hidden_time`;
 - rows of state kinds, of changes and of complete checkpoints: `recorded_live`, `recorded_group`,
   `recorded_topic`, `recorded_name_removed`, `recorded_mapping`, `recorded_filter_servers`;
-- for evidence, `name_server_period`, and `lookup_in_vain` of the topic.
+- for evidence, `name_server_period`, `lookup_in_vain` of the topic, and `refused_request`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Raw, structs
 
 from namekeeper.answers.collector import EvidenceCollector
-from namekeeper.answers.evidence import Evidence, KnownPeriod, Lookups
+from namekeeper.answers.evidence import Evidence, KnownPeriod, Lookups, RefusedRequest
 from namekeeper.answers.from_rows import Row, Tables
 from namekeeper.answers.row_changes import HistoryEvent, RowChanges
 from namekeeper.journal.contract.record import (
@@ -64,12 +64,14 @@ def evidence_from_facts(
         rows = [row for row in tables.get("name_server_period", ()) if row["namesrv"] == namesrv]
         periods = sorted(msgspec.convert(rows, list[KnownPeriod]), key=_valid_from)
         lookups = [row for row in tables.get("lookup_in_vain", ()) if row["namesrv"] == namesrv]
+        refused = [row for row in tables.get("refused_request", ()) if row["namesrv"] == namesrv]
         evidence = structs.replace(
             collector.result(),
             known_from=periods[0].valid_from if periods else None,
             knows_up_to=knows_up_to[namesrv],
             periods=periods,
             lookups=msgspec.convert(lookups, list[Lookups]),
+            refused=msgspec.convert(refused, list[RefusedRequest]),
         )
         found.append(evidence)
     return found

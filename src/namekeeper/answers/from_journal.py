@@ -29,10 +29,10 @@ QUIET_MS = 90_000
 """A running name server writes at least one record in each minute; if it did not, its disk may be full."""
 
 _ONLY_PLACES = frozenset(
-    {"access", "broker_minute", "clock_changed", "denied", "lookup_hour", "segments_deleted", "server_alive"}
+    {"broker_minute", "clock_changed", "denied", "lookup_hour", "segments_deleted", "server_alive"}
 )
 """Kinds of which the answers here need only the position."""
-_NO_STATE = _ONLY_PLACES | {"unknown_topic_minute"}
+_NO_STATE = _ONLY_PLACES | {"access", "unknown_topic_minute"}
 _NO_ROUTE = frozenset({"cluster", "config", "kv"})
 _NO_TOPIC = _NO_STATE | _NO_ROUTE | {"broker_group", "broker_live"}
 

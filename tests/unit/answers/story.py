@@ -5,7 +5,7 @@ from typing import Any
 
 from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
-from namekeeper.journal.contract.record import UnknownTopicMinute
+from namekeeper.journal.contract.record import Access, UnknownTopicMinute
 from namekeeper.journal.reading.history import steps
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.journalled import JournalledServer
@@ -90,6 +90,14 @@ class Story:
         self.journal.write(
             UnknownTopicMinute(minute=minute, topic=topic, language=language, client_version=1, count=count)
         )
+        return self.now
+
+    def refused(self, code: int = 103, *about: str, rule: str = "", count: int = 1, **more: Any) -> int:
+        """Access rules refuse a request."""
+        self.later(1_000)
+        record = Access(code=code, rule=rule, about=list(about), count=count, **{"mode": "enforce", **more})
+        record.peer = "10.9.9.9:5000" if count == 1 else ""
+        self.journal.write(record)
         return self.now
 
     def restarts(self, down_ms: int = 5_000) -> int:

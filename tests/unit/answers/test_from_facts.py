@@ -41,6 +41,18 @@ TABLES = {
     "recorded_topic": [topic(4, 2), topic(6, gone=True), {**topic(8), "namesrv": "another"}],
     "name_server_period": [{"namesrv": "ns", "valid_from": 102, "valid_to": None, "state": "up", "boot": 5}],
     "lookup_in_vain": [{"namesrv": "ns", "minute": 60, "language": None, "client_version": None, "count": 2}],
+    "refused_request": [
+        {
+            "namesrv": "ns",
+            "at": 104,
+            "code": 103,
+            "about": None,
+            "peer": None,
+            "user": None,
+            "rule": None,
+            "count": 3,
+        }
+    ],
 }
 
 
@@ -70,6 +82,7 @@ def test_evidence_has_the_periods_and_look_ups_of_the_tables():
     (route,) = found.routes
     assert (route.valid_from, route.valid_to, route.ended_by, route.to_peer) == (102, 106, "gone", "p:1")
     assert (found.known_from, found.knows_up_to, found.lookups[0].count) == (102, 109, 2)
+    assert [(each.at, each.count) for each in found.refused] == [(104, 3)]
 
 
 def test_changes_are_those_of_the_window():

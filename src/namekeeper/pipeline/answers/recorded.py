@@ -65,9 +65,13 @@ def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: s
 def recorded_for_why(
     tables: AnswerTables, topic: str, since: int, until: int, namesrv: str | None = None
 ) -> Recorded:
-    """What was recorded about a topic, with the periods of the name servers and its look-ups in vain."""
+    """What was recorded about a topic, of name servers' periods, look-ups in vain and refused requests."""
     found = recorded(tables, topic, since, until, namesrv)
     periods = tables.ask("name_server_period", {"namesrv": namesrv}).rows
     args = {"topic": topic, "namesrv": namesrv, "since": since - HOUR_MS, "until": until}
-    lookups = tables.ask("lookup_in_vain", args).rows
-    return found._replace(tables={**found.tables, "name_server_period": periods, "lookup_in_vain": lookups})
+    more = {
+        "name_server_period": periods,
+        "lookup_in_vain": tables.ask("lookup_in_vain", args).rows,
+        "refused_request": tables.ask("refused_request", args).rows,
+    }
+    return found._replace(tables={**found.tables, **more})
