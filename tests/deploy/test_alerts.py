@@ -51,6 +51,7 @@ WELL = {
     of("journal_dropped_records_total"): always(5),
     of("journal_queue_depth"): always(3),
     of("journal_free_bytes"): always(50_000_000_000),
+    of("unknown_network_registrations_total"): always(1),
     of("handler_errors_total"): always(1),
 }
 """Two name servers that are well; one topic in ten seconds is asked for in vain."""
@@ -70,6 +71,7 @@ INCIDENTS = {
     "NamesrvJournalDrops": ({of("journal_dropped_records_total"): f"0x70 9x{STEPS}"}, {}),
     "NamesrvJournalBehind": ({of("journal_queue_depth"): f"3x60 5000x{STEPS}"}, {}),
     "NamesrvDiskNearlyFull": ({of("journal_free_bytes"): f"2e9x60 5e8x{STEPS}"}, {}),
+    "NamesrvUnknownNetwork": ({of("unknown_network_registrations_total"): f"0x70 1x{STEPS}"}, {}),
     "NamesrvDegraded": ({of("degraded", reason="log"): always(1)}, {}),
     "NamesrvHandlerErrors": ({of("handler_errors_total"): f"1x70 2x{STEPS}"}, {}),
 }

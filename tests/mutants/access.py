@@ -280,4 +280,20 @@ ACCESS_MUTANTS = (
         "what was only noted did no harm",
         ("answers/test_refusals.py",),
     ),
+    Mutant(
+        "strangers-register-in-silence",
+        "app/unknown_networks.py",
+        "for addr in (event.remote_addr, event.broker_addr) if",
+        "for addr in (event.remote_addr,) if",
+        "an address outside of brokerNetworks is an alarm, whoever registers it",
+        ("app/test_unknown_networks.py",),
+    ),
+    Mutant(
+        "every-heartbeat-is-an-alarm",
+        "app/effects.py",
+        "        if event.is_new and self._is_from",
+        "        if self._is_from",
+        "a broker outside of brokerNetworks is counted when it is new",
+        ("app/test_unknown_networks.py",),
+    ),
 )

@@ -25,13 +25,15 @@ ENDS = (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, C
 class EffectCounters:
     """Plain integers for /metrics: what happened to the tables since the start."""
 
-    __slots__ = ("gone", "heartbeats", "kv_changes", "registrations")
+    __slots__ = ("from_unknown_networks", "gone", "heartbeats", "kv_changes", "registrations")
 
     def __init__(self) -> None:
         self.heartbeats = 0
         """904, 322 and 103 that changed nothing but the time of the last heartbeat."""
         self.registrations = 0
         """Live registrations that began."""
+        self.from_unknown_networks = 0
+        """Those of them from outside of `brokerNetworks`."""
         self.kv_changes = 0
         self.gone: dict[Cause, int] = dict.fromkeys(ENDS, 0)
         """Live registrations that ended, by the reason."""
@@ -46,6 +48,7 @@ class Effects:
         notify: Callable[[MinBrokerIdChanged], None],
         reconfigured: Callable[[Mapping[str, str]], None] = lambda _: None,
         watched: Callable[[Change], None] = lambda _: None,
+        is_from_unknown_network: Callable[[BrokerLiveChanged], bool] = lambda _: False,
     ) -> None:
         """Prepare.
 
@@ -54,11 +57,13 @@ class Effects:
             notify: tells brokers that the smallest id of their group is another one.
             reconfigured: gets the properties that have a new value.
             watched: gets every change, once it is recorded.
+            is_from_unknown_network: judges each registration that begins.
         """
         self.counters = EffectCounters()
         self._notify = notify
         self._reconfigured = reconfigured
         self._watched = watched
+        self._is_from_unknown_network = is_from_unknown_network
         self.journaling = journaling
 
     def apply(self, change: Change) -> None:
@@ -79,6 +84,8 @@ class Effects:
     def live_changed(self, event: BrokerLiveChanged) -> None:
         """Count a registration that began."""
         self.counters.registrations += event.is_new
+        if event.is_new and self._is_from_unknown_network(event):
+            self.counters.from_unknown_networks += 1
 
     def live_gone(self, event: BrokerLiveGone) -> None:
         """Count a registration that ended."""

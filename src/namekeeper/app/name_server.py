@@ -33,9 +33,10 @@ from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.app.stats import Operators
 from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.app.tls_files import read_tls_settings
+from namekeeper.app.unknown_networks import unknown_network_alarm
 from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
-from namekeeper.config.load import trusted_networks
+from namekeeper.config.load import parse_networks
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.errors import ConfigError
@@ -115,7 +116,13 @@ class NameServer:
             clock=self._clock,
             watchers_limit=settings.http_watchers_limit,
         )
-        self.effects = Effects(self._journaling, self._notifier, self._reconfigured, self._watch.changed)
+        self.effects = Effects(
+            self._journaling,
+            self._notifier,
+            self._reconfigured,
+            self._watch.changed,
+            unknown_network_alarm(parse_networks("brokerNetworks", settings.broker_networks)),
+        )
         self._saver = self._make_saver()
         self.requests = Requests(
             self.state,
@@ -151,7 +158,10 @@ class NameServer:
             front=None if lookup_cache is None else _make_front(settings.front),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
-                str(network) for network in trusted_networks(settings.proxy_protocol_trusted_networks)
+                str(network)
+                for network in parse_networks(
+                    "proxyProtocolTrustedNetworks", settings.proxy_protocol_trusted_networks
+                )
             ],
             has_broker=lambda channel: bool(
                 self.state.tables.broker_live_table.over_channel(channel.channel_id)

@@ -83,6 +83,7 @@ class Operators:
             durations=requests.durations.stats(),
             registrations=dict(requests.registrations),
             registration_body_bytes=requests.registration_bytes,
+            from_unknown_networks=effects.from_unknown_networks,
             heartbeats=effects.heartbeats,
             unregistrations=effects.gone[Cause.UNREGISTER],
             expiries=effects.gone[Cause.EXPIRED],

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = [
     "environment_properties",
     "flag_properties",
+    "parse_networks",
     "settings_from",
-    "trusted_networks",
     "unknown_properties",
 ]
 
@@ -95,8 +95,12 @@ def flag_properties(fields: Mapping[str, str | None]) -> dict[str, str]:
     return {spec.name: text for spec in SPECS.values() if (text := fields.get(spec.field)) is not None}
 
 
-def trusted_networks(text: str) -> tuple["IPv4Network | IPv6Network", ...]:
+def parse_networks(name: str, text: str) -> tuple["IPv4Network | IPv6Network", ...]:
     """Read a list of networks separated by commas, semicolons or blanks; a single address is one too.
+
+    Args:
+        name: of the property that has it.
+        text: its value.
 
     Raises:
         ConfigError: Something that isn't a network.
@@ -109,9 +113,7 @@ def trusted_networks(text: str) -> tuple["IPv4Network | IPv6Network", ...]:
     try:
         return tuple(ip_network(part) for part in parts)
     except ValueError as error:
-        raise ConfigError(
-            f"proxyProtocolTrustedNetworks={text}: {error}; write e.g. 10.0.0.0/8,fd00::/8"
-        ) from None
+        raise ConfigError(f"{name}={text}: {error}; write e.g. 10.0.0.0/8,fd00::/8") from None
 
 
 def _near_miss(name: str) -> list[str]:
@@ -159,7 +161,8 @@ def _check(settings: NamesrvSettings) -> None:
         raise ConfigError(
             f"writeBufferLowWaterMark={low}: must not be above writeBufferHighWaterMark ({high})"
         )
-    trusted_networks(settings.proxy_protocol_trusted_networks)
+    parse_networks("proxyProtocolTrustedNetworks", settings.proxy_protocol_trusted_networks)
+    parse_networks("brokerNetworks", settings.broker_networks)
     _check_tls(settings)
 
 

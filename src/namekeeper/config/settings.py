@@ -355,6 +355,14 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
             remote=False,
         ),
     ] = False
+    broker_networks: Annotated[
+        str,
+        Property(
+            "Networks that brokers are in, e.g. `10.1.0.0/16`; one that registers from elsewhere, or an"
+            " address elsewhere, is logged and counted. Empty: any",
+            _OURS, remote=False,
+        ),
+    ] = ""  # fmt: skip
     expiry_guard_percent: Annotated[
         int,
         Property(

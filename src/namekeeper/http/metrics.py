@@ -80,6 +80,9 @@ _COUNTERS = (
     _Plain("tls_failures", "tls_failures", "TLS handshakes that failed."),
     _Plain("handler_errors", "handler_errors", "Requests answered with code 1 because of a bug."),
     _Plain("registration_body_bytes", "registration_body_bytes", "Bytes of registration bodies."),
+    _Plain(
+        "from_unknown_networks", "unknown_network_registrations", "New brokers outside of brokerNetworks."
+    ),
     _Plain("heartbeats", "heartbeats", "Heartbeats and registrations that changed nothing."),
     _Plain("unregistrations", "unregistrations", "Registrations that ended by request."),
     _Plain("channel_close_removals", "channel_close_removals", "Registrations ended by a closed connection."),

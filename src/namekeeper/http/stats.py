@@ -96,6 +96,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     registrations: Mapping[str, int] = field(default_factory=dict)
     """What came of it, see `RegisterResult.outcome`; or failed -> requests 103."""
     registration_body_bytes: int = 0
+    from_unknown_networks: int = 0
+    """Brokers that registered anew from outside of `brokerNetworks`."""
     heartbeats: int = 0
     """904, 322 and unchanged 103."""
     unregistrations: int = 0

@@ -5,8 +5,8 @@ import pytest
 from namekeeper.config.load import (
     environment_properties,
     flag_properties,
+    parse_networks,
     settings_from,
-    trusted_networks,
     unknown_properties,
 )
 from namekeeper.config.settings import SPECS, NamesrvSettings
@@ -110,9 +110,9 @@ def test_requiring_client_certificates_is_fine_with_authorities_or_without_tls(a
 
 
 def test_networks_are_read_with_any_separator():
-    networks = trusted_networks("10.0.0.0/8; fd00::/8,192.0.2.1")
+    networks = parse_networks("proxyProtocolTrustedNetworks", "10.0.0.0/8; fd00::/8,192.0.2.1")
     assert [str(network) for network in networks] == ["10.0.0.0/8", "fd00::/8", "192.0.2.1/32"]
-    assert trusted_networks(" ") == ()
+    assert parse_networks("proxyProtocolTrustedNetworks", " ") == ()
 
 
 def test_the_environment_is_read_by_our_names_and_javas():
