@@ -35,7 +35,7 @@ def test_every_query_has_the_same_rows_in_the_same_order_on_both_engines(lawful:
     args = {
         "namesrv": lawful.rows("topic_route")[0]["namesrv"] if bounded else None,
         "topic": NASTY, "at": at, "since": at - 86_400_000, "until": at, "least_ms": 1, "brokers": 40, "zone": "UTC",
-        "name": NASTY, "slice_ms": 3_600_000, "offset_ms": 0, "per_slice": 10,
+        "name": NASTY, "slice_ms": 3_600_000, "offset_ms": 0, "per_slice": 10, "named_records": 100,
         "first_day": days[1] if bounded else None, "last_day": days[2] if bounded else None,
     }  # fmt: skip
     spark, duck = SparkTables(lawful.spark, lawful.tables), DuckTables(lawful.tables)

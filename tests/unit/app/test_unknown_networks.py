@@ -5,10 +5,11 @@ from ipaddress import ip_network
 import pytest
 from msgspec import structs
 
+from namekeeper.app.effects import Effects
 from namekeeper.app.unknown_networks import unknown_network_alarm
 from namekeeper.broker import BrokerRegistrar
 from namekeeper.route.events import BrokerLiveChanged
-from tests.unit.app.parts import name_server
+from tests.unit.app.parts import Parts, name_server
 from tests.unit.broker.parts import settings
 
 NETWORKS = (ip_network("10.1.0.0/16"), ip_network("fd00::/8"))
@@ -47,6 +48,14 @@ async def test_a_flood_of_strangers_is_logged_in_part(caplog):
     judge = unknown_network_alarm(NETWORKS)
     assert all(judge(structs.replace(EVENT, remote_addr=f"192.0.2.1:{port}")) for port in range(1, 1_000))
     assert len(caplog.records) == 20
+
+
+async def test_a_registration_that_only_changes_is_no_other_alarm(tmp_path):
+    journaling = Parts(tmp_path).effects.journaling
+    effects = Effects(journaling, print, is_from_unknown_network=lambda _: True)
+    for is_new in (True, False, False):
+        effects.live_changed(structs.replace(EVENT, is_new=is_new))
+    assert effects.counters.from_unknown_networks == 1
 
 
 @pytest.mark.parametrize(("networks", "count"), [("10.9.0.0/16", 1), ("127.0.0.1, 10.0.0.0/24", 0), ("", 0)])
