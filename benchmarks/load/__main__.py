@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.load import again, checkpoint, footprint, report, steady, storm
+from benchmarks.load import access_rules, again, checkpoint, footprint, report, steady, storm
 from benchmarks.load.bench import Bench
 from benchmarks.load.errors import BenchError
 from benchmarks.load.rows import FULL, QUICK, ROWS
@@ -17,7 +17,7 @@ from benchmarks.load.servers import NAMES, why_not
 __all__ = ["main"]
 
 RESULTS = Path(__file__).parents[1] / "results"
-SCENARIOS = (steady, footprint, again, storm, checkpoint)
+SCENARIOS = (steady, access_rules, footprint, again, storm, checkpoint)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -15,8 +15,8 @@ static void usage(void)
 
 static enum kind kind_named(const char *name)
 {
-    static const char *const names[] = {"same", "other", "binary", "unknown"};
-    for (int i = 0; i < 4; i++)
+    static const char *const names[] = {"same", "other", "binary", "unknown", "signed"};
+    for (int i = 0; i < 5; i++)
         if (!strcmp(name, names[i]))
             return (enum kind)i;
     usage();
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
         {"topics", required_argument, 0, 'T'},   {"topic-prefix", required_argument, 0, 'P'},
         {"body-bytes", required_argument, 0, 'b'}, {"frames", required_argument, 0, 'f'},
         {"hold", no_argument, 0, 'h'},           {"kind", required_argument, 0, 'k'},
-        {0, 0, 0, 0},
+        {"signatures", required_argument, 0, 'S'}, {0, 0, 0, 0},
     };
     if (argc < 2)
         usage();
@@ -56,11 +56,13 @@ int main(int argc, char **argv)
         case 'b': o.body_bytes = (uint32_t)atol(optarg); break;
         case 'f': o.frames = optarg; break;
         case 'h': o.hold = 1; break;
+        case 'S': o.signatures = optarg; break;
         case 'k': o.kind = kind_named(optarg); break;
         default: usage();
         }
     }
-    if (o.port <= 0 || o.connections <= 0 || o.in_flight <= 0 || o.topics <= 0)
+    if (o.port <= 0 || o.connections <= 0 || o.in_flight <= 0 || o.topics <= 0 ||
+        (o.kind == KIND_SIGNED && !o.signatures))
         usage();
     raise_descriptor_limit();
     if (!strcmp(mode, "lookups"))

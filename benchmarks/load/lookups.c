@@ -14,6 +14,7 @@
 #define BUCKETS ((64 - SUB_BITS + 1) << SUB_BITS)
 #define OPEN_LOOP_SLOTS 65536u /* 30 s of a stalled server at 2,000/s on one connection */
 #define IN_BYTES (256u << 10)
+#define SIGNATURE 28u /* characters */
 
 struct slot {
     uint64_t since; /* when the request was sent or due; 0 = free */
@@ -30,6 +31,7 @@ struct connection {
 };
 
 static const struct options *opt;
+static char *signatures;
 static struct connection *connections;
 static uint32_t slots_each;
 static int poller;
@@ -72,6 +74,19 @@ static double percentile_us(double share)
     return 0;
 }
 
+/* A base64 of 20 bytes for each topic, each with a line feed. */
+static void read_signatures(void)
+{
+    size_t size = (size_t)opt->topics * (SIGNATURE + 1);
+    FILE *file = must(fopen(opt->signatures, "r"));
+    signatures = must(malloc(size));
+    if (fread(signatures, 1, size, file) != size) {
+        fputs("loadgen: too few signatures\n", stderr);
+        exit(2);
+    }
+    fclose(file);
+}
+
 static uint32_t random_topic(void)
 {
     seed ^= seed << 13;
@@ -99,13 +114,20 @@ static char *put_decimal(char *p, uint32_t value, int least_digits)
 }
 
 /* The header of a look-up as the Java client of 5.5.0 writes it. With --kind other, each header has an ext
- * field that no header had before; with --kind unknown, no broker has the topic. */
+ * field that no header had before; with --kind unknown, no broker has the topic; with --kind signed, it has the
+ * signature that --signatures has for its topic. */
 static char *put_json_header(char *p, uint32_t opaque)
 {
     static uint32_t number;
     p = put_text(p, "{\"code\":105,\"extFields\":{\"topic\":\"");
     p = put_text(p, opt->topic_prefix);
-    p = put_decimal(p, random_topic(), 5);
+    uint32_t topic = random_topic();
+    p = put_decimal(p, topic, 5);
+    if (opt->kind == KIND_SIGNED) {
+        p = put_text(p, "\",\"AccessKey\":\"bench\",\"Signature\":\"");
+        memcpy(p, signatures + (size_t)topic * (SIGNATURE + 1), SIGNATURE);
+        p += SIGNATURE;
+    }
     if (opt->kind == KIND_UNKNOWN)
         p = put_text(p, "-unknown");
     if (opt->kind == KIND_OTHER) {
@@ -357,6 +379,8 @@ static void connect_all(void)
 int run_lookups(const struct options *o)
 {
     opt = o;
+    if (o->kind == KIND_SIGNED)
+        read_signatures();
     signal(SIGTERM, stop_measuring);
     connect_all();
     uint64_t start = now_ns();

@@ -8,7 +8,7 @@ __all__ = ["FULL", "QUICK", "ROWS", "Bound", "Row", "Scale"]
 LABELS = {
     "per_second": "rate", "p99_ms": "p99", "p999_ms": "p99.9", "cpu_us": "CPU", "cpu_ms": "CPU",
     "rss_mib": "memory", "answered_ms": "time", "all_s": "time", "dropped": "dropped records",
-    "pause_ms": "pause", "ready_ms": "time", "failures": "failures",
+    "pause_ms": "pause", "cost": "CPU as without rules", "ready_ms": "time", "failures": "failures",
 }  # fmt: skip
 
 
@@ -153,6 +153,15 @@ def _rows() -> Iterator[Row]:
     yield from _changes("base", "topics that are looked up")
     yield _watchers("watchers", "20 topics each, 10 changes a second", 0.95, "changes-base-10")
     yield _watchers("watchers-one-topic", "one topic, which changes each second", 0.9, "changes-base-1")
+    for key, what, cost in (
+        ("rules-network", "access rules by network", 1.05),
+        ("rules-signed", "signed, access rules by user", 1.2),
+    ):
+        yield Row(
+            key, f"look-ups/s, 16 connections, {what}",
+            "{per_second:,.0f}, CPU {cpu_us:.1f} us\nCPU {cost:.3f} x without rules",
+            (Bound("cost", cost), Bound("failures", 0)),
+        )  # fmt: skip
     yield Row(
         "cpu", "server CPU, us a look-up, 16 connections", "{cpu_us:.1f} us",
         (Bound("cpu_us", 1.25, "bare-uvloop"), Bound("cpu_us", 0.5, "java")),

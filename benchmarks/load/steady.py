@@ -108,11 +108,11 @@ def check_routes(server: Server, count: int) -> None:
             raise WrongAnswerError(f"{server.name} answers {got} for {topic}, not {expected}")
 
 
-def warm_up(bench: Bench, server: Server) -> None:
-    """Ask until a just-in-time compiler has seen enough."""
+def warm_up(bench: Bench, server: Server, **load: float | str) -> None:
+    """Ask until a just-in-time compiler and a cache have seen enough."""
     bench.generator.lookups(
         server.port, seconds=WARM_UP_SECONDS, requests=bench.scale.warmup_requests, warmup=0,
-        topics=bench.scale.topics, body_bytes=ROUTE_BYTES, connections=16,
+        topics=bench.scale.topics, body_bytes=ROUTE_BYTES, connections=16, **load,
     ).result()  # fmt: skip
 
 
