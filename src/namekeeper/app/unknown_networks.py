@@ -24,7 +24,7 @@ def unknown_network_alarm(networks: Iterable[IpNetwork]) -> Callable[[BrokerLive
     def judge(event: BrokerLiveChanged) -> bool:
         if not known:
             return False
-        outside = [addr for addr in (event.remote_addr, event.broker_addr) if _is_outside(addr, known)]
+        outside = [addr for addr in (event.remote_addr, event.broker_addr) if _is_in_none(addr, known)]
         if outside:
             log_limit.log(
                 logging.WARNING, "broker %s of %s at %s registered from %s: %s is in none of brokerNetworks",
@@ -35,6 +35,6 @@ def unknown_network_alarm(networks: Iterable[IpNetwork]) -> Callable[[BrokerLive
     return judge
 
 
-def _is_outside(addr: str, networks: Iterable[IpNetwork]) -> bool:
+def _is_in_none(addr: str, networks: Iterable[IpNetwork]) -> bool:
     address = peer_at(addr).address
     return address is not None and not any(address in network for network in networks)

@@ -329,8 +329,6 @@ class NameServer:
         lookups = [[topic, self.rng.randint(1, 99)] for topic in NAMES[:2]]
         self.write(now, [{"kind": "lookup_hour", "hour": minute // HOUR * HOUR, "lookups": lookups}])
         self.write(now, [{"kind": "server_alive", "connections": 2}])
-        refused = {"kind": "access", "code": 103, "mode": "enforce", "about": ["clusters=c", "brokers=b"]}
-        self.write(now, [{**refused, "user": "guest", "count": 1, "peer": "10.9.9.9:55558"}])
 
 
 def static_mapping(broker_name: str, epoch: int) -> Record:
