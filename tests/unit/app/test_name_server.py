@@ -17,6 +17,7 @@ from namekeeper.access.signature import sign
 from namekeeper.app import name_server as module
 from namekeeper.app.name_server import NameServer
 from namekeeper.errors import ConfigError
+from namekeeper.http.stats import JournalStats
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
@@ -289,7 +290,7 @@ async def test_routes_are_watched_over_http(tmp_path, caplog):
                 async with session.get(url, params={"topic": "T1", **query}) as response:
                     return response.status, await response.text()
 
-            await eventually(lambda: server.operators.stats().journal.boot)
+            await eventually(lambda: (server.operators.stats().journal or JournalStats()).boot)
             begin = json.loads((await watch())[1])["revision"]
             watching = asyncio.ensure_future(watch(after=begin))
             await eventually(lambda: len(server._watch) == 1)
