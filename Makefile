@@ -10,7 +10,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native nightly dist console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native nightly dist pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -57,6 +57,9 @@ native: $(VENV)/.test ## the native front: built with Rust (cargo), its tests, a
 	$(PIP) ./native
 	cd benchmarks/load/compiled && cargo build --release --target-dir ../../../build/bench/compiled
 	$(BIN)/python -m pytest $(SPREAD) tests/native tests/unit/remoting tests/unit/app tests/process $(ARGS)
+
+pictures: $(VENV)/.test ## the pictures of the console in the documents (needs chromium)
+	$(BIN)/python -m tests.browser.pictures
 
 console-library: $(VENV)/.test ## put the pinned Preact into the console, from the npm registry (needs npm)
 	$(BIN)/python -m tests.release.console_library

@@ -36,6 +36,10 @@ TESTED_ELSEWHERE = {
         "tests/process/running.py",
     ),
     "cli/demo/command.py": ("CI runs the command, and looks at how it ends", ".ci/run"),
+    "cli/demo/console.py": (
+        "a part of the demo, where somebody watches",
+        "tests/process/test_demo_console.py",
+    ),
     "cli/demo/history.py": ("a part of the demo", ".ci/run"),
     "cli/demo/incident.py": ("a part of the demo", ".ci/run"),
     "cli/demo/servers.py": ("a part of the demo", ".ci/run"),

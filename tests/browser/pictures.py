@@ -1,52 +1,73 @@
-"""Makes the pictures of the report in docs/images: `python -m tests.browser.pictures`.
+"""`make pictures`: the pictures of the console in the documents, of an incident that is played into journals."""
 
-They show the day with five incidents that the tests have too, so whoever changes the page makes them again.
-"""
-
-import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from namekeeper.pipeline.report.contents import SECTIONS
-from namekeeper.pipeline.report.html import render_html
-from namekeeper.pipeline.report.query import ReportQuery, collect_report
-from tests.support.pipeline.days import day_with_five_incidents, write_day
-from tests.support.pipeline.file_warehouse import tables_at
-from tests.support.system.browser import CHROMIUM, opened_browser
+from tests.browser.console import console_of
+from tests.support.system.browser import opened_browser
+from tests.unit.answers.story import Story
 
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+__all__ = ["main"]
 
-PICTURES = {"report": (1_200, 1_240, "light"), "report-on-a-phone": (400, 1_240, "dark")}
-"""Name -> width and height in pixels, and colours."""
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+TOPICS = ("orders", "payments", "shipments")
+MINUTE = 60_000
 
 
-def main() -> int:
-    """Run; return the exit status."""
-    if CHROMIUM is None:
-        print("install chromium first")
-        return 1
+def main() -> None:
+    """Play the incident, open the console, and take the pictures."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        tables = tables_at(write_day(day_with_five_incidents(), folder / "warehouse"))
-        report = collect_report(tables, ReportQuery(tuple(SECTIONS), warehouse="warehouse"))
-        page = folder / "report.html"
-        page.write_text(render_html(report), encoding="utf-8")
-        _take(page)
-    return 0
-
-
-def _take(page: Path) -> None:
-    with opened_browser() as browser:
-        for name, (width, height, colours) in PICTURES.items():
-            context = browser.new_context(
-                viewport={"width": width, "height": height}, color_scheme=colours, offline=True
+        wiped, cut = played(Path(name) / "journals")
+        with (
+            console_of(Path(name) / "journals", Path(name) / "output.txt") as (_, address),
+            opened_browser() as browser,
+        ):
+            take(browser, f"{address}?at={cut}", IMAGES / "console.png", 1_200)
+            take(browser, f"{address}?view=why&name=orders&at={wiped}", IMAGES / "console-why.png", 1_200)
+            take(
+                browser, f"{address}?view=topic&name=orders&at={cut}", IMAGES / "console-phone.png", 400, 900
             )
-            opened = context.new_page()
-            opened.goto(page.as_uri())
-            opened.screenshot(path=IMAGES / f"{name}.png")
-            context.close()
-            print(f"{IMAGES / name}.png")
+
+
+def played(folder: Path) -> tuple[int, int]:
+    """Two hours of two name servers; returns when nobody could send, and when the two disagreed."""
+    stories = [Story(name) for name in ("ns-1_9876", "ns-2_9876")]
+    wiped = cut = 0
+    for story in stories:
+        for broker, addr in (("broker-a", "10.0.0.1:10911"), ("broker-b", "10.0.0.2:10911")):
+            story.registers(broker, addr, TOPICS)
+        story.later(30 * MINUTE)
+        story.connection_breaks("10.0.0.2:10911")
+        story.later(5 * MINUTE)
+        story.wiped("broker-a")
+        wiped = story.later(3 * MINUTE)
+        story.later(7 * MINUTE)
+        story.registers("broker-b", "10.0.0.2:10911", TOPICS)
+        story.later(20 * MINUTE)
+    one, other = stories
+    other.unregisters("10.0.0.1:10911")
+    one.restarts_with_its_routes(2 * MINUTE)
+    cut = one.later(10 * MINUTE)
+    other.later(12 * MINUTE)
+    for story in stories:
+        story.registers("broker-a", "10.0.0.1:10911", (*TOPICS, "refunds"))
+        story.later(20 * MINUTE)
+        story.alive()
+        story.folder(folder / story.journal.namesrv)
+    return wiped, cut
+
+
+def take(browser: Any, address: str, path: Path, width: int, height: int = 700) -> None:
+    """One picture, of the page as high as it is, or as high as a phone."""
+    context = browser.new_context(viewport={"width": width, "height": height}, timezone_id="UTC")
+    page = context.new_page()
+    page.goto(address)
+    page.locator("main table, main h3").first.wait_for()
+    page.locator("main[aria-busy], main [aria-busy=true]").first.wait_for(state="detached")
+    page.screenshot(path=str(path), full_page=width > 600)
+    context.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

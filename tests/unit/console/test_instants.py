@@ -48,3 +48,15 @@ def test_what_is_unknown_is_no_disagreement():
     one, other = two_stories()
     both = [held_by(versions_of(story), one.now + 1) for story in (one, other)]
     assert differs_since(both, [("topic", "payments", "b0")]) is None
+
+
+def test_how_often_a_broker_registered_is_no_disagreement():
+    one, other = two_stories()
+    other.unregisters("a1:1")
+    other.registers("b1", "a1:1", ("T",))
+    both = [held_by(versions_of(story), None) for story in (one, other)]
+    assert {since(held.versions, LIVE, held.at) for held in both} == {
+        since(both[0].versions, LIVE, one.now),
+        other.now,
+    }
+    assert differs_since(both, [LIVE]) is None

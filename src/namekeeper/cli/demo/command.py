@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from namekeeper.cli.demo.console import show_console
 from namekeeper.cli.demo.history import tell_history
 from namekeeper.cli.demo.incident import Incident
 from namekeeper.cli.demo.show import Stage
@@ -25,7 +27,11 @@ __all__ = ["demo"]
     type=click.Path(dir_okay=False),
     help="Where the HTML report goes.",
 )
-def demo(report: str) -> None:
+@click.option(
+    "--browser/--no-browser", "in_browser", default=None,
+    help="End with the console in a browser, until Ctrl-C; by default on a terminal with a display.",
+)  # fmt: skip
+def demo(report: str, *, in_browser: bool | None) -> None:
     """Two name servers and a small fleet live through an incident; then the journals explain it.
 
     Everything is on free loopback ports and in a temporary folder, but for the report.
@@ -39,6 +45,18 @@ def demo(report: str) -> None:
             incident = Incident(stage, Path(folder))
             asyncio.run(incident.run())
             tell_history(stage, incident, Path(folder), Path(report))
+            if _is_wanted(in_browser):
+                show_console(stage, incident)
     except NamekeeperError as error:
         console.print(f"[red]the demo failed:[/] {error}")
         sys.exit(1)
+
+
+def _is_wanted(in_browser: bool | None) -> bool:  # noqa: FBT001 - the value of the option
+    """Whether somebody is there to look at a browser, unless the option says it."""
+    if in_browser is not None:
+        return in_browser
+    has_display = sys.platform in {"darwin", "win32"} or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+    return has_display and sys.stdin.isatty() and sys.stdout.isatty() and "CI" not in os.environ

@@ -62,7 +62,7 @@ export const Brokers = ({ namesrvs, version, now }) => {
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? h(Table, {
       label: "Brokers", empty: known.length ? "No broker fits." : "No name server is known at this instant.",
-      columns: [{ title: "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address" },
+      columns: [{ title: "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" },
         ...known.map((row) => ({ title: `since, at ${row.namesrv}`, kind: "time" })), { title: "disagreement" }],
       rows: value.rows.map((row) => ({
         key: `${row.cluster} ${row.broker_name} ${row.broker_id} ${row.addr}`,

@@ -159,7 +159,7 @@ export const Broker = ({ overview, version }) => {
       h(Table, {
         label: "Sessions", empty: "",
         columns: [{ title: "began", kind: "time" }, { title: "ended", kind: "time" }, { title: "lasted", kind: "number" },
-          { title: "began by" }, { title: "ended by" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address" }, { title: "name server" }],
+          { title: "began by" }, { title: "ended by" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" }, { title: "name server" }],
         rows: value.sessions.map((row) => ({
           key: `${row.namesrv} ${row.addr} ${row.since}`,
           cells: [h(Time, { ms: row.since }), end(row), duration((row.until || overview.now) - row.since),
