@@ -116,6 +116,14 @@ WATCHING_MUTANTS = (
         (APP,),
     ),
     Mutant(
+        "watch-passes-over-what-is-not-on-disk",
+        "app/watching.py",
+        "        if numbering.durable_seq < floor.seq and epoch == self._epoch:\n",
+        "        if False:\n",
+        "a change that is not on the disk yet is not passed over",
+        (APP,),
+    ),
+    Mutant(
         "watch-goes-on-over-new-numbers",
         "app/watching.py",
         "        if numbering.epoch != self._epoch:\n",

@@ -27,7 +27,8 @@ PENDING_LIMIT = 100
 WOKEN_AT_ONCE = 16
 """Watchers that are woken in one turn: each costs some 100 us, and there may be thousands of one topic."""
 TURN_SECONDS = 0.005
-DURABLE_SECONDS = 2.0
+DURABLE_SECONDS = 20.0
+"""How long a watcher waits for records of this boot to be on the disk, which takes a fifth of a second."""
 DURABLE_LOOK_SECONDS = 0.02
 PAUSE_SECONDS = 0.001
 """Pauses of the thread that reads the journal, so that look-ups are answered meanwhile."""
@@ -222,6 +223,9 @@ class RouteWatch:
         ):
             await asyncio.sleep(DURABLE_LOOK_SECONDS)
         numbering = self._follow()
+        if numbering.durable_seq < floor.seq and epoch == self._epoch:
+            self._extending = None  # the disk is slow: who comes later finds the records there
+            return
         if not numbering.folder:
             return
         until = Revision(numbering.boot, floor.seq)

@@ -20,7 +20,7 @@ from namekeeper.route.events import (
     TopicQueuesChanged,
 )
 from tests.support.server.in_memory import InMemoryNameServer
-from tests.support.system.waiting import eventually
+from tests.support.system.waiting import eventually, turns
 from tests.unit.answers.story import Story
 from tests.unit.app.parts import FakeClock
 from tests.unit.route.test_affected import RW
@@ -240,6 +240,24 @@ async def test_after_a_restart_it_goes_on_from_the_journal(tmp_path):
     for file in tmp_path.iterdir():
         await asyncio.to_thread(file.unlink)
     assert len((await world.watch.watch(topics, seen)).take()) == 3
+
+
+async def test_what_is_not_on_disk_in_time_is_gone_and_never_passed_over(tmp_path):
+    story = Story()
+    story.registers()
+    seen = f"{story.journal.boot}-{story.journal.seq}"
+    folder = story.folder(tmp_path / "early")
+    story.wiped()
+    journal, topics = story.journal, frozenset({"T"})
+    world = World()
+    world.journal.now = Numbering(1, journal.seq, journal.boot, journal.seq - 1, folder)
+    asking = asyncio.ensure_future(world.watch.watch(topics, seen))
+    await turns()
+    world.clock.advance(watching.DURABLE_SECONDS)
+    assert (await asking).take() is None
+    world.journal.now = Numbering(1, journal.seq, journal.boot, journal.seq, story.folder(tmp_path / "late"))
+    (change,) = (await world.watch.watch(topics, seen)).take()
+    assert change.cause == "wipe_write_perm"
 
 
 async def test_it_waits_until_what_was_recorded_is_on_disk(tmp_path):
