@@ -1,6 +1,8 @@
 """A server with the native front does what one without it does, whatever comes and however it is split."""
 
+import asyncio
 import contextlib
+import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +13,8 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.remoting.lending import MIN_KNOWN_READS
 from namekeeper.remoting.server import SWEEPS_PER_IDLE_TIME
 from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codes import ResponseCode
+from tests.fuzz.mutations import mutate
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.support.wire.peer import Peer, connect
@@ -19,6 +23,8 @@ from tests.unit.app.parts import frame, name_server, registration
 pytest.importorskip("namekeeper_front", reason="make native builds it")
 
 KNOWN = frame(105, topic="T1", opaque=7)
+MAX_STREAM_BYTES = 8_000
+"""So much is read at once: a server that closes has read all of it, and its last answers are not lost."""
 
 
 @contextlib.asynccontextmanager
@@ -36,11 +42,20 @@ def address(server: NameServer) -> str:
     return f"127.0.0.1:{server.port}"
 
 
-async def lend(server: NameServer, peer: Peer) -> None:
+async def all_bytes(peer: Peer) -> bytes:
+    """What comes until the server closes."""
+    said = b""
+    with contextlib.suppress(ConnectionResetError):  # it closes while bytes of ours are not read yet
+        while data := await asyncio.wait_for(peer.reader.read(65_536), 60):
+            said += data
+    return said
+
+
+async def lend(server: NameServer, peer: Peer, known: bytes = KNOWN) -> None:
     """Ask until the socket is lent."""
     before = server.operators.stats().front_loans
     for _ in range(MIN_KNOWN_READS + 1):
-        await peer.send(KNOWN)
+        await peer.send(known)
         assert (await peer.answer()).code == 0
     assert server.operators.stats().front_loans == before + 1
 
@@ -89,6 +104,65 @@ async def test_any_split_of_any_frames_gives_the_same_answers(tmp_path):
                         await peer.send(data[begin:end])
                     answers.append([await peer.answer() for _ in frames])
             assert answers[0] == answers[1]
+
+
+@both_loops
+async def test_a_socket_changes_hands_at_any_byte_of_a_frame(tmp_path):
+    """A look-up, and then a registration that stops after each of its bytes."""
+    beginning = encode_command(registration(version=2, name="broker-b", addr="10.0.0.2:10911"))
+    async with serving(tmp_path, "native") as server:
+        for end in range(1, len(beginning), 7):
+            async with connect(address(server)) as peer:
+                await lend(server, peer)
+                await peer.send(KNOWN + beginning[:end])
+                assert (await peer.answer()).opaque == 7
+                await peer.send(beginning[end:])
+                assert (await peer.answer()).code == 0
+                await peer.send(KNOWN)
+                assert len(json.loads((await peer.answer()).body)["brokerDatas"]) == 2
+            await eventually(lambda: "broker-b" not in server.state.tables.broker_addr_table)
+
+
+async def test_mutated_streams_are_answered_alike_and_closed_alike(tmp_path):
+    """Whatever stands in a stream after a look-up: the same answers, and the same end."""
+    chance = random.Random(7)
+    async with serving(tmp_path / "a", "native") as native, serving(tmp_path / "b", "python") as python:
+        for _ in range(150):
+            data = mutate(b"".join(stream(chance)), [KNOWN], chance)[:MAX_STREAM_BYTES]
+            said = []
+            for server in (native, python):
+                async with connect(address(server)) as peer:
+                    if server is native:
+                        await lend(server, peer)
+                    await peer.send(KNOWN + data)
+                    peer.writer.write_eof()
+                    said.append(await all_bytes(peer))
+            assert said[0] == said[1], data
+        assert native.operators.stats().front_failures == 0
+
+
+async def test_who_should_go_away_is_told_so_on_a_lent_connection(tmp_path):
+    known = frame(105, topic="T1", opaque=7, version=476)
+    flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "1"}
+    async with serving(tmp_path, "native", **flags) as server, connect(address(server)) as peer:
+        await lend(server, peer, known)
+        server.requests.drain()
+        await peer.send(known)
+        assert (await peer.answer()).code == ResponseCode.GO_AWAY
+
+
+async def test_who_stands_behind_a_proxy_is_known_after_a_loan(tmp_path):
+    flags = {"proxy_protocol_trusted_networks": "127.0.0.0/8"}
+    async with serving(tmp_path, "native", **flags) as server, connect(address(server)) as peer:
+        await peer.send(b"PROXY TCP4 192.0.2.7 192.0.2.8 5000 9876\r\n")
+        await lend(server, peer)
+        await peer.send(frame(999, opaque=12) + encode_command(registration(name="broker-p")))
+        await peer.answer()
+        assert (await peer.answer()).code == 0
+        (channel,) = [
+            each.channel for each in server.server.connections if each.channel.remote_addr[:3] == "192"
+        ]
+        assert server.state.tables.broker_live_table.over_channel(channel.channel_id)
 
 
 async def test_a_broken_frame_closes_a_lent_connection(tmp_path):
@@ -164,6 +238,9 @@ async def test_look_ups_are_counted_whoever_answered(tmp_path):
         stats = server.operators.stats()
         assert stats.requests[105, 0] == MIN_KNOWN_READS + 1 + 20
         assert stats.front_failures == 0
+        assert stats.cached_lookups == MIN_KNOWN_READS + 20
+        assert stats.front_lookups == 20
+        assert stats.front == "native"
         assert stats.received_bytes >= len(KNOWN) * (MIN_KNOWN_READS + 1 + 20)
 
 

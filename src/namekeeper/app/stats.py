@@ -54,6 +54,7 @@ class Operators:
         return NameServerStats(
             version=__version__,
             event_loop=type(asyncio.get_running_loop()).__module__.partition(".")[0],
+            front="python" if front is None else "native",
             start_time_seconds=self._started_at.wall_ms / 1000,
             is_ready=self.health().phase is Phase.SERVING,
             degraded=tuple(self.health().degraded),
@@ -92,6 +93,8 @@ class Operators:
             loop_lag_max_seconds=self._housekeeping.take_max_lag_ms() / 1000,
             dropped_log_lines=self._housekeeping.dropped_log_lines(),
             route_cache_bytes=self._state.route_answers.kept_bytes,
+            cached_lookups=self._state.lookup_cache.found,
+            front_lookups=self._state.lookup_cache.found_by_mirror,
             front_connections=0 if front is None else len(front),
             front_loans=0 if front is None else front.loans,
             front_failures=0 if front is None else front.failures,

@@ -87,6 +87,8 @@ _COUNTERS = (
     _Plain("unregistrations", "unregistrations", "Registrations that ended by request."),
     _Plain("channel_close_removals", "channel_close_removals", "Registrations ended by a closed connection."),
     _Plain("dropped_log_lines", "dropped_log_lines", "Log lines that were dropped."),
+    _Plain("cached_lookups", "cached_lookups", "Look-ups answered by the bytes of their request."),
+    _Plain("front_lookups", "front_lookups", "Those of them that the native front answered."),
     _Plain("front_loans", "front_loans", "How often a connection was handed to the native front."),
     _Plain("front_failures", "front_failures", "Connections lost by a failure of the native front."),
 )  # fmt: skip
@@ -155,9 +157,9 @@ def result_name(code: int) -> str:
 
 def _info(stats: NameServerStats) -> Metric:
     family = GaugeMetricFamily(
-        f"{_PREFIX}build_info", "What runs here.", labels=("version", "python", "event_loop")
+        f"{_PREFIX}build_info", "What runs here.", labels=("version", "python", "event_loop", "front")
     )
-    family.add_metric((stats.version, platform.python_version(), stats.event_loop), 1)
+    family.add_metric((stats.version, platform.python_version(), stats.event_loop, stats.front), 1)
     return family
 
 

@@ -51,6 +51,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
 
     version: str
     event_loop: str = ""
+    front: str = "python"
+    """What answers known look-ups: `python`, or `native` beside it."""
     start_time_seconds: float
     """When the process began to serve, in seconds since 1970."""
     is_ready: bool = True
@@ -112,6 +114,10 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     """Longest delay of a timer since it was read last."""
     dropped_log_lines: int = 0
     route_cache_bytes: int = 0
+    cached_lookups: int = 0
+    """Look-ups whose answer was known by the bytes of the request."""
+    front_lookups: int = 0
+    """Those of them that the native front answered."""
     front_connections: int = 0
     """Now: connections that the native front serves."""
     front_loans: int = 0

@@ -65,6 +65,7 @@ class LookupCache:
         "_mirrored",
         "_topics",
         "_turned_away",
+        "found_by_mirror",
         "revision",
     )
 
@@ -89,6 +90,8 @@ class LookupCache:
         self._mirror: Mirror | None = None
         self._mirrored: list[LookupCounter] = []
         """The counters of what the mirror has, by number."""
+        self.found_by_mirror = 0
+        """Look-ups that the mirror answered and `found` has counted."""
         self._turned_away = self._found_before = 0
         """How often there was no room, and what `found` was when this began."""
 
@@ -212,6 +215,7 @@ class LookupCache:
         if self._mirror is not None:
             for number, count in self._mirror.take_counts():
                 self._mirrored[number].count += count
+                self.found_by_mirror += count
 
     def _turn_away(self) -> None:
         """Count a header for which there is no room; when there were many, see whether the room is well used.

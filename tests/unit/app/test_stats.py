@@ -127,7 +127,7 @@ async def test_look_ups_that_are_known_by_their_bytes_are_counted_like_others(tm
 
 
 async def test_of_look_ups_some_are_timed(tmp_path):
-    async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as peer:
+    async with name_server(tmp_path, front="python") as server, connect(f"{LOCAL}:{server.port}") as peer:
         await exchange(peer, encode_command(registration()))
         while sum(server.operators.stats().durations[105].buckets) < 3:
             await exchange(peer, frame(105, topic="T1"))

@@ -15,6 +15,7 @@ EMPTY = NameServerStats(version="1.2.3", start_time_seconds=1_700_000_000.5)
 FULL = NameServerStats(
     version="1.2.3",
     event_loop="uvloop",
+    front="native",
     start_time_seconds=1_700_000_000.5,
     active_brokers=3,
     topics=7,
@@ -50,7 +51,7 @@ def test_it_is_up_and_says_what_it_is() -> None:
 
     assert got["rocketmq_nameserver_up"] == 1
     assert re.search(
-        r'rocketmq_namesrv_build_info\{event_loop="uvloop",python="3\.\d+\.\d+",version="1\.2\.3"\} 1\.0',
+        r'rocketmq_namesrv_build_info\{event_loop="uvloop",front="native",python="3\.\d+\.\d+",version="1\.2\.3"\} 1\.0',
         got.text,
     )
     assert got["rocketmq_namesrv_start_time_seconds"] == 1_700_000_000.5
@@ -69,7 +70,7 @@ def test_numbers_without_labels_are_there_even_when_nothing_happened() -> None:
 def test_every_number_of_the_stats_is_shown_somewhere() -> None:
     plain = {metric.field for metric in (*metrics._GAUGES, *metrics._COUNTERS)}
     otherwise = {
-        "version", "event_loop", "is_ready", "degraded", "kv_generation", "closed_channels", "requests", "refused",
+        "version", "event_loop", "front", "is_ready", "degraded", "kv_generation", "closed_channels", "requests", "refused",
         "registrations", "expiries", "journal", "durations",
     }  # fmt: skip
     journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}
@@ -151,6 +152,7 @@ def test_no_label_can_grow_with_the_cluster() -> None:
         "version",
         "python",
         "event_loop",
+        "front",
         "le",
         "reason",
         "request_type",

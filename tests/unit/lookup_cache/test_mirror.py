@@ -76,3 +76,4 @@ def test_the_total_has_what_the_mirror_answered():
     cache.learn(header_of("T"), 7, topic="T", body=b"a", revision=cache.revision)
     mirror.counts = [(0, 5)]
     assert cache.found == 5
+    assert cache.found_by_mirror == 5
