@@ -434,6 +434,40 @@ def send_broken_frames(target: Target) -> None:
             pipelined(target.port, [data])
 
 
+# Row 19: access rules refuse.
+
+ACCESS_RULES = """
+mode = "enforce"
+[[rule]]
+name = "who looks up and registers"
+requests = ["read", 103, 104, 322, 904]
+networks = ["127.0.0.0/8"]
+"""
+JOURNAL_OF_REFUSALS, LOG_OF_REFUSALS = 2 * MIB, MIB
+
+
+def write_access_rules(folder: Path) -> None:
+    (folder / "access.toml").write_text(ACCESS_RULES)
+
+
+def be_refused_by_rules(target: Target) -> None:
+    def flood(part: int) -> None:
+        for turn in range(target.times(250)):
+            names = (f"{part}-{turn}-{index}-{target.salt}" for index in range(1_000))
+            pipelined(target.port, [frame(216, {"topic": name}) for name in names])
+
+    side_by_side(4, flood)
+
+
+def refusals_fill_the_disk(target: Target) -> str:
+    """Say so if journal or log grew with the flood; both have a limit for each minute."""
+    for name, limit in (("journal", JOURNAL_OF_REFUSALS), ("logs", LOG_OF_REFUSALS)):
+        size = sum(map(_size, (target.folder / name).rglob("*")))
+        if size > limit:
+            return f"{name} have {size:,} bytes, to be {limit:,} at most"
+    return ""
+
+
 def _among(rows: Iterable[Row]) -> Mapping[str, Row]:
     return {row.key: row for row in rows}
 
@@ -470,5 +504,7 @@ ROWS = _among((
     Row("16", "400,000 look-ups of unknown topics", ask_for_unknown_topics),
     Row("17", "150 bodies of 15 MB that are refused", send_bodies_to_be_refused),
     Row("18", "150 broken frames of 16 MB", send_broken_frames),
+    Row("19", "1,000,000 requests that access rules refuse", be_refused_by_rules, files=write_access_rules,
+        check=refusals_fill_the_disk, seconds=60, flags={"access_file": "{folder}/access.toml"}),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -113,7 +113,7 @@ def served(row: Row, scale: float = 1.0) -> Iterator[tuple[NameServerProcess, Ta
         folder = Path(name)
         row.files(folder)
         http_port = free_port()
-        flags = {"http_port": str(http_port), "journal_path": str(folder / "journal"), **row.flags}
+        flags = {"http_port": str(http_port), "journal_path": str(folder / "journal"), **_flags(row, folder)}
         server = NameServerProcess(folder, **flags)  # type: ignore[arg-type] # no flag is named as `command`
         with server, Memory(server.pid) as memory:
             server.started()
@@ -254,3 +254,7 @@ def _show(server: NameServerProcess) -> None:
     print(
         server.err[-SHOWN_CHARACTERS:], server.log[-SHOWN_CHARACTERS:], sep="\n", file=sys.stderr, flush=True
     )
+
+
+def _flags(row: Row, folder: Path) -> dict[str, str]:
+    return {name: value.replace("{folder}", str(folder)) for name, value in row.flags.items()}

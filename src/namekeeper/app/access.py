@@ -36,7 +36,8 @@ RefusalKey = tuple[str, str, str]
 """Class of the request, name of the rule, and the mode, which says what happened to it."""
 
 _SHOWN = 100
-"""Characters of a user's name that are repeated: it comes from a peer."""
+"""Characters of a user's or another name that are repeated: it comes from a peer."""
+_SHOWN_NAMES = 4
 
 
 class AccessControl:
@@ -108,7 +109,8 @@ class AccessControl:
             self._refuse(request, connection, decision, signer)
         elif request_class is RequestClass.ADMIN:
             who = self._who(connection, signer)
-            self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", _what(code), who, _by(decision))
+            what = f"{_what(code)}{_shown_names(request)}"
+            self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", what, who, _by(decision))
         connection.channel.user = signer.user or ""
         return self._requests(request, connection)
 
@@ -192,7 +194,8 @@ class AccessControl:
         """Count and log a refusal; raise it unless the rules are on trial."""
         mode = self._policy.rules.mode
         self._refusals[CLASSES[request.code].value, decision.rule or NO_RULE, mode.value] += 1
-        text = f"{_what(request.code)} of {self._who(connection, signer)} is refused by {_by(decision)}"
+        what = f"{_what(request.code)}{_shown_names(request)}"
+        text = f"{what} of {self._who(connection, signer)} is refused by {_by(decision)}"
         if signer.objection:
             user = printable((request.ext_fields or {}).get(ACCESS_KEY, ""))[:_SHOWN]
             text = f"{text}; user {user!r} is not proved: {signer.objection}"
@@ -217,6 +220,12 @@ class AccessControl:
 
 def _what(code: int) -> str:
     return f"{RequestCode(code).name} ({code})"
+
+
+def _shown_names(request: RemotingCommand) -> str:
+    """The first names that a request is about, each with a blank before it."""
+    names = about(names_in(request.code, request.ext_fields))[:_SHOWN_NAMES]
+    return printable("".join(f" {name[:_SHOWN]}" for name in names))
 
 
 def _by(decision: Decision) -> str:

@@ -92,7 +92,9 @@ async def test_what_no_rule_covers_is_refused_and_changes_nothing(server, code):
     (answer,) = asking.answers
     name = CATALOGUE[code].name
     assert answer.code == 16
-    assert answer.remark == f"{name} ({code}) of {PEER}:5 is refused by no rule: none covers it"
+    what, who = answer.remark.split(" of ")
+    assert what.startswith(f"{name} ({code})")
+    assert who == f"{PEER}:5 is refused by no rule: none covers it"
     assert server.parts.run_turns() == 0
     assert shown(server) == before
     assert asking.channel.carried == {}
@@ -144,7 +146,7 @@ async def test_a_remark_names_rule_peer_and_user(server):
     asking = server(refuse, ANYBODY).connect({"subject": ((("commonName", "laptop"),),)})
     asking.deliver(signed(205, brokerName="b", opaque=1))
     asking.deliver(signed(205, brokerName="b", opaque=2, secret="wrong"))
-    what, why = "WIPE_WRITE_PERM_OF_BROKER (205) of", "is refused by rule 'no admin'"
+    what, why = "WIPE_WRITE_PERM_OF_BROKER (205) brokers=b of", "is refused by rule 'no admin'"
     assert [each.remark for each in asking.answers] == [
         f"{what} {PEER}:5, user ops, CN=laptop {why}",
         f"{what} {PEER}:5, CN=laptop {why}; user 'ops' is not proved: AccessKey or Signature is not known here",
@@ -166,14 +168,18 @@ async def test_with_audit_everything_is_handled_counted_and_logged(server, caplo
     assert [each.code for each in asking.answers] == [0]
     assert server.parts.state.kv_config.get("n", "k") == "v"
     assert server.control.refusals() == {("admin", "none", "audit"): 1}
-    assert f"audit only: PUT_KV_CONFIG (100) of {PEER}:5 is refused by no rule: none covers it" in caplog.text
+    assert (
+        f"audit only: PUT_KV_CONFIG (100) namespaces=n of {PEER}:5 is refused by no rule: none covers it"
+        in caplog.text
+    )
 
 
 async def test_an_allowed_admin_request_is_logged_with_its_user(server, caplog):
     with caplog.at_level(logging.INFO):
         server(OPERATORS).connect().deliver(signed(216, topic="T"))
     assert (
-        f"DELETE_TOPIC_IN_NAMESRV (216) of {PEER}:5, user ops is allowed by rule 'operators'" in caplog.text
+        f"DELETE_TOPIC_IN_NAMESRV (216) topics=T of {PEER}:5, user ops is allowed by rule 'operators'"
+        in caplog.text
     )
 
 
@@ -183,6 +189,15 @@ async def test_what_a_peer_writes_is_logged_harmlessly_and_not_at_length(server,
     server().connect().deliver(frame(216, **fields))
     assert "\x1b" not in caplog.text
     assert "y" * 200 not in caplog.text
+
+
+async def test_a_refusal_says_what_it_was_about_and_not_at_length(server, caplog):
+    asking = server().connect()
+    asking.deliver(frame(103, clusterName="prod", brokerName="b\x1b" * 1_000, brokerAddr="a:1", brokerId="0"))
+    (answer,) = asking.answers
+    assert answer.remark.startswith("REGISTER_BROKER (103) clusters=prod brokers=b\\x1bb")
+    assert len(answer.remark) < 600
+    assert "\x1b" not in answer.remark + caplog.text
 
 
 async def test_a_flood_of_refusals_is_logged_in_part(server, caplog):
