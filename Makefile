@@ -10,7 +10,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native nightly dist pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -60,6 +60,9 @@ native: $(VENV)/.test ## the native front: built with Rust (cargo), its tests, a
 
 pictures: $(VENV)/.test ## the pictures of the console in the documents (needs chromium)
 	$(BIN)/python -m tests.browser.pictures
+
+report-pictures: $(VENV)/.test ## the same of the report; all views of it with ARGS='--all FOLDER'
+	$(BIN)/python -m tests.browser.report_pictures $(ARGS)
 
 console-library: $(VENV)/.test ## put the pinned Preact into the console, from the npm registry (needs npm)
 	$(BIN)/python -m tests.release.console_library
