@@ -23,6 +23,14 @@ EXPLAIN, COLLECTOR = "answers/test_explain.py", "answers/test_collector.py"
 RECORD_MUTANTS = (
     # What is written.
     Mutant(
+        "what-is-left-recorded-as-changed",
+        "journal/contract/encode.py",
+        " and all(map(rows.__contains__, topics))",
+        "",
+        "a change of as many topics as are left records those that changed",
+        ("journal/recording/test_weight.py",),
+    ),
+    Mutant(
         "record-without-cause",
         "journal/contract/encode.py",
         "        record.cause, record.peer = change.cause, peer\n",

@@ -19,6 +19,7 @@ from namekeeper.journal.contract.record import (
 )
 from namekeeper.journal.recording.checkpoint import checkpoint_records
 from namekeeper.journal.recording.snapshot import take_snapshot
+from namekeeper.journal.recording.weight import without_spare_rows
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.now import Now
 from namekeeper.route.events import Change
@@ -131,7 +132,7 @@ class JournalledServer:
         if self.dropping:
             self.drop(count)
             return
-        lines = list(encode_change(change, self._stamp()))
+        lines = list(encode_change(without_spare_rows(change), self._stamp()))
         assert len(lines) == count
         begin = self.seq + 1
         for seq, line in enumerate(lines, begin):

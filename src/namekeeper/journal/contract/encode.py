@@ -228,8 +228,9 @@ def _cluster_changed(event: ClusterChanged) -> Iterable[Record]:
 
 
 def _topics_changed(event: TopicQueuesChanged) -> Iterable[Record]:
-    is_all = not event.before and len(event.topics) == len(event.after)
-    return topic_records(event.broker_name, event.after, event.after if is_all else event.topics)
+    rows, topics = event.after, event.topics
+    is_all = len(topics) == len(rows) and all(map(rows.__contains__, topics))
+    return topic_records(event.broker_name, rows, rows if is_all else topics)
 
 
 def _name_removed(event: BrokerNameRemoved) -> Iterable[Record]:

@@ -1,7 +1,7 @@
 """A queued change keeps only what its records need, and weighs what it keeps."""
 
 import pytest
-from msgspec import Raw
+from msgspec import Raw, json
 
 from namekeeper.journal.contract.encode import Stamp, encode_change
 from namekeeper.journal.contract.record import (
@@ -60,6 +60,15 @@ def lines(one):
 )
 def test_records_come_out_alike_without_the_spare_rows(event):
     assert lines(without_spare_rows(change(event))) == lines(change(event))
+
+
+@pytest.mark.parametrize("count", [1, 2, 1_000])
+def test_as_many_topics_as_are_left_are_recorded_as_gone(count):
+    left = {f"left{number}": RW for number in range(count)}
+    gone = {f"gone{number}": RW for number in range(count)}
+    event = TopicQueuesChanged("b", {**left, **gone}, left, tuple(gone))
+    records = [json.decode(line) for line in lines(without_spare_rows(change(event)))]
+    assert [row for record in records for row in record["rows"]] == [[topic] for topic in gone]
 
 
 def test_a_change_of_one_row_keeps_one_row():
