@@ -14,12 +14,14 @@ from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.row_changes import HistoryEvent, RowChanges
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.journal.contract.decode import LineProblem, RecordReader
+from namekeeper.journal.contract.lines import Line
+from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import TopicQueues
 from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import AnyRecord, steps
-from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.reader import FoundJournal, find_segments, read_segment_lines
 from namekeeper.journal.reading.replay import Replay, StateAt
 
 __all__ = ["DAY_MS", "QUIET_MS", "JournalFolder", "Progress"]
@@ -47,29 +49,31 @@ class JournalFolder:
 
     def __init__(
         self,
-        folder: str,
+        folder: str | FoundJournal,
         progress: Progress | None = None,
         *,
-        writer: str | None = None,
         clock: Clock | None = None,
     ) -> None:
         """List its segments.
 
         Args:
-            folder: the folder.
+            folder: the folder, or what was found there.
             progress: called when a segment was read; None for nothing.
-            writer: which journal, if the folder has several (`FoundJournal.writer`).
             clock: tells the present; None is the system's.
 
         Raises:
             JournalError: it is not a journal, or can't be read; the message says what to do.
         """
-        self.folder = folder
+        found = FoundJournal(folder) if isinstance(folder, str) else folder
+        self.folder, self._system = found.folder, found.system
+        self.place = str(found)
+        """What it is called."""
         self.notes: list[str] = []
         """What could not be read for the last answer."""
-        self._running_at = (clock or SystemClock()).now().wall_ms if is_locked(folder) else None
+        is_running = is_locked(found.folder) if found.is_running is None else found.is_running
+        self._running_at = (clock or SystemClock()).now().wall_ms if is_running else None
         """The present, if a name server writes here; taken before anything is read."""
-        self._segments = find_segments(folder, writer)
+        self._segments = find_segments(found.folder, found.writer, system=found.system)
         self._progress = progress
 
     @property
@@ -166,9 +170,12 @@ class JournalFolder:
         total = len(self._segments) - begin
         for done, name in enumerate(self._segments[begin:]):
             self._report_progress(done, total)
-            yield from reader.read(read_segment_lines(self.folder, name), name)
+            yield from reader.read(self._lines(name), name)
         self._report_progress(total, total)
         self.notes += _notes(reader)
+
+    def _lines(self, name: SegmentName) -> Iterator[Line]:
+        return read_segment_lines(self.folder, name, system=self._system)
 
     def _report_progress(self, done: int, total: int) -> None:
         if self._progress is not None:
@@ -189,7 +196,7 @@ class JournalFolder:
     def _checkpoint_before(self, index: int) -> int:
         """Index of the newest segment up to this one in which a checkpoint begins; 0 if there is none."""
         for at in range(index, 0, -1):
-            lines = read_segment_lines(self.folder, self._segments[at])
+            lines = self._lines(self._segments[at])
             if any(line.data.startswith(_CHECKPOINT_BEGIN) for line in lines):
                 return at
         return 0
@@ -197,7 +204,7 @@ class JournalFolder:
     def _first_ts(self, index: int) -> int | None:
         reader = RecordReader()
         name = self._segments[index]
-        for line in read_segment_lines(self.folder, name):
+        for line in self._lines(name):
             record = reader(line, name)
             if record is not None:
                 return record.ts
@@ -206,7 +213,7 @@ class JournalFolder:
     def _last_ts(self) -> int:
         reader = RecordReader("")
         for name in reversed(self._segments):
-            records = (reader(line, name) for line in read_segment_lines(self.folder, name))
+            records = (reader(line, name) for line in self._lines(name))
             found = [record.ts for record in records if record is not None]
             if found:
                 return found[-1]

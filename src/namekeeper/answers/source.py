@@ -72,7 +72,7 @@ class JournalSource:
 
     def __init__(
         self,
-        folders: Sequence[str],
+        folders: Sequence[str | FoundJournal],
         namesrv: str | None = None,
         *,
         back_ms: int = DAY_MS,
@@ -81,7 +81,8 @@ class JournalSource:
         """List their segments.
 
         Args:
-            folders: the folders; of one without a journal, the journals in the folders below it.
+            folders: the folders; of one without a journal, the journals in the folders below it. Or journals
+                that were found.
             namesrv: use only this name server; None uses all.
             back_ms: how long before a time the history of a topic is read, see `JournalFolder`.
             progress: called when a segment was read; None for nothing.
@@ -93,9 +94,9 @@ class JournalSource:
         self._back_ms = back_ms
         self._journals: dict[str, JournalFolder] = {}
         by_namesrv: dict[str, FoundJournal] = {}
-        for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
+        for found in dict.fromkeys(each for folder in folders for each in _found(folder)):
             report = None if progress is None else partial(progress, str(found))
-            journal = JournalFolder(found.folder, report, writer=found.writer)
+            journal = JournalFolder(found, report)
             twin = by_namesrv.setdefault(journal.namesrv, found)
             if twin is not found:
                 raise ConfigError(
@@ -108,7 +109,7 @@ class JournalSource:
     @property
     def notes(self) -> list[str]:
         """What could not be read."""
-        return [f"{journal.folder}: {note}" for journal in self._journals.values() for note in journal.notes]
+        return [f"{journal.place}: {note}" for journal in self._journals.values() for note in journal.notes]
 
     def namesrvs(self) -> list[str]:
         """Ids of the name servers, sorted."""
@@ -149,3 +150,7 @@ class JournalSource:
             there = ", ".join(sorted(self._journals))
             raise ConfigError(f"there is no journal of {namesrv!r}; the journals are of {there}")
         self._journals = {namesrv: self._journals[namesrv]}
+
+
+def _found(folder: str | FoundJournal) -> list[FoundJournal]:
+    return [folder] if isinstance(folder, FoundJournal) else find_journals(folder)

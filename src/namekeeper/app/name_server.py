@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
+from namekeeper.app.journal_files import journal_files
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.kv_file import KvFile
 from namekeeper.app.kv_owner import become_kv_owner
@@ -278,6 +279,7 @@ class NameServer:
                     health=self.operators.health,
                     nsaddr=self.operators.nsaddr,
                     journal=self._journaling.stats,
+                    journal_files=lambda: journal_files(self._journaling.stats()),
                     watch=self._watch,
                     who_knows=None if self._memory is None else self._memory.who_knows,
                     **({} if self.access is None else {"refuse": self.access.refuse_page}),

@@ -15,6 +15,8 @@ from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError
+from namekeeper.journal.reading.reader import FoundJournal
+from namekeeper.remoting.address import Address, parse_addresses
 
 __all__ = [
     "AT_HELP",
@@ -39,7 +41,10 @@ _LINES = 10
 """How many lines of progress are printed."""
 
 _CONFIG_FILES, _ADDRESSES = "namekeeper.config_files", "namekeeper.addresses"
-"""Keys of the context at which the values of `-c` and `-n` are kept."""
+_PAGES, _TOKEN = "namekeeper.pages", "namekeeper.token"
+"""Keys of the context at which the values of `-c`, `-n`, `--http` and `--token` are kept."""
+_REMOTE = "namekeeper.remote_journals"
+"""Key of the context at which journals of other hosts are kept: `--follow` goes on from what was copied."""
 
 AT_HELP = "Time: ISO 8601, a time of day, or '2 hours ago'."
 
@@ -71,7 +76,16 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
     )(function)  # fmt: skip
     function = click.option(
         "-n", "--namesrv-addr", "addresses", multiple=True, metavar="HOST:PORT", callback=_note,
-        expose_value=False, help="A name server on this host, to find its journal by its port.",
+        expose_value=False, help="A name server: its journal is found on this host by its port, or else read "
+        "over its operators' pages.",
+    )(function)  # fmt: skip
+    function = click.option(
+        "--http", "pages", multiple=True, metavar="HOST:PORT", callback=_note, expose_value=False,
+        help="Operators' HTTP port of a running name server, to read its journal over it.",
+    )(function)  # fmt: skip
+    function = click.option(
+        "--token", "token", default="", callback=_note, expose_value=False,
+        help="Sent to those pages as bearer token, where access rules ask for one.",
     )(function)  # fmt: skip
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",
@@ -80,7 +94,7 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
     )(function)  # fmt: skip
 
 
-def _note(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+def _note(context: click.Context, option: click.Parameter, values: tuple[str, ...] | str) -> None:
     context.meta[f"namekeeper.{option.name}"] = values
 
 
@@ -126,18 +140,35 @@ def take_source(
     meta = click.get_current_context().meta
     config_files: tuple[str, ...] = meta.get(_CONFIG_FILES, ())
     addresses: tuple[str, ...] = meta.get(_ADDRESSES, ())
-    if warehouse is not None and (journals or config_files or addresses):
+    pages: tuple[str, ...] = meta.get(_PAGES, ())
+    if warehouse is not None and (journals or config_files or addresses or pages):
         raise click.UsageError(
-            "give either --warehouse URI, or journals by --journal DIR, -c FILE or -n HOST:PORT"
+            "give either --warehouse URI, or journals by --journal DIR, -c FILE, -n or --http HOST:PORT"
         )
     if warehouse is None:
-        found = [*journals, *journals_at(addresses)]
+        here, others = journals_at(addresses)
+        found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
         if config_files or not found:
             found += journals_of_this_host(config_files)
         return JournalSource(found, namesrv, back_ms=back_ms, progress=progress)
     from namekeeper.cli.warehouse import WarehouseSource
 
     return WarehouseSource(warehouse, session, namesrv, back_ms=back_ms, progress=progress)
+
+
+def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[FoundJournal]:
+    """The journals of running name servers, by their operators' pages or by their own addresses."""
+    if not pages and not others:
+        return []
+    from namekeeper.cli.remote_journal import RemoteJournal, http_address_of
+
+    meta = click.get_current_context().meta
+    known: dict[str, RemoteJournal] = meta.setdefault(_REMOTE, {})
+    named = [str(each) for text in pages for each in parse_addresses(text)]
+    for address in dict.fromkeys([*named, *map(http_address_of, others)]):
+        if address not in known:
+            known[address] = RemoteJournal(address, meta.get(_TOKEN, ""))
+    return [journal.found() for journal in known.values()]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from namekeeper.cli.launch import load_startup
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.reader import find_journals
-from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.address import Address, parse_addresses
 
 __all__ = ["journals_at", "journals_of_this_host"]
 
@@ -43,35 +43,24 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def journals_at(addresses: Sequence[str]) -> list[str]:
-    """Folders of the journals of the name servers of this host that listen at some addresses.
+def journals_at(addresses: Sequence[str]) -> tuple[list[str], list[Address]]:
+    """Folders of the journals of this host's name servers at some addresses, and the rest of the addresses.
 
-    No request gives a journal away: it is read where it is.
-
-    Raises:
-        ConfigError: one of them is on another host, or its journal is not where a server without a
-            properties file has it.
+    A server without a properties file has its journal at a known place.
     """
     if not addresses:
         return []  # no settings are read, which may be worth a warning
     parent = Path(_folder_of_ports(load_startup(None, {}).settings))
     found: list[str] = []
+    others: list[Address] = []
     for text in addresses:
         for address in parse_addresses(text):
-            if not _is_here(address.host):
-                raise ConfigError(
-                    f"{address} is on another host, and so is its journal: run this command there, or copy"
-                    " the journal here with `namekeeper journal ship` and give --journal DIR; its route now:"
-                    f" `mqadmin topicRoute -n {address}`"
-                )
             folder = parent / str(address.port)
-            if not folder.is_dir():
-                raise ConfigError(
-                    f"there is no journal of {address} in {folder}: give -c FILE for its properties file, or"
-                    " --journal DIR"
-                )
-            found.append(str(folder))
-    return found
+            if _is_here(address.host) and folder.is_dir():
+                found.append(str(folder))
+            else:
+                others.append(address)
+    return found, others
 
 
 def _is_here(host: str) -> bool:

@@ -17,6 +17,7 @@ from aiohttp import web
 from namekeeper import __version__
 from namekeeper.http.gate import Gate
 from namekeeper.http.health import HealthSource, health_of
+from namekeeper.http.journal_page import JournalFiles, JournalPage
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import JournalStats, StatsSource
 from namekeeper.http.watch import REVISION_HEADER, WatchPage
@@ -41,6 +42,7 @@ namekeeper, a RocketMQ name server
 /status            version, health and journal as JSON
 /watch?topic=NAME  changes of routes as they happen: ?after=REVISION waits; text/event-stream streams
 /who-knows?topic=  which connections have asked since the last change (rememberLookups)
+/journal           names of the files of the journal; /journal/NAME is one of them
 /rocketmq/nsaddr   the address list that clients without one ask for
 """
 
@@ -61,6 +63,7 @@ class OperatorHttpServer:
         health: gives the state of now.
         nsaddr: gives the list `host:port;host:port` for clients; empty if there is none.
         journal: gives the numbers of the journal; None without one.
+        journal_files: gives its files.
         watch: gives the changes of routes to who watches, and their revision.
         who_knows: gives the connections that have asked for a topic; None if they are not remembered.
         refuse: says why a client may not read a page, from its address and its token; None if it may.
@@ -77,6 +80,7 @@ class OperatorHttpServer:
         watch: WatchSource,
         who_knows: Callable[[str], WhoKnows] | None = None,
         journal: Callable[[], JournalStats | None] = lambda: None,
+        journal_files: JournalFiles = lambda: None,
         refuse: Callable[[str, str | None], str | None] = lambda _host, _token: None,
     ) -> None:
         self._host = host
@@ -85,6 +89,7 @@ class OperatorHttpServer:
         self._health = health
         self._nsaddr = nsaddr
         self._journal = journal
+        self._journal_files = journal_files
         self._refuse = refuse
         self._watch = watch
         self._who_knows = who_knows
@@ -148,6 +153,9 @@ class OperatorHttpServer:
         application.router.add_get("/status", self._get_status)
         application.router.add_get("/watch", self._watch_page.answer, allow_head=False)
         application.router.add_get("/who-knows", self._get_who_knows)
+        files = JournalPage(self._journal_files)
+        application.router.add_get("/journal", files.names)
+        application.router.add_get("/journal/{name}", files.file)
         # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
         application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
         return application

@@ -74,23 +74,19 @@ def test_a_name_server_of_this_host_is_found_by_its_address(home):
         found = CliRunner().invoke(namekeeper, command)
         assert found.exit_code == 0, found.output
         assert ("ns_9877" in found.output, "ns_9876" in found.output) == (True, False)
-    assert journals_at(["localhost:9876;127.0.0.1:9877"]) == [
-        str(home / "namesrv/journal" / port) for port in ("9876", "9877")
-    ]
+    here, others = journals_at(["localhost:9876;127.0.0.1:9877", "127.0.0.1:9878;192.0.2.1:9876"])
+    assert here == [str(home / "namesrv/journal" / port) for port in ("9876", "9877")]
+    assert list(map(str, others)) == ["127.0.0.1:9878", "192.0.2.1:9876"]
 
 
 @pytest.mark.parametrize(
     ("address", "says"),
     [
-        (
-            "192.0.2.1:9876",
-            "192.0.2.1:9876 is on another host, and so is its journal: run this command there",
-        ),
-        ("127.0.0.1:1234", "there is no journal of 127.0.0.1:1234 in "),
+        ("127.0.0.1:1", "127.0.0.1:1 has no journal on this host, and can't be asked for it: "),
         ("what is this", "what is this"),
     ],
 )
-def test_an_address_without_a_journal_here_says_what_to_do(home, address, says):
+def test_an_address_without_a_journal_says_what_to_do(home, address, says):
     result = CliRunner().invoke(namekeeper, ["why", "T", "-n", address])
     assert (result.exit_code, says in result.stderr) == (2, True), result.output
 

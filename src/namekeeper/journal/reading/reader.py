@@ -29,9 +29,16 @@ class FoundJournal(Struct, frozen=True):
     folder: str
     writer: str | None = None
     """`<id of the name server>-<eight digits>` if the folder has segments of several journals."""
+    system: Os = os
+    """Reads its files."""
+    is_running: bool | None = None
+    """Whether a name server writes there; None: a lock in the folder says so."""
+    place: str = ""
+    """What it is called, if that is not its folder."""
 
     def __str__(self) -> str:
-        return self.folder if self.writer is None else f"{self.folder} ({self.writer})"
+        place = self.place or self.folder
+        return place if self.writer is None else f"{place} ({self.writer})"
 
 
 def find_journals(folder: str, *, system: Os = os) -> list[FoundJournal]:

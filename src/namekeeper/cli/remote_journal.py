@@ -1,0 +1,162 @@
+"""The journal of a running name server on another host, read over its operators' HTTP port.
+
+Files are copied into a temporary folder, each when it is read for the first time: most questions need a few
+of many. A sealed segment does not change, so it is copied once.
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+import weakref
+from http.client import HTTPException
+from pathlib import Path
+from typing import cast
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import msgspec
+from msgspec import Struct
+
+from namekeeper.errors import ConfigError, JournalError, NamekeeperError
+from namekeeper.files import Os
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.disk.identity import IDENTITY_FILE
+from namekeeper.journal.reading.reader import FoundJournal
+from namekeeper.remoting.address import Address
+
+__all__ = ["RemoteJournal", "http_address_of"]
+
+ANSWER_SECONDS = 30.0
+"""How long a name server may take before the next bytes of an answer."""
+
+
+def http_address_of(address: Address) -> str:
+    """Where a name server has its operators' pages, as it says itself (request 319).
+
+    Raises:
+        ConfigError: it does not say; the message says what to do.
+    """
+    try:
+        properties = asyncio.run(_properties_of(address))
+    except NamekeeperError as error:
+        why = str(error)
+    else:
+        port = properties.get("httpPort", "")
+        if port.isdecimal() and port != "0":
+            return str(Address(address.host, int(port)))
+        why = "it has no operators' pages (httpPort)"
+    raise ConfigError(
+        f"{address} has no journal on this host, and can't be asked for it: {why}; give --http HOST:PORT for"
+        " its operators' pages, run this command on its host, or copy the journal here with"
+        " `namekeeper journal ship` and give --journal DIR"
+    )
+
+
+async def _properties_of(address: Address) -> dict[str, str]:
+    from namekeeper.admin.operations import Namesrv, get_namesrv_config
+    from namekeeper.remoting.client import RemotingClient
+
+    async with RemotingClient() as client:
+        return await get_namesrv_config(Namesrv(str(address), client))
+
+
+class _Listing(Struct):
+    files: list[str]
+
+
+class RemoteJournal:
+    """Copies of the files of a journal, as they are needed.
+
+    Args:
+        address: host and port of the operators' HTTP pages.
+        token: for access rules about `http`; empty for none.
+    """
+
+    def __init__(self, address: str, token: str = "") -> None:
+        self._address = address
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._folder = Path(tempfile.mkdtemp(prefix="namekeeper-journal-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._copied: set[str] = set()
+
+    def found(self) -> FoundJournal:
+        """The journal with the segments that are there now.
+
+        Raises:
+            JournalError: it can't be asked for them.
+        """
+        try:
+            listing = msgspec.json.decode(self._ask("/journal"), type=_Listing)
+        except msgspec.MsgspecError:
+            raise self._failure("its answer is not that of a name server of ours") from None
+        folder = self._folder
+        names = {name: parsed for name in listing.files if (parsed := SegmentName.parse(name)) is not None}
+        for old in {path.name for path in folder.iterdir()} - {*names, IDENTITY_FILE}:
+            (folder / old).unlink()
+        for name in names:
+            (folder / name).touch()
+        self._copied -= {name for name, parsed in names.items() if parsed.is_open}
+        if IDENTITY_FILE in listing.files:
+            self._copy(IDENTITY_FILE)
+        system = cast("Os", _CopyingOs(self))  # it passes on what it does not have
+        place = f"http://{self._address}/journal"
+        return FoundJournal(str(self._folder), system=system, is_running=True, place=place)
+
+    def copy(self, path: str) -> None:
+        """Copy a file of the folder, unless that was done.
+
+        Raises:
+            OSError: it can't be had.
+        """
+        name = Path(path).name
+        if not (self._folder / name).exists():
+            raise FileNotFoundError(path)
+        try:
+            self._copy(name)
+        except FileNotFoundError:
+            self.found()  # it was sealed meanwhile, and has another name
+            raise
+        except JournalError as error:
+            raise OSError(str(error)) from None
+
+    def _copy(self, name: str) -> None:
+        if name not in self._copied:
+            (self._folder / name).write_bytes(self._ask(f"/journal/{name}"))
+            self._copied.add(name)
+
+    def _ask(self, path: str) -> bytes:
+        request = Request(f"http://{self._address}{path}", headers=self._headers)
+        try:
+            with urlopen(request, timeout=ANSWER_SECONDS) as answer:  # noqa: S310 - always http
+                body: bytes = answer.read()
+                return body
+        except HTTPError as error:
+            if error.code == 404 and path != "/journal":
+                raise FileNotFoundError(path) from None
+            said = error.read(300).decode(errors="replace").strip()
+            raise self._failure(f"it answers {error.code}: {said}") from None
+        except (OSError, HTTPException) as error:
+            raise self._failure(str(getattr(error, "reason", error)) or "no answer") from None
+
+    def _failure(self, why: str) -> JournalError:
+        return JournalError(
+            f"can't read the journal over http://{self._address}: {why}; it must be the operators' port"
+            " (httpPort, httpBindAddress) of a name server with a journal. Or run this command on its host,"
+            " or copy the journal here with `namekeeper journal ship` and give --journal DIR"
+        )
+
+
+class _CopyingOs:
+    """The module `os`, but a file is copied before it is opened."""
+
+    def __init__(self, journal: RemoteJournal) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(os, name)
+
+    def open(self, path: str, flags: int, mode: int = 0o777) -> int:
+        """Open a file."""
+        self._journal.copy(path)
+        return os.open(path, flags, mode)

@@ -1,0 +1,50 @@
+"""`/journal`: the files of the journal, for tools on other hosts that answer questions about the past.
+
+They are read as they are on disk; the work of answering is done by who asks. Only files of the listing are
+given: no name that a peer sends chooses a path.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from aiohttp import web
+from msgspec import json
+
+__all__ = ["JournalFiles", "JournalPage"]
+
+
+class JournalFiles(Protocol):
+    """The files of a journal."""
+
+    def __call__(self) -> tuple[Path, Callable[[], list[str]]] | None:
+        """The folder, and what lists its files, which takes long; None without a journal."""
+        ...
+
+
+class JournalPage:
+    """Answers `/journal` and `/journal/NAME`."""
+
+    def __init__(self, files: JournalFiles) -> None:
+        self._files = files
+
+    async def names(self, _request: web.Request) -> web.StreamResponse:
+        """The names of the files."""
+        _, found = await self._look()
+        return web.Response(body=json.encode({"files": found}), content_type="application/json")
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        """The bytes of one file."""
+        folder, names = await self._look()
+        name = request.match_info["name"]
+        if name not in names:
+            raise web.HTTPNotFound
+        return web.FileResponse(folder / name, headers={"Content-Type": "application/octet-stream"})
+
+    async def _look(self) -> tuple[Path, list[str]]:
+        found = self._files()
+        if found is None:
+            raise web.HTTPNotFound
+        folder, names = found
+        return folder, await asyncio.to_thread(names)
