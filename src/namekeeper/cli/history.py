@@ -10,7 +10,7 @@ import click
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
-from namekeeper.cli.journals import journals_at, journals_of_this_host
+from namekeeper.cli.journals import journals_here, journals_of_this_host
 from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
@@ -146,7 +146,7 @@ def take_source(
             "give either --warehouse URI, or journals by --journal DIR, -c FILE, -n or --http HOST:PORT"
         )
     if warehouse is None:
-        here, others = journals_at(addresses)
+        here, others = journals_here(addresses)
         found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
         if config_files or not found:
             found += journals_of_this_host(config_files)

@@ -11,7 +11,7 @@ from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.reader import find_journals
 from namekeeper.remoting.address import Address, parse_addresses
 
-__all__ = ["journals_at", "journals_of_this_host"]
+__all__ = ["journals_at", "journals_here", "journals_of_this_host"]
 
 
 def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
@@ -43,13 +43,29 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def journals_at(addresses: Sequence[str]) -> tuple[list[str], list[Address]]:
+def journals_at(addresses: Sequence[str]) -> list[str]:
+    """Folders of the journals of the name servers of this host that listen at some addresses.
+
+    Raises:
+        ConfigError: one of them is on another host, or its journal is not where a server without a
+            properties file has it.
+    """
+    found, others = journals_here(addresses)
+    if others:
+        raise ConfigError(
+            f"there is no journal of {others[0]} on this host: give -c FILE for its properties file, or"
+            " --journal DIR; of another host's, copy it here with `namekeeper journal ship`"
+        )
+    return found
+
+
+def journals_here(addresses: Sequence[str]) -> tuple[list[str], list[Address]]:
     """Folders of the journals of this host's name servers at some addresses, and the rest of the addresses.
 
     A server without a properties file has its journal at a known place.
     """
     if not addresses:
-        return []  # no settings are read, which may be worth a warning
+        return [], []  # no settings are read, which may be worth a warning
     parent = Path(_folder_of_ports(load_startup(None, {}).settings))
     found: list[str] = []
     others: list[Address] = []

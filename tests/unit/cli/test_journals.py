@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from namekeeper.cli.group import namekeeper
-from namekeeper.cli.journals import journals_at, journals_of_this_host
+from namekeeper.cli.journals import journals_at, journals_here, journals_of_this_host
 from namekeeper.errors import ConfigError
 from tests.unit.answers.story import Story
 
@@ -74,9 +74,14 @@ def test_a_name_server_of_this_host_is_found_by_its_address(home):
         found = CliRunner().invoke(namekeeper, command)
         assert found.exit_code == 0, found.output
         assert ("ns_9877" in found.output, "ns_9876" in found.output) == (True, False)
-    here, others = journals_at(["localhost:9876;127.0.0.1:9877", "127.0.0.1:9878;192.0.2.1:9876"])
+    here, others = journals_here(["localhost:9876;127.0.0.1:9877", "127.0.0.1:9878;192.0.2.1:9876"])
     assert here == [str(home / "namesrv/journal" / port) for port in ("9876", "9877")]
     assert list(map(str, others)) == ["127.0.0.1:9878", "192.0.2.1:9876"]
+    assert journals_at(["127.0.0.1:9876"]) == here[:1]
+    with pytest.raises(
+        ConfigError, match=r"there is no journal of 192.0.2.1:9876 on this host: give -c FILE"
+    ):
+        journals_at(["192.0.2.1:9876"])
 
 
 @pytest.mark.parametrize(
