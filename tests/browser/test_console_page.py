@@ -19,6 +19,7 @@ pytestmark = pytest.mark.timeout(300)
 
 T = TypeVar("T")
 IS_AT = "at => new URLSearchParams(location.search).get('at') === new Date(at).toISOString()"
+ASKED = "performance.getEntriesByType('resource').some((each) => each.name.includes('/api/topics'))"
 QUEUES = "main section.route-of"
 VIEWS = (
     "/", "/?view=changes", "/?view=why&name=payments", "/?view=compare", "/?view=topic&name=T",
@@ -239,3 +240,39 @@ def test_behind_a_token_the_printed_address_opens_it(browser: Any, tmp_path: Pat
         page.get_by_role("button", name="Open").click()
         settled(page)
         context.close()
+
+
+def test_a_page_that_is_open_for_long_keeps_its_size(browser: Any, tmp_path: Path):
+    """After each change the view is drawn anew: what it was made of before must go."""
+    story, _ = incident(tmp_path / "journals")
+    folder = tmp_path / "journals" / "ns-1_9876"
+
+    def changes(count: int) -> None:
+        for _ in range(count):
+            page.evaluate("performance.clearResourceTimings()")
+            story.registers("broker-a", "10.0.0.1:10911", ("T", "payments"))
+            story.unregisters("10.0.0.1:10911")
+            aside(lambda: write_journal(folder, story.journal.lines()))
+            until(page, ASKED)
+            settled(page)
+
+    with (
+        console_of(tmp_path / "journals", tmp_path / "output.txt") as (_, address),
+        opened_page(browser, address) as page,
+    ):
+        settled(page)
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+        changes(5)
+        first = sizes(session)
+        changes(25)
+        last = sizes(session)
+        assert last["Nodes"] <= first["Nodes"] * 1.2
+        assert last["JSEventListeners"] <= first["JSEventListeners"] * 1.2
+
+
+def sizes(session: Any) -> dict[str, float]:
+    """Nodes and listeners that are left after a collection."""
+    session.send("HeapProfiler.collectGarbage")
+    found = session.send("Performance.getMetrics")["metrics"]
+    return {each["name"]: each["value"] for each in found}

@@ -25,6 +25,8 @@ log = logging.getLogger("namekeeper.console")
 
 POLL_SECONDS = 0.25
 """How often histories are read again: a change is to be seen within a second."""
+PAUSE_SECONDS = 0.3
+"""A page asks for its view anew at each revision: in a busy cluster not more often than this."""
 BEAT_SECONDS = 10.0
 """How often a page hears that the console is there."""
 SHUTDOWN_SECONDS = 1.0
@@ -225,8 +227,10 @@ class ConsoleServer:
         try:
             await response.prepare(request)
             while not self._is_closed:
-                await response.write(b"data: %d\n\n" % self._histories.revision)
-                await self._wait_for_change(self._histories.revision)
+                revision = self._histories.revision
+                await response.write(b"data: %d\n\n" % revision)
+                await asyncio.sleep(PAUSE_SECONDS)
+                await self._wait_for_change(revision)
         except ConnectionError:
             pass  # the page was closed
         finally:

@@ -1,7 +1,7 @@
 // The views: what is or was there, what happened, one topic, one broker, why, two compared, search.
 
 import { h } from "./preact.js";
-import { useContext } from "./hooks.js";
+import { useContext, useState } from "./hooks.js";
 import { BrokerLink, Field, Link, Name, Notice, Page, Table, Time, TopicLink, printable, useAnswer } from "./parts.js";
 import { Lanes } from "./plots.js";
 import { Brokers, NameServers, Topics } from "./tables.js";
@@ -173,7 +173,7 @@ const Facts = ({ facts }) => h("ul", { class: "evidence" }, facts.map((fact, ind
   printable(fact.text), fact.at === undefined || fact.at === null ? "" : [": ", h(Time, { ms: fact.at })],
   fact.until ? [" to ", h(Time, { ms: fact.until })] : "")));
 
-export const Why = ({ overview, version }) => {
+export const Why = ({ overview }) => {
   const page = useContext(Page);
   const { name, at } = page.params;
   const ask = (event) => {
@@ -186,11 +186,13 @@ export const Why = ({ overview, version }) => {
       h(Field, { label: "Topic" }, h("input", { name: "name", type: "search", defaultValue: name || "", key: name, autocomplete: "off" })),
       h("button", { type: "submit" }, "Say why")),
     h(Slider, { overview }),
-    name ? h(Explanations, { name, at, version }) : h("p", { class: "soft" }, "Give the name of a topic, and move the slider to the time of the error."));
+    name ? h(Explanations, { name, at }) : h("p", { class: "soft" }, "Give the name of a topic, and move the slider to the time of the error."));
 };
 
-const Explanations = ({ name, at, version }) => {
-  const { value, problem, isOld } = useAnswer("why", { name, at }, at ? 0 : version);
+// It reads the journals, so it is asked when somebody asks, and not at each change.
+const Explanations = ({ name, at }) => {
+  const [times, setTimes] = useState(0);
+  const { value, problem, isOld } = useAnswer("why", { name, at }, times);
   return h("div", { "aria-busy": String(isOld), id: "explanations" },
     h(Wrong, { problem }),
     isOld ? h("p", { class: "soft", role: "status" }, "The journals are being read …") : null,
@@ -200,7 +202,8 @@ const Explanations = ({ name, at, version }) => {
       h(Facts, { facts: each.facts }),
       each.knows_up_to ? h("p", { class: "soft" }, "knows up to ", h(Time, { ms: each.knows_up_to, plain: true })) : null)) : null,
     value ? value.notes.map((note) => h(Notice, { key: note }, printable(note))) : null,
-    value ? h("p", null, h(Link, { to: { view: "topic", name, at } }, "The topic over time")) : null);
+    value ? h("p", { class: "window" }, h(Link, { to: { view: "topic", name, at } }, "The topic over time"),
+      h("button", { type: "button", onClick: () => setTimes(times + 1) }, "Ask again")) : null);
 };
 
 const Side = ({ side, overview }) => {
