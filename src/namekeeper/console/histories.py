@@ -1,16 +1,18 @@
 """The histories that the page shows: one for each name server, each followed as it goes on."""
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
 
 from namekeeper.answers.from_journal import QUIET_MS
+from namekeeper.answers.row_changes import Key
 from namekeeper.answers.row_versions import RowVersions
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.errors import JournalError
+from namekeeper.journal.disk.heard_file import load_heard
 from namekeeper.journal.reading.following import JournalFollower
 from namekeeper.journal.reading.history import Step
 from namekeeper.journal.reading.reader import FoundJournal
@@ -34,6 +36,8 @@ class Followed(Struct):
     problem: str = ""
     """Why it can't be followed; empty if it can."""
     notes: Sequence[str] = ()
+    heard: Mapping[Key, int] = {}
+    """Live row -> when its broker was heard last, wall ms; of name servers that run and write it down."""
 
 
 class FollowedSource(Protocol):
@@ -85,6 +89,7 @@ class JournalHistory:
             followed.problem = str(error)
         followed.notes = self._follower.notes
         self._extend()
+        followed.heard = self._heard()
         return bool(count) or before != (followed.problem, followed.is_running)
 
     def _look_who_writes(self, *, has_new: bool) -> None:
@@ -94,6 +99,14 @@ class JournalHistory:
             self._looked_ms = now_ms
             self.followed.is_running = self._follower.is_written()
             self._is_idle = not self.followed.is_running
+
+    def _heard(self) -> Mapping[Key, int]:
+        """When each broker was heard last, as a running name server writes it down each second."""
+        boots = self.followed.versions.coverage.boots
+        if not self.followed.is_running or not boots:
+            return {}
+        times = load_heard(self._follower.found.folder).of_boot(boots[-1].boot)
+        return {("live", *key): boots[-1].since + up_ms for key, up_ms in times.items()}
 
     def _extend(self) -> None:
         """What a running name server held when it wrote last, it holds now, unless it is silent for long."""

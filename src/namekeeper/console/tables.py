@@ -1,6 +1,6 @@
 """The tables of an instant: name servers side by side, brokers, topics; long ones come in windows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -17,6 +17,11 @@ __all__ = ["ROWS_LIMIT", "TableQuery", "broker_rows", "namesrv_rows", "topic_row
 
 ROWS_LIMIT = 500
 """Rows of one window at most."""
+
+
+Heard = Mapping[str, Mapping[Key, int]]
+"""Id of a name server -> live row -> wall ms."""
+_NOBODY: Heard = {}
 
 
 class TableQuery(Struct, frozen=True):
@@ -54,8 +59,14 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
     ]
 
 
-def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any]:
-    """Brokers by cluster, name and id; for each name server since when it has them."""
+def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery, heard: Heard = _NOBODY) -> dict[str, Any]:
+    """Brokers by cluster, name and id; for each name server since when it has them.
+
+    Args:
+        all_held: what each name server held.
+        query: which of them.
+        heard: when each was heard last, where that is known.
+    """
     found: dict[tuple[str, str, int, str], Key] = {}
     for held in all_held:
         for key, values in held.live.items():
@@ -72,7 +83,7 @@ def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, An
             "broker_id": broker_id,
             "addr": addr,
             "at": {
-                held.namesrv: _live_at(held, found[cluster, name, broker_id, addr], name)
+                held.namesrv: _live_at(held, found[cluster, name, broker_id, addr], name, heard)
                 for held in all_held
                 if held.has_state
             },
@@ -101,11 +112,11 @@ def writable_at(held: RowsHeld, topic: str) -> bool:
     return any(_is_writable(held, name, row) for name, row in held.topics.get(topic, {}).items())
 
 
-def _live_at(held: RowsHeld, key: Key, name: str) -> dict[str, Any] | None:
+def _live_at(held: RowsHeld, key: Key, name: str, heard: Heard) -> dict[str, Any] | None:
     values = held.live.get(key)
     if values is None or values[0] != name:
         return None
-    return {"since": since(held.versions, key, held.at)}
+    return {"since": since(held.versions, key, held.at), "heard": heard.get(held.namesrv, {}).get(key)}
 
 
 def _topic(known: Sequence[RowsHeld], topic: str) -> dict[str, Any]:

@@ -64,7 +64,9 @@ class ConsoleViews:
 
     def brokers(self, query: Query) -> dict[str, Any]:
         """A window of the brokers at an instant."""
-        return broker_rows(self._held(self._instant(query, "at")), _table_query(query))
+        at = self._instant(query, "at")
+        heard = {each.versions.namesrv: each.heard for each in self._histories.followed} if at is None else {}
+        return broker_rows(self._held(at), _table_query(query), heard)
 
     def topics(self, query: Query) -> dict[str, Any]:
         """A window of the topics at an instant."""

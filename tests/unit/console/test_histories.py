@@ -1,6 +1,7 @@
 """Histories that are followed: what is read when, and whether it is told."""
 
 from namekeeper.console.histories import Histories, JournalHistory
+from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.now import Now
@@ -105,6 +106,24 @@ def test_whether_a_stopped_one_runs_again_is_looked_at_now_and_then(tmp_path):
     clock.mono_ms = 2_000
     assert read(histories)
     assert history.followed.is_running
+    release()
+
+
+def test_when_a_broker_was_heard_last_is_read_of_a_running_one(tmp_path):
+    story = Story()
+    story.registers()
+    folder = written(story, tmp_path / "j")
+    boot = story.journal.boots[-1]
+    save_heard(folder, HeardTimes(boot, [("c", "a0:1", 5_000)]))
+    clock = Clock(story.now)
+    history = JournalHistory(FoundJournal(folder), clock)
+    read(Histories([history]))
+    assert history.followed.heard == {}, "it does not run"
+    release = take_lock(folder)
+    clock.mono_ms = 2_000
+    read(Histories([history]))
+    (since,) = [each.since for each in history.followed.versions.coverage.boots]
+    assert history.followed.heard == {("live", "c", "a0:1"): since + 5_000}
     release()
 
 

@@ -34,6 +34,13 @@ def test_a_broker_that_one_name_server_has_not_is_told_with_its_time():
     assert row["differs_since"] == other.now
 
 
+def test_when_a_broker_was_heard_last_is_there_if_it_is_known():
+    one, other = two_stories()
+    heard = {"a_1": {("live", "c", "a1:1"): 5}}
+    (row,) = broker_rows(all_held(one, other), TableQuery(text="a1:1"), heard)["rows"]
+    assert [row["at"][namesrv]["heard"] for namesrv in ("a_1", "b_1")] == [5, None]
+
+
 def test_a_window_has_its_part_of_the_rows_and_their_number():
     held = all_held(*two_stories())
     every = topic_rows(held, TableQuery())

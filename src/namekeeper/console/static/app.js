@@ -54,8 +54,7 @@ const useRevision = () => {
   const [state, setState] = useState({ revision: 0, version: 0, isGone: false, heard: Date.now() });
   useEffect(() => follow((revision) => setState((before) => {
     if (revision === null) return before.isGone ? before : { ...before, isGone: true };
-    const isNew = before.isGone || revision !== before.revision;
-    return { revision, version: before.version + (isNew ? 1 : 0), isGone: false, heard: Date.now() };
+    return { revision, version: before.version + 1, isGone: false, heard: Date.now() };
   })), []);
   return state;
 };

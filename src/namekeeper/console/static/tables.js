@@ -71,7 +71,8 @@ export const Brokers = ({ namesrvs, version, now }) => {
           ...known.map(({ namesrv }) => {
             const live = row.at[namesrv];
             if (!live) return h("span", { class: "differs" }, "not registered");
-            return live.since === null ? "before what is known" : h(Time, { ms: live.since });
+            return [live.since === null ? "before what is known" : h(Time, { ms: live.since }),
+              live.heard === null ? null : h("div", { class: "soft" }, "last heard ", h(Time, { ms: live.heard, plain: true }))];
           }),
           h(Differs, { since: row.differs_since, now })],
       })),
