@@ -150,8 +150,9 @@ def test_search_finds_and_leads_to_what_it_finds(browser: Any, site: Any):
         settled(page)
         page.keyboard.press("/")
         page.keyboard.type("broker-b")
-        page.locator(".found a").first.click()
+        page.locator(".found a", has_text="broker-b").first.click()
         page.wait_for_selector("table[aria-label=Sessions]")
+        assert "name=broker-b" in page.url
         assert page.locator("table[aria-label=Sessions] tbody tr").count() >= 2
 
 

@@ -60,11 +60,10 @@ const useRevision = () => {
 };
 
 const Head = ({ page }) => {
-  const timer = useRef(null);
   const search = (event) => {
     const q = event.target.value;
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => (q ? page.go({ view: "search", q }) : page.go({ view: "now" })), 200);
+    if (q && page.view === "search") page.change({ q }, { replace: true });
+    else page.go(q ? { view: "search", q } : { view: "now" });
   };
   return h("header", { class: "head" },
     h("h1", null, h(Link, { to: { view: "now" } }, "Namekeeper")),
