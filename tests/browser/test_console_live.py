@@ -22,12 +22,14 @@ from tests.support.system.processes import Process
 pytestmark = pytest.mark.timeout(300)
 
 PATIENCE_MS = 60_000
+HOUR_MS = 3_600_000
+"""The broker sends no heartbeats, and is to stay however slow the machine is."""
 
 
 def registration(*topics: str) -> bytes:
     version = DataVersion(counter=len(topics), timestamp=1_700_000_000_000 + len(topics))
     body = RegisterBrokerBody(version, tuple(TopicConfig(topic) for topic in topics))
-    return encode_command(register_broker_request(header(), body))
+    return encode_command(register_broker_request(header(heartbeat_timeout_ms=HOUR_MS), body))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from namekeeper.answers.source import JournalSource
 from tests.browser.console import STRANGE, console_of, incident, opened_page
 from tests.browser.test_report_page import CUT, hindrances
 from tests.support.journal.folder import write_journal
-from tests.support.system.processes import eventually
+from tests.support.system.processes import eventually, free_port
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -211,7 +211,8 @@ def test_times_are_in_the_zone_of_the_reader_and_in_utc(browser: Any, site: Any)
 
 def test_a_console_that_is_gone_is_told_and_found_again(browser: Any, tmp_path: Path):
     incident(tmp_path / "journals")
-    with console_of(tmp_path / "journals", tmp_path / "output.txt") as (process, address):
+    port = free_port()
+    with console_of(tmp_path / "journals", tmp_path / "output.txt", port=port) as (process, address):
         context = browser.new_context()
         page = context.new_page()
         page.goto(address)
@@ -219,7 +220,6 @@ def test_a_console_that_is_gone_is_told_and_found_again(browser: Any, tmp_path: 
         process.kill()
         page.get_by_text("The console does not answer since").wait_for(timeout=60_000)
         assert page.locator("table[aria-label=Topics] tbody tr").count() > 0
-        port = int(address.rstrip("/").rpartition(":")[2])
         with console_of(tmp_path / "journals", tmp_path / "again.txt", port=port):
             page.get_by_text("The console does not answer since").wait_for(state="detached", timeout=60_000)
             settled(page)

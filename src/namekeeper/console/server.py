@@ -4,6 +4,7 @@ Everything is read: nothing here changes a name server or a journal. Only a POST
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
@@ -29,6 +30,8 @@ PAUSE_SECONDS = 0.3
 """A page asks for its view anew at each revision: in a busy cluster not more often than this."""
 BEAT_SECONDS = 10.0
 """How often a page hears that the console is there."""
+LASTING_LIMIT = 64
+"""Pages that listen, and questions why, at a time; each costs a descriptor."""
 SHUTDOWN_SECONDS = 1.0
 MAX_REQUEST_LINE_BYTES = 8_192
 MAX_REQUEST_BODY_BYTES = 1_024
@@ -84,6 +87,7 @@ class ConsoleServer:
         self._reading: list[asyncio.Task[None]] = []
         self._changed = asyncio.Condition()
         self._is_closed = False
+        self._lasting_count = 0
 
     @property
     def port(self) -> int:
@@ -156,8 +160,8 @@ class ConsoleServer:
             views.topic, views.broker, views.compare, views.search,
         ):  # fmt: skip
             application.router.add_get(f"/api/{view.__name__}", self._answer(view, locked=True))
-        application.router.add_get("/api/why", self._answer(views.why, locked=False))
-        application.router.add_get("/api/events", self._events, allow_head=False)
+        application.router.add_get("/api/why", self._lasting(self._answer(views.why, locked=False)))
+        application.router.add_get("/api/events", self._lasting(self._events), allow_head=False)
         application.router.add_post("/api/login", self._login)
         return application
 
@@ -210,6 +214,23 @@ class ConsoleServer:
 
         return handle
 
+    def _lasting(self, handler: _Handler) -> _Handler:
+        """The same for requests that may take long: the gate ends other connections after a while."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            if self._lasting_count >= LASTING_LIMIT:
+                return _problem(503, "too many pages are open: close some, and try again")
+            assert self._gate is not None
+            self._lasting_count += 1
+            self._gate.keep(request.protocol)
+            try:
+                return await handler(request)
+            finally:
+                self._gate.release(request.protocol)
+                self._lasting_count -= 1
+
+        return handle
+
     async def _login(self, request: web.Request) -> web.StreamResponse:
         token = (await request.text()).strip()
         reason = self._doors.refuse_token([token])
@@ -222,19 +243,13 @@ class ConsoleServer:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         """Say the revision, at once and whenever it changes; now and then that the console is there."""
         response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
-        assert self._gate is not None
-        self._gate.keep(request.protocol)
-        try:
+        with contextlib.suppress(ConnectionError):  # the page was closed
             await response.prepare(request)
             while not self._is_closed:
                 revision = self._histories.revision
                 await response.write(b"data: %d\n\n" % revision)
                 await asyncio.sleep(PAUSE_SECONDS)
                 await self._wait_for_change(revision)
-        except ConnectionError:
-            pass  # the page was closed
-        finally:
-            self._gate.release(request.protocol)
         return response
 
     async def _wait_for_change(self, seen: int) -> None:

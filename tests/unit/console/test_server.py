@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from namekeeper.console import server
 from namekeeper.console.doors import COOKIE, Doors
 from namekeeper.console.histories import Histories, JournalHistory
 from namekeeper.console.server import FILES, HEADERS, ConsoleServer
@@ -198,3 +199,14 @@ async def test_an_address_that_is_taken_is_refused(site):
         with pytest.raises(ConfigError, match="give another --port"):
             async with other:
                 pass
+
+
+async def test_pages_that_listen_have_a_limit(site, monkeypatch):
+    monkeypatch.setattr(server, "LASTING_LIMIT", 1)
+    async with asyncio.timeout(READING), aiohttp.ClientSession() as session, running(site):
+        address = f"http://127.0.0.1:{site.server.port}/api/events"
+        async with session.get(address) as stream:
+            await stream.content.readuntil(b"\n\n")
+            status, text, _ = await site.get("/api/events")
+            assert (status, "too many pages are open" in text) == (503, True)
+            assert (await site.get("/api/overview"))[0] == 200
