@@ -31,6 +31,11 @@ def test_only_the_rows_of_the_topic_are_left():
     assert b'"U"' not in short
 
 
+def test_a_bracket_in_the_name_of_the_topic_ends_no_row():
+    data = line([("T", 1, 2, 6, 0), ("a]]b", 1, 2, 6, 0), ("a]]b",)])
+    assert only_rows_of(data, b'"a]]b"').endswith(b',"rows":[["a]]b",1,2,6,0],["a]]b"]]}')
+
+
 @pytest.mark.parametrize(
     "data",
     [
