@@ -272,8 +272,8 @@ EDGE_MUTANTS = (
     Mutant(
         "memory-returned-again-and-again",
         "app/memory.py",
-        "        self._least = resident\n",
-        "        pass\n",
+        'that much is held."""\n        self._least = resident\n',
+        'that much is held."""\n',
         "after freed memory was returned it is looked for again only when there may be more",
         ("app/test_memory.py",),
     ),
@@ -288,8 +288,8 @@ EDGE_MUTANTS = (
     Mutant(
         "only-the-first-names-of-a-body",
         "processor/limits.py",
-        "max(some, key=len)",
-        "some[0]",
+        "max(map(len, islice(rest, NAMES_PER_SLICE)))",
+        "len(next(rest))",
         "each name in a body has the limit",
         ("processor/test_limits.py",),
     ),
@@ -372,5 +372,13 @@ EDGE_MUTANTS = (
         "left = 60",
         "a stop has so much time in all",
         ("app/test_name_server.py",),
+    ),
+    Mutant(
+        "memory-of-the-first-seconds-kept",
+        "app/memory.py",
+        "        self._least = resident\n        self._cpu_seconds = 0.0\n",
+        "        self._least = 1 << 60\n        self._cpu_seconds = 0.0\n",
+        "what a process took before it was looked at first goes back, too",
+        ("app/test_memory.py",),
     ),
 )

@@ -67,8 +67,9 @@ def resident_bytes() -> int:
 class Trimming:
     """Decides when the heap is looked through: after growth, once the process is quiet."""
 
-    def __init__(self) -> None:
-        self._least = 0
+    def __init__(self, resident: int) -> None:
+        """Begin with so many bytes that the process has."""
+        self._least = resident
         self._cpu_seconds = 0.0
 
     def is_due(self, resident: int, *, cpu_seconds: float, passed_seconds: float) -> bool:
@@ -81,7 +82,7 @@ class Trimming:
         """
         is_quiet = cpu_seconds - self._cpu_seconds <= QUIET_SHARE * passed_seconds
         self._cpu_seconds = cpu_seconds
-        self._least = min(self._least, resident) if self._least else resident
+        self._least = min(self._least, resident)
         return is_quiet and resident > self._least + GROWTH_BYTES
 
     def note_trimmed(self, resident: int) -> None:
@@ -91,7 +92,7 @@ class Trimming:
 
 async def return_memory_in_quiet_times() -> None:
     """Return freed memory to the system after each burst, until cancelled."""
-    trimming = Trimming()
+    trimming = Trimming(resident_bytes())
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         await asyncio.to_thread(_trim_if_due, trimming)

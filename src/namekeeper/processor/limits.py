@@ -1,6 +1,6 @@
 """Limits of what a peer may name."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator
 from itertools import islice
 
 from namekeeper.errors import RequestError
@@ -43,11 +43,12 @@ def check_body_names(limit: int, body: RegistrationBody) -> Generator[None, None
     yield from _check_each(limit, "filter_server", body.filter_servers or ())
     yield from _check_each(limit, "topic_mapping", body.mappings)
     for what in ("topic", "bname", "scope"):
-        yield from _check_each(limit, f"mapping_{what}", (getattr(m, what) for m in body.mappings.values()))
+        yield from _check_each(limit, f"mapping_{what}", [getattr(m, what) for m in body.mappings.values()])
 
 
-def _check_each(limit: int, what: str, names: Iterable[str]) -> Generator[None, None, None]:
+def _check_each(limit: int, what: str, names: Collection[str]) -> Generator[None, None, None]:
     rest = iter(names)
-    while some := list(islice(rest, NAMES_PER_SLICE)):
-        check_names(limit, **{what: max(some, key=len)})
+    for _ in range(0, len(names), NAMES_PER_SLICE):
+        if max(map(len, islice(rest, NAMES_PER_SLICE))) > limit:
+            check_names(limit, **{what: max(names, key=len)})
         yield

@@ -64,7 +64,7 @@ def test_small_pieces_between_others_go_back_when_it_is_asked_for():
 
 
 def test_memory_is_returned_once_after_growth_and_in_a_quiet_time():
-    trimming = Trimming()
+    trimming = Trimming(100)
 
     def is_due(resident, cpu_seconds):
         return trimming.is_due(resident, cpu_seconds=cpu_seconds, passed_seconds=10)
@@ -77,6 +77,10 @@ def test_memory_is_returned_once_after_growth_and_in_a_quiet_time():
     assert is_due(grown, 3.1)
     trimming.note_trimmed(grown)
     assert not is_due(grown, 3.1), "what is left is held"
+
+
+def test_growth_before_the_first_look_counts():
+    assert Trimming(100).is_due(100 + GROWTH_BYTES + 1, cpu_seconds=0.5, passed_seconds=10)
 
 
 def test_a_process_has_memory():
