@@ -1,6 +1,7 @@
 """Each request is judged before it is handled; what is refused has no effect and is answered with code 16."""
 
 import logging
+import struct
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,8 @@ from namekeeper.app.access import AccessControl
 from namekeeper.messages.catalogue import CATALOGUE
 from namekeeper.messages.fields import to_wire_name
 from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.command import request
 from tests.unit.app.parts import Parts, frame, registration
 from tests.unit.remoting.joined import Joined
 
@@ -157,6 +160,37 @@ async def test_a_signed_request_is_allowed_and_one_that_is_not_or_wrongly_is_ref
     asking = server(OPERATORS).connect()
     asking.deliver(signed(206, opaque=1) + frame(206, opaque=2) + signed(206, opaque=3, secret="wrong"))
     assert [(each.opaque, each.code) for each in asking.answers] == [(1, 0), (2, 16), (3, 16)]
+
+
+async def test_a_signature_in_a_binary_header_counts_as_in_json(server):
+    asking = server(OPERATORS).connect()
+    for opaque, secret in ((1, SECRET), (2, "wrong")):
+        fields = sign({"topic": "T"}, b"", access_key="ops", secret_key=secret)
+        asking.deliver(encode_command(request(216, fields, opaque=opaque), SerializeType.ROCKETMQ))
+    assert [(each.opaque, each.code) for each in asking.answers] == [(1, 0), (2, 16)]
+
+
+async def test_of_a_field_that_is_there_twice_the_one_that_is_handled_is_judged(server):
+    server = server('[[rule]]\nname = "team"\nrequests = [105]\ntopics = ["T1"]\n')
+    server.register()
+    asking = server.connect()
+    for opaque, twice in enumerate((("T1", "T2"), ("T2", "T1"), ("T1", "T2")), 1):
+        fields = ",".join(f'"topic":"{topic}"' for topic in twice)
+        header = f'{{"code":105,"flag":0,"language":"JAVA","opaque":{opaque},"version":513,"extFields":{{{fields}}}}}'
+        asking.deliver(struct.pack(">II", 4 + len(header), len(header)) + header.encode())
+    assert [each.code for each in asking.answers] == [16, 0, 16]
+
+
+async def test_a_signature_over_a_field_that_is_there_twice_is_one_over_what_is_handled(server):
+    asking = server(OPERATORS).connect()
+    signed_fields = sign({"topic": "T1"}, b"", access_key="ops", secret_key=SECRET)
+    rest = ",".join(f'"{name}":"{value}"' for name, value in signed_fields.items())
+    for opaque, fields in enumerate(
+        (f'{rest},"topic":"T2"', f'"topic":"T2",{rest}', f'{rest},"AccessKey":""'), 1
+    ):
+        header = f'{{"code":216,"flag":0,"language":"JAVA","opaque":{opaque},"version":513,"extFields":{{{fields}}}}}'
+        asking.deliver(struct.pack(">II", 4 + len(header), len(header)) + header.encode())
+    assert [each.code for each in asking.answers] == [16, 0, 16]
 
 
 async def test_with_audit_everything_is_handled_counted_and_logged(server, caplog):
