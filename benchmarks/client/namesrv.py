@@ -41,7 +41,7 @@ class NameServerProcess:
             self._start(home)
             opened.callback(self._stop)
             loop_thread().run(self._register(), timeout_seconds=REGISTER_MS / 1000 * 2)
-            opened.callback(lambda: loop_thread().run(self._client.close(), timeout_seconds=10))
+            opened.callback(lambda: loop_thread().run(self._client.close(), timeout_seconds=BOOT_SECONDS))
             self._resources = opened.pop_all()
         return self
 
@@ -72,7 +72,7 @@ class NameServerProcess:
 
     def _stop(self) -> None:
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(BOOT_SECONDS)
 
     async def _register(self) -> None:
         body = RegisterBrokerBody(

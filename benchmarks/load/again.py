@@ -15,7 +15,7 @@ __all__ = ["run"]
 NAME = "namekeeper"
 ROUNDS = 3
 """At most: a broker that is silent for 120 s expires, and then there is nothing to restore."""
-WRITTEN_SECONDS = 60
+WRITTEN_SECONDS = 300
 GET_BROKER_CLUSTER_INFO = request(106, {})
 
 

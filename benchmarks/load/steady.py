@@ -64,8 +64,8 @@ BACKGROUND: dict[str, float] = {"rate": 2000, "connections": 4, "warmup": 0.3, "
 LARGE = Broker("bench-large", "10.0.1.1:9091")
 GET_BROKER_CLUSTER_INFO = 106
 WARM_UP_SECONDS = 30
-GONE_SECONDS = 60
-REGISTRATION_SECONDS = 60
+GONE_SECONDS = 300
+REGISTRATION_SECONDS = 300
 
 
 def run(bench: Bench) -> None:

@@ -12,7 +12,7 @@ from namekeeper.errors import NamekeeperError
 __all__ = ["BOOT", "DemoServer"]
 
 BOOT = "The Name Server boot success."
-STOP_SECONDS = 20.0
+STOP_SECONDS = 120.0
 
 
 class DemoServer:
