@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Where rustup puts cargo, for shells that don't know it.
+export PATH := $(PATH):$(HOME)/.cargo/bin
 # More words for a command, e.g. make differential ARGS='--requests 1000000'
 ARGS   ?=
 # Tests run in so many processes; SPREAD= for one. Neighbours stay together: they share started peers.
@@ -10,7 +12,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native native-wheel native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -52,11 +54,24 @@ test: $(VENV)/.test ## the tests that need no Java
 interop: $(VENV)/.test ## everything with real Java, C++, Go and Node peers (needs java and mvn)
 	$(BIN)/python -m pytest $(SPREAD) -m interop tests/interop tests/unit/cli tests/differential $(ARGS)
 
-native: $(VENV)/.test ## the native front: built with Rust (cargo), its tests, and the server's tests with it
+build/native/.built: native/Cargo.toml native/pyproject.toml $(wildcard native/src/*.rs) | $(VENV)/.dev
+	rm -rf build/native
+	cd native && cargo test --no-default-features --no-run
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/native ./native
+	@touch $@
+
+native-wheel: build/native/.built ## the wheel of the native front, in build/native (needs Rust: cargo)
+
+native: build/native/.built ## the native front: its tests, both wheels in an empty environment, the server's tests with it
 	cd native && cargo test --no-default-features
-	$(PIP) ./native
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --force-reinstall build/native/*.whl
+	$(BIN)/python -c 'import namekeeper_front'
+	$(BIN)/python -m tests.release.front
+	$(BIN)/python -m pytest tests/native tests/unit/app/test_linearizability.py tests/unit/app/test_stats.py \
+	    tests/unit/remoting/test_front.py tests/unit/remoting/test_lending.py $(ARGS)
+
+native-bench: native ## the same, and the compiled protocol of the bench's row bare-compiled
 	cd benchmarks/load/compiled && cargo build --release --target-dir ../../../build/bench/compiled
-	$(BIN)/python -m pytest $(SPREAD) tests/native tests/unit/remoting tests/unit/app tests/process $(ARGS)
 
 pictures: $(VENV)/.test ## the pictures of the console in the documents (needs chromium)
 	$(BIN)/python -m tests.browser.pictures

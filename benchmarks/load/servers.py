@@ -114,7 +114,7 @@ def why_not(name: str) -> str | None:
     if name == "java":
         return artifacts.available()
     if name == "bare-compiled" and not COMPILED_PROTOCOL.exists():
-        return "make native builds it"
+        return "make native-bench builds it"
     if name in {"native", "bare-front"} and find_spec("namekeeper_front") is None:
         return "make native installs it"
     return None

@@ -424,7 +424,7 @@ mod tests {
     fn returned(front: &Front) -> Returned {
         let notices = front.notices().try_clone().unwrap();
         notices.set_nonblocking(false).unwrap();
-        notices.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        notices.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         (&notices).read_exact(&mut [0]).unwrap();
         notices.set_nonblocking(true).unwrap();
         front.take_returned().pop().unwrap()
@@ -493,10 +493,9 @@ mod tests {
         }
         let came = returned(&front);
         peer.set_nonblocking(false).unwrap();
-        peer.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         let mut got = 0;
-        while let Ok(size) = peer.read(&mut vec![0; 1 << 20]) {
-            got += size;
+        while (got as u64) < came.bytes_out {
+            got += peer.read(&mut vec![0; 1 << 20]).unwrap();
         }
         assert_eq!(got as u64, came.bytes_out);
         let whole = 8 + 3 + 100_000;

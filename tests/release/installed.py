@@ -33,17 +33,23 @@ asyncio.run(main(sys.argv[1]))
 """What a program of a user does; run by the Python of the environment."""
 
 
-def install(artifact: Path, folder: Path, constraints: Path) -> Path:
-    """Install an artifact and what it needs, and nothing else; returns the folder of its commands."""
+def install(artifact: Path, folder: Path, constraints: Path, *others: Path) -> Path:
+    """Install artifacts and what they need, and nothing else; returns the folder of their commands."""
     run([sys.executable, "-m", "venv", str(folder)])
     python = folder / "bin" / "python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    run([*pip, "--constraint", str(constraints), str(artifact)])
+    run([*pip, "--constraint", str(constraints), str(artifact), *map(str, others)])
     return folder / "bin"
 
 
-def try_out(commands: Path, home: Path, version: str) -> None:
+def try_out(commands: Path, home: Path, version: str, *options: str) -> None:
     """Use what is installed, as its users do.
+
+    Args:
+        commands: The folder of its commands.
+        home: A folder for the files of a server.
+        version: Of the server.
+        options: More options for it.
 
     Raises:
         BuildError: Something does not do what it has to.
@@ -53,6 +59,7 @@ def try_out(commands: Path, home: Path, version: str) -> None:
     command = (
         str(commands / "namekeeper"), "serve", "--listen-port", "0", "--bind-address", "127.0.0.1",
         "--http-port", "-1", "--kv-config-path", str(home / "kv.json"), "--log-root", str(home / "logs"),
+        *options,
     )  # fmt: skip
     with NameServerProcess(home, command=command) as server:
         server.started()
