@@ -85,6 +85,7 @@ SHOWN_BY = {
     "brokersLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
     "brokerIdsLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
     "nameCharactersLimit": "unit/processor/test_registration.py::test_an_operator_can_move_the_limits",
+    "brokerNetworks": "unit/app/test_unknown_networks.py::test_either_address_outside_is_an_alarm_that_names_it",
     "protectBrokerNames": "unit/route/test_takeover.py::test_another_host_may_not_claim",
     "expiryGuardPercent": "unit/app/test_housekeeping.py::test_the_guard_keeps_brokers_when_too_many_are_silent_at_once",
     "kvEntriesLimit": "unit/kvconfig/test_store.py::test_entries_and_namespaces_have_a_limit_and_what_is_there_may_change",
