@@ -207,4 +207,12 @@ DISK_MUTANTS = (
         "a boot is later than the last one, whatever the clock says",
         (DISK + "writer.py",),
     ),
+    Mutant(
+        "a-look-keeps-a-server-from-its-folder",
+        "journal/disk/lock.py",
+        "            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # which a writer does not let happen\n",
+        "            raise\n",
+        "who only looks whether a folder is locked keeps nobody from it",
+        (DISK + "lock.py",),
+    ),
 )

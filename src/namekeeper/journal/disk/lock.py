@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from namekeeper.files import open_plain_file
 __all__ = ["LOCK_FILE", "TakeLock", "is_locked", "take_lock"]
 
 LOCK_FILE = "lock"
+LOOKS = 200
+"""How often it is tried again while others only look whether the folder is locked."""
+LOOK_SECONDS = 0.001
 
 TakeLock = Callable[[str], Callable[[], None]]
 """Locks a folder and returns the function that releases the lock. Raises JournalError if it is locked."""
@@ -26,7 +30,7 @@ def take_lock(path: str) -> Callable[[], None]:
     """
     fd = open_plain_file(str(Path(path) / LOCK_FILE), os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(fd)
         os.ftruncate(fd, 0)
         os.write(fd, f"{os.getpid()}\n".encode())
     except BlockingIOError:
@@ -55,6 +59,20 @@ def is_locked(path: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _lock(fd: int) -> None:
+    """Lock it, or raise BlockingIOError if a process writes to the folder; who only looks is waited for."""
+    for _ in range(LOOKS):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # which a writer does not let happen
+            fcntl.flock(fd, fcntl.LOCK_UN)
+            time.sleep(LOOK_SECONDS)
+        else:
+            return
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class _Once:

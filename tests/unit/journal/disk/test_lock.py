@@ -1,5 +1,6 @@
 """One process at a time has the lock of a folder."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from namekeeper.errors import JournalError
+from namekeeper.journal.disk import lock
 from namekeeper.journal.disk.lock import is_locked, take_lock
 
 
@@ -19,6 +21,26 @@ def test_a_lock_is_seen_until_it_is_released(tmp_path):
     release()
     release()
     assert not is_locked(str(tmp_path))
+
+
+def test_who_only_looks_whether_it_is_locked_keeps_nobody_from_it(tmp_path, monkeypatch):
+    take_lock(str(tmp_path))()
+    looking = os.open(tmp_path / "lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr(lock.time, "sleep", lambda _seconds: fcntl.flock(looking, fcntl.LOCK_UN))
+    release = take_lock(str(tmp_path))
+    assert is_locked(str(tmp_path))
+    release()
+    os.close(looking)
+
+
+def test_who_looks_for_ever_is_not_waited_for(tmp_path, monkeypatch):
+    take_lock(str(tmp_path))()
+    monkeypatch.setattr(lock.time, "sleep", lambda _seconds: None)
+    with (tmp_path / "lock").open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        with pytest.raises(JournalError, match="in use by process"):
+            take_lock(str(tmp_path))
 
 
 def test_the_kernel_gives_a_folder_back_when_its_holder_dies(tmp_path):
