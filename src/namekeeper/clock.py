@@ -9,7 +9,7 @@ __all__ = ["Clock", "SystemClock"]
 
 
 class Clock(Protocol):
-    """Something that knows what time it is."""
+    """A source of the time."""
 
     def now(self) -> Now:
         """The instant of this call."""

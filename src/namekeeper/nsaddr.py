@@ -20,7 +20,7 @@ RETRY_SECONDS = 10.0
 FETCH_SECONDS = 3.0
 """Java's time limit."""
 LIST_BYTES = 64 * 1024
-"""What is read of the page: a list of a thousand name servers."""
+"""Bytes of the page that are read: enough for a list of a thousand name servers."""
 DEFAULT_PORT = 8080
 
 _CHECK = "check the address server, or give the list itself (namesrv_addr, NAMESRV_ADDR)"
@@ -124,7 +124,7 @@ class AddressServer:
 
 async def _first_line(url: str) -> str:
     """First line of a page; ConfigError if there is no page."""
-    # A fifth of a second to import, and most processes are given a list.
+    # The import takes a fifth of a second, and most processes get a list and never need it.
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
     try:
         async with aiohttp.ClientSession() as session, session.get(url) as response:

@@ -10,7 +10,7 @@ DURATION_HELP = "write it as 90s, 10m, 1h30m, 7d or '2 hours'"
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*(?:,|and\b)?", re.IGNORECASE)
 _SECONDS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
 _LONGEST_MS = 253_402_214_400_000
-"""From 1970 to the end of the year 9999: nothing that is longer can be a distance between two times."""
+"""From 1970 to the end of the year 9999: the longest distance between two times."""
 
 _UNIT_MS = {
     "ms": 1, "millisecond": 1, "s": 1_000, "sec": 1_000, "second": 1_000, "m": 60_000, "min": 60_000,

@@ -1,4 +1,4 @@
-"""Which known names a misspelt one may have meant."""
+"""Suggests known names for a misspelt one."""
 
 from collections.abc import Iterable
 
@@ -20,12 +20,12 @@ def near_names(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str], *, prefix: str = "") -> str:
-    """The question to put behind a complaint, `: did you mean a, or b?`; empty if nothing is near.
+    """The end of an error message, `: did you mean a, or b?`; empty if no known name is similar.
 
     Args:
         name: the name that is not known.
-        known: those that are.
-        prefix: what all of them begin with; it makes none of them alike.
+        known: the names that are.
+        prefix: the common beginning of all names; it is not compared.
     """
     near = near_names(name.removeprefix(prefix), (each.removeprefix(prefix) for each in known))
     return f": did you mean {', or '.join(prefix + each for each in near)}?" if near else ""

@@ -1,4 +1,4 @@
-"""Shows text of strangers harmlessly: on one line, and without any character that acts on a terminal.
+"""Makes text from strangers safe to show: on one line, and without any character that acts on a terminal.
 
 Whatever is printed, logged or written as JSON for people goes through here: names come from peers.
 """

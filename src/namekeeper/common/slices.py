@@ -1,4 +1,4 @@
-"""Work that is written as a generator, so that a turn of the event loop may end wherever it yields."""
+"""Long work as a generator: wherever it yields, a turn of the event loop may end."""
 
 from collections.abc import Generator
 from typing import TypeVar

@@ -84,7 +84,7 @@ class KvConfigStore:
         return (KvChanged(namespace, key, None),)
 
     def become(self, table: Mapping[str, Mapping[str, str]]) -> tuple[KvChanged, ...]:
-        """Hold another table from now on; returns what is different then, first what is gone."""
+        """Replace the whole table; returns the differences as events, entries that are gone first."""
         before = {(entry.namespace, entry.key): entry for entry in self.entries()}
         self._set_table(table)
         after = {(entry.namespace, entry.key): entry for entry in self.entries()}
@@ -172,7 +172,7 @@ def _read_leniently(
 ) -> KvConfigFile:
     if lenient is not None:
         try:
-            data.decode()  # a reader of bodies puts U+FFFD for other bytes; a file must not lose them
+            data.decode()  # a reader of bodies replaces other bytes by U+FFFD; a file must not lose them
             return lenient(data, KvConfigFile)
         except ValueError:
             pass  # the error of the strict reader is raised: it names the position

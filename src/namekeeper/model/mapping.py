@@ -1,4 +1,4 @@
-"""Static topics: logical queues that outlive the broker that stores them (protocol.md 3.5)."""
+"""Static topics: their logical queues stay when the broker that stores them changes (protocol.md 3.5)."""
 
 from msgspec import Struct, field
 

@@ -81,5 +81,5 @@ def not_supported(request: RemotingCommand) -> Response:
 
 
 def unless_leaving(reader: Reader) -> Reader:
-    """Read only for requesters that don't understand to go away."""
+    """The same reader, but a server that is leaving answers GO_AWAY to those who understand it."""
     return lambda state, request: go_away(state, request) or reader(state, request)

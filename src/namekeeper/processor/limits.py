@@ -10,7 +10,7 @@ from namekeeper.wire.codes import ResponseCode
 __all__ = ["check_body_names", "check_names"]
 
 NAMES_PER_SLICE = 20_000
-"""Looked at in less than a millisecond."""
+"""Names checked in one slice: less than a millisecond."""
 
 
 def check_names(limit: int, **names: str | None) -> None:
@@ -18,10 +18,10 @@ def check_names(limit: int, **names: str | None) -> None:
 
     Args:
         limit: nameCharactersLimit.
-        names: by what they name, in Python's spelling of the header's field.
+        names: the names by header field, in Python's spelling.
 
     Raises:
-        RequestError: One is too long; the remark says which, and by which property it may be longer.
+        RequestError: One is too long; the remark says which one, and the property that raises the limit.
     """
     for field, name in names.items():
         if name is not None and len(name) > limit:
@@ -33,7 +33,7 @@ def check_names(limit: int, **names: str | None) -> None:
 
 
 def check_body_names(limit: int, body: RegistrationBody) -> Generator[None, None, None]:
-    """Do the same for the names in a registration's body, yielding wherever a turn of the loop may end.
+    """Check the names in a registration's body; yields wherever a turn of the loop may end.
 
     Raises:
         RequestError: as `check_names`.

@@ -1,4 +1,4 @@
-"""A name server of the past: the state as it was at an instant, and nothing that could change it."""
+"""A name server of the past: it answers from the state at one instant, and nothing can change that state."""
 
 from collections.abc import Mapping
 

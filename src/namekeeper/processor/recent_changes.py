@@ -1,7 +1,7 @@
-"""The newest changes of routes, for those who watch: which topics each shows in, when, why and by whom.
+"""The newest changes of routes, for watchers: which topics each change shows in, when, why and by whom.
 
-What is kept is bounded. Who asks for changes since a revision that is too old is told that they are gone, and
-has to read the route anew.
+The number of kept changes is bounded. If a caller asks for changes since a revision that is too old, it gets
+None, and has to read the route again.
 """
 
 import re
@@ -66,7 +66,7 @@ class RouteChange(Struct):
     """Wall ms."""
     cause: str
     peer: str | None
-    """Who asked for it; None if nobody did."""
+    """The address of the requester; None if no request asked for it."""
     topics: TopicSets = field(default=EVERY_TOPIC)
 
     @property
@@ -75,7 +75,7 @@ class RouteChange(Struct):
         return sum(map(len, self.topics or ()))
 
     def shown_in(self, wanted: AbstractSet[str]) -> list[str]:
-        """Those of `wanted` that it shows in, sorted."""
+        """The topics of `wanted` whose route it changed, sorted."""
         if self.topics is None:
             return sorted(wanted)
         self.topics = tuple(frozenset(some) if isinstance(some, tuple) else some for some in self.topics)
@@ -83,7 +83,7 @@ class RouteChange(Struct):
 
 
 class RecentChanges:
-    """Changes in their order, the newest ones."""
+    """The newest changes, in their order."""
 
     def __init__(
         self, begin: Revision, *, changes_limit: int = CHANGES_LIMIT, topics_limit: int = TOPICS_LIMIT
@@ -96,7 +96,7 @@ class RecentChanges:
             topics_limit: how many topics they may name, added up.
         """
         self.floor = begin
-        """Every change after this is here."""
+        """Every change after this revision is kept."""
         self.last = begin
         """The present revision."""
         self._changes: deque[RouteChange] = deque()
@@ -112,7 +112,7 @@ class RecentChanges:
         self._trim()
 
     def extend_back(self, older: Sequence[RouteChange], floor: Revision) -> None:
-        """Add changes before the floor, which begin after an older one."""
+        """Add changes from before the present floor; `floor` is the new one."""
         changes = [*(change for change in older if change.revision <= self.floor), *self._changes]
         self._changes = deque(changes)
         self._weight = sum(change.weight for change in changes)
@@ -120,7 +120,7 @@ class RecentChanges:
         self._trim()
 
     def since(self, after: Revision) -> list[RouteChange] | None:
-        """Changes after a revision, in order; None if they are not all here."""
+        """Changes after a revision, in order; None if some of them are not kept any more."""
         if not self.floor <= after <= self.last:
             return None
         newer = takewhile(lambda change: change.revision > after, reversed(self._changes))

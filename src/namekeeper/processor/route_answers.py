@@ -96,9 +96,9 @@ class RouteAnswers:
         self._lookup_cache.forget_all()
 
     def forget(self, event: Event) -> None:
-        """Make anew what an event may have changed, which was just applied to the tables or to the KV table.
+        """Drop every answer that an event may have changed; the event was just applied to the tables.
 
-        Nothing that shows the state before it may be answered after the request which asked for it.
+        So once the request that caused the event is answered, no look-up gets the old state.
         """
         for answers in (self._standard, self._legacy):
             for topic in self._affected(event, answers.keys()):
@@ -171,7 +171,7 @@ class RouteAnswers:
         )
 
     def _keep(self, answers: dict[str, Response], topic: str, shared: _Shared) -> None:
-        """Keep an answer while there is room: polls go round all topics, so none is better than another."""
+        """Keep an answer while there is room. Clients poll all topics in turn, so no answer is worth more."""
         body = shared.answer.body
         size = len(topic) + (0 if shared.users else len(body))
         if self._bytes + size <= self._settings.route_cache_bytes:
@@ -198,7 +198,7 @@ class RouteAnswers:
 
 
 class _BrokerFragments:
-    """Encoded brokers by name, each made from the very value that is asked for."""
+    """Broker name -> its encoded broker, kept as long as the broker's value is the same object."""
 
     def __init__(self, *, standard: bool) -> None:
         self._is_standard = standard
@@ -216,7 +216,7 @@ class _BrokerFragments:
 
 
 class _QueueFragments:
-    """Encoded queues, by value."""
+    """Queue data -> its encoded form."""
 
     def __init__(self, *, standard: bool) -> None:
         self._is_standard = standard

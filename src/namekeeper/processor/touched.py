@@ -1,4 +1,4 @@
-"""What a request would touch beside the names that it holds: access rules must cover all of it.
+"""Everything that a request would touch, also what it does not name: access rules must cover all of it.
 
 A registration takes an address out of the group that has it, and an unregistration ends the whole
 registration of the address, whatever name either of them gives (protocol.md 4.4, 4.5). So the name that the

@@ -21,7 +21,7 @@ __all__ = ["affected_topics", "broker_names_shown"]
 
 
 def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> Collection[str]:
-    """Topics whose route may be another one since an event.
+    """Topics whose route an event may have changed.
 
     Args:
         tables: right after the event was applied.
@@ -42,7 +42,7 @@ def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> 
 
 
 def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:
-    """Broker names all of whose topics the event may change."""
+    """Broker names for which the event may change the routes of all their topics."""
     match event:
         case BrokerGroupChanged():
             return (event.group.broker_name,)
@@ -68,7 +68,7 @@ def _in_both(table: Mapping[str, object], among: KeysView[str]) -> Collection[st
 
 
 def _names_with(tables: RouteTables, cluster_name: str, broker_addr: str) -> Iterable[str]:
-    """Broker names of a cluster that have this address; one, or after a mistake more."""
+    """Broker names of a cluster that have this address: one, or after a wrong configuration more."""
     for name, group in tables.broker_addr_table.items():
         if group.cluster == cluster_name and broker_addr in group.broker_addrs.values():
             yield name

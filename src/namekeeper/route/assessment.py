@@ -30,7 +30,7 @@ class Assessment(Struct, frozen=True):
     delete_missing: bool
     """Step 11: topics that are not in the body go."""
     limit: str = ""
-    """The limit of the operator that it would exceed, in words; empty if none."""
+    """In words, the limit of the operator that the registration would exceed; empty if none."""
 
     @property
     def is_refused(self) -> bool:
@@ -97,7 +97,7 @@ def addrs_without_other_ids(group: BrokerData | None, header: RegisterBrokerHead
 
 
 def _limit_reached(tables: RouteTables, header: RegisterBrokerHeader, addrs: Mapping[int, str]) -> str:
-    """The limit that a new cluster, name or id would exceed; what is there already is never refused."""
+    """The limit that a new cluster, name or id would exceed; one that exists already is never refused."""
     rules = tables.rules
     names = tables.cluster_addr_table.get(header.cluster_name, NO_NAMES)
     if not names and 0 < rules.cluster_names_limit <= len(tables.cluster_addr_table):

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 __all__ = ["NO_NAMES", "BrokerNames", "in_order"]
 
 SPARE_ENTRIES = 64
-"""A history begins anew when it has so many entries more than twice the names that are left."""
+"""A new history begins when the entries exceed twice the number of remaining names by this much."""
 
 
 class _NameHistory:
@@ -22,7 +22,7 @@ class _NameHistory:
     def __init__(self, begin: Iterable[str]) -> None:
         self.begin = tuple(begin)
         self.changes: list[tuple[str, bool]] = []
-        """Name, and whether it came; or it went."""
+        """(name, True if it was added, False if it was removed)."""
         self.newest = dict.fromkeys(self.begin)
         """The names after the last change."""
         self.ordered: list[str] = []
@@ -36,7 +36,7 @@ class BrokerNames(AbstractSet[str]):
     __slots__ = ("_history", "_position", "_size")
 
     def __init__(self, names: Iterable[str] = (), *, history: _NameHistory | None = None) -> None:
-        """Make the set of these names, or the newest of a history."""
+        """Make a set of these names, or the newest set of a history."""
         self._history = history or _NameHistory(names)
         self._position = len(self._history.changes)
         self._size = len(self._history.newest)

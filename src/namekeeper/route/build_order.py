@@ -3,7 +3,7 @@
 Nobody knows beforehand how long a build takes: a compressed body of 300 KB may hold four million topics. So
 each build begins as a short one. If it takes longer than that while others wait, it becomes a long one. At
 most one short and one long build are under way, and their slices alternate. If another long build is under
-way already, the work is thrown away and begins anew later: so two builds at most hold memory.
+way already, its work is thrown away and started again later: so at most two builds hold memory.
 """
 
 from collections import deque
@@ -41,7 +41,7 @@ class QueuedChange:
 
     def begin_anew(self) -> None:
         """Throw away what was built."""
-        self.build = None  # an iterator that nobody refers to ends, and takes back what it did
+        self.build = None  # an iterator without references is closed, and takes back what it did
         self.slices_run = 0
 
 
@@ -80,7 +80,7 @@ class BuildOrder:
                 level.under_way = None
 
     def _make_way(self) -> None:
-        """Send a build that took too long to the long ones, if a short one waits; not after its commit."""
+        """Turn a short build that took too long into a long one if others wait; never after its commit."""
         build = self._short.under_way
         if build is None or build.slices_run < SHORT_SLICES or build.clean_up is not None:
             return
@@ -95,13 +95,13 @@ class BuildOrder:
 
 
 class _Waiting:
-    """Builds that wait: hosts take turns, then the connections of a host; a connection keeps its order."""
+    """Builds that wait: hosts take turns, then connections of a host; a connection keeps its order."""
 
     __slots__ = ("_count", "_hosts")
 
     def __init__(self) -> None:
         self._hosts: dict[str, dict[str, deque[QueuedChange]]] = {}
-        """Host -> address of a connection -> its builds; who is first has the next turn."""
+        """Host -> address of a connection -> its builds; the first host has the next turn."""
         self._count = 0
 
     def __len__(self) -> int:

@@ -91,7 +91,7 @@ class Edit:
         self.events.append(event)
 
     def change_rows(self, broker_name: str, change: Callable[[TopicRow], TopicRow]) -> None:
-        """Change the rows of a broker name, those that `change` makes different."""
+        """Apply `change` to each row of a broker name; one event holds all rows that became different."""
         before = self.tables.topics_of(broker_name)
         changed = changed_rows(before, change)
         if changed:

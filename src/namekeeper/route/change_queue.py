@@ -1,4 +1,4 @@
-"""In which order changes happen: one lane for each broker name (docs/decisions/0003).
+"""The order of changes: one lane for each broker name (docs/decisions/0003).
 
 A change that takes one slice, and whose broker names no other change holds, happens at once. A change of
 more slices is a *build*. `build_order.py` decides which build advances. While a build of a broker name runs
@@ -36,9 +36,9 @@ class ChangeQueue:
         self._unsorted: deque[QueuedChange] = deque()
         """Changes that waited when a build ended, and those submitted since: they start, or wait again."""
         self._held: set[str] = set()
-        """Broker names of builds under way and of changes that wait."""
+        """Broker names of all builds under way and of all changes that wait."""
         self._held_by_sorted: set[str] = set()
-        """The same while there are unsorted changes, without the names of those."""
+        """The same without the unsorted changes, while there are any."""
 
     def __len__(self) -> int:
         return len(self._builds) + len(self._waiting) + len(self._unsorted)
@@ -107,7 +107,7 @@ class ChangeQueue:
             raise
 
     def _release(self, over: QueuedChange | None, now: Now, has_time: Callable[[], bool]) -> None:
-        """Leave the build that is over; start the changes that waited, as far as their lanes are free."""
+        """Remove the build that is over, and start the waiting changes whose lanes are free."""
         if over is not None:
             self._builds.leave(over)
         if not self._unsorted:

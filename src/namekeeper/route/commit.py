@@ -48,14 +48,14 @@ class Built(Struct):
     before: Mapping[str, TopicRow]
     after: dict[str, TopicRow]
     changed: list[str] = []
-    """Topics whose row is another one, new, or gone."""
+    """Topics whose row changed, is new, or is gone."""
     added: list[str] = []
     """Topics that this build entered into the index."""
     missing: list[str] = []
     """With `deleteTopicWithBrokerRegistration`: topics that are not among the keys of the body."""
 
     def gone(self) -> list[str]:
-        """Topics that the broker name loses; a topic missing by its key may be there by its name."""
+        """Topics that the broker name loses. A topic that is no key of the body may be named in a value."""
         return [topic for topic in self.missing if topic not in self.after]
 
 
@@ -160,7 +160,7 @@ class Commit:
             end_mappings(self._edit, built.gone(), self._header.broker_name)
 
     def _put_mappings(self) -> None:
-        """Step 13; a mapping that was deleted with its topic comes back with it, whatever the version."""
+        """Step 13; a mapping that was deleted with its topic comes back with it, whatever the version is."""
         if not self._assessment.contributes:
             return
         table = self._tables.topic_queue_mapping_info_table

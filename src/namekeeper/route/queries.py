@@ -33,7 +33,7 @@ SYNC_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 """Topics by which brokers learn their group: these routes show no acting master (protocol.md 4.8)."""
 
 SLICE_TOPICS = 32
-"""Topics that are judged in one slice: some 2 microseconds each, with 300 broker names some 50."""
+"""Topics examined in one slice. Each takes about 2 microseconds, or about 50 with 300 broker names."""
 
 UnitFilter = Callable[[int], bool]
 
@@ -59,7 +59,7 @@ def topic_route(
     """The route of a topic as code 105 shows it, without order configuration and zone filter.
 
     Returns:
-        None when no broker name has the topic, or none that does has a row in the broker table.
+        None if no broker name has the topic, or if none of those that have it has a row in the broker table.
     """
     rows = tables.rows_of(topic)
     groups = [(tables.broker_addr_table[name], row) for name, row in rows if name in tables.broker_addr_table]
@@ -163,7 +163,7 @@ def _is_writable(queues: QueueSpec, group: BrokerData | None) -> bool:
 
 
 def _select_topics(tables: RouteTables, is_wanted: Callable[[str], bool]) -> Generator[None, None, TopicList]:
-    """Each topic is judged as the tables are in its slice."""
+    """Each topic is examined against the tables as they are in its own slice."""
     topics: list[str] = []
     for shard in tables.topic_index.shards():
         for start in range(0, len(shard), SLICE_TOPICS):

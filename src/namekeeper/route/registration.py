@@ -93,7 +93,7 @@ class RegisterBroker:
         """Decode the body and build the rows, unless the body can be skipped or the connection is closed."""
         if self._is_closed():
             return
-        yield from self._take_back(tables)  # if an earlier beginning was given up
+        yield from self._take_back(tables)  # an earlier build may have been given up
         self._digest = xxh3_128_digest(self._body)
         if self._can_skip(tables):
             return
@@ -113,7 +113,7 @@ class RegisterBroker:
         self._content, self._assessment = content, assessment
 
     def commit(self, tables: RouteTables, now: Now) -> Applied[RegisterResult]:
-        """Make the registration visible, or nothing of it if its connection is closed."""
+        """Make the whole registration visible; if its connection is closed, make nothing visible."""
         if self._is_closed():
             return Applied(RegisterResult(outcome="closed"))
         self._is_committed = True

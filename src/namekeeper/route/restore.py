@@ -1,7 +1,7 @@
 """The rows of an earlier boot come back at once, before the first request (docs/decisions/0020).
 
 A restored registration begins a generation of this boot and has no connection: a 104, its expiry or its own
-registration ends it. It was last heard when it was, so it expires when it would have.
+registration ends it. The time when it was last heard is kept, so it expires as if there had been no restart.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -31,7 +31,7 @@ NO_CHANNEL = 0
 
 
 class RestoreRoutes(OneStep, Struct, frozen=True):
-    """Makes empty tables what others were."""
+    """Fills empty tables with the rows of an earlier boot."""
 
     source: RouteTables
     """The tables of the earlier boot; nobody changes them any more."""

@@ -23,7 +23,7 @@ __all__ = [
 READ_WRITE = Perm.READ | Perm.WRITE
 
 MAX_SHARED_ROWS = 65_536
-"""Rows kept for sharing. Real clusters have dozens; at this number, made up by a peer, all are dropped."""
+"""Shared rows that are kept. Real clusters have dozens. If a peer makes up this many, all are dropped."""
 
 CHANGED_SLICE = 10_000
 """Rows changed in one slice: about a millisecond."""
@@ -69,7 +69,7 @@ class ChangedTable:
         self.before = before
         self.after: dict[str, TopicRow] = {}
         self.changed: list[str] = []
-        """Topics whose row is another one."""
+        """Topics whose row changed."""
 
     def build(self, change: Callable[[TopicRow], TopicRow]) -> Iterator[None]:
         """Change every row by `change`."""

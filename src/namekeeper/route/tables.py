@@ -252,4 +252,4 @@ class RouteTables:
 
 
 def _nothing(_: Event) -> None:
-    """Nobody listens."""
+    """The default of `on_change`: ignore the event."""

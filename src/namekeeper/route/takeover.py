@@ -23,7 +23,7 @@ def taken_over(tables: RouteTables, header: RegisterBrokerHeader, channel: Chann
 def is_of_another_host(live: BrokerLiveInfo, channel: Channel) -> bool:
     """Whether a live broker was registered by another host, over a connection that is still open.
 
-    A broker that was restored after a restart has no connection: whoever it is may register it.
+    A broker that was restored after a restart has no connection, so any host may register it.
     """
     own = live.channel
     return own is not None and own.is_open and own is not channel and _host(own) != _host(channel)

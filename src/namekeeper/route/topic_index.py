@@ -40,11 +40,11 @@ class TopicIndex:
         self._shards: tuple[dict[str, _Entry], ...] = tuple({} for _ in range(SHARDS))
         self._bit_by_name: dict[str, int] = {}
         self._names: list[str] = []
-        """By the position of their bit; "" where the bit is free."""
+        """Broker name of each bit; "" if the bit is free."""
         self._counts: dict[str, int] = {}
-        """Broker name -> number of topics that it may have; at 0 its bit becomes free."""
+        """Broker name -> number of topics that it may have; its bit becomes free at 0."""
         self._names_by_mask: dict[int, tuple[str, ...]] = {}
-        """The names of masks that were asked for; good until a bit gets another name."""
+        """A cache: mask -> broker names; cleared when a bit gets another name."""
 
     def __len__(self) -> int:
         return sum(map(len, self._shards))
@@ -53,7 +53,7 @@ class TopicIndex:
         return chain.from_iterable(self._shards)
 
     def shards(self) -> Iterator[tuple[str, ...]]:
-        """Topics, part by part, each as it is when it is asked for: changes between two parts do no harm."""
+        """Topics, shard by shard; each is copied when it is needed, so changes in between do no harm."""
         return map(tuple, self._shards)
 
     def names(self, topic: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ __all__ = ["ChangeWritePerm", "DeleteTopic", "RegisterTopic"]
 
 
 class _NothingLeft:
-    """A change after whose commit nothing has to be cleaned up."""
+    """A change that leaves nothing to clean up after its commit."""
 
     __slots__ = ()
 
