@@ -37,14 +37,14 @@ __all__ = [
 
 
 class NamekeeperError(Exception):
-    """Root of everything raised on purpose; can be pickled, so that other processes get it too."""
+    """Base class of everything raised on purpose; can be pickled for other processes."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self), self.args, self.__dict__)
 
 
 class ProtocolError(NamekeeperError):
-    """A peer sent bytes that can't be a frame; nothing but closing the connection is left."""
+    """A peer sent bytes that can't be a frame; the connection has to be closed."""
 
 
 class RequestError(NamekeeperError):

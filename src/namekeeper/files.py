@@ -1,6 +1,6 @@
-"""Writing files so that a crash of the machine leaves the old content or the new, never a mixture.
+"""Writes files so that a crash of the machine leaves either the old or the new content, never a mixture.
 
-And what belongs to it: files that say who owns others, and the leftovers of a process that was killed.
+Also: files that are locked to show who owns something, and leftovers of killed processes.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _NEW_FILE_MODE = 0o644
 _NEW_FOLDER_MODE = 0o755
 _READ_SIZE = 1 << 20
 _TEMPORARY = r"(\.bak)?\.([0-9]{1,10})\.tmp"
-"""What `atomic_replace` adds to the name of a file, with the process number."""
+"""The suffix that `atomic_replace` adds to the name of a file, before the process number."""
 
 
 class Os(Protocol):
@@ -84,8 +84,8 @@ def atomic_replace(
 ) -> None:
     """Give the file at `path` new content; blocks on the disk, so never call it on the event loop.
 
-    After the return the new content is on disk. If the machine dies meanwhile the old or the new content
-    is. A symbolic link stays one, the file keeps its permissions, parents are created.
+    After the return the new content is on disk. If the machine crashes before, either the old or the new
+    content is there. A symbolic link stays a link, the file keeps its permissions, parents are created.
 
     Args:
         path: The file.
@@ -128,8 +128,8 @@ def create_file(path: str, *, mode: int = _NEW_FILE_MODE, system: Os = os) -> in
 def open_plain_file(path: str, flags: int) -> int:
     """Open a file that others may have put there, to lock or to read it; create it if `flags` say so.
 
-    Never follows a symbolic link, never waits for the other end of a pipe, and takes regular files of one
-    name only: whoever may write to the folder could otherwise have another file written over.
+    It never follows a symbolic link, never waits for the other end of a pipe, and only opens regular files
+    with one name: otherwise somebody who may write to the folder could make us overwrite another file.
 
     Raises:
         OSError: It can't be opened, or is something else; the message says what.
@@ -192,7 +192,7 @@ def write_all(fd: int, data: bytes, system: Os = os) -> None:
 
 
 def make_folder(folder: str, system: Os = os) -> None:
-    """Create a folder with its parents if it isn't there; new names are synced in the folder that holds them.
+    """Create a folder with its parents if it isn't there, and sync the parent of each new folder.
 
     Raises:
         OSError: It could not be done.
@@ -210,7 +210,7 @@ def make_folder(folder: str, system: Os = os) -> None:
 
 
 def sync_folder(folder: str, system: Os = os) -> None:
-    """Have the names in a folder survive a crash: a new, renamed or removed one is not on disk before.
+    """Sync a folder: only then are new, renamed and removed names in it safe from a crash.
 
     Raises:
         OSError: It could not be done.
@@ -272,7 +272,7 @@ def _read(path: str, system: Os) -> tuple[bytes, int] | None:
 
 
 def _refuse_dangling_link(folder: str, system: Os) -> None:
-    """Raise FileNotFoundError for a link to nothing: there `mkdir` says that the name exists."""
+    """Raise FileNotFoundError for a link to nothing, where `mkdir` would only say that the name exists."""
     try:
         system.stat(folder)
     except FileNotFoundError:

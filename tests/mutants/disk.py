@@ -210,7 +210,7 @@ DISK_MUTANTS = (
     Mutant(
         "a-look-keeps-a-server-from-its-folder",
         "journal/disk/lock.py",
-        "            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # which a writer does not let happen\n",
+        "            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # a writer's lock excludes this\n",
         "            raise\n",
         "who only looks whether a folder is locked keeps nobody from it",
         (DISK + "lock.py",),

@@ -301,7 +301,7 @@ RECORD_MUTANTS = (
     Mutant(
         "escaped-topic-not-found",
         "journal/contract/decode.py",
-        '            and b"\\\\" not in data  # an escape could spell the name in another way\n',
+        '            and b"\\\\" not in data  # with an escape the name could be spelt in another way\n',
         "",
         "a row is found however its topic is spelled",
         (DECODE,),

@@ -29,7 +29,7 @@ class RuleVerdict(Struct, frozen=True):
 
 
 def explain(rules: AccessRules, case: AccessCase) -> tuple[Decision, list[RuleVerdict]]:
-    """Judge a request as the server does; say of each rule up to the one that decides why it holds or not."""
+    """Judge a request as the server does; say for each rule up to the deciding one why it holds or not."""
     decision = rules.judge(case.code, case.peer, user=case.user, names=case.names)
     verdicts = []
     for rule in rules.rules:

@@ -1,4 +1,4 @@
-"""The file of the users' secret keys, TOML, to values. No message repeats a key."""
+"""Reads the file of the users' secret keys, TOML. No message repeats a key."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -21,7 +21,7 @@ def parse_keys_file(text: str, *, source: str, environment: Mapping[str, str]) -
     Args:
         text: TOML; the table `users` has each user's secret key or keys.
         source: the file's name, for messages.
-        environment: where keys are that the file names by a variable.
+        environment: the variables in which the file says that keys are.
 
     Raises:
         ConfigError: something in it can't be used.

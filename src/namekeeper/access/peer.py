@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection, as far as the connection itself proves it."""
+"""The peer of a connection, as far as the connection itself proves who it is."""
 
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -81,7 +81,7 @@ def parse_network(text: str) -> IpNetwork:
 
 
 def certificate_names(certificate: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The names in what `ssl` tells of a verified certificate: `CN=ops,O=Example`, `DNS:ops.example`."""
+    """The names in a verified certificate as `ssl` shows it: `CN=ops,O=Example`, `DNS:ops.example`."""
     if not certificate:
         return ()
     subject = [part for relative in certificate.get("subject", ()) for part in relative]

@@ -1,4 +1,4 @@
-"""Rules and keys together: what requests are judged by at one time."""
+"""A policy: the rules and the keys by which requests are judged."""
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ class AccessPolicy(Struct, frozen=True):
 
 
 def check_users(policy: AccessPolicy, *, source: str) -> None:
-    """Raise ConfigError if a rule names a user who has no key: nobody could ever be that user."""
+    """Raise ConfigError if a rule names a user without a key: nobody could prove to be that user."""
     for rule in policy.rules.rules:
         for user in sorted((rule.users or frozenset()) - policy.keys.keys()):
             question = did_you_mean(user, policy.keys)

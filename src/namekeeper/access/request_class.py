@@ -9,9 +9,9 @@ from namekeeper.wire.codes import RequestCode as Code
 __all__ = ["CLASSES", "HTTP", "HTTP_PAGES", "RequestClass", "codes_of"]
 
 HTTP = "http"
-"""What rules and metrics call the operators' HTTP pages."""
+"""Name of the operators' HTTP pages in rules and metrics."""
 HTTP_PAGES = -1
-"""Stands for them among request codes: they have none."""
+"""Their number among request codes, as they have no code."""
 
 
 class RequestClass(StrEnum):
@@ -52,7 +52,7 @@ CLASSES: Mapping[int, RequestClass] = MappingProxyType(
         Code.BROKER_HEARTBEAT: RequestClass.BROKER,
     }
 )
-"""Every code that a name server handles; others are answered as unknown, whoever sends them."""
+"""Every code that a name server handles; all others are answered as unknown for every peer."""
 
 
 def codes_of(request_class: RequestClass) -> frozenset[int]:

@@ -1,8 +1,7 @@
 """Rules in order, and how a request is judged by them: the first rule that holds decides.
 
-A rule that allows holds only if *all* names of the request are within its conditions. A rule that refuses
-holds if *any* is, or if the request is not limited to names at all: a request without a cluster may concern
-each cluster.
+A rule that allows holds only if *all* names of the request match its conditions. A rule that refuses holds if
+*any* name matches, or if the request names nothing: a request without a cluster may concern every cluster.
 """
 
 import re
@@ -44,7 +43,7 @@ class NamePatterns(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """Who may do what, or may not; a condition that is None is not asked for."""
+    """Who may do what, or may not; a condition that is None is not checked."""
 
     name: str
     allows: bool = True
@@ -57,11 +56,11 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether peer and code alone say that it holds."""
+        """Whether peer and code alone decide that it holds."""
         return self.users is None and not self.names
 
     def covers_code(self, code: int) -> bool:
-        """Whether it is about requests with this code, which must have the names that it limits."""
+        """Whether it is about requests with this code; they must have the kinds of names that it limits."""
         return code in self.codes and all(kind in NAMED.get(code, ()) for kind, _ in self.names)
 
     def covers_network(self, peer: Peer) -> bool:
@@ -76,11 +75,11 @@ class Rule(Struct, frozen=True, kw_only=True):
         return self.certificates is None or any(map(self.certificates.covers, peer.certificate))
 
     def covers_user(self, user: str | None) -> bool:
-        """Whether the user is one of the users; nobody is no user."""
+        """Whether the user is one of the users; None never is."""
         return self.users is None or user in self.users
 
     def covers_names(self, names: Names) -> bool:
-        """Whether what the request is about is within the conditions, see above."""
+        """Whether the names of the request match the conditions, see the module's docstring."""
         return all(self._covers_kind(patterns, names.of(kind)) for kind, patterns in self.names)
 
     def _covers_kind(self, patterns: NamePatterns, names: frozenset[str]) -> bool:
@@ -114,7 +113,7 @@ class AccessRules(Struct, frozen=True):
 
 
 class PeerRules:
-    """The rules that can hold for one peer: what its connection keeps, so that networks are compared once."""
+    """The rules that can hold for one peer. Its connection keeps them, so networks are compared once."""
 
     __slots__ = ("_by_code", "_rules", "peer")
 
@@ -124,7 +123,7 @@ class PeerRules:
         self._by_code: dict[int, tuple[Rule, ...]] = {}
 
     def for_code(self, code: int) -> tuple[Rule, ...]:
-        """The rules that can hold for a code, up to the first that holds for certain."""
+        """The rules that can hold for a code, up to the first one that certainly holds."""
         found = self._by_code.get(code)
         if found is None:
             found = self._by_code[code] = self._find(code)

@@ -1,4 +1,4 @@
-"""The file of rules, TOML, to values; what is wrong in it is one line that says where and what to write."""
+"""Reads the file of rules, TOML; an error is one line that says where it is and what to write."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from namekeeper.errors import ConfigError
 __all__ = ["RULES_LIMIT", "AccessFile", "parse_access_file", "parse_toml"]
 
 RULES_LIMIT = 1_000
-"""A new connection is compared with each rule, and each rule is a series of a metric."""
+"""Rules in a file: each new connection is compared with all of them, and each is a series of a metric."""
 
 EVERYTHING = "any"
-"""Stands for all classes of requests; the HTTP pages are named by themselves."""
+"""The word for all classes of requests; the HTTP pages have to be named themselves."""
 
 _TOP = ("mode", "keys", "rule")
 _CONDITIONS = ("networks", "users", "certificates", *(kind.value for kind in NameKind))
@@ -66,7 +66,7 @@ def parse_access_file(text: str, *, source: str) -> AccessFile:
 
 
 def parse_toml(text: str, *, source: str) -> dict[str, Any]:
-    """Read TOML; a byte order mark at its beginning is passed over. ConfigError says where it is broken."""
+    """Read TOML; a byte order mark at its beginning is skipped. A ConfigError says where it is broken."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -139,7 +139,7 @@ def _patterns(row: Mapping[str, Any], key: str, where: str) -> NamePatterns | No
 
 
 def _texts(row: Mapping[str, Any], key: str, where: str) -> tuple[str, ...] | None:
-    """A list of texts; an empty one would never hold, and is taken for a mistake."""
+    """A list of texts; an empty list is refused as a mistake, because the rule would never hold."""
     value = row.get(key)
     if value is None:
         return None

@@ -1,6 +1,6 @@
 """The signature of RocketMQ's access control (protocol.md 5.10): made by clients, checked by servers.
 
-It proves who made the ext fields and the body. It covers neither the code of the request nor the time.
+It proves who made the ext fields and the body. Neither the request's code nor a time is signed.
 """
 
 import base64
@@ -30,16 +30,16 @@ SIGNATURE = "Signature"
 AccessKeys = Mapping[str, tuple[str, ...]]
 """Access key, which is the user's name -> the secret keys that are valid now.
 
-There are two while one replaces another."""
+A user has two while one key replaces another."""
 
 
 class Signer(Struct, frozen=True):
     """Who signed a request."""
 
     user: str | None = None
-    """None if nobody is proved to have."""
+    """None if the signature proves nobody."""
     objection: str = ""
-    """Why a signature that is there proves nobody."""
+    """Why the given signature proves nobody."""
 
 
 ANONYMOUS = Signer()
@@ -48,7 +48,7 @@ ANONYMOUS = Signer()
 def signature_of(ext_fields: Mapping[str, str], body: bytes, *, secret_key: str) -> str:
     """Return the signature of a request with these ext fields; one that is among them is left out."""
     values = (value for key, value in sorted(ext_fields.items()) if key != SIGNATURE)
-    # Half a surrogate pair is `?` in Java's bytes, too.
+    # Java, too, encodes half a surrogate pair as `?`.
     content = "".join(values).encode(errors="replace") + body
     digest = hmac.digest(secret_key.encode(errors="replace"), content, hashlib.sha1)
     return base64.b64encode(digest).decode()

@@ -39,8 +39,8 @@ SHORT_PAUSE_RATIO = 0.5
 """The same while the queue is filling: slower answers are better than dropped changes."""
 AFTER_A_BUG_S = 1.0
 HEARD_MS = 1_000
-"""How often it is noted when each broker was last heard, or a ms for each broker if there are more: the event
-loop makes the list, in a few microseconds for each."""
+"""Least time between two lists of when each broker was last heard; at least 1 ms for each broker. The event
+loop makes the list, in a few microseconds for each broker."""
 
 
 class Journal:
@@ -73,7 +73,7 @@ class Journal:
         self._is_stopping = False
         self._heard_due_ms = 0
         self._bug = ""
-        """What the last step of the writer ended with, if that was no failure of the disk."""
+        """The exception that ended the last step of the writer, if the disk was not its cause."""
 
     @property
     def writer(self) -> "Writer | None":
@@ -205,11 +205,11 @@ class Journal:
                 self._bug = ""
             except Exception as error:
                 bug = f"{type(error).__name__}: {error}"
-                if bug != self._bug:  # with its traceback once, not each second for as long as it lasts
+                if bug != self._bug:  # the traceback once, not each second while it lasts
                     log.exception("a bug in the journal's writer")
                 self._bug = bug
                 time.sleep(AFTER_A_BUG_S)
-            if writer.trouble or not self._backlog:  # else a step has not written all that waits
+            if writer.trouble or not self._backlog:  # otherwise a step has left something to write
                 self._backlog.wait(IDLE_S if writer.is_idle else BUSY_S)
             if not self._is_stopping:
                 time.sleep(GROUP_S)

@@ -1,4 +1,4 @@
-"""How a journal is kept: plain values, quickly imported."""
+"""How a journal is kept: plain values, quick to import."""
 
 from enum import StrEnum
 
@@ -34,7 +34,7 @@ class SegmentSettings(Struct, frozen=True, kw_only=True):
 
 
 class Limits(Struct, frozen=True):
-    """What a folder may hold."""
+    """Limits of what a folder may contain."""
 
     max_bytes: int = 4 << 30
     max_age_ms: int = 30 * DAY_MS

@@ -1,4 +1,4 @@
-"""Look-ups with equal bytes but for `opaque` have equal answers but for `opaque`.
+"""Keeps answers to look-ups: requests that differ only in `opaque` get answers that differ only in `opaque`.
 
 A client asks for the same topics with the same header for as long as it runs, so most look-ups need no
 decoding: the header without the digits of its `opaque` is the key, and the digits are copied into the answer.
@@ -19,13 +19,13 @@ __all__ = ["LookupCache"]
 
 _OPAQUE = b'"opaque":'
 _MAX_DIGITS = 9
-"""Larger numbers may not be an int32: they are decoded."""
+"""Digits of an `opaque`. A longer one may not be an int32: such a request is decoded."""
 _ZERO = ord("0")
 _MAX_KEY_BYTES = 1_024
 """A header of a look-up has 200 bytes, 400 with a signature."""
 
 MIN_TURNED_AWAY = 1_000
-"""So many headers must have found no room before it is asked whether those that have it need it."""
+"""Number of headers refused for lack of room before the cache checks whether the kept ones are still used."""
 
 _PREFIX = Format(">II").pack
 
@@ -34,10 +34,10 @@ class _Envelope(Struct, gc=False):
     """An answer without the digits of its opaque, shared by all headers that get the same body."""
 
     heads: list[bytes]
-    """What comes before the digits, by their number."""
+    """Bytes before the digits, by the number of digits."""
     tail: bytes
     users: int = 0
-    """Headers that are answered with it."""
+    """Number of headers that are answered with it."""
 
 
 _Entry = tuple[list[bytes], bytes, LookupCounter]
@@ -47,10 +47,10 @@ _Entry = tuple[list[bytes], bytes, LookupCounter]
 class LookupCache:
     """Header without its opaque -> the answer around it; touched from the event loop only.
 
-    What is found is never older than the last `forget`: an answer that was made before is not learned. When
-    there is no room left nothing more is learned: clients ask for all their topics in turn, so no header is
-    more worth keeping than another. But if those that are kept are asked for less often than others, because
-    who asked for them is gone, all are forgotten.
+    An answer that was made before the last `forget` is never found: it is not learned. When there is no room
+    left, nothing more is learned: clients ask for all their topics in turn, so no header is more worth
+    keeping than another. But if the kept headers are used less often than refused ones, because their clients
+    are gone, all are forgotten.
     """
 
     __slots__ = (
@@ -77,7 +77,8 @@ class LookupCache:
             counts_by_topic: whether `take_counts` will be called; without it only the total is counted.
         """
         self.revision = 0
-        """How often something was forgotten. Read it before an answer is made, and give it to `learn`."""
+        """Number of times that something was forgotten. Read it before an answer is made, and pass it to
+        `learn`."""
         self._entries: dict[bytes, _Entry] = {}
         self._envelopes: dict[bytes, _Envelope] = {}
         """Body -> its envelope."""
@@ -89,11 +90,11 @@ class LookupCache:
         self._handled = 0
         self._mirror: Mirror | None = None
         self._mirrored: list[LookupCounter] = []
-        """The counters of what the mirror has, by number."""
+        """The counters of the mirror's answers, by number."""
         self.found_by_mirror = 0
         """Look-ups that the mirror answered and `found` has counted."""
         self._turned_away = self._found_before = 0
-        """How often there was no room, and what `found` was when this began."""
+        """Number of headers refused for lack of room, and `found` when the counting began."""
 
     def find(self, header: bytes) -> bytes | None:
         """Return the whole answer to a request that has this JSON header and no body, and count the request.
@@ -117,8 +118,8 @@ class LookupCache:
             opaque: the request's, as the decoder read it.
             topic: what the request asks for.
             body: the answer's.
-            revision: the cache's from before the answer was made; the answer is not learned if something was
-                forgotten since.
+            revision: `revision` from before the answer was made; if something was forgotten since, the answer
+            is not learned.
         """
         before, _, rest = header.partition(_OPAQUE)
         digits, comma, after = rest.partition(b",")
@@ -144,14 +145,14 @@ class LookupCache:
 
     @property
     def topics(self) -> KeysView[str]:
-        """The topics that answers are known of."""
+        """Topics with kept answers."""
         return self._topics.keys()
 
     def forget(self, topics: Collection[str]) -> None:
-        """Find nothing of some topics until it is learned again: something changed that answers depend on.
+        """Forget the answers of some topics, because something changed that they depend on.
 
         Args:
-            topics: the only ones of `topics` whose answers may have changed; others do no harm.
+            topics: every topic of `topics` whose answer may have changed; others do no harm.
         """
         self.revision += 1
         forgotten = [entry for topic in topics for entry in self._topics.pop(topic, ())]
@@ -161,7 +162,7 @@ class LookupCache:
             self._forget_entry(key, body)
 
     def forget_all(self) -> None:
-        """Find nothing until it is learned again."""
+        """Forget every answer."""
         self.revision += 1
         self._entries = {}
         self._envelopes = {}
@@ -175,7 +176,7 @@ class LookupCache:
             self._mirrored = []
 
     def mirror_to(self, mirror: Mirror | None) -> None:
-        """Keep a mirror at what this cache has from now on; begin with nothing."""
+        """From now on keep a mirror equal to this cache; both begin empty."""
         self.forget_all()
         self._mirror = mirror
 
@@ -198,7 +199,7 @@ class LookupCache:
         self._handled += 1
 
     def take_counts(self) -> Mapping[str, LookupCounter]:
-        """Return the look-ups of each topic since the last call, found or not; counting begins again at zero.
+        """Return the look-ups of each topic since the last call, found or not, and reset the counters.
 
         Forgets everything, because entries hold the counters that are handed out.
         """
@@ -218,9 +219,9 @@ class LookupCache:
                 self.found_by_mirror += count
 
     def _turn_away(self) -> None:
-        """Count a header for which there is no room; when there were many, see whether the room is well used.
+        """Count a header for which there is no room; after many, check whether the kept headers are used.
 
-        It is looked at rarely: `found` takes time in proportion to the topics.
+        The check is rare, because `found` takes time in proportion to the topics.
         """
         self._turned_away += 1
         if self._turned_away <= max(len(self._entries), MIN_TURNED_AWAY):
@@ -241,7 +242,7 @@ class LookupCache:
 
 
 def _envelope_bytes(body: bytes) -> int:
-    """Size of an envelope, near enough for the limit."""
+    """Approximate size of an envelope."""
     return len(body) + len(BARE_SUCCESS_TAIL) + (_MAX_DIGITS + 1) * len(BARE_SUCCESS_HEAD)
 
 

@@ -12,7 +12,7 @@ class LookupCounter(Struct, gc=False):
 
     count: int = 0
     number: int = -1
-    """Under which the mirror of the cache counts for it; -1: it does not."""
+    """Number of this counter in the cache's mirror; -1 if the mirror does not count for it."""
 
 
 class LookupCounters:
@@ -38,7 +38,7 @@ class LookupCounters:
         return self._taken + sum(counter.count for counter in self._by_topic.values())
 
     def of(self, topic: str) -> LookupCounter:
-        """The counter of a topic, good until the next `take`."""
+        """The counter of a topic, valid until the next `take`."""
         if self._shared is not None:
             return self._shared
         counter = self._by_topic.get(topic)

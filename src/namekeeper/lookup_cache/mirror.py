@@ -1,4 +1,4 @@
-"""A second place that finds the answers of the look-up cache, and counts what it finds."""
+"""A copy of the look-up cache in the native front, which counts the answers that it gives."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ __all__ = ["Mirror"]
 
 
 class Mirror(Protocol):
-    """Has what the cache has. Each call returns when it has taken effect.
+    """A copy of the cache. Each call returns when it has taken effect.
 
     Keys are headers without their opaque, as in the cache.
     """
@@ -16,11 +16,11 @@ class Mirror(Protocol):
         ...
 
     def forget(self, keys: list[bytes]) -> None:
-        """Answer requests with these keys no more."""
+        """Stop answering requests with these keys."""
         ...
 
     def forget_all(self) -> None:
-        """Answer nothing more until it is learned."""
+        """Stop answering requests until answers are learned again."""
         ...
 
     def take_counts(self) -> list[tuple[int, int]]:

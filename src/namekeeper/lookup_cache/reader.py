@@ -1,4 +1,4 @@
-"""From the bytes of a connection to requests, and to answers in the place of requests that are cached."""
+"""Turns the bytes of a connection into requests; in place of a cached request comes its answer."""
 
 from struct import Struct
 
@@ -12,11 +12,11 @@ from namekeeper.wire.json_header import STRICT_ERRORS, decode_strictly
 __all__ = ["PART_BYTES", "Item", "RequestReader"]
 
 Item = RemotingCommand | bytes | Frame
-"""A request; or the answer to one that the cache knows; or a frame whose header only the slow reader may
-understand: it is left to be decoded when there is time."""
+"""A request; or the answer to a request in the cache; or a frame that only the slow header reader may be able
+to read: it is decoded later, when there is time."""
 
 MAX_BODY_LEFT_BYTES = 64 * 1024
-"""A frame with a larger body is decoded in any case: few of them come in one read."""
+"""A frame with a larger body is always decoded at once: one read contains few of them."""
 
 PART_BYTES = 16 * 1024
 """Holds some 200 look-ups."""
@@ -40,7 +40,7 @@ class RequestReader:
             cache: None decodes everything.
         """
         self.frames = FrameDecoder(max_frame_bytes)
-        """What is known of the frame that is arriving, and of the one that was broken."""
+        """The state of the frame that is arriving, and of the broken one."""
         self._scope = b""
         self._find = cache.find if cache is not None else None
 
@@ -49,8 +49,8 @@ class RequestReader:
 
         Args:
             cache: the cache.
-            scope: put before each header: what was learned in one scope is not found in another one. For
-                peers of whom only some may have an answer.
+            scope: put before each header, so that an answer learned in one scope is not found in another one.
+            Used when only some peers may have an answer.
         """
         self._scope = scope
         if cache is None:
@@ -85,7 +85,7 @@ class RequestReader:
         return items if start == size else self._read(data[start:], items)
 
     def feed_part(self, data: bytes, enough: int) -> tuple[list[Item], bytes]:
-        """Take so many of the next bytes that at least `enough` items come of them; return what is left, too.
+        """Take only as many of the next bytes as give `enough` items; return the items and the other bytes.
 
         Requests take several times their bytes, so what can't be served soon should stay bytes. A frame that
         goes on for longer than a part is taken at once.

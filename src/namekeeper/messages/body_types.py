@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 Int32 = Annotated[int, Meta(ge=INT32_MIN, le=INT32_MAX)]
 Int64 = Annotated[int, Meta(ge=INT64_MIN, le=INT64_MAX)]
-"""Java's long: what no peer can hold is refused here, so that it is never sent on."""
+"""Java's long: a number that no peer can hold is refused here, so that it is never sent on."""
 
 
 def decode_body(body: bytes, raw_type: type[T], name: str) -> T:
@@ -222,5 +222,5 @@ class RawKVTable(Struct):
     table: dict[str, str | None] | None = None
 
     def to_model(self) -> dict[str, str]:
-        """Return the entries; one without a value is none."""
+        """Return the entries; one without a value is left out."""
         return {key: value for key, value in (self.table or {}).items() if value is not None}

@@ -42,11 +42,11 @@ _STANDARD_FORM = "quoted keys for requests of version 401 and above, where Java 
 
 
 class CatalogueEntry(Struct, frozen=True):
-    """What travels for one request code, and how we stand to Java 5.5.0 in it."""
+    """What one request code sends and gets, and how we differ from Java 5.5.0."""
 
     code: RequestCode
     meaning: str
-    """One line for people."""
+    """The purpose, in one line."""
     request_header: type[Struct] | None = None
     request_body: str | None = None
     response_header: type[Struct] | None = None
@@ -55,7 +55,7 @@ class CatalogueEntry(Struct, frozen=True):
     since: str = OLD
     """First release of RocketMQ that has it."""
     difference: str | None = None
-    """What we do on purpose otherwise than Java; None when nothing."""
+    """What we deliberately do differently from Java; None if nothing."""
     is_sent: bool = False
     """Whether the name server sends this rather than answers it."""
 

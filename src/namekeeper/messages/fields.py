@@ -51,9 +51,9 @@ _WIRE_NAMES = {"zone_mode": "__ZONE_MODE", "zone_name": "__ZONE_NAME"}
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MAX_DIGITS = 64
-"""Leading zeros are legal in Java; more of them than this is nobody's number."""
+"""Leading zeros are legal in Java; no real number has more of them than this."""
 _MAX_QUOTED = 64
-"""A remark repeats this much of a bad value: it goes back over the wire and into logs."""
+"""Characters of a bad value that a remark repeats: it is sent to the peer and logged."""
 
 
 def to_wire_name(field_name: str) -> str:

@@ -1,4 +1,4 @@
-"""A zlib stream read piece by piece, so that neither its size nor its making can hurt (trap T12).
+"""Reads a zlib stream piece by piece, so that neither a large nor a broken one does harm (trap T12).
 
 Reading is written as generators that yield wherever a turn of the event loop may end.
 """
@@ -15,7 +15,7 @@ MAX_ITEM_BYTES = 1024 * 1024
 """Largest single string inside the stream; a mapping of 50,000 logical queues fits."""
 
 _INPUT_BYTES = 16 * 1024
-"""Compressed bytes handed over at once: zlib copies what it leaves over."""
+"""Compressed bytes passed to zlib at once: it copies the bytes that it does not use."""
 
 _CHUNK_BYTES = 64 * 1024
 """Inflated bytes made at once: a tenth of a millisecond."""
@@ -28,8 +28,8 @@ class InflateError(ValueError):
 class InflateReader:
     """The inflated bytes of a body, from the front; at most a chunk and one item are held at a time.
 
-    `buffer` from `position` on is what was inflated and not taken yet: a caller with many small items may
-    take them from there itself.
+    `buffer` from `position` on holds the bytes that were inflated and not taken yet; a caller with many small
+    items may take them from there itself.
     """
 
     __slots__ = ("_body", "_fed", "_inflated", "_stream", "buffer", "position")
@@ -66,7 +66,7 @@ class InflateReader:
             yield
 
     def load_item(self) -> Generator[None, None, None]:
-        """Inflate until the next item, whose int32 length comes first, lies in the buffer as a whole."""
+        """Inflate until the whole next item, which begins with its int32 length, is in the buffer."""
         yield from self.load(4)
         size = int.from_bytes(self.buffer[self.position : self.position + 4], signed=True)
         yield from self.load(size)

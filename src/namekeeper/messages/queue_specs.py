@@ -1,7 +1,7 @@
 """Queue specs out of registrations, shared: a table of a million topics holds only a few different ones.
 
-Two bounded memories, filled by what brokers send: one by the numbers of a JSON topic configuration, one by
-the text behind the name in a compressed body. A look-up in either is what a topic costs.
+There are two bounded caches: one by the numbers of a JSON topic configuration, one by the text after the name
+in a compressed body. Each topic of a registration costs one look-up in one of them.
 """
 
 from namekeeper.messages.fields import INT32_MAX, INT32_MIN, parse_decimal
@@ -10,10 +10,10 @@ from namekeeper.model.topic import QueueSpec
 __all__ = ["MAX_SPECS", "MAX_TEXT_BYTES", "QueueNumbers", "specs_by_numbers", "specs_by_text"]
 
 MAX_SPECS = 65_536
-"""Entries of each memory before it starts anew: real clusters have dozens, a strange broker thousands."""
+"""Entries of each cache before it is emptied: real clusters have dozens, an odd broker thousands."""
 
 MAX_TEXT_BYTES = 256
-"""Longest text worth remembering; attributes can make it longer, and a memory of those would be large."""
+"""Longest text that is cached; attributes can make a text longer, and would make the cache large."""
 
 _FILTER_TYPES = frozenset({b"SINGLE_TAG", b"MULTI_TAG"})
 

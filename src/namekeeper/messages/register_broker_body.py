@@ -1,4 +1,4 @@
-"""What a broker writes into the body of REGISTER_BROKER (protocol.md 3); the way back is `registration_body`.
+"""Encodes the body of REGISTER_BROKER as a broker does (protocol.md 3); `registration_body` decodes it.
 
 JSON is strict: every key quoted and spelled as Java does, no `null` (trap T56).
 """
@@ -28,7 +28,7 @@ _ZLIB_LEVEL = 9
 """Java's, so that the bytes are the same."""
 _LARGE_BYTES = 1 << 20
 _LARGE_ZLIB_LEVEL = 3
-"""Above this size, to be written no slower than it is read. Name servers read every level."""
+"""The zlib level above this size: writing must not be slower than reading. Name servers read every level."""
 _INT32: Callable[[int], bytes] = BinaryStruct(">i").pack
 
 
@@ -72,8 +72,8 @@ def encode_topic_config_table(topics: Sequence[TopicConfig], *, has_attributes: 
     """
     if not has_attributes:
         topics = [structs.replace(topic, attributes={}) if topic.attributes else topic for topic in topics]
-    # Written as one list of names and topics in turn, at a third of what an item at a time costs. A quote in
-    # a text is escaped, so what is replaced here stands nowhere but between a name and its topic.
+    # Encoded as one list of alternating names and topics: a third of the cost of one item at a time. A quote
+    # in a text is escaped, so the replaced bytes occur only between a name and its topic.
     pairs: list[str | TopicConfig] = [""] * (2 * len(topics))
     pairs[::2] = map(_name_of, topics)
     pairs[1::2] = topics

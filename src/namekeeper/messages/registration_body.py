@@ -1,16 +1,15 @@
 """The body of REGISTER_BROKER in all its forms (protocol.md 3).
 
-JSON, a zlib stream of sections, or before 3.0.11 a bare topic-config wrapper: which one it is, the request's
-header and version say, with two exceptions.
+JSON, a zlib stream of sections, or before 3.0.11 a bare topic-config wrapper. The request's header and
+version say which one it is, with two exceptions.
 
-* A body that starts as a zlib stream is one, whatever the header says: 5.x brokers lie (trap T9).
-* Below version 37, which is what a missing version is, the members tell a wrapper from a register body
-  (trap T14).
+* A body that starts like a zlib stream is one, whatever the header says: 5.x brokers set a wrong flag (trap
+T9).
+* Below version 37 (a missing version is 0) the members tell a wrapper from a register body (trap T14).
 
-What Java does not refuse but can't use either is read like this: a table, wrapper or version that is
-`null` is empty or 0; a topic configuration that is `null` is left out; one without a name is refused,
-whatever its key (trap T54). A mapping section is read where it may be; only a request from 5.0 on must have
-one (trap T13).
+Some values Java neither refuses nor can use. Here a table, wrapper or version that is `null` is empty or 0; a
+topic configuration that is `null` is left out; one without a name is refused, whatever its key (trap T54). A
+mapping section is read where it may be; only a request from 5.0 on must have one (trap T13).
 """
 
 import zlib
@@ -99,7 +98,7 @@ def decode_registration_body(
 
 
 Table = TypeVar("Table")
-"""How the table of topic configurations is read: with the rest, or as a text that is read later."""
+"""Type of the table of topic configurations: decoded with the rest, or a text that is decoded later."""
 
 
 class _Wrapper(Struct, Generic[Table], rename="camel"):
@@ -195,7 +194,7 @@ class _JsonTopics:
             self.keys = set(islice(self.specs, count))
         if self.keys is not None:
             keys = {key for key, _ in entries}
-            if not self.keys.isdisjoint(keys):  # the first would have to be taken back
+            if not self.keys.isdisjoint(keys):  # the topic of the first key would have to be removed again
                 raise ValueError("a key of topicConfigTable comes twice, and keys are not names of topics")
             self.keys |= keys
 
@@ -248,7 +247,7 @@ def _read_topics(reader: InflateReader, slice_topics: int) -> Generator[None, No
 
 
 def _read_topics_at_hand(reader: InflateReader, topics: dict[str, QueueSpec], limit: int) -> int:
-    """Read topic strings that are inflated as a whole; return how many. The hot loop of compressed bodies."""
+    """Read the topic strings that are wholly inflated; return how many. The hot loop of zlib bodies."""
     buffer, position = reader.buffer, reader.position
     stop = len(buffer)
     specs, int32_at = specs_by_text, _int32_at

@@ -1,8 +1,8 @@
-"""The `topicConfigTable` of a large JSON body, read piece by piece: at once, 13 MB hold up all for 80 ms.
+"""Reads the `topicConfigTable` of a large JSON body piece by piece: 13 MB in one go stop the loop for 80 ms.
 
-A piece ends where the text looks as if one topic configuration ended and the next began. What looks so inside
-of a configuration makes a piece that is not JSON: then the rest of the table is read at once. So a piece that
-can be read begins and ends between two members of the table.
+A piece ends where the text looks like the end of one topic configuration and the begin of the next. If that
+place is in fact inside a configuration, the piece is not JSON, and the rest of the table is read in one go.
+So a piece that can be read begins and ends between two members of the table.
 """
 
 import re
@@ -18,7 +18,7 @@ __all__ = ["TopicConfigTable", "topic_config_pieces"]
 TopicConfigTable = dict[str, RawTopicConfig]
 
 PIECE_BYTES = 131_072
-"""Read at once: about a millisecond."""
+"""Size of a piece: about a millisecond."""
 
 _BETWEEN_TWO = re.compile(rb'\}\s*+,\s*+(?="[^"\\]*+"\s*+:\s*+\{)')
 _decode = json.Decoder(TopicConfigTable, strict=False).decode
@@ -35,7 +35,7 @@ def topic_config_pieces(table: Raw) -> Iterator[TopicConfigTable]:
     while (cut := _BETWEEN_TWO.search(data, start + PIECE_BYTES)) is not None:
         try:
             piece = _decode(b"{%b}" % data[start : cut.start() + 1])
-        except ValueError:  # cut inside of a configuration, or not what was asked for
+        except ValueError:  # cut inside a configuration, or no topic configuration
             break
         yield piece
         start = cut.end()

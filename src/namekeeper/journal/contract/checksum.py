@@ -17,11 +17,11 @@ _OTHER_NAME = b',"key":"'
 
 
 class Checksum(Enum):
-    """What the end of a line says of the bytes before it."""
+    """The result of comparing a line with the checksum at its end."""
 
     RIGHT = "right"
     WRONG = "wrong"
-    """They were altered, or the checksum was."""
+    """The bytes or the checksum were altered."""
     ABSENT = "absent"
     """The line has none: the first writers wrote none."""
 
@@ -40,7 +40,7 @@ def is_right(data: bytes) -> bool:
 def check_line(data: bytes) -> Checksum:
     """Compare a line, without its line feed, with its checksum.
 
-    An end that has the shape of a checksum and another name is a checksum with an altered name.
+    If the end has the form of a checksum but another member name, the name was altered.
     """
     begin = data[-_LENGTH:_VALUE_AT]
     if begin == _BEGIN:

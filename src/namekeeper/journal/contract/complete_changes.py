@@ -10,7 +10,7 @@ __all__ = ["INCOMPLETE_CHANGE", "NOTHING_BEFORE", "CompleteChanges"]
 
 INCOMPLETE_CHANGE = "of an incomplete change"
 NOTHING_BEFORE = "what comes before it is missing"
-"""Parts of the reasons for lines that are whole themselves: what was wrong with another line is the cause."""
+"""Parts of the reasons for lines that are undamaged themselves: another line is the cause."""
 
 
 class CompleteChanges:

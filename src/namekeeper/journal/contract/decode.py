@@ -54,7 +54,7 @@ class Unreadable(Struct, frozen=True):
 class RecordReader:
     """Decodes lines; on request only the topic rows of one name, which takes a tenth of the time.
 
-    A record of an unknown kind, or of skipped rows, comes as its `Envelope`: its position in the order
+    A record of an unknown kind, or of skipped rows, is returned as its `Envelope`, because its position
     counts.
     """
 
@@ -92,12 +92,12 @@ class RecordReader:
     def read(
         self, lines: Iterable[Line], segment: SegmentName
     ) -> Iterator[Record | Envelope | SkippedRecords]:
-        """The records of the lines of a segment; most of those that are skipped come many at a time."""
+        """The records of the lines of a segment; most skipped records are returned as groups."""
         skip = self._skip
         skipped: list[Line] = []
         for line in lines:
             data = line.data
-            is_skipped = data.startswith(skip) or self._is_skipped(data)  # most are of the first sort
+            is_skipped = data.startswith(skip) or self._is_skipped(data)  # the first test is true for most
             if is_skipped and not line.problem and len(skipped) < _MOST_SKIPPED:
                 skipped.append(line)
                 continue
@@ -147,7 +147,7 @@ class RecordReader:
             name is not None
             and data.startswith(_TOPIC_QUEUES)
             and name not in data
-            and b"\\" not in data  # an escape could spell the name in another way
+            and b"\\" not in data  # with an escape the name could be spelt in another way
         )
 
     def _envelope(self, line: Line, problem: str) -> Envelope | None:
@@ -199,7 +199,7 @@ def _newer(version: int) -> str:
 
 
 def _problem_of(record: Record) -> str:
-    """A problem that the types of the members do not exclude; empty if there is none."""
+    """A problem that the types of the members do not rule out; empty if there is none."""
     if record.v != CONTRACT_VERSION or not 1 <= record.change <= record.seq or record.boot < 1:
         return "its version or its position is impossible"
     check = _CHECKS.get(type(record))

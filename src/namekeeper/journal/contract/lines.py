@@ -26,7 +26,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     data: bytes
     """Without the line feed."""
     problem: str = ""
-    """If the line is torn, altered or too long, says so; then `data` may be only its beginning."""
+    """If the line is torn, altered or too long: the reason. Then `data` may be only its beginning."""
 
 
 def split_lines(chunks: Iterable[bytes], *, limit: int = LINE_LIMIT) -> Iterator[Line]:
@@ -94,7 +94,7 @@ def _problem_of(kept: bytes, left_out: int, *, has_checksums: bool) -> str:
 
 
 def _longer(kept: bytes, left_out: int, part: bytes, limit: int) -> tuple[bytes, int]:
-    """A line with another part added; and how many bytes of it are not kept."""
+    """A line with another part added, and the number of its bytes that are not kept."""
     room = limit - len(kept)
     if len(part) <= room:
         return kept + part, left_out

@@ -38,7 +38,7 @@ class SegmentName(Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[int, int, bool, int]:
-        """Sort key: boot, then first seq; if two have the same, the sealed and longer one is first."""
+        """Sort key: boot, then first seq; of two equal ones, the sealed and longer one comes first."""
         return (self.boot, self.first_seq, self.is_open, -(self.last_seq or 0))
 
     @classmethod

@@ -62,7 +62,7 @@ class Record(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="re
     end: bool = False
     ts: int = 0
     up_ms: int = field(default_factory=int)
-    """Required, although it may be 0: a default that a factory makes is never left out of the line."""
+    """Required, although it may be 0: a default made by a factory is never left out of the line."""
     cause: str = ""
     peer: str = ""
     checkpoint: int = 0
@@ -74,7 +74,7 @@ class Record(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="re
 
 
 class Envelope(Struct, kw_only=True):
-    """Only the envelope of a record: its kind is unknown, or the other members were not wanted."""
+    """Only the envelope of a record: its kind is unknown, or the other members are not needed."""
 
     kind: str
     v: int
@@ -130,7 +130,7 @@ class CheckpointBegin(Record, tag="checkpoint_begin", kw_only=True):
 
 
 class CheckpointEnd(Record, tag="checkpoint_end", kw_only=True):
-    """The last record of a checkpoint, which is complete if every count is met."""
+    """The last record of a checkpoint; the checkpoint is complete if every count is right."""
 
     counts: Mapping[str, int]
 
@@ -242,7 +242,7 @@ class BrokerMinute(Record, tag="broker_minute", kw_only=True):
     registrations: int = 0
     max_gap_ms: int = 0
     gaps: list[int] = []
-    """Counts by EDGES_MS; one more than there are edges."""
+    """Counts between the EDGES_MS: one count more than there are edges."""
     body_bytes: int = 0
 
 

@@ -1,4 +1,4 @@
-"""Skipped records, many at a time: of most records of a journal an answer needs only their places."""
+"""Reads skipped records in groups: an answer needs only the positions of most records."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -14,7 +14,7 @@ __all__ = ["SkippedRecords", "skipped_records"]
 
 
 class SkippedRecords(Struct, frozen=True):
-    """Records one after another, each a change of its own outside of a checkpoint, in the order of time."""
+    """Consecutive records in the order of time; each is a change of its own, outside of a checkpoint."""
 
     first: Envelope
     last: Envelope

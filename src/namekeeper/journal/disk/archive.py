@@ -29,7 +29,7 @@ class _SealJob(Struct):
 
     name: SegmentName
     last_seq: int | None
-    """None after a failure: then recovery finds out which changes are complete."""
+    """None after a failure: then recovery determines which changes are complete."""
     size: int
     """Bytes of the file; 0 if it has vanished."""
     crc: int | None
@@ -199,7 +199,7 @@ class Archive:
 
     def _delete(self, segment: Sealed) -> None:
         self._system.unlink(str(Path(self._folder) / segment.file))
-        # Synced one by one: a crash must not leave an older segment and a gap after it.
+        # Synced one by one: a crash must not leave an older segment with a gap after it.
         sync_folder(self._folder, self._system)
         self._sealed.remove(segment)
         self._newest_ts.pop(segment.file, None)

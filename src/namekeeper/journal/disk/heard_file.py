@@ -1,4 +1,4 @@
-"""`.heard`: when each live broker was last heard, written anew each second, for the start after a crash.
+"""`.heard`: when each live broker was last heard; written again each second, for the start after a crash.
 
 Activity is recorded by the minute, so a broker with a timeout of ten seconds would expire at such a start.
 Only a restart reads the file. It is not synced: a reboot of the machine takes longer than such a timeout.
@@ -36,14 +36,14 @@ NOBODY = HeardTimes(0, [])
 
 
 def save_heard(folder: str, times: HeardTimes, *, system: Os = os) -> None:
-    """Write the file; what goes wrong costs a restart after a crash some seconds, and no journal."""
+    """Write the file; an error is ignored, because only the restart after a crash reads it."""
     path = str(Path(folder) / HEARD_FILE)
     with contextlib.suppress(OSError):
         atomic_replace(path, msgspec.json.encode(times), backup=False, is_synced=False, system=system)
 
 
 def load_heard(folder: str, *, system: Os = os) -> HeardTimes:
-    """Read the file; nobody was heard if there is none, or if it can't be read."""
+    """Read the file; empty if there is none, or if it can't be read."""
     try:
         data = read_if_exists(str(Path(folder) / HEARD_FILE), system=system)
         return NOBODY if data is None else msgspec.json.decode(data, type=HeardTimes)

@@ -14,7 +14,7 @@ __all__ = ["LOCK_FILE", "TakeLock", "is_locked", "take_lock"]
 
 LOCK_FILE = "lock"
 LOOKS = 200
-"""How often it is tried again while others only look whether the folder is locked."""
+"""How often a process tries again while others hold the lock only to test it."""
 LOOK_SECONDS = 0.001
 
 TakeLock = Callable[[str], Callable[[], None]]
@@ -62,12 +62,12 @@ def is_locked(path: str) -> bool:
 
 
 def _lock(fd: int) -> None:
-    """Lock it, or raise BlockingIOError if a process writes to the folder; who only looks is waited for."""
+    """Lock it, or raise BlockingIOError if a process writes to the folder; others release it soon."""
     for _ in range(LOOKS):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # which a writer does not let happen
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # a writer's lock excludes this
             fcntl.flock(fd, fcntl.LOCK_UN)
             time.sleep(LOOK_SECONDS)
         else:
@@ -76,7 +76,7 @@ def _lock(fd: int) -> None:
 
 
 class _Once:
-    """Closes a descriptor once only: its number may be used for another file afterwards."""
+    """Closes a descriptor only once: afterwards its number may belong to another file."""
 
     def __init__(self, fd: int) -> None:
         self._fd: int | None = fd

@@ -172,7 +172,7 @@ class Output:
             raise FileNotFoundError(0, f"{self._segment.name} has vanished")
 
     def spoil_checkpoint(self) -> None:
-        """Note that a record is missing: a checkpoint that is being written will not be complete."""
+        """Note that a record is missing: so a checkpoint that is being written will be incomplete."""
         self._checkpoint_began = None
 
     def put_away(self) -> None:

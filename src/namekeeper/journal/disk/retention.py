@@ -9,11 +9,11 @@ from namekeeper.journal.settings import DAY_MS, Limits
 __all__ = ["AgePause", "Plan", "Sealed", "plan_deletion"]
 
 _LARGE_STEP_MS = 3_600_000
-"""A step of at least this size means that the clock was wrong: segments may seem older than they are."""
+"""A step of at least this size means that the clock was wrong, and segments may seem older than they are."""
 _LARGE_GAP_MS = DAY_MS
 """If the newest record is older or younger than this at a start, the clock may be wrong."""
 _PAUSE_MS = DAY_MS
-"""How long nothing is deleted by age then: time to set the clock."""
+"""For how long nothing is deleted by age then: the operator has time to set the clock."""
 
 
 class Sealed(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Plan(Struct, frozen=True):
 
 
 class AgePause:
-    """Knows when the wall clock may be wrong, so that nothing is deleted by age."""
+    """Decides when nothing is deleted by age, because the wall clock may be wrong."""
 
     def __init__(self) -> None:
         self._until_ms = 0

@@ -34,26 +34,27 @@ __all__ = ["Writer"]
 log = logging.getLogger("namekeeper.journal")
 
 OPEN_AGAIN_MS = 30_000
-"""How often a folder that was refused is tried again: somebody may have repaired it."""
+"""Time between two tries to open a refused folder: somebody may have repaired it."""
 RETRY_MS = 1_000
-"""How long after a failure the disk is tried again."""
+"""Time between a failure of the disk and the next try."""
 CHECK_MS = 1_000
 """How often the writer checks that the segment still exists, and whether sealing is requested."""
 RETAIN_MS = 600_000
 """How often retention runs, besides after each sealing."""
 WRITE_BYTES = 1 << 20
 ENCODE_BYTES = 24 * 1024
-"""Encoded between two pauses, in under a millisecond: the event loop may wait for the interpreter lock."""
+"""Bytes encoded between two pauses, in under a millisecond: the event loop may wait for the interpreter
+lock."""
 STEP_BYTES = 4 << 20
-"""Written in one step of the writer: the folder is checked, sealed and kept small however much waits."""
+"""Bytes written in one step: so the folder is checked, sealed and kept small however much waits."""
 MANY_SEGMENTS = 4
-"""With so many segments to seal, sealing goes on even while entries wait."""
+"""If this many segments wait to be sealed, sealing goes on even while entries wait."""
 SEAL_STEPS = 4
 """Steps of sealing in one step of the writer: few, because entries wait meanwhile."""
 SEAL_STEPS_OF_MANY = 20
 """The same with many segments to seal: more than what is written in one step of the writer."""
 SPARE_BYTES = 256 << 20
-"""The folder may be larger than twice its limit by this; then records are lost until a checkpoint begins."""
+"""If the folder is larger than twice its limit plus this, records are lost until a checkpoint begins."""
 
 
 class _OpenFolder(Struct, frozen=True):
@@ -115,7 +116,8 @@ class Writer:
         self._retained_at_ms = 0
         self._retry_at_ms = 0
         self._waits_for_first = False
-        """Whether entries belong to a refused boot: they are lost, until one with seq 1 begins another."""
+        """Whether entries belong to a refused boot: they are lost until an entry with seq 1 begins another
+        boot."""
         self._is_sealing_on_request = False
         self._has_lost_file = False
         self._is_closing = False
@@ -125,7 +127,7 @@ class Writer:
         self._heard: HeardTimes | None = None
         """Times that are not written yet."""
         self._full_from = 0
-        """How many bytes must be written at least before that: a checkpoint must have a chance."""
+        """Least number of bytes written before that happens: a checkpoint must have a chance."""
 
     @property
     def durable_seq(self) -> int:
@@ -146,7 +148,7 @@ class Writer:
         return folder is None or (folder.output.is_synced and not folder.archive.is_busy)
 
     def step(self, now: Now) -> None:
-        """Do what is due now; a failure is put into `trouble`, and tried again later."""
+        """Do what is due now; after a failure, set `trouble` and try again later."""
         folder = self._folder
         if folder is None:
             folder = self._open(now) if now.mono_ms >= self._retry_at_ms else None
@@ -194,7 +196,7 @@ class Writer:
             folder.archive.age_pause.note_step(step_ms, now.mono_ms)
 
     def note_heard(self, brokers: list[tuple[str, str, int]]) -> None:
-        """Have the times written at which the brokers of this boot were last heard."""
+        """Take the times at which the brokers of this boot were last heard; the next step writes them."""
         opened = self.opened
         if opened is not None:
             self._heard = HeardTimes(opened.boot, brokers)
@@ -228,7 +230,7 @@ class Writer:
         archive = Archive(held.path, identity, settings.limits, system=system)
         newest_ts = 0 if archive.newest is None else archive.newest_ts(archive.newest)
         archive.age_pause.note_start(newest_ts=newest_ts, wall_ms=now.wall_ms, mono_ms=now.mono_ms)
-        first = self._backlog.first()  # its time is that of the boot
+        first = self._backlog.first()  # the record has the time of the boot
         boot = max(now.wall_ms if first is None else first.ts, recovery.previous_boot + 1)
         self.opened = opened = Opened(
             held.path, identity.namesrv, identity.uuid, boot, recovery.previous_boot, recovery.previous_seq

@@ -93,7 +93,7 @@ class Backlog:
             return None
 
     def done(self, weight: int) -> None:
-        """Free the room of entries that were written or lost, `weight` in all."""
+        """Release the memory of entries that were written or lost, `weight` in all."""
         self._taken += weight
 
     def wait(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What the writer's thread says to the event loop: plain values, quickly imported."""
+"""Messages from the writer's thread to the event loop: plain values, quick to import."""
 
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ __all__ = ["CheckpointNeeded", "FolderReady", "FolderRefused", "WriterMessage"]
 
 
 class FolderRefused(Struct, frozen=True):
-    """The folder can't be used: what was queued is lost. Recording begins again after `FolderReady`."""
+    """The folder can't be used, and queued entries are lost. Recording begins again after `FolderReady`."""
 
 
 class FolderReady(Struct, frozen=True):

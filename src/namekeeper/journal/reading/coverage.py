@@ -1,4 +1,4 @@
-"""What a journal knows of which time: boots, losses, and from when to when (docs/decisions/0012).
+"""What a journal knows at which times: boots, losses, beginning and end (docs/decisions/0012).
 
 Times here are *effective*: the effective time of a record is the minimum of its `ts` and those of all later
 records, so it never runs backwards, even if the clock did.
@@ -82,7 +82,7 @@ class _BootTimes:
 
 
 class Coverage:
-    """Follows the steps of one name server, and says what is known of which time."""
+    """Follows the steps of one name server, and says for any time whether the state is known."""
 
     def __init__(self) -> None:
         self.time = EffectiveTimes()

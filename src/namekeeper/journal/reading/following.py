@@ -1,4 +1,4 @@
-"""Reads a journal's folder from its beginning, and then again and again what was written since."""
+"""Reads a journal's folder from its beginning; each later call reads what was written since."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -32,11 +32,11 @@ _ONLY_PLACES = frozenset(
 
 _CHECKPOINT = b'"checkpoint":'
 _BEFORE = 500
-"""The member of the envelope is within so many bytes."""
+"""The member of the envelope is within this many bytes."""
 _END = b'{"kind":"checkpoint_end"'
 
 ReadProgress = tuple[int, int]
-"""Segments that were read, and those that there are."""
+"""Segments that were read, and all segments."""
 
 
 class JournalFollower:
@@ -56,11 +56,11 @@ class JournalFollower:
         self._at: tuple[int, int] = (0, 0)
         """Boot and first seq of the segment that was read last."""
         self._offset = 0
-        """How much of its text was read."""
+        """Bytes of its text that were read."""
         self._knows = False
-        """Whether the state is known, by a checkpoint of this boot: the next one says nothing new."""
+        """Whether a checkpoint of this boot was read: later ones contain nothing new."""
         self._skipped: set[tuple[int, int]] = set()
-        """Boots and begins of checkpoints whose rows were not read."""
+        """(boot, seq of the begin) of checkpoints whose rows were not read."""
 
     @property
     def notes(self) -> list[str]:
@@ -73,8 +73,8 @@ class JournalFollower:
     def is_written(self) -> bool:
         """Whether a name server writes to it now.
 
-        The question holds the lock for some microseconds if none does: a name server that starts just then
-        would find it taken. So it is not for every round.
+        If nobody writes, the test takes the lock for some microseconds, and a name server that starts just
+        then has to try again. So don't ask in every round.
         """
         return is_locked(self.found.folder)
 
@@ -97,7 +97,7 @@ class JournalFollower:
         self.progress = (len(segments), len(segments))
 
     def end_steps(self) -> list[Step]:
-        """The steps that wait for a checkpoint which nobody completes: for when no name server writes."""
+        """The steps that wait for a checkpoint, once no name server writes that could complete it."""
         return self._maker.finish()
 
     def _steps(self, record: AnyRecord | SkippedRecords) -> Iterator[Step]:
@@ -125,18 +125,18 @@ class JournalFollower:
                 yield from self._reader.read(some, name)
 
     def _is_skipped_row(self, line: Line) -> bool:
-        """Whether a line is a row of a checkpoint that says only what is known already."""
+        """Whether a line is a row of a checkpoint that contains nothing new."""
         return self._knows and not line.problem and _is_row(line.data)
 
     def _envelope(self, line: Line, name: SegmentName) -> AnyRecord | None:
         envelope = read_envelope(line, name)
         if isinstance(envelope, str):
-            return self._reader(line, name)  # which counts what is wrong with it
+            return self._reader(line, name)  # the reader counts its problem
         self._skipped.add((envelope.boot, envelope.checkpoint))
         return envelope
 
     def _unread(self, name: SegmentName) -> Iterator[bytes]:
-        """The rest of the text of a segment."""
+        """The text of a segment that was not read before."""
         read = self._offset
         for chunk in read_segment(self.found.folder, name):
             part = chunk[read:]
@@ -145,7 +145,7 @@ class JournalFollower:
                 yield part
 
     def _counted(self, chunks: Iterator[bytes], *, is_last: bool) -> Iterator[bytes]:
-        """The same text, counted as read; of the last segment without a line that is not ended yet."""
+        """The same text, counted as read; for the last segment, without a line that has no end yet."""
         rest = b""
         for chunk in chunks:
             full, feed, rest = (rest + chunk).rpartition(b"\n")

@@ -65,7 +65,7 @@ class Changed(Step):
     """A complete change."""
 
     records: list[Record]
-    """Its records, without those of which only the envelope was read."""
+    """Its records, except those whose envelope alone was read."""
 
 
 class CheckpointApplied(Step):
@@ -82,7 +82,7 @@ class Seen(Step):
     """Any other record: it shows that the journal reaches this position."""
 
     record: AnyRecord | None
-    """None: only its place is known."""
+    """None: only its position is known."""
 
 
 def steps(
@@ -123,7 +123,7 @@ class _OpenCheckpoint:
         self._rows.append(record)
 
     def end(self, record: CheckpointEnd) -> CheckpointApplied | None:
-        """The complete checkpoint; None if a count is not met."""
+        """The complete checkpoint; None if a count is wrong."""
         self._apply()
         begin = self.begin
         if dict(record.counts) != self._counts:
@@ -146,7 +146,7 @@ class StepMaker:
         self._make_state = make_state
         self._boot = self._seq = 0
         self._last: Step | None = None
-        """The last complete change; rows of checkpoints do not count."""
+        """Position of the last complete change, not of rows of checkpoints."""
         self._partial: list[AnyRecord] = []
         self._checkpoint: _OpenCheckpoint | None = None
 
@@ -161,13 +161,13 @@ class StepMaker:
             self._lose(happened)
         self._boot, self._seq = record.boot, record.seq
         if type(record) is Envelope and self._is_own_change(record):
-            self._add_step(_seen(record), happened)  # most records are such, so this way is short
+            self._add_step(_seen(record), happened)  # the usual case, so it takes the shortest way
         else:
             self._collect(record, happened)
         return happened
 
     def skip(self, skipped: SkippedRecords) -> list[Step]:
-        """The steps that are certain after skipped records; the first and the last stand for all of them."""
+        """The steps that are certain after skipped records; the first and last one stand for all."""
         last = skipped.last
         happened = self.take(skipped.first)
         if (last.boot, last.seq) > (self._boot, self._seq):

@@ -1,7 +1,7 @@
 """When each broker was last heard, as far as the records of one boot say.
 
-Times are monotonic ms since the boot began: a step of the wall clock within the boot changes nothing. That
-of a restored broker may be negative: it was heard before the boot.
+Times are monotonic ms since the boot began, so a step of the wall clock changes nothing. The time of a
+restored broker may be negative: it was last heard before the boot.
 """
 
 from namekeeper.journal.contract.record import BrokerLive, BrokerMinute, CheckpointBegin, ClockChanged
@@ -16,7 +16,7 @@ class LastHeard:
 
     def __init__(self) -> None:
         self.up_ms: dict[BrokerKey, int] = {}
-        """Broker -> when it was last heard; a broker whose records do not say it is missing."""
+        """Broker -> when it was last heard; without brokers whose records do not say it."""
         self._checkpoint_up_ms = 0
         self._stepped_up_ms: int | None = None
 
@@ -40,7 +40,7 @@ class LastHeard:
             self._note(record, self._checkpoint_up_ms - record.idle_ms)
 
     def _take_minute(self, record: BrokerMinute) -> None:
-        """`last_seen` is a time of the wall clock: it says nothing if the clock made a step since then."""
+        """Ignore `last_seen`, a time of the wall clock, if the clock made a step since then."""
         heard_up_ms = record.up_ms - (record.ts - record.last_seen)
         stepped = self._stepped_up_ms
         if heard_up_ms <= record.up_ms and (stepped is None or stepped < heard_up_ms):

@@ -1,7 +1,7 @@
 """The state at the end of a journal that nobody writes to now, complete or not at all (docs/decisions/0020).
 
 Only the newest boot is read, from its last complete checkpoint on. A boot that crashed before it had recorded
-any change is passed over: it had begun with the state at the end of the boot before.
+any change is passed over: its state was that at the end of the boot before.
 """
 
 import os
@@ -56,9 +56,8 @@ class LastState(Struct, frozen=True):
     tables: RouteTables
     """Without a topic index."""
     idle_ms: dict[BrokerKey, int]
-    """Live registration -> ms from when it was last heard until the last record; less than 0 if heard later.
-
-    One of which it is not known when it was heard is missing.
+    """Live registration -> ms from when it was last heard until the last record; negative if heard later.
+    Without registrations whose time is not known.
     """
 
 
@@ -101,7 +100,7 @@ def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState |
 
 
 def _checkpoint_before(folder: str, names: list[SegmentName], index: int, system: Os) -> int:
-    """Index of the newest segment before this one with the begin of a checkpoint; 0 is not looked at."""
+    """Index of the newest segment before this one with the begin of a checkpoint; or 0, unchecked."""
     for at in range(index - 1, 0, -1):
         lines = read_segment_lines(folder, names[at], system=system)
         if any(line.data.startswith(_CHECKPOINT_BEGIN) for line in lines):
@@ -134,7 +133,7 @@ class _BootEnd:
         return is_empty and not (self._has_changed or self._is_stopped or self.has_lost)
 
     def noted(self, records: Iterator[AnyRecord]) -> Iterator[AnyRecord]:
-        """The same records; what they say of times is noted."""
+        """The same records; their times are noted on the way."""
         for record in records:
             self._heard.take(record)
             self._last = record

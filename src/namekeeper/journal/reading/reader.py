@@ -34,7 +34,7 @@ class FoundJournal(Struct, frozen=True):
     is_running: bool | None = None
     """Whether a name server writes there; None: a lock in the folder says so."""
     place: str = ""
-    """What it is called, if that is not its folder."""
+    """Its name in messages, if that is not its folder."""
 
     def __str__(self) -> str:
         place = self.place or self.folder
@@ -42,9 +42,9 @@ class FoundJournal(Struct, frozen=True):
 
 
 def find_journals(folder: str, *, system: Os = os) -> list[FoundJournal]:
-    """The journals in a folder: itself; those shipped into it; or those in the folders below it.
+    """The journals in a folder: the folder itself, journals shipped into it, or those in folders below it.
 
-    A folder that has none of these comes as itself: `find_segments` says what is wrong with it.
+    If there is none, the folder itself is returned: `find_segments` then says what is wrong with it.
     """
     found = _journals_in(folder, system)
     if not found:

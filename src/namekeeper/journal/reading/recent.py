@@ -1,4 +1,4 @@
-"""The newest changes of routes out of a journal's folder, for watchers that were cut off by a restart."""
+"""Reads the newest changes of routes from a journal's folder, for watchers that a restart cut off."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -29,11 +29,11 @@ STARTED, LOST = "started", "lost"
 """Causes of changes that show in every topic: the name server started, or records were lost."""
 
 READ_BYTES_LIMIT = 32 * 1024 * 1024
-"""Text that is read: some 130,000 records, which takes a second or two of a thread."""
+"""Bytes of text that are read: some 130,000 records, which take a thread a second or two."""
 PACKED_RATIO = 8
-"""How much longer the text of a packed segment is than its file; it is 8 to 15 times."""
+"""Length of a compressed segment's text, as a multiple of its file; in fact 8 to 15 times."""
 LINES_AT_ONCE = 200
-"""After so many lines the thread pauses: look-ups are answered meanwhile."""
+"""After this many lines the thread pauses, so that look-ups are answered."""
 
 _ACTIVITY = frozenset({"broker_minute", "lookup_hour", "denied", "unknown_topic_minute"})
 
@@ -61,9 +61,9 @@ def recent_part(folder: str, until: Revision, pause: Callable[[], None]) -> Rece
 
 
 def route_changes(history: Iterable[Step]) -> Iterator[RouteChange | Revision]:
-    """The changes of routes in a history, each when it happened; a `Revision` where a checkpoint was.
+    """The changes of routes in a history, in order; a checkpoint gives a `Revision`.
 
-    A loss counts at the first position behind it: whoever saw a part of what is lost has to be told, too.
+    A loss has the first position after it: a watcher that saw some of the lost changes must also be told.
     """
     state = State()
     has_lost = False
@@ -83,7 +83,7 @@ def route_changes(history: Iterable[Step]) -> Iterator[RouteChange | Revision]:
 
 
 def _change_of(state: State, step: Step) -> RouteChange | None:
-    """Follow a step; returns what routes show of it."""
+    """Follow a step; returns its change of routes, if any."""
     if isinstance(step, Began):
         state.restart()
         return _in_every_topic(step, STARTED)

@@ -68,7 +68,7 @@ class State:
     def restart(self) -> None:
         """Begin a boot: routes are gone, KV configuration and properties are kept in their files.
 
-        If those files were changed meanwhile, the checkpoint at the begin of the boot says so.
+        If those files were changed meanwhile, the checkpoint at the begin of the boot has the new content.
         """
         self.tables = RouteTables()
 

@@ -1,7 +1,7 @@
 """Checks whether a journal is complete.
 
-Told are missing seqs, damaged lines, incomplete checkpoints, crashed boots, and a beginning that is missing
-although no record says that retention deleted it.
+It reports missing seqs, damaged lines, incomplete checkpoints, crashed boots, and a missing beginning that
+retention did not delete.
 """
 
 import os
@@ -146,7 +146,7 @@ class _Checker:
         envelope = read_envelope(line)
         assert isinstance(envelope, Envelope)  # only such lines are in a complete change
         if envelope.seq <= self._last:
-            return  # it was written twice, after a failure of the disk
+            return  # the record was written twice, after a failure of the disk
         if envelope.seq != self._last + 1:
             boot.holes.append((self._last + 1, envelope.seq - 1))
             boot.lost_records += envelope.seq - self._last - 1

@@ -1,4 +1,4 @@
-"""What checking a journal found: its boots, what is lost, and the problems one by one."""
+"""The result of checking a journal: its boots, what is lost, and each problem."""
 
 import re
 
@@ -21,13 +21,13 @@ class VerifyProblem(Struct):
     line: int
     """From 1; 0 for a problem with the file."""
     what: str
-    """What is wrong with the first of the lines; the others differ from it in numbers only."""
+    """The problem of the first line; those of the other lines differ only in numbers."""
     lines: int = 1
-    """How many lines in a row have it."""
+    """Number of lines in a row that have it."""
 
     @property
     def is_consequence(self) -> bool:
-        """Whether the lines are whole themselves, and do not count because of what is wrong with others."""
+        """Whether the lines themselves are undamaged, and don't count because other lines are damaged."""
         return INCOMPLETE_CHANGE in self.what or NOTHING_BEFORE in self.what
 
 

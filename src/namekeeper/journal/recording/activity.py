@@ -29,7 +29,7 @@ MAX_UNKNOWN = 1_000
 MAX_DENIED = 100
 """Hosts whose denials are counted separately in a minute."""
 MAX_ACCESS = 200
-"""Judged requests with a record of their own in a minute: more than people send, too few to fill a disk."""
+"""Judged requests that get a record each, in a minute: more than people send, too few to fill a disk."""
 
 _TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 """What Java's TopicValidator allows, up to the longest name."""
@@ -88,7 +88,7 @@ class Activity:
         self._other_access: dict[tuple[int, bool, str, str], int] = {}
 
     def add(self, live: Iterable[BrokerLiveChanged]) -> None:
-        """Count those of the live registrations, too, that are not known yet."""
+        """Start counting for live registrations that are not counted yet."""
         for one in live:
             key = (one.cluster_name, one.broker_addr)
             if key not in self._sessions:
@@ -118,7 +118,7 @@ class Activity:
                 _note_gap(session, event.gap_ms)
 
     def live_gone(self, event: BrokerLiveGone) -> None:
-        """A registration ended; its counts are due at once."""
+        """A registration ended: the record of its counts is due at once."""
         self._end((event.cluster_name, event.broker_addr))
 
     def unknown_topic(self, topic: str | None, language: str | None, version: int) -> None:
@@ -142,7 +142,7 @@ class Activity:
         self._denied[key] = self._denied.get(key, 0) + 1
 
     def access(self, record: Access) -> bool:
-        """A request was judged; whether it gets this record, and is not only counted."""
+        """A request was judged. Returns whether the record is kept; otherwise the request is only counted."""
         self._access += 1
         if self._access <= MAX_ACCESS:
             return True
@@ -152,16 +152,16 @@ class Activity:
 
     @property
     def has_due(self) -> bool:
-        """Whether `take_due` gives something."""
+        """Whether `take_due` would return a record."""
         return bool(self._due)
 
     def take_due(self) -> list[Record]:
-        """Records that are ready: of sessions that have ended or whose minute is over."""
+        """Records of sessions that have ended or whose minute is over."""
         due, self._due = self._due, []
         return due
 
     def flush(self, minute: int) -> Iterator[Record]:
-        """Records of all counts; those without a time of their own get `minute`, its start in wall ms."""
+        """Records of all counts; `minute`, in wall ms, is the time of records that have none."""
         yield from self.take_due()
         for session in self._sessions.values():
             if session.count:

@@ -16,7 +16,7 @@ HOUR_MS = 3_600_000
 
 
 def lookup_hours(counters: Mapping[str, LookupCounter], hour: int) -> "Iterator[LookupHour]":
-    """Make the records of an hour, one at a time, as they are asked for."""
+    """The records of an hour; each is made when it is needed."""
     from namekeeper.journal.contract.record import ROWS_IN_A_RECORD, LookupHour
 
     topics = list(counters)

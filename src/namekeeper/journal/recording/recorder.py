@@ -39,7 +39,8 @@ ROWS_IN_A_TURN = 2
 ROWS_AT_ONCE = 1_000
 """Records of the first checkpoint that are made at once: no broker is registered yet."""
 RETENTION_PAUSE_MS = 600_000
-"""How often retention may ask for a checkpoint: with limits smaller than one it would ask again and again."""
+"""Least time between two checkpoints for retention: if one is larger than the limits, retention never stops
+asking."""
 SOON_S, BUSY_S, IDLE_S = 0.002, 0.05, 1.0
 
 
@@ -61,7 +62,7 @@ class Recorder:
             source: What to record besides changes.
             backlog: The queue.
             clock: The clock.
-            started: Makes the first record of a boot; the writer calls it, which knows the folder.
+            started: Makes the first record of a boot; the writer calls it, because it knows the folder.
             checkpoint_ms: Time between two checkpoints.
         """
         self.sequencer = Sequencer(backlog)
@@ -84,7 +85,7 @@ class Recorder:
         self._checkpoint_due_ms = 0
         self._retention_asked_ms: int | None = None
         self._beginning: Now | None = None
-        """While a boot begins: its time. It may be past: changes since then are recorded next."""
+        """While a boot begins, its time. It may lie in the past: the changes since then are recorded next."""
 
     def last_heard(self) -> list[tuple[str, str, int]] | None:
         """Cluster, address, ms since the boot began, of each live broker; None while nothing is recorded."""
@@ -148,7 +149,7 @@ class Recorder:
         self.sequencer.change(change, time)
 
     def lose(self, changes: int) -> None:
-        """Note that so many changes can't be recorded: their numbers stay free, and a checkpoint follows."""
+        """Note that `changes` can't be recorded: their numbers stay unused, and a checkpoint follows."""
         if self.is_recording:
             self.sequencer.lose(changes)
             self._activity.add(self._source.take_snapshot().live)

@@ -20,14 +20,14 @@ class Sequencer:
 
     def __init__(self, backlog: Backlog) -> None:
         self.boots = 0
-        """How often numbers began anew."""
+        """How often the numbers started again at 1."""
         self.last_seq = 0
         self.last_ts = 0
         """Wall ms of the newest record."""
         self.dropped_changes = 0
         self.dropped_records = 0
         self.holes = 0
-        """How often something was lost: a checkpoint during which this rises is not complete."""
+        """Number of losses. If it grows during a checkpoint, that checkpoint is incomplete."""
         self._backlog = backlog
 
     def begin(self, make_first: Callable[[], Record], time: ChangeTime) -> None:
@@ -71,14 +71,14 @@ class Sequencer:
         self._put(1, encode, time, weight_of_record(record), mark=mark, must=must)
 
     def lose(self, changes: int) -> None:
-        """Leave numbers out for changes that were not kept; each had one record at least."""
+        """Skip a number for each change that was not kept: each had at least one record."""
         self.last_seq += changes
         self.dropped_changes += changes
         self.dropped_records += changes
         self.holes += 1
 
     def note_hole(self) -> None:
-        """Note that something that was queued is lost."""
+        """Note that a queued record is lost."""
         self.holes += 1
 
     def _put(

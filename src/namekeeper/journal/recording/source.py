@@ -1,4 +1,4 @@
-"""What a recorder reads of a running server besides the changes that it gets."""
+"""What a recorder reads from a running server, besides the changes that are passed to it."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -18,6 +18,6 @@ class Source(Struct, frozen=True):
     connections: Callable[[], int]
     """Gives the number of open connections."""
     take_lookups: Callable[[], Mapping[str, LookupCounter]]
-    """Gives the counter of each topic with look-ups since the last call."""
+    """Gives the number of look-ups of each topic since the last call."""
     last_heard: Callable[[], Iterable[tuple[str, str, int]]] = tuple
     """Gives cluster, address and monotonic ms of when it was last heard, of each live broker."""

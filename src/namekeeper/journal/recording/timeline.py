@@ -7,7 +7,8 @@ from namekeeper.model.now import Now
 __all__ = ["STEP_MS", "ChangeTime", "Timeline"]
 
 STEP_MS = 1_000
-"""Steps of the wall clock of at least this size are recorded; after a smaller step back `ts` stands still."""
+"""Steps of the wall clock of at least this size are recorded; after a smaller step back `ts` does not
+change."""
 
 
 class ChangeTime(Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""What a queued change keeps alive: the rows that its records need and no others, and its weight in bytes."""
+"""What a queued change keeps in memory: only the rows that its records need. And its weight in bytes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from sys import getsizeof
@@ -47,7 +47,7 @@ _FEW = 8
 
 
 def without_spare_rows(change: Change) -> Change:
-    """The same change for the writer: its records come out alike, and it keeps fewer tables alive."""
+    """The same change for the writer: its records are the same, but it keeps fewer tables in memory."""
     events = tuple(map(_without_spare_rows, change.events))
     return Change(change.cause, change.remote_addr, events, change.user)
 
@@ -65,7 +65,7 @@ def _without_spare_rows(event: Event) -> Event:
 
 
 def weight_of_change(change: Change) -> int:
-    """Memory that a change keeps alive, about: what its texts and tables take."""
+    """About how many bytes a change keeps in memory: those of its texts and tables."""
     weight = _BASE
     for event in change.events:
         weigh = _EVENTS.get(type(event))
@@ -75,7 +75,7 @@ def weight_of_change(change: Change) -> int:
 
 
 def weight_of_record(record: Record) -> int:
-    """Memory that a record keeps alive, about."""
+    """About how many bytes a record keeps in memory."""
     weigh = _RECORDS.get(type(record))
     return _BASE if weigh is None else _BASE + weigh(record)
 
