@@ -140,7 +140,7 @@ SERVING_MUTANTS = (
     Mutant(
         "unsent-answers-after-new-ones",
         "remoting/lending.py",
-        "        self._write(returned.unsent)  # which stops the reading again if it is much\n",
+        "        self._write(returned.unsent)  # which stops reading again if it is much\n",
         "",
         "answers that the front could not write go out before others",
         ("remoting/test_lending.py",),

@@ -1,4 +1,4 @@
-"""How long to leave an address alone that can't be reached: longer with each failure in a row."""
+"""How long to wait before an unreachable address is tried again: longer after each failure in a row."""
 
 from msgspec import Struct
 
@@ -25,14 +25,14 @@ class Backoff:
         self._failures: dict[str, _Failures] = {}
 
     def why_not(self, addr: str, now: float) -> str | None:
-        """Return why the address is left alone, and for how long yet; None if it may be tried."""
+        """Return why the address is not tried now, and when it will be; None if it may be tried."""
         failures = self._failures.get(addr)
         if failures is None or failures.retry_at <= now:
             return None
         return f"{failures.last} (next attempt in {(failures.retry_at - now) * 1000:.0f} ms)"
 
     def failed(self, addr: str, message: str, now: float) -> None:
-        """Note one more failure; the oldest ones are forgotten when there are too many."""
+        """Note one more failure; if there are too many addresses, the oldest are forgotten."""
         before = self._failures.pop(addr, None)
         count = before.count + 1 if before is not None else 1
         wait_seconds = min(FIRST_BACKOFF_SECONDS * 2 ** (count - 1), MAX_BACKOFF_SECONDS)
@@ -41,5 +41,5 @@ class Backoff:
         self._failures[addr] = _Failures(count, now + wait_seconds, message)
 
     def forget(self, addr: str) -> None:
-        """Begin anew with an address."""
+        """Forget the failures of an address."""
         self._failures.pop(addr, None)

@@ -1,8 +1,8 @@
 """Bytes of large frames in flight, bounded over all connections and shared fairly between those who wait.
 
-Nobody is held back while there is room. When there is none, known brokers are next before strangers, then the
-peer that holds or has wasted least, then first come first served. All connections from one host are one peer.
-Moderate frames have a part of the budget for themselves, so that none of them waits for the largest ones.
+While there is room, no peer has to wait. When there is none, registered brokers come first, then the peer
+that holds or has wasted least, then first come, first served. All connections from one host are one peer.
+Moderate frames have a part of the budget of their own, so none of them waits for the largest frames.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class BudgetClaim:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether others wait for what it holds."""
+        """Whether other claims wait for the same part of the budget."""
         return bool(self._pool.waiting)
 
     def release(self) -> None:
@@ -39,7 +39,7 @@ class BudgetClaim:
             self._pool.give_back(self)
 
     def waste(self) -> None:
-        """Give the bytes back unused: the peer's next claims wait longer while others wait."""
+        """Give the bytes back unused: while others wait, the peer's next claims have to wait longer."""
         if not self.is_released:
             wasted = self._pool.wasted
             wasted[self.peer] = wasted.get(self.peer, 0) + self.size
@@ -50,8 +50,7 @@ class BodyBudget:
     """The one bound for all large frames that are arriving or not answered yet.
 
     A frame is admitted by the size that it announces, before its bytes are read.
-    One that is larger than its part of the budget is admitted alone, so a small budget slows down and never
-    locks up.
+    A frame that is larger than its part of the budget is admitted alone, so a small budget only slows down.
     """
 
     __slots__ = ("_large", "_moderate", "limit")
@@ -106,7 +105,7 @@ class _Pool:
         self.held: dict[str, int] = {}
         """Peer -> bytes that it holds."""
         self.wasted: dict[str, int] = {}
-        """Peer -> bytes that it was granted and did not use, since somebody waits."""
+        """Peer -> bytes that it was granted and did not use, since the queue was last empty."""
         self.waiting: dict[BudgetClaim, None] = {}
         """Claims that wait, in order of arrival; a dictionary, so that any of them can be removed."""
 
@@ -126,7 +125,7 @@ class _Pool:
         else:
             del self.waiting[claim]
         while self.waiting:
-            claim = min(self.waiting, key=self._rank)  # the first of equals
+            claim = min(self.waiting, key=self._rank)  # of equal claims the first one
             if self.in_flight + claim.size > self.limit:
                 return
             del self.waiting[claim]

@@ -22,7 +22,8 @@ __all__ = ["RemotingClient", "RpcHook"]
 DEFAULT_TIMEOUT_MS = 3_000
 """Java's, for requests and for connecting."""
 MAX_CONNECTIONS = 1_024
-"""Beyond it the oldest connection that owes nothing is closed: peers may choose whom we notify."""
+"""Most connections; then the oldest one without open requests is closed, as peers can choose whom we
+notify."""
 GOODBYE_SECONDS = 2.0
 _CHECK = "check the address and that the server runs"
 _INT32_MASK = 0x7FFF_FFFF
@@ -34,8 +35,9 @@ RpcHook = Callable[[str, RemotingCommand], None]
 class RemotingClient:
     """Keeps one connection for each address, shared by all requests; an async context manager.
 
-    Nothing is connected before the first request, and construction needs no loop.
-    Attempts to connect to one address back off: while they do, requests to it fail at once.
+    It connects at the first request, and can be made without a loop.
+    After failed attempts it waits before it connects to an address again; until then requests to it fail at
+    once.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class RemotingClient:
         Args:
             tls: see `tls_contexts.client_context`.
             rpc_hook: signs requests, for instance.
-            on_request: gets what peers ask us, 905 for instance; without it the answer is "not supported".
+            on_request: answers requests of peers, such as 905; without it the answer is "not supported".
             connect_timeout_ms: for one attempt, TLS handshake included.
             serialize_type: header form of requests.
             max_frame_bytes: bounds an answer.
@@ -67,7 +69,7 @@ class RemotingClient:
         self._opaques = itertools.count(1)
         self._connections: dict[str, ClientConnection] = {}
         self._open_sockets: set[ClientConnection] = set()
-        """Those, and retired ones that still owe answers."""
+        """All connections, also retired ones that still wait for answers."""
         self._connecting: dict[str, asyncio.Task[ClientConnection]] = {}
         self._backoff = Backoff()
         self._is_closed = False
@@ -136,7 +138,7 @@ class RemotingClient:
         connection.write(encode_command(request, self._serialize_type))
 
     def release(self, addr: str) -> None:
-        """Close the connection to `addr` as soon as nobody waits for it, and forget its failures."""
+        """Close the connection to `addr` once no request is open, and forget its failures."""
         self._backoff.forget(addr)
         connection = self._connections.get(addr)
         if connection is not None:
@@ -156,7 +158,7 @@ class RemotingClient:
             async with asyncio.timeout(GOODBYE_SECONDS):
                 for connection in connections:
                     await connection.gone.wait()
-        except TimeoutError:  # a peer that doesn't read
+        except TimeoutError:  # the peer doesn't read
             for connection in connections:
                 connection.abort()
 
@@ -195,7 +197,7 @@ class RemotingClient:
     # Connections.
 
     async def _connection(self, addr: str) -> ClientConnection:
-        """Return the connection to `addr`; whoever needs one while it is being made waits for the same."""
+        """Return the connection to `addr`; callers that need it while it is being made share one attempt."""
         if self._is_closed:
             raise RemotingClosedError(addr, "this client is closed")
         connection = self._connections.get(addr)
@@ -210,7 +212,7 @@ class RemotingClient:
             self._connecting[addr] = attempt
             attempt.add_done_callback(lambda task: self._attempt_ended(addr, task))
         try:
-            # The attempt belongs to the client: one caller that gives up doesn't end it for the others.
+            # The attempt belongs to the client: if one caller gives up, the others still get the connection.
             return await asyncio.shield(attempt)
         except asyncio.CancelledError:
             if attempt.cancelled() and self._is_closed:
@@ -250,10 +252,10 @@ class RemotingClient:
     def _attempt_ended(self, addr: str, task: asyncio.Task[ClientConnection]) -> None:
         self._connecting.pop(addr, None)
         if not task.cancelled():
-            task.exception()  # all callers may have gone: nobody else looks at it
+            task.exception()  # no caller may be left to read the exception
 
     def _retire(self, connection: ClientConnection) -> None:
-        """Send nothing more over it; requests under way may still be answered."""
+        """Send no more requests over it; those under way may still be answered."""
         if self._connections.get(connection.addr) is connection:
             del self._connections[connection.addr]
         connection.retire()
@@ -264,7 +266,7 @@ class RemotingClient:
             del self._connections[connection.addr]
         if connection.has_received:
             self._backoff.forget(connection.addr)
-        elif not self._is_closed:  # taken in and shown the door: as good as refused
+        elif not self._is_closed:  # accepted and closed at once: treated like a refusal
             why = "the peer closed the connection without a word"
             self._backoff.failed(connection.addr, why, asyncio.get_running_loop().time())
 

@@ -13,7 +13,7 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["ClientConnection", "RequestCallback"]
 
 SILENCE_SECONDS = 10.0
-"""A connection that owes answers and brought nothing for so long is given up when a request times out.
+"""If a request times out and nothing was received for this long, the connection is closed.
 
 Not at the first time-out, as Java does: closing unregisters the broker that registered over it (trap T25).
 """
@@ -21,11 +21,11 @@ Not at the first time-out, as Java does: closing unregisters the broker that reg
 _log = logging.getLogger("namekeeper.remoting")
 
 RequestCallback = Callable[[RemotingCommand, str], Response | None]
-"""Gets a request that the peer sent us, and the peer's address; returns the answer."""
+"""Gets a request from the peer, and the peer's address; returns the answer."""
 
 
 class ClientConnection(asyncio.Protocol):
-    """Writes requests, gives each answer to whoever waits for it, and fails them all when it is closed."""
+    """Writes requests, gives each answer to its caller, and fails all open requests when it is closed."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ClientConnection(asyncio.Protocol):
             )
 
     def write(self, frame: bytes) -> None:
-        """Send a frame that nobody waits for."""
+        """Send a frame that gets no answer."""
         self._transport.write(frame)
 
     async def exchange(self, opaque: int, frame: bytes) -> RemotingCommand:
@@ -86,7 +86,7 @@ class ClientConnection(asyncio.Protocol):
             self._close_if_retired()
 
     def retire(self) -> None:
-        """Close as soon as nobody waits any more."""
+        """Close as soon as no request is open."""
         self._is_retired = True
         self._close_if_retired()
 
@@ -100,7 +100,7 @@ class ClientConnection(asyncio.Protocol):
         self.is_open = False
         self._transport.abort()
 
-    # What the transport tells us.
+    # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Requests can be sent from now on."""
@@ -108,13 +108,13 @@ class ClientConnection(asyncio.Protocol):
         self.is_open = True
 
     def data_received(self, data: bytes) -> None:
-        """Hand out what is complete."""
+        """Hand complete answers to their callers."""
         self.has_received = True
         self._unanswered_since = None
         for command in self._decoder.feed(data):
             if command.is_response:
                 answer = self._pending.pop(command.opaque, None)
-                if answer is not None and not answer.done():  # otherwise nobody waits for it any more
+                if answer is not None and not answer.done():  # otherwise its caller has given up
                     answer.set_result(command)
             else:
                 self._serve(command)
@@ -127,7 +127,7 @@ class ClientConnection(asyncio.Protocol):
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail everybody who waits."""
+        """Fail all open requests."""
         self.is_open = False
         self._writable.set()
         why = f" ({exc})" if exc is not None else ""
@@ -136,7 +136,7 @@ class ClientConnection(asyncio.Protocol):
         self.gone.set()
 
     def pause_writing(self) -> None:
-        """Let senders wait: the peer does not read what was written."""
+        """Make senders wait: the peer does not read."""
         self._writable.clear()
 
     def resume_writing(self) -> None:

@@ -3,11 +3,11 @@
 Rules that every path below keeps:
 
 * Requests are handed over in the order of their frames; answers go out as they are ready.
-* Reading stops whenever what was read is not served yet: the peer is slow to read its answers, too many
-  requests wait to be answered later, a large frame waits for the budget, or a turn was long enough.
-  So a connection holds at most one read of the transport beside the frame that is arriving.
-* A claim on the body budget is asked in the order of frames and only when nothing before it waits, so
-  waiting connections can't lock each other up.
+* Reading pauses while there are unserved requests: because the peer is slow to read its answers, too many
+requests wait to be answered later, a large frame waits for the budget, or the turn is over. So a connection
+holds at most one read of the transport beside the frame that is arriving.
+* A connection asks for the body budget in the order of its frames, and only when nothing before the frame
+waits. So waiting connections can't block each other for ever.
 """
 
 import asyncio
@@ -32,11 +32,12 @@ GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 LARGE_FRAME_BYTES = 64 * 1024
 """Frames up to this size need no claim on the budget: a transport reads as much at once anyway."""
 SIMPLE_READ_BYTES = 16 * 1024
-"""What is read at once up to this size holds no large frame and not too many requests for a turn."""
+"""A read up to this size has no large frame, and not too many requests for one turn."""
 REQUESTS_PER_TURN = 256
-"""Look-ups that wait in a row; then other connections have their turn: some 2 ms."""
+"""Waiting look-ups that are served before other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
-"""The same for large answers: a few of them must not be made for a peer that may not read them."""
+"""Bytes of answers after which a turn ends: large answers must not pile up for a peer that may not read
+them."""
 ARRIVAL_LOOK_SECONDS = 1.0
 MIN_ARRIVAL_BYTES = 64 * 1024
 MAX_STALLS = 2
@@ -81,7 +82,8 @@ class ServerConnection(asyncio.Protocol):
         self.channel = channel
         self.bytes_in = self.bytes_out = 0
         self.seen_by_sweep = (0, 0)
-        """The idle sweep's note: bytes in both directions when it last looked, sweeps since they moved."""
+        """Used by the idle sweep: bytes in both directions at the last sweep, number of sweeps without
+        traffic."""
         self._context = context
         self.reader = reader = RequestReader(context.max_frame_bytes, context.lookup_cache)
         self.read, self._read_part = reader.feed, reader.feed_part
@@ -90,21 +92,21 @@ class ServerConnection(asyncio.Protocol):
         self._loop: asyncio.AbstractEventLoop
         self._transport: asyncio.Transport
         self._unread: list[bytes] = []
-        """Bytes that came when the turn had no time for them."""
+        """Bytes that were received when the turn had no time left."""
         self._queue: list[Item] = []
-        """Requests that were not handed over yet, and between them answers from the cache."""
+        """Requests that were not handled yet, and between them answers from the cache."""
         self._deferred: set[int] = set()
         """Requests that will be answered later, by identity."""
         self._serving: RemotingCommand | None = None
         """The request whose handler runs; None as soon as `respond` has answered it."""
         self._claims: dict[int, BudgetClaim] = {}
-        """What the budget holds for whole large requests, by identity."""
+        """Claims of complete large requests, by the identity of the request."""
         self._partial_claim: BudgetClaim | None = None
-        """What it holds, or is asked to, for the frame that is arriving."""
+        """The claim of the frame that is arriving, granted or not."""
         self._deadline: asyncio.TimerHandle | None = None
-        """For that frame; once closed, for the rest of the output."""
+        """The deadline of that frame; after `close`, of the remaining output."""
         self._is_careful = False
-        """Whether something stands in the way of serving requests as they come."""
+        """Whether something prevents serving requests as they come."""
         self._turn_is_due = False
         self._write_is_blocked = False
         self._close_announced = False
@@ -114,7 +116,7 @@ class ServerConnection(asyncio.Protocol):
 
     @property
     def is_held_up(self) -> bool:
-        """Whether its requests wait for us, so that its silence is not its own."""
+        """Whether we hold up its requests, so that it is not silent by itself."""
         return self.channel.is_paused and not self._write_is_blocked
 
     @property
@@ -124,7 +126,7 @@ class ServerConnection(asyncio.Protocol):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is owed to the peer: all requests answered, all answers handed to the kernel."""
+        """Whether all requests are answered and all answers are passed to the kernel."""
         return not (self._unread or self._queue or self._deferred or self._transport.get_write_buffer_size())
 
     def respond(self, request: RemotingCommand, response: Response) -> None:
@@ -156,7 +158,7 @@ class ServerConnection(asyncio.Protocol):
         if self.channel.is_open:
             self._forget_everything()
             self._transport.close()
-            # A peer that doesn't read must not keep the socket.
+            # A peer that doesn't read must not keep the socket open.
             self._deadline = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)
             self._loop.call_soon(self._announce_close)
 
@@ -165,10 +167,10 @@ class ServerConnection(asyncio.Protocol):
         self.close()
         self._transport.abort()
 
-    # What the transport tells us.
+    # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; the channel is known to the application from here on."""
+        """Begin; from here on the application knows the channel."""
         self._loop = asyncio.get_running_loop()
         self._transport = cast("asyncio.Transport", transport)
         self.channel.certificate = transport.get_extra_info("peercert")
@@ -211,7 +213,7 @@ class ServerConnection(asyncio.Protocol):
         self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why it was lost changes nothing
-        """Forget the connection and tell the application, once."""
+        """Forget the connection and inform the application, once."""
         self._forget_everything()
         context = self._context
         context.unread.let_go(self)
@@ -239,7 +241,7 @@ class ServerConnection(asyncio.Protocol):
 
     def _answer(self, request: RemotingCommand) -> bytes:
         """Hand one request over; return its answer as a frame, or nothing if none goes out now."""
-        if request.flag & RESPONSE_FLAG:  # nobody waits for it: ignored
+        if request.flag & RESPONSE_FLAG:  # no request of ours has it: ignored
             return b""
         self._serving = request
         try:
@@ -255,14 +257,14 @@ class ServerConnection(asyncio.Protocol):
             self._serving = None
 
     def _serve(self, requests: list[Item]) -> int:
-        """Hand requests over until one of the limits of a turn; return how many were."""
+        """Handle requests up to the limits of a turn; return their number."""
         handler, is_json, deferred = self._context.handler, self._is_json, self._deferred
         answers: list[bytes] = []
         size = 0
         for request in requests:
             if isinstance(request, bytes):
                 answer = request
-            elif not isinstance(request, RemotingCommand):  # decoded when it is the first
+            elif not isinstance(request, RemotingCommand):  # decoded when it becomes the first
                 break
             elif request.code == GET_ROUTEINFO_BY_TOPIC and is_json and not request.flag:
                 self._serving = request
@@ -298,13 +300,13 @@ class ServerConnection(asyncio.Protocol):
         return encode_response(response, opaque=request.opaque, serialize_type=SerializeType.ROCKETMQ)
 
     def _defer(self, request: RemotingCommand) -> bytes:
-        """Remember that an answer is owed, unless `respond` was faster."""
+        """Remember that the answer comes later, unless `respond` was called already."""
         if self._serving is not None:
             self._deferred.add(id(request))
         return b""
 
     def _encode_failure(self, request: RemotingCommand, error: Exception) -> bytes:
-        if self._serving is None:  # answered before it failed
+        if self._serving is None:  # answered before the handler failed
             return b""
         return self._encode(request, self._context.failure_response(request, error, self.channel))
 
@@ -313,7 +315,7 @@ class ServerConnection(asyncio.Protocol):
             self.bytes_out += len(data)
             self._transport.write(data)
 
-    # When something stands in the way.
+    # When serving is held up.
 
     def _receive_carefully(self, data: bytes) -> None:
         self._unread.append(data)
@@ -324,7 +326,7 @@ class ServerConnection(asyncio.Protocol):
             self._schedule_turn()
 
     def _schedule_turn(self) -> None:
-        """Look again soon: never from inside a handler, and once for any number of reasons."""
+        """Schedule one more turn, never from inside a handler, and only one at a time."""
         if self._is_careful and not self._turn_is_due:
             self._turn_is_due = True
             self._context.turns.wait(self._turn, is_long=self._is_next_large())
@@ -354,7 +356,7 @@ class ServerConnection(asyncio.Protocol):
         self._queue += requests
 
     def _servable(self) -> list[Item]:
-        """Requests at the front of the queue that nothing holds up."""
+        """Requests at the front of the queue that can be served now."""
         if self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED:
             return []
         if self._queue and not isinstance(self._queue[0], (bytes, RemotingCommand)):
@@ -368,7 +370,7 @@ class ServerConnection(asyncio.Protocol):
         return batch
 
     def _decode_first(self, frame: Frame) -> None:
-        """Decode the first of the queue, which the reader left; if it is broken nothing else is served."""
+        """Decode the first of the queue, which the reader left undecoded; if it is broken, end serving."""
         try:
             self._queue[0] = decode_frame(frame)
         except ProtocolError as failure:
@@ -389,7 +391,7 @@ class ServerConnection(asyncio.Protocol):
                 self._claims.pop(identity).release()
 
     def _settle(self) -> None:
-        """Decide how to go on: end, read on, come back soon, or wait to be called."""
+        """Decide how to go on: end, read on, schedule a turn, or wait for a callback."""
         is_full = self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED
         if self._queue or self._unread or is_full:
             self._set_reading(wanted=False)
@@ -428,7 +430,7 @@ class ServerConnection(asyncio.Protocol):
         return self._context.budget.ask(size, self._schedule_turn, peer=host, has_broker=has_broker)
 
     def _watch_arrival(self, seconds_left: float, *, stalls: int) -> None:
-        """Look at the large frame that is arriving now and then: while others wait it must keep coming."""
+        """Check the arriving large frame at intervals: while others wait, its bytes must keep coming."""
         seconds = min(ARRIVAL_LOOK_SECONDS, seconds_left)
         self._deadline = self._loop.call_later(
             seconds, self._look_at_arrival, seconds_left - seconds, stalls, self.bytes_in
@@ -444,7 +446,7 @@ class ServerConnection(asyncio.Protocol):
             self._close_overdue()
 
     def _set_reading(self, *, wanted: bool) -> None:
-        """Read or don't; a channel that we don't read from can't be blamed for silence."""
+        """Start or pause reading; while we don't read from a channel, its brokers don't expire."""
         self._is_careful = self._is_careful or not wanted
         if wanted != self.channel.is_paused or not self.channel.is_open:
             return
@@ -476,7 +478,7 @@ class ServerConnection(asyncio.Protocol):
         self.close()
 
     def _forget_everything(self) -> None:
-        """Give back what this connection holds; nothing of it is served any more."""
+        """Release everything that this connection holds; none of its requests is served any more."""
         self.channel.is_open = False
         self._cancel_deadline()
         self._unread.clear()

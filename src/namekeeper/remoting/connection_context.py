@@ -20,8 +20,8 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["WRITE_BUFFER_BYTES", "ConnectionContext", "Handler"]
 
 WRITE_BUFFER_BYTES = (64 * 1024, 256 * 1024)
-"""Answers that a peer has not read, beyond the kernel's buffers: above the second number we stop reading from
-it, at the first we go on."""
+"""Low and high mark of the bytes that a peer has not read, beyond the kernel's buffers: above the high mark
+we stop reading from the peer, at the low mark we go on."""
 
 _log = logging.getLogger("namekeeper.remoting")
 
@@ -56,16 +56,16 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     large_frame_seconds: float = 30.0
     """How long an admitted large frame may take to arrive."""
     has_broker: Callable[[Channel], bool] = _has_none
-    """Whether a broker is registered over the connection: its large frames pass those of strangers."""
+    """Whether a broker is registered over the connection: its large frames go before those of others."""
     lookup_cache: LookupCache | None = None
-    """Asked for the whole answer to a request before it is decoded."""
+    """Cache that is asked for the whole answer to a request before the request is decoded."""
     on_connect: Callable[[Channel], None] = _nobody
     on_close: Callable[[Channel], None] = _nobody
     connections: set[Any] = field(default_factory=set)
     log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
 
     def failure_response(self, request: RemotingCommand, error: Exception, channel: Channel) -> Response:
-        """Turn a request's own fault into its answer; a bug is logged and answered with code 1."""
+        """Make the answer for an error of the request; a bug is logged and answered with code 1."""
         if isinstance(error, RequestError):
             return Response(error.code, error.remark)
         self.counters.handler_errors += 1

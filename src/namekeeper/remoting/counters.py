@@ -6,7 +6,7 @@ __all__ = ["RemotingCounters"]
 
 
 class RemotingCounters(Struct):
-    """Totals since the start of one server, and what is true of it now.
+    """Totals since the start of one server, and its present numbers.
 
     The hot path touches none of these: connections count their own bytes and the server adds them up when
     it is asked.
@@ -15,13 +15,14 @@ class RemotingCounters(Struct):
     connections_open: int = 0
     """Connections that can carry requests now."""
     connections_in_handshake: int = 0
-    """Accepted sockets whose first bytes were not seen yet, or whose TLS handshake is under way."""
+    """Accepted sockets that have sent nothing yet, or whose TLS handshake is under way."""
     connections_total: int = 0
     """Connections that got as far as carrying requests."""
     connections_refused: int = 0
     """Sockets closed on arrival: too many connections, no descriptors left."""
     connections_rejected: int = 0
-    """Sockets closed by their first bytes: TLS or plain where it is not wanted, a broken PROXY header."""
+    """Sockets closed because of their first bytes: TLS or plain where it is not allowed, a broken PROXY
+    header."""
     bytes_in: int = 0
     """Bytes of frames read, after TLS."""
     bytes_out: int = 0

@@ -1,9 +1,9 @@
 """Sockets that are lent to the front, a thread that answers known look-ups beside the interpreter.
 
-A connection that asks for nothing but known look-ups lends its socket. The front answers on it until
-something else comes: then the socket is returned with the bytes that it read and did not serve, and with
-answers that the peer did not take. So every limit, every other request and every end of a connection is
-handled here, by `ServerConnection`, as if it had read those bytes itself.
+A connection whose requests are all known look-ups lends its socket. The front answers on it until something
+else comes. Then it returns the socket, with the bytes that it read and did not serve, and the answers that
+the peer did not take. So every limit, every other request and every end of a connection is handled by
+`ServerConnection`, as if it had read those bytes itself.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ log = logging.getLogger("namekeeper.remoting")
 
 
 class Returned(NamedTuple):
-    """A socket that is ours again."""
+    """A socket that the front has returned."""
 
     loan: int
     unread: bytes
@@ -31,13 +31,13 @@ class Returned(NamedTuple):
     """Answers that were not written."""
     bytes_in: int
     bytes_out: int
-    """Written, so without `unsent`."""
+    """Bytes that were written; `unsent` is not among them."""
     is_broken: bool
-    """Whether the front failed: what was read or written is not known."""
+    """Whether the front failed: then it is not known what was read or written."""
 
 
 class NativeFront(Mirror, Protocol):
-    """What `namekeeper_front.Front` offers beside the mirror; every call may come from the loop only."""
+    """The methods of `namekeeper_front.Front` besides the mirror's; to be called from the loop only."""
 
     def fileno(self) -> int:
         """A descriptor that becomes readable when sockets were returned."""
@@ -52,15 +52,15 @@ class NativeFront(Mirror, Protocol):
         ...
 
     def take_returned(self) -> list[tuple[int, bytes, bytes, int, int, bool]]:
-        """Sockets that were returned since the last call."""
+        """The sockets that were returned since the last call."""
         ...
 
     def take_moved(self) -> list[tuple[int, int, int]]:
-        """Loan, bytes in and bytes out of sockets that moved some since the last call."""
+        """(loan, bytes in, bytes out) of each socket with traffic since the last call."""
         ...
 
     def panics(self) -> int:
-        """How often the front failed, each time with one connection."""
+        """Number of failures of the front; each cost one connection."""
         ...
 
     def stop(self) -> None:
@@ -76,7 +76,7 @@ class Borrower(Protocol):
         ...
 
     def moved(self, bytes_in: int, bytes_out: int) -> None:
-        """Note the bytes since the socket was lent."""
+        """Note the traffic since the socket was lent."""
         ...
 
     def abort(self) -> None:
@@ -92,7 +92,7 @@ class Front:
         self._loans: dict[int, Borrower] = {}
         self._numbers = itertools.count(1)
         self.loans = 0
-        """How often a socket was lent."""
+        """Number of loans so far."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class Front:
 
     @property
     def mirror(self) -> Mirror:
-        """What is to know the answers of the look-up cache."""
+        """The mirror of the look-up cache in the front."""
         return self._native
 
     @property
@@ -110,7 +110,7 @@ class Front:
         return self._native.panics()
 
     def start(self) -> None:
-        """Hear of returned sockets from now on."""
+        """Begin to receive returned sockets."""
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._native.fileno(), self._take_returned)
 
@@ -119,7 +119,7 @@ class Front:
         loan = next(self._numbers)
         try:
             self._native.lend(loan, descriptor)
-        except OSError:  # no descriptors left: it is served here
+        except OSError:  # no descriptors left: we serve it ourselves
             return 0
         self.loans += 1
         self._loans[loan] = borrower
@@ -132,7 +132,7 @@ class Front:
         return None if found is None else Returned(*found)
 
     def note_moved(self) -> None:
-        """Have every lent connection know its bytes."""
+        """Tell each lent connection its traffic."""
         for loan, bytes_in, bytes_out in self._native.take_moved():
             borrower = self._loans.get(loan)
             if borrower is not None:
@@ -154,7 +154,7 @@ class Front:
                 continue
             try:
                 borrower.returned(returned)
-            except Exception:  # a bug with one connection must not keep the others from going on
+            except Exception:  # a bug with one connection must not stop the others
                 log.exception("loan %d came back, and its connection failed", returned.loan)
                 borrower.abort()
 

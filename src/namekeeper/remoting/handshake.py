@@ -1,4 +1,4 @@
-"""From an accepted socket to a connection: who it is, whether it speaks TLS, whether that is welcome."""
+"""From an accepted socket to a connection: who the peer is, whether it speaks TLS, if that is allowed."""
 
 import asyncio
 import itertools
@@ -30,7 +30,7 @@ Network = IPv4Network | IPv6Network
 
 
 class Handshakes:
-    """Sockets that are accepted and not connections yet: sniffed, then the TLS handshake, if any."""
+    """Accepted sockets that are no connections yet: protocol sniffing, then the TLS handshake, if any."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Handshakes:
             self._reject(sniffer, "it speaks TLS, and no TLS context could be built")
             return
         try:
-            # From here on the socket belongs to the loop, which closes it when this fails.
+            # From here on the socket belongs to the loop, which closes it after a failure.
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: self._connection(self._channel(sniffer)),
                 sniffer.sock,

@@ -1,4 +1,4 @@
-"""A connection that lends its socket to the front while it asks for known look-ups and nothing else."""
+"""A connection that lends its socket to the front while all its requests are known look-ups."""
 
 from namekeeper.lookup_cache.reader import Item
 from namekeeper.remoting.connection import ServerConnection
@@ -9,11 +9,11 @@ from namekeeper.route.channel import Channel
 __all__ = ["LendingConnection"]
 
 MIN_KNOWN_READS = 4
-"""Reads in a row that held known look-ups and nothing else, before the socket is lent."""
+"""The socket is lent after this many reads in a row with only known look-ups."""
 MAX_KNOWN_READS = 1_024
-"""The same after loans that were hardly worth it."""
+"""Upper limit of that number, after loans that served few requests."""
 WORTHWHILE_BYTES = 16 * 1024
-"""Requests that a loan should serve: some 80 look-ups. After less the next loan waits twice as long."""
+"""Bytes that a loan should serve: some 80 look-ups. After fewer, the next loan needs twice as many reads."""
 
 
 class LendingConnection(ServerConnection):
@@ -30,7 +30,7 @@ class LendingConnection(ServerConnection):
         self._before = (0, 0)
         """Bytes in and out when it was lent."""
         self._is_known = False
-        """Whether the last read held known look-ups and nothing else."""
+        """Whether the last read had only known look-ups."""
         self._known_reads = 0
         self._wanted_reads = MIN_KNOWN_READS
 
@@ -40,7 +40,7 @@ class LendingConnection(ServerConnection):
         return self._loan != 0
 
     def data_received(self, data: bytes) -> None:
-        """Serve what is complete; lend the socket when that seems worth it."""
+        """Serve complete requests; lend the socket when many of them are known look-ups."""
         self._is_known = False
         super().data_received(data)
         if not self._is_known:
@@ -67,7 +67,7 @@ class LendingConnection(ServerConnection):
             self._loan = 0
         super().connection_lost(exc)
 
-    # What the front tells us.
+    # Called by the front.
 
     def moved(self, bytes_in: int, bytes_out: int) -> None:
         """Note the bytes since the socket was lent."""
@@ -75,7 +75,7 @@ class LendingConnection(ServerConnection):
         self.bytes_in, self.bytes_out = before_in + bytes_in, before_out + bytes_out
 
     def returned(self, returned: Returned) -> None:
-        """Go on with the socket: write what the front could not, serve what it did not know."""
+        """Go on with the socket: write unsent answers, serve the requests that the front did not know."""
         self._end_loan(returned)
         if not self.channel.is_open:
             return
@@ -83,7 +83,7 @@ class LendingConnection(ServerConnection):
             self.abort()
             return
         self._transport.resume_reading()
-        self._write(returned.unsent)  # which stops the reading again if it is much
+        self._write(returned.unsent)  # which stops reading again if it is much
         if returned.unread:
             self.data_received(returned.unread)
 
@@ -93,7 +93,7 @@ class LendingConnection(ServerConnection):
         return items
 
     def _can_lend(self) -> bool:
-        """Whether nothing is owed in either direction and the bytes are plain."""
+        """Whether no request or answer is open, and the connection is not encrypted."""
         return (
             self.channel.is_open
             and not self._is_careful

@@ -14,9 +14,9 @@ from namekeeper.remoting.address import Address, bare_host, format_address
 __all__ = ["DEFAULT_SOCKET_OPTIONS", "Acceptor", "SocketOptions", "bind"]
 
 ACCEPTS_PER_TURN = 64
-"""Then the connections that are there already have their turn."""
+"""Sockets accepted in a row; then the existing connections have their turn."""
 RETRY_SECONDS = 0.5
-"""How long accepting rests when the system has no descriptors or memory for more."""
+"""Pause of accepting when the system has no descriptors or memory left."""
 
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE}
 _ANY_IPV6 = "::"
@@ -24,7 +24,7 @@ _MAPPED_IPV4 = "::ffff:"
 
 
 class SocketOptions(NamedTuple):
-    """What the kernel is asked for; accepted sockets inherit the sizes of their listener's buffers."""
+    """Options of listening sockets; accepted sockets inherit the sizes of the buffers."""
 
     backlog: int = 1024
     """Connections that wait to be accepted."""
@@ -38,7 +38,7 @@ DEFAULT_SOCKET_OPTIONS = SocketOptions()
 
 
 async def bind(host: str, port: int, options: SocketOptions) -> list[socket.socket]:
-    """Listen on every address that `host` stands for; with port 0 all of them get the same free port.
+    """Listen on every address that `host` resolves to; with port 0 all get the same free port.
 
     Raises ConfigError in one line that says what to do.
     """
@@ -67,7 +67,7 @@ class Acceptor:
 
         Args:
             sockets: listening ones; they belong to the acceptor from now on.
-            has_room: whether one more connection may be had.
+            has_room: whether one more connection is allowed.
             on_accept: gets the non-blocking socket and the peer's address.
             on_refuse: gets the reason why a new socket was closed.
         """
@@ -78,7 +78,8 @@ class Acceptor:
         self._on_refuse = on_refuse
         self._rests: asyncio.TimerHandle | None = None
         self._spare = -1
-        """A descriptor to give up, so that a new socket can be closed when there is no other descriptor."""
+        """A spare descriptor: when there is no other, it is closed so that a new socket can be accepted and
+        closed."""
         self._watch()
 
     @property
@@ -119,7 +120,7 @@ class Acceptor:
                 self._on_refuse("too many connections")
 
     def _recover(self, listener: socket.socket, error: OSError) -> None:
-        """Close the new socket that there is no descriptor for; if that fails too, rest for a while."""
+        """Close the new socket that there is no descriptor for; if that fails too, pause."""
         if error.errno in _OUT_OF_DESCRIPTORS and self._close_new_socket(listener):
             self._on_refuse(f"no file descriptors left ({error.strerror}): raise the limit, ulimit -n")
             return
@@ -151,7 +152,7 @@ class Acceptor:
 def _listen_on_all(
     addresses: Iterable[tuple[int, tuple[Any, ...]]], options: SocketOptions
 ) -> list[socket.socket]:
-    """Listen on each address; one that this machine lacks is left out, as ::1 of a name often is."""
+    """Listen on each address; skip one that this machine lacks, as often ::1 of a name."""
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:

@@ -1,4 +1,4 @@
-"""Log lines that a peer can cause, bounded: the first few of a period, then how many were left out."""
+"""Limits log lines that a peer can cause: the first ones of a period are logged, the others counted."""
 
 import asyncio
 import logging

@@ -1,7 +1,7 @@
 """An event loop in a thread of its own, for callers that have none: scripts, threads, Spark's executors.
 
-A process has at most one such thread. A forked child starts its own, and lets go of its parent's sockets:
-otherwise a connection that the parent closes would stay open for as long as the child lives.
+A process has at most one such thread. A forked child starts its own, and closes its copies of its parent's
+sockets: otherwise a connection that the parent closes would stay open for as long as the child lives.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ __all__ = ["LoopThread", "loop_thread"]
 T = TypeVar("T")
 
 STOP_SECONDS = 5.0
-"""How long what still runs may take to end when the process does."""
+"""Time that running coroutines get to end when the process ends."""
 
 
 class LoopThread:
@@ -56,7 +56,7 @@ class LoopThread:
             return future.result(timeout_seconds)
         except concurrent.futures.CancelledError:
             raise RuntimeError("the loop thread was stopped meanwhile") from None
-        except BaseException:  # also KeyboardInterrupt: nobody waits any more
+        except BaseException:  # also KeyboardInterrupt: the caller has given up
             future.cancel()
             raise
 
@@ -69,8 +69,8 @@ class LoopThread:
     def let_go(self) -> None:
         """In a forked child: close its copies of the parent's sockets, and leave the parent's loop alone.
 
-        The loop's own means would reach the parent through the epoll set that both share.
-        So each descriptor is replaced, and whoever closes it later closes only the replacement.
+        The loop's own methods would affect the parent, because both share an epoll set. So each descriptor is
+        replaced, and a later close only closes the replacement.
         """
         nothing = os.open(os.devnull, os.O_RDWR)
         for key in list(self._selector.get_map().values()):
@@ -103,7 +103,7 @@ class _Process:
         self.thread: LoopThread | None = None
 
     def forked(self) -> None:
-        """Begin anew in the child; the lock may have been held by a thread that is not there."""
+        """Reset in the child; a thread that does not exist there may hold the lock."""
         inherited, self.thread = self.thread, None
         self.lock = threading.Lock()
         if inherited is not None:

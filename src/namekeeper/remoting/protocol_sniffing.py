@@ -1,4 +1,4 @@
-"""The first bytes of an accepted socket, looked at without taking them: PROXY header, TLS or plain.
+"""Looks at the first bytes of an accepted socket without consuming them: PROXY header, TLS or plain.
 
 They are seen by MSG_PEEK before a transport is made, because a transport that has read them can't be
 upgraded to TLS, neither in asyncio nor in uvloop (protocol.md 5.8, traps T38 and T55).
@@ -16,13 +16,14 @@ __all__ = ["ProtocolSniffer"]
 
 _TLS_HANDSHAKE = 0x16
 _PROXY_STARTS = b"P\r"
-"""First bytes of both versions of the header; no frame begins so: it would be far over the limit."""
+"""First bytes of both versions of the header. No frame begins like this: its length would exceed the
+limit."""
 
 
 class ProtocolSniffer:
-    """A socket until it is known what it wants to be; then `on_ready`, or `on_rejected` with the reason.
+    """Watches a socket until its protocol is known; then calls `on_ready`, or `on_rejected` with the reason.
 
-    Whoever calls `cancel` gets neither.
+    After `cancel` neither is called.
     """
 
     __slots__ = (
@@ -48,9 +49,9 @@ class ProtocolSniffer:
     ) -> None:
         self.sock = sock
         self.peer = peer
-        """Who is at the other end of the socket."""
+        """The address at the other end of the socket."""
         self.claimed: Address | None = None
-        """Who is there according to a PROXY header."""
+        """The peer's address according to a PROXY header."""
         self.age_in_sweeps = 0
         """Idle sweeps since it was accepted."""
         self._on_ready = on_ready
@@ -58,11 +59,11 @@ class ProtocolSniffer:
         self._loop = asyncio.get_running_loop()
         self._fd = sock.fileno()
         self._header: bytes | None = b""
-        """What was taken of a PROXY header so far; None once the header is over."""
+        """The bytes of a PROXY header read so far; None after its end."""
         self._is_watched = False
 
     def look(self) -> None:
-        """Look at what has arrived; come back by itself when there is more."""
+        """Look at the bytes that have arrived; it is called again when there are more."""
         try:
             is_tls = self._examine()
         except BlockingIOError:
@@ -75,12 +76,12 @@ class ProtocolSniffer:
             self._on_ready(self, is_tls)
 
     def cancel(self) -> None:
-        """Close the socket without a word."""
+        """Close the socket without a callback."""
         self._unwatch()
         self.sock.close()
 
     def _examine(self) -> bool:
-        """Return whether TLS follows; raise BlockingIOError to be called again when more is there."""
+        """Return whether TLS follows; raise BlockingIOError if more bytes are needed."""
         if not self._header:
             first = self._peek(1)[0]
             if self._header is None or first not in _PROXY_STARTS:
@@ -89,10 +90,10 @@ class ProtocolSniffer:
         return self._examine()
 
     def _take_header(self) -> None:
-        """Take exactly the PROXY header off the socket.
+        """Read exactly the PROXY header from the socket.
 
-        What can only be a part of it is taken at once: peeked at again and again, it would keep the socket
-        readable and the loop spinning.
+        Bytes that can only belong to it are read at once: if they were only peeked at, the socket would stay
+        readable and the loop would spin.
         """
         taken = self._header or b""
         seen = self._peek(MAX_V2_BYTES + 1 - len(taken))

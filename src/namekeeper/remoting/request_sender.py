@@ -1,4 +1,4 @@
-"""Sends a request and waits for its answer, as `RemotingClient` does; tests bring a sender of their own."""
+"""The interface for sending a request and waiting for its answer: `RemotingClient`, or a sender of a test."""
 
 from collections.abc import Mapping
 from typing import Protocol

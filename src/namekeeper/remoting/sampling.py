@@ -1,4 +1,4 @@
-"""Times some look-ups: one now and then pays for it, and no other.
+"""Measures the duration of some look-ups; the others have no extra cost.
 
 A look-up that the cache knows is answered where the bytes of a connection are read; any other by the handler.
 So the next read of one connection and the next look-up of the handler are timed, by a function that takes the
@@ -16,7 +16,7 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["LookupSampler", "Took"]
 
 Took = Callable[[float, int], None]
-"""Called with the seconds that look-ups took together, and their number."""
+"""Called with the total seconds of some look-ups, and their number."""
 
 
 class LookupSampler:
@@ -27,7 +27,7 @@ class LookupSampler:
         self._turns: Iterator[ServerConnection] = iter(())
 
     def sample(self, took: Took) -> None:
-        """Have the next read of one more connection timed, and the next look-up that is not in the cache."""
+        """Measure the next read of one more connection, and the next look-up that is not in the cache."""
         context = self._context
         if not isinstance(context.handler, _TimedHandler):
             context.handler = _TimedHandler(context, took)

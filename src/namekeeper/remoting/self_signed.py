@@ -1,4 +1,4 @@
-"""The certificate of a server that was given none: made on the spot, as Java's test mode does."""
+"""Makes a certificate for a server without one, as Java's test mode does."""
 
 import datetime as dt
 
@@ -10,7 +10,7 @@ from cryptography.x509.oid import NameOID
 __all__ = ["make_self_signed"]
 
 YEARS_VALID = 10
-"""Nobody verifies it, and a name server may run for years."""
+"""Days that it is valid: nobody verifies it, and a name server may run for years."""
 
 
 def make_self_signed() -> tuple[bytes, bytes]:

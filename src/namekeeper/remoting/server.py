@@ -31,9 +31,9 @@ __all__ = ["RemotingServer"]
 DEFAULT_BODY_BUDGET_BYTES = 256 * 1024 * 1024
 """Sixteen frames of the largest size, or a storm of 300 brokers with 10,000 topics each, compressed."""
 DESCRIPTORS_KEPT_BACK = 64
-"""For the journal, the KV file, the operators' port and our own connections to brokers."""
+"""Descriptors for the journal, the KV file, the operators' port and our own connections to brokers."""
 SWEEPS_PER_IDLE_TIME = 24
-"""An idle connection is closed after its time and at most a twenty-fourth of it."""
+"""An idle connection is closed at most a twenty-fourth of its idle time too late."""
 DRAIN_LOOK_SECONDS = 0.01
 
 
@@ -94,9 +94,9 @@ class RemotingServer:
             body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
             lookup_cache: asked for the whole answer to a request before it is decoded.
             front: serves connections that ask for what the cache knows; needs `lookup_cache`.
-            has_broker: whether a broker is registered over a connection: its large frames pass strangers'.
+            has_broker: whether a broker is registered over a connection: its large frames go first.
             on_connect: a connection can carry requests now.
-            on_close: a connection was closed, by whomever; its channel is not open any more.
+            on_close: a connection was closed by either side; its channel is not open any more.
         """
         self._host = host
         self._port = port
@@ -144,7 +144,7 @@ class RemotingServer:
         return frozenset(self._context.connections)
 
     def read_counters(self) -> RemotingCounters:
-        """Add up what is counted; costs a microsecond for ten connections, so ask now and then."""
+        """Add up all counters; takes a microsecond for ten connections, so call it only at intervals."""
         context = self._context
         if self.front is not None:
             self.front.note_moved()
@@ -159,11 +159,11 @@ class RemotingServer:
         return counters
 
     def sample_lookups(self, took: Took) -> None:
-        """Have a few of the next look-ups timed; those that the front answers are not."""
+        """Measure a few of the next look-ups, but not those that the front answers."""
         self._sampler.sample(took)
 
     async def start(self) -> None:
-        """Listen; connections are served from now on. Raises ConfigError if the address can't be had."""
+        """Listen; connections are served from now on. Raises ConfigError if the address can't be used."""
         sockets = await bind(self._host, self._port, self._socket_options)
         if self.front is not None and self._context.lookup_cache is not None:
             self.front.start()
@@ -178,12 +178,12 @@ class RemotingServer:
     # Shutdown: `close` does all of it; the first two steps can be taken before, each for its own reason.
 
     def stop_accepting(self) -> None:
-        """Listen no more. First, so that nobody comes whom the later steps would have to begin again for."""
+        """Stop listening: the first step, so that no new connection undoes the later ones."""
         if self._acceptor is not None:
             self._acceptor.close()
 
     async def drain(self, deadline_seconds: float) -> bool:
-        """Wait until nothing is owed to any peer, at most so long; return whether that came true.
+        """Wait until all requests are answered, at most this long; return whether they are.
 
         Requests are still handed to the handler meanwhile, which may answer GO_AWAY.
         """
@@ -192,31 +192,31 @@ class RemotingServer:
         while not all(connection.is_settled for connection in self._context.connections):
             if loop.time() >= deadline:
                 return False
-            await asyncio.sleep(DRAIN_LOOK_SECONDS)  # only when the server stops; no request pays for it
+            await asyncio.sleep(DRAIN_LOOK_SECONDS)  # only when the server stops: no request pays for it
         return True
 
     async def close(self) -> None:
         """Close everything; returns when all sockets are closed. May be called twice."""
-        # Nobody new, so that nothing below has to be done again.
+        # No new connections, so that nothing below has to be repeated.
         self.stop_accepting()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
             self._sweep_timer = None
-        # Handshakes next: one of them might become a connection while we look at those.
+        # Handshakes next: one of them might become a connection during the next step.
         await self._handshakes.close()
-        # The others get what was written for them, if they read it soon.
+        # Connections still get the answers that were written, if they read them soon.
         for connection in tuple(self._context.connections):
             connection.close()
         await self._wait_until_gone()
         if self.front is not None and self._context.lookup_cache is not None:
             self._context.lookup_cache.mirror_to(None)
             self.front.close()
-        # Last: nobody is left who could ask for a context.
+        # Last: now nobody can need a context.
         if self._tls is not None:
             await self._tls.close()
 
     async def _wait_until_gone(self) -> None:
-        """Wait for the transports; each has a timer that ends it, see `ServerConnection.close`."""
+        """Wait until all transports are closed; each has a timer, see `ServerConnection.close`."""
         while self._context.connections:  # noqa: ASYNC110 - only when the server stops
             await asyncio.sleep(DRAIN_LOOK_SECONDS)
 
@@ -232,8 +232,9 @@ class RemotingServer:
         self._context.counters.connections_refused += 1
         self._context.log_limit.log(logging.WARNING, "closing a new connection: %s", reason)
 
-    # Idleness is counted in sweeps, not read off a clock: after a stall of the loop (or of the machine) the
-    # peers' bytes are still in the kernel, and one late sweep must not take their silence for granted.
+    # Idle time is counted in sweeps, not measured by a clock: after a stall of the loop (or of the machine)
+    # the peers' bytes are still in the kernel, and one late sweep must not conclude that the peers were
+    # silent.
 
     def _sweep_later(self) -> None:
         if not self._idle_seconds:

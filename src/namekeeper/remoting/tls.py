@@ -20,7 +20,7 @@ _Digests = tuple[bytes | None, bytes | None, bytes | None]
 
 
 class TlsContexts:
-    """The current context of a server, and how it comes to be.
+    """Builds and replaces the TLS context of a server.
 
     Nothing is built before `start`, which doesn't wait: files are read in a thread, and a certificate of
     our own is made when the first TLS client asks for it.
@@ -48,11 +48,11 @@ class TlsContexts:
 
     @property
     def mode(self) -> TlsMode:
-        """What to do with TLS and plain connections; never changes."""
+        """Which of TLS and plain connections are accepted; never changes."""
         return self._settings.mode
 
     def start(self) -> None:
-        """Begin to build and to watch, if there are files."""
+        """Begin to build the context and to watch its files, if there are files."""
         if self.mode is not TlsMode.DISABLED and not self._settings.test_mode and self._watch is None:
             self._watch = asyncio.create_task(self._build_and_watch(), name="tls files")
 
@@ -65,7 +65,7 @@ class TlsContexts:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def context(self) -> ssl.SSLContext | None:
-        """Return the current context, waiting for the first one; None if it could not be built."""
+        """Return the current context, or wait for the first one; None if it could not be built."""
         if self._context is None and self.mode is not TlsMode.DISABLED:
             await asyncio.shield(self._start_first_build())
         return self._context
@@ -98,12 +98,12 @@ class TlsContexts:
 
     def _build_blocking(self) -> tuple[TlsSettings, _Digests, ssl.SSLContext]:
         settings = self._read_settings()
-        # Before reading: a file that changes meanwhile differs from this and is read again.
+        # Taken before reading: if a file changes meanwhile, it differs from this digest and is read again.
         self._last_tried = digests = _digests(settings)
         return settings, digests, server_context(settings)
 
     def _has_changed(self) -> bool:
-        """Whether to build again: trust changed, or certificate and key both, since the last success."""
+        """Whether to build again: since the last success, trust changed, or both certificate and key."""
         now = _digests(self._settings)
         if now == self._last_tried:
             return False

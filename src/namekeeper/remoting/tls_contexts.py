@@ -1,4 +1,4 @@
-"""TLS settings to `ssl` contexts. Everything here may block: call it in a thread when a loop runs."""
+"""Makes `ssl` contexts of TLS settings. Everything here may block: call it in a thread when a loop runs."""
 
 import ssl
 import tempfile
@@ -18,7 +18,7 @@ _VERSIONS = {
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Build the server's context; ConfigError names the setting that stands in the way."""
+    """Build the server's context; a ConfigError names the wrong setting."""
     check_server_settings(settings)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _limit(context, settings)
@@ -79,7 +79,7 @@ def openssl_cipher_name(name: str) -> str:
 
 def _limit(context: ssl.SSLContext, settings: TlsSettings) -> None:
     """Apply the lists of ciphers and protocols."""
-    # The suites of TLS 1.3 (no key exchange in their names) are not chosen this way in OpenSSL: all stay on.
+    # OpenSSL does not choose suites of TLS 1.3 (names without a key exchange) this way: all stay enabled.
     ciphers = [openssl_cipher_name(name) for name in settings.ciphers if "_WITH_" in name or "-" in name]
     if ciphers:
         try:
@@ -98,7 +98,7 @@ def _limit(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _verify_mode(settings: TlsSettings) -> ssl.VerifyMode:
-    """Any certificate would do with authClient=false, so an optional one need not be asked for."""
+    """With authClient=false any certificate is accepted, so an optional one need not be requested."""
     if settings.need_client_auth is ClientAuth.REQUIRE:
         return ssl.CERT_REQUIRED
     if settings.need_client_auth is ClientAuth.OPTIONAL and settings.auth_client:
@@ -107,7 +107,7 @@ def _verify_mode(settings: TlsSettings) -> ssl.VerifyMode:
 
 
 def _load_self_signed(context: ssl.SSLContext) -> None:
-    # Imported here: it costs memory and time that a server without TLS clients never spends.
+    # Imported here: a server without TLS clients saves its memory and time.
     from namekeeper.remoting.self_signed import make_self_signed
 
     certificate, key = make_self_signed()
@@ -127,7 +127,7 @@ def _load_chain(context: ssl.SSLContext, side: str, cert: str, key: str, passwor
     try:
         context.load_cert_chain(
             cert, key, password=lambda: password
-        )  # a string, or OpenSSL asks the terminal
+        )  # a string: with None OpenSSL would ask on the terminal
     except (OSError, ValueError) as error:
         raise ConfigError(f"{side}.certPath={cert} and keyPath={key} can't be used: {error}") from None
 

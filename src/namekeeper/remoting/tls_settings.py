@@ -30,7 +30,7 @@ class ClientAuth(StrEnum):
 
 
 class TlsSettings(Struct, frozen=True, kw_only=True):
-    """What TLS needs to know, for servers and clients."""
+    """All TLS settings, for servers and clients."""
 
     mode: TlsMode = TlsMode.PERMISSIVE
     enable: bool = False

@@ -1,7 +1,7 @@
 """Answers that peers have not read, over all connections.
 
-Large answers are made only while there is room. Small ones are made at once; when they add up, who has read
-nothing for longest is disconnected.
+Large answers are made only while there is room. Small answers are made at once; if they add up to too much,
+the connection whose peer has not read for the longest time is closed.
 """
 
 from collections.abc import Callable, Collection, Sized
@@ -19,17 +19,17 @@ LARGE_ANSWERS = frozenset(
         RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,
     }
 )
-"""Requests whose answers may have megabytes and are made at once: they wait until there is room."""
+"""Requests with answers of up to megabytes, made in one piece: they wait until there is room."""
 ROOM_LOOK_SECONDS = 0.05
-"""How often whoever waits looks for room."""
+"""Interval at which waiting requests look for room."""
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
-"""Beyond the high water mark of each connection. One answer more may be under way."""
+"""Limit of unread bytes beyond each connection's high water mark. One more answer may be under way."""
 MAX_SHARE = 2
-"""What is not read may be that many times as much, look-ups included."""
+"""Together with look-ups, unread answers may be this many times the limit."""
 QUEUED_BYTES = 600
-"""A request of some 80 bytes that waits, or the answer to it from the cache."""
+"""Memory of a waiting request of some 80 bytes, or of its answer from the cache."""
 STALL_SECONDS = 5.0
-"""While there is no room, who has read nothing for so long is disconnected."""
+"""While there is no room, a connection whose peer has read nothing for this long is closed."""
 
 
 class Holder(Protocol):
@@ -41,7 +41,7 @@ class Holder(Protocol):
 
 
 class UnreadAnswers:
-    """What connections hold whose peers are slow to read; touched from one event loop only."""
+    """Bytes held by connections whose peers are slow to read; used on one event loop only."""
 
     def __init__(self, limit: int = MAX_UNREAD_BYTES, clock: Callable[[], float] = monotonic) -> None:
         """Begin with nothing; `clock` counts seconds."""
@@ -52,7 +52,7 @@ class UnreadAnswers:
 
     @property
     def bytes(self) -> int:
-        """What is held, as of the last look."""
+        """Bytes held, as measured last."""
         return sum(size for _, size, _ in self._held.values())
 
     def keep(
@@ -62,7 +62,7 @@ class UnreadAnswers:
         queued: Sized = (),
         waiting: Collection[Sized] = (),
     ) -> None:
-        """Note that a peer is slow to read; beyond the limit of all, disconnect the slowest.
+        """Note that a peer is slow to read; if the total limit is exceeded, disconnect the slowest.
 
         Args:
             holder: its connection.
@@ -81,11 +81,11 @@ class UnreadAnswers:
             self._disconnect(min(self._held, key=lambda each: self._held[each][2]))
 
     def let_go(self, holder: Holder) -> None:
-        """Note that its peer has read, or that it is closed."""
+        """Note that its peer has read everything, or that it is closed."""
         self._held.pop(holder, None)
 
     def has_room(self) -> bool:
-        """Whether one more large answer may be made; disconnects who has kept the room for too long."""
+        """Whether one more large answer may be made; disconnects peers that read nothing for too long."""
         if self.bytes < self._limit:
             return True
         now = self._clock()
@@ -96,7 +96,7 @@ class UnreadAnswers:
         return self.bytes < self._limit
 
     def _look(self) -> None:
-        """Note what was read since the last look."""
+        """Measure again, and note which peers have read."""
         now = self._clock()
         for holder, (measure, size, since) in self._held.items():
             unread = measure()

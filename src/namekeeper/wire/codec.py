@@ -78,7 +78,8 @@ def decode_frame(frame: Frame) -> RemotingCommand:
     if form != SerializeType.ROCKETMQ:
         raise ProtocolError(f"bad frame: header of unknown type {form}")
     command, used = decode_rocketmq_header(header)
-    # What the header leaves over begins the body, and the body ends as many bytes earlier (protocol.md 1.4).
+    # Bytes that the header does not use begin the body, and the body ends as many bytes earlier (protocol.md
+    # 1.4).
     command.body = (header[used:] + body)[: len(body)]
     return command
 
@@ -89,7 +90,7 @@ class CommandDecoder:
     def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
         """Begin with an empty stream; `max_frame_bytes` bounds a frame with its length field."""
         self.frames = FrameDecoder(max_frame_bytes)
-        """Tells why nothing more will come; commands before the broken frame did."""
+        """Why no more commands come; those before the broken frame were returned."""
 
     def feed(self, data: bytes) -> list[RemotingCommand]:
         """Take the next bytes of the stream; return the commands that they complete, bodies included."""

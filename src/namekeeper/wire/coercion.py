@@ -1,4 +1,4 @@
-"""Plain JSON values bent towards a type as fastjson bends them (protocol.md 1.11)."""
+"""Converts plain JSON values to the type of a field, as fastjson does (protocol.md 1.11)."""
 
 import msgspec
 from msgspec import inspect
@@ -10,10 +10,10 @@ _NUMBERS = (inspect.IntType, inspect.FloatType, inspect.BoolType)
 
 
 def coerce(value: object, as_type: type) -> object:
-    """Return `value` so that `msgspec.convert` takes it for `as_type` wherever fastjson would.
+    """Return `value` in a form that `msgspec.convert` accepts for `as_type` wherever fastjson would.
 
-    Numbers and booleans become strings where a string is wanted; `null` and `""` vanish where a number is
-    wanted, `null` wherever it isn't allowed, so that defaults hold.
+    Numbers and booleans become strings where a string is needed. `null` and `""` are left out where a number
+    is needed, and `null` wherever it isn't allowed, so that the default is used.
     """
     return _coerce(value, inspect.type_info(as_type))
 
@@ -44,7 +44,7 @@ def _coerce(value: object, shape: inspect.Type) -> object:
 
 
 def _coerce_union(value: object, shape: inspect.UnionType) -> object:
-    """Fit to the one member besides None; a union of more stays msgspec's business."""
+    """Coerce to the one member besides None; a union of more members is left to msgspec."""
     members = [member for member in shape.types if not isinstance(member, inspect.NoneType)]
     return _coerce(value, members[0]) if len(members) == 1 and value is not None else value
 

@@ -22,20 +22,20 @@ RESPONSE_FLAG = 1
 ONEWAY_FLAG = 2
 
 OUR_VERSION = 513
-"""What we say we are: 5.5.0 (protocol.md 1.9)."""
+"""Our version in headers: 5.5.0 (protocol.md 1.9)."""
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 ANSWER_LANGUAGE: LanguageName = "JAVA"
-"""What our name server says it is written in: every client accepts it (trap T49)."""
+"""The language in answers of our name server: every client accepts it (trap T49)."""
 
 REQUEST_LANGUAGE: LanguageName = "PYTHON"
-"""What our requests say: clients, registrars and tools, and the name server that notifies brokers (905).
-RocketMQ from 4.8 to 5.5 knows the name, and name servers never decide by it (protocol.md 1.5)."""
+"""The language in our requests: those of clients, registrars and tools, and of a name server to brokers
+(905). RocketMQ from 4.8 to 5.5 knows the name, and name servers never decide by it (protocol.md 1.5)."""
 
 
 _WIRE_NAMES = {"ext_fields": "extFields", "body": "body, from the frame", "header": "header, as it came"}
-"""JSON names that differ from ours; the last two are such that no peer writes them."""
+"""JSON names that differ from ours; no peer writes the last two."""
 
 
 class RemotingCommand(Struct, gc=False, rename=_WIRE_NAMES):
@@ -77,7 +77,7 @@ def request(
     oneway: bool = False,
     version: int = OUR_VERSION,
 ) -> RemotingCommand:
-    """Make a request of our own: our language and version, and what is asked for."""
+    """Make a request of our own, with our language and version."""
     flag = ONEWAY_FLAG if oneway else 0
     return RemotingCommand(code, REQUEST_LANGUAGE, version, opaque, flag, None, ext_fields, body)
 

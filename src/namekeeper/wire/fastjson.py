@@ -1,7 +1,7 @@
 """JSON as Java's peers write and read it: fastjson's dialects (protocol.md 1.11).
 
-What is standard JSON goes through msgspec alone. Bare numeric keys, which 4.x and 5.x peers write for maps
-with numbers as keys (trap T3), are quoted first. Only the rest meets the slow reader in `lenient_json`.
+Standard JSON is read by msgspec alone. Bare numeric keys, which 4.x and 5.x peers write for maps with numbers
+as keys (trap T3), are quoted first. Only other texts need the slow reader in `lenient_json`.
 """
 
 import re
@@ -33,12 +33,12 @@ Large bodies come from brokers, whose dialect (bare numeric keys) doesn't need i
 """
 
 MAX_COERCED_BYTES = 524_288
-"""Largest text whose bytes are not UTF-8 or whose values have other types than were asked for: a tenth of a
+"""Largest text that is not UTF-8, or whose values have other types than were asked for: it takes a tenth of a
 microsecond a byte, and several times its size in memory. No broker sends either.
 """
 
 MAX_BARE_KEYS = 262_144
-"""Bare numeric keys in one body, at a microsecond or two each on the event loop.
+"""Most bare numeric keys in one body; each takes the event loop a microsecond or two.
 
 They are the queues of static topics, of which a broker has hundreds, not hundreds of thousands.
 """
@@ -51,7 +51,7 @@ _STRICT_ERRORS = (ValueError, RecursionError)
 _BARE_KEY = re.compile(rb"[{,]\s*+(-?[0-9]++)\s*+:")
 _CUT = re.compile(rb'[^\s0-9:"\\-]')
 _SLICE_BYTES = 131_072
-"""Searched for bare keys in one slice: some milliseconds."""
+"""Bytes searched for bare keys in one slice: some milliseconds."""
 _KEY_BYTES = 131_072
 """Largest bare key with the blanks around it, and the most quotes and backslashes in a row."""
 _PATH_STEP = re.compile(r"\.((?:[^.\\\[]|\\.)+)|\[([0-9]{1,9})\]", re.DOTALL)
@@ -70,13 +70,13 @@ def decode(data: bytes, as_type: type[T], /) -> T:
 
 
 def decode_in_slices(data: bytes, as_type: type[T], /) -> Generator[None, None, T]:
-    """Do what `decode` does, yielding wherever a turn of the event loop may end; never for standard JSON."""
+    """Do what `decode` does; yields wherever a turn of the loop may end, for standard JSON never."""
     decoder = _decoder(as_type)
     value: T
     try:
         value = decoder.decode(data)
     except msgspec.ValidationError:
-        value = _decode_coerced(data, as_type)  # standard JSON so far, with values of other types
+        value = _decode_coerced(data, as_type)  # it is standard JSON, with values of other types
     except _STRICT_ERRORS:
         yield
         repaired = yield from _repair(data)
@@ -108,7 +108,7 @@ def loads(data: bytes, *, lenient: bool = True) -> object:
 
 
 def quote_bare_keys(data: bytes) -> bytes:
-    """Put quotes around bare numeric keys, `{0:1}` to `{"0":1}`; what stands in strings stays as it is.
+    """Put quotes around bare numeric keys, `{0:1}` to `{"0":1}`; strings are not changed.
 
     Raises DialectError for more than MAX_BARE_KEYS of them.
     """
@@ -118,8 +118,8 @@ def quote_bare_keys(data: bytes) -> bytes:
 def resolve_refs(document: object) -> object:
     """Replace `{"$ref":"$.path"}` by the flat object it points to, else by `{}` (trap T16).
 
-    Flat means without objects or arrays inside, as a topic's `attributes`: brokers up to 5.3.x share nothing
-    else. Anything more could be made to grow without bounds or to contain itself.
+    A flat object has no objects or arrays inside, like a topic's `attributes`; brokers up to 5.3.x share
+    nothing else. A nested one could be made to grow without bounds or to contain itself.
     """
     return _resolve(document, document, 0)
 
@@ -146,7 +146,7 @@ def _decode_coerced(data: bytes, as_type: type[T]) -> T:
 
 
 def _repair(data: bytes) -> Generator[None, None, bytes]:
-    """Make standard JSON of what peers write in large bodies: bare numeric keys, bytes that are not UTF-8."""
+    """Make standard JSON of a large body: repair bare numeric keys and bytes that are not UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError as error:

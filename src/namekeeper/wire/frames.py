@@ -15,10 +15,11 @@ bytes of ext fields take some 30 ms of the event loop, sixteen times as many wou
 """
 
 _SMALL_CHUNK_BYTES = 4_096
-"""Chunks below are gathered in one buffer: kept apart, single bytes would cost fifty times their size."""
+"""Smaller chunks are gathered in one buffer: kept apart, single bytes would take fifty times their size."""
 
 _LARGE_FRAME_BYTES = 1_048_576
-"""All chunks of such a frame are gathered, too: of hundreds of pieces, some would keep the heap large."""
+"""All chunks of a frame of this size are gathered, too: of hundreds of pieces, some would keep the heap
+large."""
 
 _LENGTH = Struct(">i").unpack_from
 _PREFIX = Struct(">iI").unpack_from
@@ -36,7 +37,7 @@ Frame = tuple[int, bytes, bytes]
 class FrameDecoder:
     """Bytes in as they come, frames out as they are complete; the first broken frame ends it.
 
-    A frame that announces too much is broken as soon as its length is known.
+    A frame that announces too large a length is broken as soon as its length is known.
     """
 
     def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
@@ -45,10 +46,10 @@ class FrameDecoder:
         self._chunks: list[bytes | bytearray] = []
         self._wanted = 0
         self.failure = ""
-        """Why nothing comes out of this decoder after a broken frame; empty as long as there was none.
+        """Why this decoder returns nothing more after a broken frame; empty if there was none.
 
-        Whoever finds the content of a frame broken sets it, too. It is a text, as an error keeps the frame
-        and the connection in memory.
+        Code that finds the content of a frame broken sets it, too. It is a text, because an exception would
+        keep the frame and the connection in memory.
         """
         self.announced = 0
         """Bytes of the incomplete frame at the end, length field included; 0 while its length is unknown."""
@@ -99,7 +100,7 @@ class FrameDecoder:
         self._keep(data[start:] if start else data)
 
     def _expect(self, data: bytes, start: int) -> None:
-        """Note how much the frame that begins at `start` needs, unless it is broken already."""
+        """Set how many bytes the frame that begins at `start` needs, or find it broken."""
         self._wanted = _LENGTH_BYTES
         if start + _LENGTH_BYTES <= len(data):
             (length,) = _LENGTH(data, start)

@@ -1,4 +1,4 @@
-"""The header of a frame as JSON, and what peers get wrong about it (protocol.md 1.3, 1.5, 1.11)."""
+"""The header of a frame as JSON, also as peers write it wrongly (protocol.md 1.3, 1.5, 1.11)."""
 
 import re
 
@@ -57,7 +57,7 @@ def encode_json_header(command: RemotingCommand) -> bytes:
 
 
 def decode_json_header(header: bytes) -> RemotingCommand:
-    """Read a header, strictly if that will do; raise ProtocolError where Java closes the connection.
+    """Read a header, leniently if needed; raise ProtocolError where Java closes the connection.
 
     `body` is not set.
     """
@@ -68,7 +68,7 @@ def decode_json_header(header: bytes) -> RemotingCommand:
 
 
 def decode_leniently(header: bytes) -> RemotingCommand:
-    """Read a header as patiently as the most patient Java server (protocol.md 1.11).
+    """Read a header as leniently as the most lenient Java server (protocol.md 1.11).
 
     Values become what fastjson 2 makes of them: numbers and strings become each other, fractions are cut off,
     objects and arrays become the text of their JSON, `null` is what a missing member gives, `null` ext fields
@@ -130,7 +130,7 @@ def _language(value: object) -> LanguageName | None:
 
 
 def _text(value: object) -> str | None:
-    """Turn a value into the text that the field holds then; an object or array becomes its JSON."""
+    """Turn a value into the text of the field; an object or array becomes its JSON."""
     text = scalar_text(value)
     if text is None or isinstance(text, str):
         return text

@@ -1,6 +1,6 @@
-"""Reader of everything that fastjson 1 or 2 accepts as JSON, where that does no harm (protocol.md 1.11).
+"""Reads everything that fastjson 1 or 2 accepts as JSON, where that does no harm (protocol.md 1.11).
 
-Slow and patient: `fastjson` comes here only with a text that a strict parser has refused.
+It is slow: `fastjson` uses it only for a text that a strict parser has refused.
 """
 
 import re
@@ -11,7 +11,7 @@ MAX_DEPTH = 64
 """Nested objects and arrays: the deepest body of the protocol has seven; the reader recurses for each."""
 
 _MAX_NUMBER_CHARS = 64
-"""An int64 has 20; longer ones cost quadratic time and mean nothing to anybody."""
+"""Digits of a number: an int64 has 20; longer ones cost quadratic time and have no use."""
 
 _BLANK = re.compile(r"(?:[ \t\r\n\f\b]|/\*.*?\*/|//[^\n]*)*+", re.DOTALL)
 _BLANK_OR_COMMAS = re.compile(r"(?:[ \t\r\n\f\b,]|/\*.*?\*/|//[^\n]*)*+", re.DOTALL)
@@ -163,7 +163,7 @@ class _Reader:
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
         match = pattern.match(self._text, self._at)
-        assert match is not None  # both patterns are content with nothing
+        assert match is not None  # both patterns match the empty text
         self._at = match.end()
 
     def _error(self, problem: str) -> DialectError:

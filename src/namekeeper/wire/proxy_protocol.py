@@ -1,6 +1,7 @@
 """The header that a proxy puts before a connection's first byte: PROXY protocol 1 and 2 (protocol.md 5.8).
 
-Neither can be taken for a frame or a TLS hello: a frame that begins like this would be far over the limit.
+Neither can be confused with a frame or a TLS hello: a frame that begins like this would exceed the limit by
+far.
 """
 
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
@@ -37,10 +38,10 @@ class ProxyHeader(Struct, frozen=True):
 
 
 class NeedMore(Struct, frozen=True):
-    """The bytes so far may be a header, but end too early."""
+    """The bytes so far may be a header, but its end is missing."""
 
     at_least: int
-    """Bytes from the start of the connection without which nothing can be said."""
+    """Number of bytes from the start of the connection that are needed to decide."""
 
 
 def parse(prefix: bytes) -> ProxyHeader | NeedMore | None:

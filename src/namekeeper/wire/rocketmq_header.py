@@ -13,7 +13,7 @@ _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 
 _NO_LANGUAGE = -1
-"""Unknown to everybody, hence decoded as null and harmless."""
+"""A number that no peer knows: it is decoded as null and does no harm."""
 
 
 def encode_rocketmq_header(command: RemotingCommand) -> bytes:
@@ -34,7 +34,7 @@ def encode_rocketmq_header(command: RemotingCommand) -> bytes:
 
 
 def decode_rocketmq_header(header: bytes) -> tuple[RemotingCommand, int]:
-    """Read a header and say how many of its bytes were used: 5.x takes the others as the start of the body.
+    """Read a header and return how many of its bytes were used: for 5.x the others begin the body.
 
     Raises ProtocolError where 5.5.0 closes the connection.
     """
