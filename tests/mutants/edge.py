@@ -86,6 +86,14 @@ EDGE_MUTANTS = (
         ("remoting/test_connection.py",),
     ),
     Mutant(
+        "transports-under-way-cancelled-at-the-stop",
+        "remoting/handshake.py",
+        "            if is_tls:\n                task.cancel()\n",
+        "            task.cancel()\n",
+        "a stop never waits for a connection whose transport is gone",
+        ("remoting/test_server.py",),
+    ),
+    Mutant(
         "slow-headers-are-read-on-arrival",
         "lookup_cache/reader.py",
         "            return frame\n",

@@ -46,7 +46,8 @@ class Handshakes:
         self._trusted = trusted
         self._channel_ids = itertools.count(1)
         self._sniffers: set[ProtocolSniffer] = set()
-        self._connecting: set[asyncio.Task[None]] = set()
+        self._connecting: dict[asyncio.Task[None], bool] = {}
+        """Those whose transport is being made, and whether by TLS."""
         self._log_limit = LogLimit(_log)
 
     def __len__(self) -> int:
@@ -69,12 +70,17 @@ class Handshakes:
                 sniffer.cancel()
 
     async def close(self) -> None:
-        """Close all of them: none has sent a request yet."""
+        """Close all of them, but those that need no handshake and become connections at once.
+
+        They must not be cancelled: uvloop would close the transport of a connection that was made and never
+        tell it so.
+        """
         for sniffer in self._sniffers:
             sniffer.cancel()
         self._sniffers.clear()
-        for task in self._connecting:
-            task.cancel()
+        for task, is_tls in self._connecting.items():
+            if is_tls:
+                task.cancel()
         await asyncio.gather(*self._connecting, return_exceptions=True)
 
     def _reject(self, sniffer: ProtocolSniffer, reason: str) -> None:
@@ -92,8 +98,8 @@ class Handshakes:
         else:
             self._sniffers.discard(sniffer)
             task = asyncio.create_task(self._connect(sniffer, is_tls=is_tls))
-            self._connecting.add(task)
-            task.add_done_callback(self._connecting.discard)
+            self._connecting[task] = is_tls
+            task.add_done_callback(self._connecting.pop)
 
     async def _connect(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> None:
         context = await self._tls_context(sniffer) if is_tls else None

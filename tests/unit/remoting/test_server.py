@@ -227,6 +227,24 @@ class TestShutdown:
             async with connect(addr):
                 pass
 
+    @both_loops
+    async def test_a_socket_that_becomes_a_connection_meanwhile_is_closed_with_the_others(self, monkeypatch):
+        """Its transport is being made when the server closes; nobody waits for a transport that is gone."""
+        server = RemotingServer(echo, host=LOCAL, port=0)
+        closing: list[asyncio.Task[None]] = []
+
+        def made(*parts: object) -> ServerConnection:
+            closing.append(asyncio.create_task(server.close()))
+            return ServerConnection(*parts)
+
+        monkeypatch.setattr(module, "ServerConnection", made)
+        await server.start()
+        async with connect(server.addresses[0]) as peer:
+            await peer.send(frame(1)[:1])
+            await eventually(lambda: closing and closing[0].done())
+            assert await peer.is_closed_by_server()
+        assert not server.connections
+
     async def test_a_server_that_never_started_can_be_closed(self):
         server = RemotingServer(echo)
         await server.close()
