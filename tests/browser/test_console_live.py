@@ -68,7 +68,7 @@ def test_running_name_servers_are_seen_beside_each_other(
             broker.sendall(registration("orders", "other", "fresh"))
             topics.filter(has_text="fresh").wait_for(timeout=PATIENCE_MS)
             page.get_by_role("link", name="What happened").click()
-            page.locator("table[aria-label=Changes] b", has_text="seen in an answer").first.wait_for(
+            page.locator("table[aria-label=Changes] td.cause", has_text="seen in an answer").first.wait_for(
                 timeout=PATIENCE_MS
             )
 

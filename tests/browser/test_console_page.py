@@ -66,6 +66,33 @@ def test_what_is_there_now(browser: Any, site: Any):
         assert "view=why" in page.url
 
 
+def test_what_to_look_at_first_leads_to_its_rows(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        page.locator(".headlines a", has_text="topics have no queue to write to").click()
+        settled(page)
+        assert "tonly=unwritable" in page.url
+        rows = page.locator("table[aria-label=Topics] tbody tr")
+        assert all("why?" in row.inner_text() for row in rows.all())
+        assert rows.count() == int(page.locator("#topics .count").inner_text())
+
+
+def test_the_life_of_a_broker_has_its_absences(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/?view=broker&name=broker-b") as page:
+        settled(page)
+        assert "went once, away for 5 min" in page.locator("ul[aria-label=Absences]").inner_text()
+        assert page.locator("table[aria-label=Sessions] tbody tr", has_text="5 min").count() == 1
+
+
+def test_rows_are_narrowed_by_a_part_of_their_names(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/") as page:
+        settled(page)
+        page.get_by_label("Text in the names of topics").fill("pay")
+        until(page, "document.querySelectorAll('table[aria-label=Topics] tbody tr').length === 1")
+        assert "ttext=pay" in page.url
+        assert page.locator("table[aria-label=Brokers] tbody tr").count() > 0
+
+
 def test_the_slider_shows_the_route_as_it_was(browser: Any, site: Any):
     """What it shows at an instant is what `route-at` says of it; an instant has an address."""
     address, folder, stories = site
@@ -163,10 +190,11 @@ def test_keys_go_from_change_to_change(browser: Any, site: Any):
         page.keyboard.press(",")
         page.wait_for_selector("#to-now")
         first = page.locator("#shown-instant").inner_text()
+        assert first != "the last that is known"
         page.keyboard.press(",")
         until(page, "text => document.getElementById('shown-instant').innerText !== text", first)
         page.keyboard.press("n")
-        until(page, "document.getElementById('shown-instant').innerText === 'now'")
+        until(page, "document.getElementById('shown-instant').innerText === 'the last that is known'")
         page.go_back()
         page.wait_for_selector("#to-now")
 

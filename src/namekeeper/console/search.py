@@ -1,4 +1,4 @@
-"""Search over everything that there ever was: topics, brokers, addresses, clusters, name servers."""
+"""Search over everything that there ever was: topics, brokers, addresses, clusters, peers, name servers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,12 +13,17 @@ NAMES_LIMIT = 20
 
 def found_names(histories: Sequence[RowVersions], text: str) -> dict[str, Any]:
     """Names with a text in them, in any case: those that begin with it first."""
-    names: dict[str, set[str]] = {"topic": set(), "broker": set(), "address": set(), "namesrv": set()}
+    kinds = ("topic", "broker", "address", "cluster", "peer", "namesrv")
+    names: dict[str, set[str]] = {kind: set() for kind in kinds}
     for each in histories:
         names["namesrv"].add(each.namesrv)
         names["topic"].update(each.topics())
         names["broker"].update(key[1] for key in each.keys("group"))
         names["address"].update(key[2] for key in each.keys("live"))
+        names["cluster"].update(key[1] for key in each.keys("live"))
+        names["peer"].update(
+            event.peer.rpartition(":")[0] or event.peer for event in each.events if event.peer
+        )
     wanted = text.casefold()
     found = []
     for kind, of_kind in names.items():

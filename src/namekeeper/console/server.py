@@ -156,7 +156,7 @@ class ConsoleServer:
             application.router.add_get(path, _send_file)
         views = self._views
         for view in (
-            views.overview, views.brokers, views.topics, views.changes, views.beside,
+            views.overview, views.troubles, views.brokers, views.topics, views.changes, views.beside,
             views.topic, views.broker, views.compare, views.search,
         ):  # fmt: skip
             application.router.add_get(f"/api/{view.__name__}", self._answer(view, locked=True))

@@ -1,15 +1,15 @@
-"""One topic and one broker over time: lanes for a plot, and sessions."""
+"""One topic and one broker over time: lanes for a plot."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from namekeeper.answers.row_changes import HistoryEvent, Key, Values, What
+from namekeeper.answers.row_changes import Key, Values
 from namekeeper.answers.row_versions import PeriodState, RowVersions
 from namekeeper.common.writable import is_writable
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.pipeline.report.plots import Kind
 
-__all__ = ["broker_lanes", "broker_sessions", "topic_lanes"]
+__all__ = ["broker_lanes", "keys_of_broker", "topic_lanes"]
 
 Bar = dict[str, Any]
 """`since`, `until` (None: up to the end), `kind` and `text`."""
@@ -41,19 +41,17 @@ def broker_lanes(histories: Sequence[RowVersions], name: str) -> list[dict[str, 
             "bars": _bars(each, _times(each, [key]), _LiveStates(each, key, name)),
         }
         for each in histories
-        for key in sorted(_keys_of_broker(each, name))
+        for key in sorted(keys_of_broker(each, name))
     ]
 
 
-def broker_sessions(histories: Sequence[RowVersions], name: str) -> list[dict[str, Any]]:
-    """The sessions of a broker, by name or address, at each name server, newest first."""
-    found = [
-        session
-        for each in histories
-        for key in _keys_of_broker(each, name)
-        for session in _sessions(each, key, name)
+def keys_of_broker(versions: RowVersions, name: str) -> list[Key]:
+    """The live rows that a broker ever had, by its name or its address."""
+    return [
+        key
+        for key in versions.keys("live")
+        if name == key[2] or any(v.values and v.values[0] == name for v in versions.versions(key))
     ]
-    return sorted(found, key=lambda session: (session["since"], session["namesrv"]), reverse=True)
 
 
 class _TopicStates:
@@ -124,46 +122,3 @@ def _topic_times(versions: RowVersions, topic: str) -> Iterator[int]:
 
 def _times(versions: RowVersions, keys: Iterable[Key]) -> Iterator[int]:
     return (version.event.at for key in keys for version in versions.versions(key))
-
-
-def _keys_of_broker(versions: RowVersions, name: str) -> list[Key]:
-    return [
-        key
-        for key in versions.keys("live")
-        if name == key[2] or any(v.values and v.values[0] == name for v in versions.versions(key))
-    ]
-
-
-def _sessions(versions: RowVersions, key: Key, name: str) -> Iterator[dict[str, Any]]:
-    """The sessions behind one address: each begins with a new generation."""
-    open_session: dict[str, Any] | None = None
-    gen: object = None
-    for version in versions.versions(key):
-        is_its = version.values is not None and name in {key[2], version.values[0]}
-        new_gen = version.values[-1] if version.values is not None and is_its else None
-        if open_session is not None and new_gen != gen:
-            yield {**open_session, **_ended(versions, version.event, open_session["since"])}
-            open_session = None
-        if open_session is None and version.values is not None and is_its:
-            open_session = _begun(versions, key, version.event.at, version.values)
-            open_session |= {"from_cause": version.event.cause or version.event.what}
-            open_session |= {"from_peer": version.event.peer}
-        gen = new_gen
-    if open_session is not None:
-        yield {**open_session, "until": None, "to_cause": "", "to_peer": ""}
-
-
-def _ended(versions: RowVersions, event: HistoryEvent, began: int) -> dict[str, Any]:
-    """When and why a session ended: one that a start found gone ended when its name server did."""
-    if event.what in {What.STARTED, What.CORRECTED}:
-        for period in reversed(versions.periods()):
-            if period.state is not PeriodState.UP and began < period.since <= event.at:
-                return {"until": period.since, "to_cause": period.state, "to_peer": ""}
-    return {"until": event.at, "to_cause": event.cause or event.what, "to_peer": event.peer}
-
-
-def _begun(versions: RowVersions, key: Key, at: int, values: Values) -> dict[str, Any]:
-    return {
-        "namesrv": versions.namesrv, "cluster": key[1], "addr": key[2], "broker_name": values[0],
-        "broker_id": values[1], "since": at,
-    }  # fmt: skip

@@ -13,7 +13,15 @@ from namekeeper.console.instants import RowsHeld, differs_since, since
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import format_perm
 
-__all__ = ["ROWS_LIMIT", "TableQuery", "broker_rows", "namesrv_rows", "topic_rows", "writable_at"]
+__all__ = [
+    "ROWS_LIMIT",
+    "TableQuery",
+    "broker_rows",
+    "namesrv_rows",
+    "topic_rows",
+    "troubles",
+    "writable_at",
+]
 
 ROWS_LIMIT = 500
 """Rows of one window at most."""
@@ -105,6 +113,20 @@ def topic_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any
         wanted = [name for name in wanted if any(not writable_at(held, name) for held in known)]
     rows = [_topic(known, topic) for topic in wanted[query.offset : query.offset + query.limit]]
     return {"total": len(wanted), "offset": query.offset, "rows": rows}
+
+
+def troubles(all_held: Sequence[RowsHeld]) -> dict[str, Any]:
+    """How many topics cannot be written, and of how many topics and brokers name servers disagree."""
+    known = [held for held in all_held if held.has_state]
+    names = {topic for held in known for topic in held.topics}
+    brokers = {key for held in known for key in held.live}
+    return {
+        "topics": len(names),
+        "unwritable": sum(any(not writable_at(held, name) for held in known) for name in names),
+        "topics_differ": sum(_is_different(known, name) for name in names),
+        "brokers_differ": sum(differs_since(known, [key]) is not None for key in brokers),
+        "known": len(known),
+    }
 
 
 def writable_at(held: RowsHeld, topic: str) -> bool:

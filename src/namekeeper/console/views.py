@@ -10,13 +10,21 @@ from namekeeper.answers.source import HistorySource
 from namekeeper.answers.times import instant_of
 from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
+from namekeeper.console.broker_life import broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows
 from namekeeper.console.difference import difference
 from namekeeper.console.histories import Histories
 from namekeeper.console.instants import RowsHeld, end_of, held_by
 from namekeeper.console.search import found_names
-from namekeeper.console.subjects import broker_lanes, broker_sessions, topic_lanes
-from namekeeper.console.tables import ROWS_LIMIT, TableQuery, broker_rows, namesrv_rows, topic_rows
+from namekeeper.console.subjects import broker_lanes, topic_lanes
+from namekeeper.console.tables import (
+    ROWS_LIMIT,
+    TableQuery,
+    broker_rows,
+    namesrv_rows,
+    topic_rows,
+    troubles,
+)
 from namekeeper.errors import ConfigError
 from namekeeper.pipeline.report.columns import CAUSES
 from namekeeper.pipeline.report.html import SHAPES
@@ -72,6 +80,10 @@ class ConsoleViews:
         """A window of the topics at an instant."""
         return topic_rows(self._held(self._instant(query, "at")), _table_query(query))
 
+    def troubles(self, query: Query) -> dict[str, Any]:
+        """What somebody should look at first at an instant, as counts."""
+        return troubles(self._held(self._instant(query, "at")))
+
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
         return change_rows(
@@ -118,6 +130,7 @@ class ConsoleViews:
             "near": "" if sessions else did_you_mean(name, names),
             "sessions": sessions[:ROWS_LIMIT],
             "session_count": len(sessions),
+            "absences": broker_absences(sessions),
             "lanes": broker_lanes(versions, name),
         }
 

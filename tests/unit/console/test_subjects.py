@@ -1,6 +1,6 @@
 """A topic and a broker over time."""
 
-from namekeeper.console.subjects import broker_lanes, broker_sessions, topic_lanes
+from namekeeper.console.subjects import broker_lanes, topic_lanes
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import two_stories, versions_of
 
@@ -48,20 +48,3 @@ def test_each_address_of_a_broker_has_a_lane_at_each_name_server():
     assert [lane["label"] for lane in lanes] == ["a1:1 at a_1", "a1:1 at b_1"]
     assert kinds(lanes[0]) == ["unregistered", "up", "unregistered", "up"]
     assert broker_lanes([versions_of(two_stories()[0])], "nobody") == []
-
-
-def test_the_sessions_of_a_broker_newest_first():
-    one, _ = two_stories()
-    newest, first = broker_sessions([versions_of(one)], "b1")
-    assert (newest["until"], newest["from_cause"], newest["to_cause"]) == (None, "register_broker", "")
-    assert (first["from_cause"], first["to_cause"]) == ("register_broker", "channel_closed")
-    assert first["until"] < newest["since"]
-    assert broker_sessions([versions_of(one)], "a1:1") == [newest, first]
-
-
-def test_a_session_ends_when_its_name_server_stops():
-    story = Story()
-    story.registers()
-    began = story.restarts(down_ms=5_000)
-    (session,) = broker_sessions([versions_of(story)], "b0")
-    assert (session["until"], session["to_cause"]) == (began - 5_000, "stopped")

@@ -1,7 +1,14 @@
 """Tables of an instant: windows, filters, disagreement."""
 
 from namekeeper.console.instants import held_by
-from namekeeper.console.tables import TableQuery, broker_rows, namesrv_rows, topic_rows, writable_at
+from namekeeper.console.tables import (
+    TableQuery,
+    broker_rows,
+    namesrv_rows,
+    topic_rows,
+    troubles,
+    writable_at,
+)
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import followed_of, two_stories
 
@@ -82,3 +89,24 @@ def test_a_group_without_a_master_can_not_be_written_to():
     (held,) = all_held(story)
     assert writable_at(held, "T")
     assert not writable_at(held, "nowhere")
+
+
+def test_troubles_are_counted_as_the_tables_list_them():
+    one, other = two_stories()
+    other.unregisters("a1:1")
+    one.alive()
+    held = all_held(one, other)
+    unwritable, differ = (
+        topic_rows(held, TableQuery(only=only))["total"] for only in ("unwritable", "differs")
+    )
+    assert troubles(held) == {
+        "topics": 4, "unwritable": unwritable, "topics_differ": differ, "brokers_differ": 1, "known": 2,
+    }  # fmt: skip
+    assert unwritable > 0
+    assert differ > 0
+
+
+def test_there_is_no_trouble_where_nothing_is_known():
+    one, _ = two_stories()
+    held = all_held(one, at=one.journal.boots[0] - 1_000)
+    assert troubles(held)["known"] == troubles(held)["unwritable"] == 0

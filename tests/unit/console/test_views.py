@@ -13,7 +13,7 @@ from tests.unit.console.incident import histories_of, two_stories
 from tests.unit.console.test_histories import Clock
 
 VIEWS = (
-    "overview", "brokers", "topics", "changes", "beside", "topic", "broker", "compare", "search", "why",
+    "overview", "troubles", "brokers", "topics", "changes", "beside", "topic", "broker", "compare", "search", "why",
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import { createContext, h } from "./preact.js";
 import { useContext, useEffect, useRef, useState } from "./hooks.js";
 import { ask } from "./api.js";
-import { both, iso } from "./time.js";
+import { isLocalUtc, iso, local, utc, utcClock } from "./time.js";
 
 export const Page = createContext(null);
 
@@ -30,10 +30,14 @@ export const Link = ({ to, children, ...more }) => {
 export const TopicLink = ({ name, at }) => h(Link, { to: { view: "topic", name, at } }, h(Name, { text: name }));
 export const BrokerLink = ({ name, at }) => h(Link, { to: { view: "broker", name, at } }, h(Name, { text: name }));
 
+// A time in the reader's zone, and beside it in UTC; it breaks between the two only.
+const Both = ({ ms }) => (isLocalUtc(ms) ? h("span", { class: "moment" }, utc(ms))
+  : [h("span", { class: "moment" }, local(ms)), " ", h("span", { class: "moment soft" }, utcClock(ms))]);
+
 // Each time is a link to what was there then.
 export const Time = ({ ms, plain = false }) => {
   if (ms === null || ms === undefined) return null;
-  const time = h("time", { dateTime: iso(ms), title: iso(ms) }, both(ms));
+  const time = h("time", { dateTime: iso(ms), title: iso(ms) }, h(Both, { ms }));
   return plain ? time : h(Link, { to: { view: "now", at: ms }, class: "quiet" }, time);
 };
 
@@ -72,6 +76,8 @@ export const useAnswer = (view, query, version) => {
   return { value: isOfSameView ? state.value : null, problem: state.problem, isOld: state.of !== key };
 };
 
+const isNothing = (cell) => cell === null || cell === undefined || cell === "";
+
 // A table whose cells carry the title of their column, for phones.
 export const Table = ({ label, columns, rows, empty }) => {
   if (!rows.length) return h("p", { class: "soft empty" }, empty);
@@ -81,7 +87,7 @@ export const Table = ({ label, columns, rows, empty }) => {
     h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row", key: row.key, class: row.class },
       columns.map((column, index) => h("td", {
         role: "cell", "data-title": column.title, class: column.kind || "words",
-      }, row.cells[index]))))));
+      }, isNothing(row.cells[index]) ? null : h("div", null, row.cells[index])))))));
 };
 
 // The buttons of a window over a long list.
@@ -93,5 +99,10 @@ export const Window = ({ offset, limit, total, go }) => {
     h("span", null, `${(offset + 1).toLocaleString("en")} to ${last.toLocaleString("en")} of ${total.toLocaleString("en")}`),
     h("button", { type: "button", disabled: last >= total, onClick: () => go(offset + limit) }, "Next"));
 };
+
+// The head of a section: its title, how much there is, and what to show of it.
+export const SectionHead = ({ id, title, count, children }) => h("div", { class: "section-head" },
+  h("h2", { id }, title, count === undefined ? null : h("span", { class: "count" }, ` ${count.toLocaleString("en")}`)),
+  children);
 
 export const Field = ({ label, children }) => h("label", null, label, children);

@@ -13,7 +13,7 @@ const width = (since, until, first, last) =>
 const Axis = ({ first, last }) => h("div", { class: "lane" }, h("span", { class: "label" }),
   h("svg", { class: "axis", height: 34, "aria-hidden": "true" }, ticks(first, last).map((tick, index) => {
     const share = (tick.at - first) / Math.max(1, last - first);
-    return h("g", { class: index % 2 ? "odd" : "even", "text-anchor": share < 0.06 ? "start" : share > 0.94 ? "end" : "middle" },
+    return h("g", { class: index % 2 ? "odd" : "even", "text-anchor": share < 0.12 ? "start" : share > 0.88 ? "end" : "middle" },
       h("line", { class: "tick", x1: at(tick.at, first, last), x2: at(tick.at, first, last), y1: 0, y2: 4 }),
       h("text", { x: at(tick.at, first, last), y: 16 }, tick.time || tick.day),
       tick.time && tick.day ? h("text", { class: "day", x: at(tick.at, first, last), y: 30 }, tick.day) : null);
@@ -32,14 +32,15 @@ export const Legend = ({ kinds, shapes }) => h("ul", { class: "legend" }, kinds.
   h("li", { key: kind }, h("svg", { width: 24, height: 20, "aria-hidden": "true" },
     h("rect", { class: kind, x: 1, y: shapes[kind][0], width: 22, height: shapes[kind][1] })), words)));
 
-export const Lanes = ({ title, lanes, first, last, shapes, mark = null }) => {
+export const Lanes = ({ title, lanes, first, last, shapes, mark = null, children = null }) => {
   const shown = lanes.slice(0, LANES);
   const kinds = new Map();
   shown.forEach((lane) => lane.bars.forEach((bar) => kinds.set(bar.kind, bar.text.replace(/, id .*/, ""))));
   if (!lanes.some((lane) => lane.bars.length) || first === null) return null;
-  return h("figure", null, h("figcaption", null, title), h(Legend, { kinds: [...kinds], shapes }),
+  return h("figure", null, h("div", { class: "caption" }, h("figcaption", null, title), h(Legend, { kinds: [...kinds], shapes })),
     h("div", { role: "img", "aria-label": title },
       shown.map((lane) => h(Lane, { key: lane.label, lane, first, last, shapes, mark })),
       h(Axis, { first, last })),
-    lanes.length > LANES ? h("p", { class: "soft" }, `${lanes.length - LANES} more are not drawn.`) : null);
+    lanes.length > LANES ? h("p", { class: "soft" }, `${lanes.length - LANES} more are not drawn.`) : null,
+    children);
 };

@@ -1,8 +1,8 @@
-// Tables of an instant: name servers, brokers, topics.
+// What there is at an instant: what to look at first, and tables of name servers, brokers, topics.
 
 import { h } from "./preact.js";
 import { useContext } from "./hooks.js";
-import { BrokerLink, Field, Link, Name, Notice, Page, Table, Time, TopicLink, useAnswer, Window } from "./parts.js";
+import { BrokerLink, Link, Name, Notice, Page, SectionHead, Table, Time, TopicLink, printable, useAnswer, Window } from "./parts.js";
 import { duration } from "./time.js";
 
 const LIMIT = 50;
@@ -12,13 +12,14 @@ const Differs = ({ since, now }) => since === null || since === undefined ? null
 
 const knowledgeOf = (row) => {
   if (row.problem) return h("span", { class: "differs" }, row.problem);
-  if (row.progress[0] < row.progress[1]) return `being read: ${row.progress[0]} of ${row.progress[1]} parts`;
+  if (row.progress[0] < row.progress[1]) return `being read: ${row.progress[0].toLocaleString("en")} of ${row.progress[1].toLocaleString("en")} parts`;
   if (row.knowledge !== "known") return h("span", { class: "differs" }, row.knowledge_text);
   return row.is_running ? "runs" : "does not run now";
 };
 
 export const NameServers = ({ rows }) => h("section", { "aria-labelledby": "namesrvs" },
-  h("h2", { id: "namesrvs" }, "Name servers"),
+  h(SectionHead, { id: "namesrvs", title: "Name servers" },
+    rows.length > 1 ? h(Link, { to: { view: "compare" } }, "Compare two of them, or two instants, row by row") : null),
   h(Table, {
     label: "Name servers", empty: "There is no journal. Start the console with --journal DIR for each name server.",
     columns: [
@@ -35,35 +36,62 @@ export const NameServers = ({ rows }) => h("section", { "aria-labelledby": "name
   }),
   rows.flatMap((row) => row.notes.map((note) => h(Notice, { key: note }, note))));
 
+const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+// What somebody who was woken up should look at first; each leads to its rows.
+export const Headlines = ({ namesrvs, version }) => {
+  const page = useContext(Page);
+  const { value } = useAnswer("troubles", { at: page.params.at }, version);
+  const silent = namesrvs.filter((row) => row.problem || row.knowledge !== "known");
+  const lines = silent.map((row) => ["bad", {}, "namesrvs", `${printable(row.namesrv)}: ${row.problem ? printable(row.problem)
+    : row.progress[0] < row.progress[1] ? "its journal is being read" : row.knowledge_text}`]);
+  if (value && value.unwritable) lines.push(["bad", { tonly: "unwritable" }, "topics", `${number(value.unwritable, "topic has", "topics have")} no queue to write to${value.known > 1 ? " at some name server" : ""}`]);
+  if (value && value.brokers_differ) lines.push(["notice", { bonly: "differs" }, "brokers", `name servers disagree about ${number(value.brokers_differ, "broker", "brokers")}`]);
+  if (value && value.topics_differ) lines.push(["notice", { tonly: "differs" }, "topics", `name servers disagree about ${number(value.topics_differ, "topic", "topics")}`]);
+  if (value && value.known && !lines.length) lines.push(["good", {}, "topics", `${value.topics ? "each topic has a queue to write to" : "there is no topic"}${value.known > 1 ? ", and the name servers agree" : ""}`]);
+  const show = (event, only, section) => {
+    event.preventDefault();
+    page.change({ bonly: undefined, tonly: undefined, b: undefined, t: undefined, ...only });
+    document.getElementById(section).scrollIntoView();
+  };
+  return h("ul", { class: "headlines", "aria-label": "Headlines" }, lines.map(([kind, only, section, text]) =>
+    h("li", { key: text, class: kind }, h("a", { href: page.address({ ...page.params, view: "now", ...only }), onClick: (event) => show(event, only, section) },
+      h("span", { class: "sign", "aria-hidden": "true" }, { bad: "✕", notice: "!", good: "✓" }[kind]), h("span", null, text)))));
+};
+
 const useTable = (view, prefix, version) => {
   const page = useContext(Page);
   const params = page.params;
   const query = {
-    at: params.at, text: params.text, only: params[`${prefix}only`], offset: params[prefix] || 0, limit: LIMIT,
+    at: params.at, text: params[`${prefix}text`], only: params[`${prefix}only`], offset: params[prefix] || 0, limit: LIMIT,
   };
   const found = useAnswer(view, query, version);
   return { ...found, offset: Number(params[prefix] || 0), go: (offset) => page.change({ [prefix]: offset || undefined }) };
 };
 
-const Only = ({ name, choices }) => {
+// Which rows of a table are shown: some of them, and those with a text in their names.
+const Rows = ({ name, what, choices }) => {
   const page = useContext(Page);
-  return h(Field, { label: "Show" }, h("select", {
-    value: page.params[`${name}only`] || "",
-    onChange: (event) => page.change({ [`${name}only`]: event.target.value || undefined, [name]: undefined }),
-  }, choices.map(([value, words]) => h("option", { value }, words))));
+  const set = (param) => (event) => page.change({ [`${name}${param}`]: event.target.value || undefined, [name]: undefined }, { replace: true });
+  return h("div", { class: "rows-shown" },
+    h("input", { type: "search", "aria-label": `Text in the names of ${what}`, placeholder: "name has …", autocomplete: "off",
+      value: page.params[`${name}text`] || "", onInput: set("text") }),
+    h("select", { "aria-label": `Which ${what}`, value: page.params[`${name}only`] || "", onChange: set("only") },
+      choices.map(([value, words]) => h("option", { value }, words))));
 };
 
 export const Brokers = ({ namesrvs, version, now }) => {
   const { value, problem, offset, go, isOld } = useTable("brokers", "b", version);
   const known = namesrvs.filter((row) => row.knowledge === "known");
   return h("section", { "aria-labelledby": "brokers", "aria-busy": String(isOld) },
-    h("h2", { id: "brokers" }, "Brokers"),
-    h("div", { class: "filters-row" }, h(Only, { name: "b", choices: [["", "all brokers"], ["differs", "what name servers disagree about"]] })),
+    h(SectionHead, { id: "brokers", title: "Brokers", count: value ? value.total : undefined },
+      h(Rows, { name: "b", what: "brokers", choices: [["", "all brokers"], ["differs", "what name servers disagree about"]] })),
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? h(Table, {
       label: "Brokers", empty: known.length ? "No broker fits." : "No name server is known at this instant.",
       columns: [{ title: "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" },
-        ...known.map((row) => ({ title: `since, at ${row.namesrv}`, kind: "time" })), { title: "disagreement" }],
+        ...known.map((row) => ({ title: known.length > 1 ? `registered at ${printable(row.namesrv)} since` : "registered since", kind: "time" })),
+        ...(known.length > 1 ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => ({
         key: `${row.cluster} ${row.broker_name} ${row.broker_id} ${row.addr}`,
         cells: [h(Name, { text: row.cluster }), h(BrokerLink, { name: row.broker_name }), row.broker_id,
@@ -74,7 +102,7 @@ export const Brokers = ({ namesrvs, version, now }) => {
             return [live.since === null ? "before what is known" : h(Time, { ms: live.since }),
               live.heard === null ? null : h("div", { class: "soft" }, "last heard ", h(Time, { ms: live.heard, plain: true }))];
           }),
-          h(Differs, { since: row.differs_since, now })],
+          ...(known.length > 1 ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
       })),
     }) : null,
     value ? h(Window, { offset, limit: LIMIT, total: value.total, go }) : null);
@@ -91,21 +119,22 @@ const Routes = ({ row, namesrvs }) => row.routes.map((route) => h("div", { class
 export const Topics = ({ namesrvs, version, now }) => {
   const page = useContext(Page);
   const { value, problem, offset, go, isOld } = useTable("topics", "t", version);
+  const isCompared = namesrvs.filter((row) => row.knowledge === "known").length > 1;
   return h("section", { "aria-labelledby": "topics", "aria-busy": String(isOld) },
-    h("h2", { id: "topics" }, "Topics"),
-    h("div", { class: "filters-row" }, h(Only, { name: "t", choices: [["", "all topics"], ["unwritable", "without a queue to write to"], ["differs", "what name servers disagree about"]] })),
+    h(SectionHead, { id: "topics", title: "Topics", count: value ? value.total : undefined },
+      h(Rows, { name: "t", what: "topics", choices: [["", "all topics"], ["unwritable", "without a queue to write to"], ["differs", "what name servers disagree about"]] })),
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? h(Table, {
       label: "Topics", empty: namesrvs.some((row) => row.knowledge === "known") ? "No topic fits." : "No name server is known at this instant.",
-      columns: [{ title: "topic" }, { title: "permission and read/write queues" }, { title: "to write to" }, { title: "disagreement" }],
+      columns: [{ title: "topic" }, { title: "permission, read/write queues" }, { title: "to write to" }, ...(isCompared ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => {
         const without = Object.entries(row.writable).filter(([, isWritable]) => !isWritable).map(([name]) => name);
         return {
           key: row.topic,
           cells: [h(TopicLink, { name: row.topic, at: page.params.at }), h(Routes, { row, namesrvs }),
             without.length ? h(Link, { class: "differs", to: { view: "why", name: row.topic, at: page.params.at } },
-              `no queue at ${without.join(", ")}: why?`) : "yes",
-            h(Differs, { since: row.differs_since, now })],
+              `no queue at ${without.map(printable).join(", ")}: why?`) : "yes",
+            ...(isCompared ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
         };
       }),
     }) : null,

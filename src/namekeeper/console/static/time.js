@@ -16,7 +16,8 @@ export const local = (ms) => {
   return `${day} ${clock}.${pad(date.getMilliseconds(), 3)} ${zoneName(date)}`;
 };
 export const isLocalUtc = (ms) => new Date(ms).getTimezoneOffset() === 0;
-export const both = (ms) => (isLocalUtc(ms) ? utc(ms) : `${local(ms)} (${iso(ms).slice(11)})`);
+export const utcClock = (ms) => `(${iso(ms).slice(11)})`;
+export const both = (ms) => (isLocalUtc(ms) ? utc(ms) : `${local(ms)} ${utcClock(ms)}`);
 
 // The value of a field for a local time, and back; NaN if it is no time.
 export const toField = (ms) => {

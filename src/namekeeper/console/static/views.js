@@ -4,7 +4,7 @@ import { h } from "./preact.js";
 import { useContext, useState } from "./hooks.js";
 import { BrokerLink, Field, Link, Name, Notice, Page, Table, Time, TopicLink, printable, useAnswer } from "./parts.js";
 import { Lanes } from "./plots.js";
-import { Brokers, NameServers, Topics } from "./tables.js";
+import { Brokers, Headlines, NameServers, Topics } from "./tables.js";
 import { both, duration, fromAddress, toField, fromField } from "./time.js";
 
 const MORE = 100;
@@ -20,8 +20,11 @@ const namesrvLanes = (overview) => overview.namesrvs.map((row) => ({
   })),
 }));
 
-// The slider over all that is known, with what is known drawn above it.
-export const Slider = ({ overview }) => {
+// Without an instant: what runs is shown as it is now, what does not as it was last.
+const present = (overview) => (overview.namesrvs.some((row) => row.is_running) ? "now" : "the last that is known");
+
+// The slider over all that is known, beneath what is known, or beneath the lanes of one topic.
+export const Slider = ({ overview, title = "What is known of each name server", lanes = namesrvLanes(overview) }) => {
   const page = useContext(Page);
   const { first, last, now } = overview;
   if (first === null) return null;
@@ -34,41 +37,46 @@ export const Slider = ({ overview }) => {
     if (to !== null) page.change({ at: to });
   };
   return h("section", { class: "instant", "aria-label": "Instant" },
-    h(Lanes, { title: "What is known of each name server", lanes: namesrvLanes(overview), first, last, shapes: overview.shapes, mark: value }),
-    h("div", { class: "lane slider" }, h("label", { class: "label", for: "slider" }, "instant"),
-      h("input", { id: "slider", type: "range", min: first, max: last, step: 1, value,
-        "aria-valuetext": both(value), onInput: move })),
-    h("div", { class: "instant-row" },
-      h("button", { type: "button", id: "before", onClick: step(-1), title: "The change before (key ,)" }, "◀ change"),
-      h("button", { type: "button", id: "after", onClick: step(1), title: "The next change (key .)" }, "change ▶"),
-      h("label", { class: "inline" }, "at ", h("input", {
-        type: "datetime-local", step: "0.001", value: toField(value), id: "instant",
-        onChange: (event) => { const ms = fromField(event.target.value); if (!Number.isNaN(ms)) page.change({ at: ms }); },
-      })),
-      h("output", { id: "shown-instant", for: "slider instant" }, at === null ? "now" : both(at)),
-      at === null ? null : h("button", { type: "button", id: "to-now", onClick: () => page.change({ at: undefined }) }, "Now"),
-      at !== null && at > now ? h("span", { class: "differs" }, "this is in the future: nothing is known of it") : null));
+    h(Lanes, { title, lanes, first, last, shapes: overview.shapes, mark: value },
+      h("div", { class: "lane slider" }, h("label", { class: "label", for: "slider" }, "instant"),
+        h("input", { id: "slider", type: "range", min: first, max: last, step: 1, value,
+          "aria-valuetext": both(value), onInput: move })),
+      h("div", { class: "lane" }, h("span", { class: "label" }), h("div", { class: "instant-row" },
+        h("output", { id: "shown-instant", for: "slider instant" }, at === null ? present(overview) : both(at)),
+        h("button", { type: "button", id: "before", onClick: step(-1), title: "The change before (key ,)" }, "◀ change"),
+        h("button", { type: "button", id: "after", onClick: step(1), title: "The next change (key .)" }, "change ▶"),
+        at === null ? null : h("button", { type: "button", id: "to-now", title: "Key n", onClick: () => page.change({ at: undefined }) },
+          present(overview) === "now" ? "Now" : "The last"),
+        h("input", {
+          type: "datetime-local", step: "0.001", value: toField(value), id: "instant", "aria-label": "Go to an instant",
+          onChange: (event) => { const ms = fromField(event.target.value); if (!Number.isNaN(ms)) page.change({ at: ms }); },
+        }),
+        at !== null && at > now ? h("span", { class: "differs" }, "this is in the future: nothing is known of it") : null))));
 };
 
 export const Instant = ({ overview, version }) => h("div", null,
+  h("h2", { class: "unseen" }, "What is there"),
+  h(Headlines, { namesrvs: overview.namesrvs, version }),
   h(Slider, { overview }),
   h(NameServers, { rows: overview.namesrvs }),
-  overview.namesrvs.length > 1 ? h("p", null, h(Link, { to: { view: "compare", at: undefined } }, "Compare two name servers, or two instants, row by row")) : null,
   h(Brokers, { namesrvs: overview.namesrvs, version, now: overview.at || overview.last }),
   h(Topics, { namesrvs: overview.namesrvs, version, now: overview.at || overview.last }));
 
+const FLAPS = 5;
 const FILTERS = [["topic", "Topic"], ["broker", "Broker name or address"], ["peer", "Peer that asked"]];
 
-const Seen = ({ seen, at }) => Object.entries(seen).map(([namesrv, when], index) =>
-  h("span", { key: namesrv }, index ? ", " : "", h(Name, { text: namesrv }), when > at ? ` +${(when - at).toLocaleString("en")} ms` : ""));
+const Seen = ({ seen, at }) => Object.entries(seen).map(([namesrv, when]) =>
+  h("div", { key: namesrv }, h(Name, { text: namesrv }), when > at ? ` +${(when - at).toLocaleString("en")} ms` : ""));
+
+const Details = ({ text }) => text.split("; ").map((part, index) => h("div", { key: index }, part));
 
 export const ChangeTable = ({ value, causes, empty }) => h(Table, {
   label: "Changes", empty,
-  columns: [{ title: "when", kind: "time" }, { title: "what happened" }, { title: "details" }, { title: "peer" }, { title: "rows", kind: "number" }, { title: "name servers" }],
+  columns: [{ title: "when", kind: "time" }, { title: "what happened", kind: "cause" }, { title: "details", kind: "details" }, { title: "peer", kind: "addr" }, { title: "rows", kind: "number" }, { title: "name servers", kind: "addr" }],
   rows: value.rows.map((row) => ({
     key: `${row.at} ${Object.keys(row.seen)} ${row.text}`,
-    cells: [h(Time, { ms: row.at }), h("b", null, causes[row.cause || row.what] || row.cause || row.what),
-      printable(row.text.replace(/ \([^()]*\)$/, "")), h(Name, { text: row.peer || "" }),
+    cells: [h(Time, { ms: row.at }), causes[row.cause || row.what] || row.cause || row.what,
+      h(Details, { text: printable(row.text.replace(/ \([^()]*\)$/, "")) }), h(Name, { text: row.peer || "" }),
       row.row_count || "", h(Seen, { seen: row.seen, at: row.at })],
   })),
 });
@@ -113,7 +121,7 @@ const RouteTable = ({ route }) => {
   if (route.knowledge !== "known") return h(Notice, null, `${printable(route.namesrv)}: ${route.knowledge_text}`);
   return h(Table, {
     label: `Route at ${printable(route.namesrv)}`, empty: "no route",
-    columns: [{ title: "broker name" }, { title: "read queues", kind: "number" }, { title: "write queues", kind: "number" }, { title: "permission" }, { title: "addresses by id" }],
+    columns: [{ title: "broker name" }, { title: "read queues", kind: "number" }, { title: "write queues", kind: "number" }, { title: "permission" }, { title: "addresses by id", kind: "addr" }],
     rows: queues.map((queue) => ({
       key: queue.brokerName,
       cells: [h(BrokerLink, { name: queue.brokerName }), queue.readQueueNums, queue.writeQueueNums,
@@ -128,43 +136,51 @@ export const Topic = ({ overview, version }) => {
   const { name, at } = page.params;
   const { value, problem, isOld } = useAnswer("topic", { name, at }, version);
   const changes = useAnswer("changes", { topic: name, limit: 50 }, version);
-  const mark = fromAddress(at);
   return h("div", { "aria-busy": String(isOld) },
     h("h2", { id: "topic" }, "Topic ", h(Name, { text: name, long: 255 })),
     h("p", null, h(Link, { to: { view: "why", name, at } }, "Why had it no route?"), " · ", h(Link, { to: { view: "changes", topic: name } }, "All its changes")),
-    h(Slider, { overview }),
     h(Wrong, { problem }),
     value && !value.is_there ? h(Missing, { value, what: "a topic" }) : null,
-    value ? h(Lanes, { title: "When it had a queue to write to", lanes: value.lanes, first: overview.first, last: overview.last, shapes: overview.shapes, mark }) : null,
-    value ? value.routes.map((route) => h("section", { key: route.namesrv, class: "route-of", "data-namesrv": route.namesrv },
-      h("h3", null, "Route at ", h(Name, { text: route.namesrv })), h(RouteTable, { route }))) : null,
+    value && value.is_there ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : null,
+    value && value.is_there ? h("div", { class: "sides" }, value.routes.map((route) => h("section", { key: route.namesrv, class: "route-of", "data-namesrv": route.namesrv },
+      h("h3", null, "Route at ", h(Name, { text: route.namesrv })), h(RouteTable, { route })))) : null,
     h("section", { "aria-labelledby": "its-changes" }, h("h3", { id: "its-changes" }, "Its changes, newest first"),
       changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, empty: "No change is recorded." }) : null));
 };
+
+// How often it went and for how long it was away, at each name server.
+const Absence = ({ row }) => h("li", null, h("b", null, h(Name, { text: row.namesrv })), ` (${printable(row.addr)}): `,
+  row.went === 0 ? "never away as far as is known" : [
+    row.went === 1 ? "went once" : `went ${row.went.toLocaleString("en")} times`, `, away for ${duration(row.away_ms)}`,
+    row.went > 1 ? ` in all, ${duration(row.longest_ms)} at most` : "",
+    row.is_away ? h("span", { class: "differs alone" }, "it is away") : ""],
+  row.flaps.slice(-FLAPS).map((each) => h("div", { key: each.hour, class: "soft" }, `flapped: went ${each.went} times in the hour from `, h(Time, { ms: each.hour }))),
+  row.flaps.length > FLAPS ? h("div", { class: "soft" }, `and in ${row.flaps.length - FLAPS} hours before`) : null);
 
 export const Broker = ({ overview, version }) => {
   const page = useContext(Page);
   const { name } = page.params;
   const { value, problem, isOld } = useAnswer("broker", { name }, version);
   const causes = overview.causes;
-  const end = (row) => (row.until === null ? "is registered" : h("span", null, h(Time, { ms: row.until })));
   return h("div", { "aria-busy": String(isOld) },
     h("h2", { id: "broker" }, "Broker ", h(Name, { text: name, long: 255 })),
     h("p", null, h(Link, { to: { view: "changes", broker: name } }, "All its changes")),
     h(Wrong, { problem }),
     value && !value.is_there ? h(Missing, { value, what: "a broker" }) : null,
     value ? h(Lanes, { title: "When it was registered", lanes: value.lanes, first: overview.first, last: overview.last, shapes: overview.shapes, mark: null }) : null,
+    value && value.is_there ? h("ul", { class: "evidence", "aria-label": "Absences" }, value.absences.map((row) => h(Absence, { key: `${row.namesrv} ${row.addr}`, row }))) : null,
     value && value.is_there ? h("section", { "aria-labelledby": "sessions" },
-      h("h3", { id: "sessions" }, `${value.session_count.toLocaleString("en")} sessions, newest first`),
+      h("h3", { id: "sessions" }, `${value.session_count.toLocaleString("en")} ${value.session_count === 1 ? "session" : "sessions, newest first"}`),
       h(Table, {
         label: "Sessions", empty: "",
         columns: [{ title: "began", kind: "time" }, { title: "ended", kind: "time" }, { title: "lasted", kind: "number" },
-          { title: "began by" }, { title: "ended by" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" }, { title: "name server" }],
+          { title: "away before", kind: "number" }, { title: "broker name, id, address", kind: "addr" }, { title: "name server", kind: "addr" }],
         rows: value.sessions.map((row) => ({
           key: `${row.namesrv} ${row.addr} ${row.since}`,
-          cells: [h(Time, { ms: row.since }), end(row), duration((row.until || overview.now) - row.since),
-            causes[row.from_cause] || row.from_cause, causes[row.to_cause] || row.to_cause, h(BrokerLink, { name: row.broker_name }),
-            row.broker_id, h(BrokerLink, { name: row.addr }), h(Name, { text: row.namesrv })],
+          cells: [[h(Time, { ms: row.since }), h("div", null, causes[row.from_cause] || row.from_cause)],
+            [row.until === null ? h("b", null, "is registered") : h(Time, { ms: row.until }), h("div", null, causes[row.to_cause] || row.to_cause)],
+            duration((row.until || row.knows_up_to) - row.since), row.away_ms === null ? "" : duration(row.away_ms),
+            [h(BrokerLink, { name: row.broker_name }), ` ${row.broker_id} `, h(BrokerLink, { name: row.addr })], h(Name, { text: row.namesrv })],
         })),
       })) : null);
 };
@@ -186,7 +202,15 @@ export const Why = ({ overview }) => {
       h(Field, { label: "Topic" }, h("input", { name: "name", type: "search", defaultValue: name || "", key: name, autocomplete: "off" })),
       h("button", { type: "submit" }, "Say why")),
     h(Slider, { overview }),
-    name ? h(Explanations, { name, at }) : h("p", { class: "soft" }, "Give the name of a topic, and move the slider to the time of the error."));
+    name ? h(Explanations, { name, at }) : h(WithoutQueue, { at }));
+};
+
+// Which topic to ask about: those without a queue to write to are what people ask for.
+const WithoutQueue = ({ at }) => {
+  const { value } = useAnswer("topics", { at, only: "unwritable", limit: 20 }, 0);
+  return h("div", null, h("p", { class: "soft" }, "Give the name of a topic, and move the slider to the time of the error."),
+    value && value.rows.length ? [h("h3", null, "Without a queue to write to at that time"),
+      h("ul", { class: "found" }, value.rows.map((row) => h("li", { key: row.topic }, h(Link, { to: { view: "why", name: row.topic, at } }, h(Name, { text: row.topic })))))] : null);
 };
 
 // It reads the journals, so it is asked when somebody asks, and not at each change.
@@ -240,11 +264,13 @@ export const Compare = ({ overview, version }) => {
     h(Wrong, { problem }),
     value && value.why_not ? h(Notice, null, `They can't be compared: ${printable(value.why_not)}`) : null,
     value && !value.why_not ? h("p", { id: "count", role: "status" },
-      value.total ? `${value.total.toLocaleString("en")} differences` : `${side(value.a)} and ${side(value.b)} agree on everything`,
+      value.total ? [h("b", null, `${value.total.toLocaleString("en")} ${value.total === 1 ? "difference" : "differences"}`), ` between ${side(value.a)} and ${side(value.b)}`]
+        : `${side(value.a)} and ${side(value.b)} agree on everything`,
       value.total > value.rows.length ? `, the first ${value.rows.length} of them:` : "") : null,
     value && value.rows.length ? h(Table, {
       label: "Differences", empty: "",
-      columns: [{ title: "what" }, { title: "name" }, { title: "detail" }, { title: side(value.a) }, { title: side(value.b) }],
+      columns: [{ title: "what" }, { title: "name" }, { title: "detail" },
+        { title: `one: ${printable(value.a.namesrv)}` }, { title: `the other: ${printable(value.b.namesrv)}` }],
       rows: value.rows.map((row) => ({
         key: `${row.part} ${row.name} ${row.detail}`,
         cells: [row.part, row.part === "topic" ? h(TopicLink, { name: row.name }) : row.part === "broker" ? h(BrokerLink, { name: row.name }) : h(Name, { text: row.name }),
@@ -253,14 +279,19 @@ export const Compare = ({ overview, version }) => {
     }) : null);
 };
 
-const KINDS = { topic: "Topics", broker: "Broker names", address: "Addresses", namesrv: "Name servers" };
+const KINDS = { topic: "Topics", broker: "Broker names", address: "Addresses", cluster: "Clusters", peer: "Peers that asked", namesrv: "Name servers" };
+// Where the search leads to, for names that have no view of their own.
+const PLACES = {
+  cluster: (name) => ({ view: "now", btext: name }), peer: (name) => ({ view: "changes", peer: name }),
+  namesrv: (name) => ({ view: "changes", namesrv: name }),
+};
 
 export const Search = ({ version }) => {
   const page = useContext(Page);
   const { value, problem } = useAnswer("search", { q: page.params.q }, version);
   if (!page.params.q) return h("p", { class: "soft" }, "Type a part of a name above.");
-  const link = (kind, name) => (kind === "topic" ? h(TopicLink, { name }) : kind === "namesrv"
-    ? h(Link, { to: { view: "changes", namesrv: name } }, h(Name, { text: name })) : h(BrokerLink, { name }));
+  const link = (kind, name) => (PLACES[kind] ? h(Link, { to: PLACES[kind](name) }, h(Name, { text: name }))
+    : kind === "topic" ? h(TopicLink, { name }) : h(BrokerLink, { name }));
   const isEmpty = value && value.kinds.every((each) => each.total === 0);
   return h("div", null, h("h2", { id: "search-results" }, "Found"), h(Wrong, { problem }),
     isEmpty ? h(Notice, null, `Nothing that was ever there has ${printable(page.params.q)} in its name.`) : null,

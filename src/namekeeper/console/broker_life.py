@@ -1,0 +1,124 @@
+"""The life of a broker at each name server: sessions, how long it was away between them, and flaps."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from namekeeper.answers.row_changes import HistoryEvent, Key, Values, What
+from namekeeper.answers.row_versions import PeriodState, RowVersions
+from namekeeper.console.subjects import keys_of_broker
+
+__all__ = ["FLAPS_FROM", "broker_absences", "broker_sessions"]
+
+HOUR_MS = 3_600_000
+FLAPS_FROM = 2
+"""A broker that went so often within an hour flaps."""
+_NOT_GONE = frozenset({PeriodState.STOPPED, PeriodState.UNKNOWN})
+"""Ends of a session that say nothing of the broker: its name server stopped, or records were lost."""
+
+
+def broker_sessions(histories: Sequence[RowVersions], name: str) -> list[dict[str, Any]]:
+    """The sessions of a broker, by name or address, at each name server, newest first.
+
+    An open session has no `until`; `knows_up_to` says how far it is known. `away_ms` is how long the broker
+    was away before a session, and `away_after_ms` after the last one; None where it is not known to have
+    gone. Time of which nothing is known is not counted.
+    """
+    found = [
+        session
+        for each in histories
+        for key in keys_of_broker(each, name)
+        for session in _with_absences(each, _sessions(each, key, name))
+    ]
+    return sorted(found, key=lambda session: (session["since"], session["namesrv"]), reverse=True)
+
+
+def broker_absences(sessions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How often and for how long a broker was away, at each name server and address.
+
+    Args:
+        sessions: as `broker_sessions` gives them.
+    """
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for session in sessions:
+        found.setdefault((session["namesrv"], session["cluster"], session["addr"]), []).append(session)
+    return [_absences(found[key]) for key in sorted(found)]
+
+
+def _absences(sessions: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Of one address at one name server; its sessions are given newest first."""
+    last = sessions[0]
+    is_away = last["away_after_ms"] is not None
+    away = [(last["until"], last["away_after_ms"])] if is_away else []
+    away += [(older["until"], newer["away_ms"]) for newer, older in pairwise(sessions) if newer["away_ms"]]
+    times = [ms for _, ms in away]
+    hours = Counter(at // HOUR_MS * HOUR_MS for at, _ in away)
+    return {
+        "namesrv": last["namesrv"],
+        "addr": last["addr"],
+        "is_away": is_away,
+        "went": len(away),
+        "away_ms": sum(times),
+        "longest_ms": max(times, default=0),
+        "flaps": [
+            {"hour": hour, "went": count} for hour, count in sorted(hours.items()) if count >= FLAPS_FROM
+        ],
+    }
+
+
+def _with_absences(versions: RowVersions, sessions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The same sessions of one address, oldest first, each with how long it was away before or after."""
+    all_of_them = list(sessions)
+    for before, session in zip([None, *all_of_them], all_of_them, strict=False):
+        away_ms = None if before is None else _away_ms(versions, before, session["since"])
+        after_ms = None
+        if session is all_of_them[-1] and session["until"] is not None:
+            after_ms = _away_ms(versions, session, session["knows_up_to"])
+        yield {**session, "away_ms": away_ms, "away_after_ms": after_ms}
+
+
+def _away_ms(versions: RowVersions, session: dict[str, Any], until: int) -> int | None:
+    """How much of the time after a session is known; None if it only ended with its name server."""
+    if session["to_cause"] in _NOT_GONE:
+        return None
+    since: int = session["until"]
+    return sum(
+        max(0, min(until, period.until or until) - max(since, period.since))
+        for period in versions.periods()
+        if period.state is PeriodState.UP
+    )
+
+
+def _sessions(versions: RowVersions, key: Key, name: str) -> Iterator[dict[str, Any]]:
+    """The sessions behind one address, oldest first: each begins with a new generation."""
+    open_session: dict[str, Any] | None = None
+    gen: object = None
+    for version in versions.versions(key):
+        is_its = version.values is not None and name in {key[2], version.values[0]}
+        new_gen = version.values[-1] if version.values is not None and is_its else None
+        if open_session is not None and new_gen != gen:
+            yield {**open_session, **_ended(versions, version.event, open_session["since"])}
+            open_session = None
+        if open_session is None and version.values is not None and is_its:
+            open_session = _begun(versions, key, version.event, version.values)
+        gen = new_gen
+    if open_session is not None:
+        yield {**open_session, "until": None, "to_cause": "", "to_peer": ""}
+
+
+def _ended(versions: RowVersions, event: HistoryEvent, began: int) -> dict[str, Any]:
+    """When and why a session ended: one that a start found gone ended when its name server did."""
+    if event.what in {What.STARTED, What.CORRECTED}:
+        for period in reversed(versions.periods()):
+            if period.state is not PeriodState.UP and began < period.since <= event.at:
+                return {"until": period.since, "to_cause": period.state, "to_peer": ""}
+    return {"until": event.at, "to_cause": event.cause or event.what, "to_peer": event.peer}
+
+
+def _begun(versions: RowVersions, key: Key, event: HistoryEvent, values: Values) -> dict[str, Any]:
+    return {
+        "namesrv": versions.namesrv, "knows_up_to": versions.knows_up_to, "cluster": key[1], "addr": key[2],
+        "broker_name": values[0], "broker_id": values[1], "since": event.at,
+        "from_cause": event.cause or event.what, "from_peer": event.peer,
+    }  # fmt: skip
