@@ -8,6 +8,7 @@ from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.edge import EDGE_MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.past import PAST_MUTANTS
+from tests.mutants.properties import PROPERTY_MUTANTS
 from tests.mutants.records import RECORD_MUTANTS
 from tests.mutants.reporting import REPORT_MUTANTS
 from tests.mutants.restoring import RESTORING_MUTANTS
@@ -512,4 +513,5 @@ MUTANTS = (
     *PAST_MUTANTS,
     *WATCHING_MUTANTS,
     *REPORT_MUTANTS,
+    *PROPERTY_MUTANTS,
 )

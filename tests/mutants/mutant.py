@@ -22,12 +22,12 @@ class Mutant:
     rule: str
     """What does not hold any more."""
     tests: tuple[str, ...]
-    """Test modules below tests/unit, of which at least one test must fail."""
+    """Test modules below tests/unit, or single tests as `module::test`; at least one test must fail."""
 
     @property
     def files(self) -> frozenset[str]:
         """Names of the file that it changes and of its tests, without folders."""
-        return frozenset(Path(name).name for name in (self.file, *self.tests))
+        return frozenset(Path(name.partition("::")[0]).name for name in (self.file, *self.tests))
 
     def path_in(self, sources: Path) -> Path:
         """The file in a folder of sources."""

@@ -85,7 +85,8 @@ def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
 def run_tests(sources: Path, tests: tuple[str, ...], *, timeout: int = 900) -> Outcome:
     """Run test modules against a copy of the sources until the first failure.
 
-    `timeout` ends a test, in seconds: without a mutant none may end it, however busy the machine is.
+    `timeout` ends a test, in seconds: without a mutant none may end it, however busy the machine is. The home
+    folder is that of the copy, because a server that ignores its settings writes to the home folder.
     """
     modules = (str(ROOT / "tests" / "unit" / test) for test in tests)
     command = [sys.executable, "-m", "pytest", *_PLUGINS, *_OPTIONS, "-o", f"timeout={timeout}", *modules]
@@ -93,6 +94,7 @@ def run_tests(sources: Path, tests: tuple[str, ...], *, timeout: int = 900) -> O
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "NAMEKEEPER_EXAMPLES": "40",
+        "HOME": str(sources.parent),
         "PYTHONPATH": os.pathsep.join((str(sources), str(ROOT))),
         SOURCES_VARIABLE: str(sources),
     }

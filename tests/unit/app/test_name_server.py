@@ -202,7 +202,8 @@ async def test_the_journal_has_what_is_left_of_a_stop_and_some_time_in_any_case(
     assert 20.0 <= given[0] <= most
 
 
-async def test_graceful_shutdown_does_not_wait_for_ever(tmp_path):
+async def test_graceful_shutdown_does_not_wait_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr("namekeeper.app.name_server.LOOK_SECONDS", 10 * PATIENCE)
     flags = {"enable_shutdown_gracefully": "true", "shutdown_wait_time_seconds": "0"}
     async with name_server(tmp_path, **flags) as server, connect(f"{LOCAL}:{server.port}") as peer:
         assert (await peer.ask()).code == 17

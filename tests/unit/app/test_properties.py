@@ -1,6 +1,7 @@
 """Every property that is not marked inert is read, and a test shows that it does what the reference says."""
 
 import ast
+import asyncio
 import re
 import socket
 import struct
@@ -31,25 +32,25 @@ TLS = "unit/remoting/test_tls_contexts.py::"
 CLUSTER_TEST = "unit/app/test_cluster_test.py::"
 SHOWN_BY = {
     "rocketmqHome": "unit/cli/test_mqnamesrv.py::test_the_server_runs_without_a_home_of_rocketmq_and_says_so",
-    "kvConfigPath": "unit/app/test_requests.py::test_a_kv_change_is_answered_when_it_is_on_disk",
+    "kvConfigPath": HERE + "test_the_kv_file_is_where_it_is_configured",
     "configStorePath": "process/test_config_attacks.py::test_an_allowed_change_is_written_where_the_operator_said_and_can_not_smuggle",
     "productEnvName": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
-    "clusterTest": CLUSTER_TEST + "test_without_it_nothing_is_looked_up_elsewhere",
-    "orderMessageEnable": "unit/answers/test_route.py::test_the_order_configuration_shows_where_the_server_showed_it",
-    "configBlackList": "unit/processor/test_settings.py::test_318_never_sets_a_path",
+    "clusterTest": CLUSTER_TEST + "test_routes_of_the_other_environment_are_passed_on",
+    "orderMessageEnable": HERE + "test_a_route_has_the_order_configuration_if_that_is_configured",
+    "configBlackList": "unit/config/test_runtime.py::test_the_operators_black_list_is_read_once_at_start",
     "returnOrderTopicConfigToBroker": "unit/processor/test_registration.py::test_the_order_configuration_is_not_sent_if_the_operator_does_not_want_it",
     "scanNotActiveBrokerInterval": "unit/app/test_housekeeping.py::test_the_interval_is_a_property_of_the_start",
-    "supportActingMaster": "unit/route/test_queries.py::test_the_smallest_slave_is_shown_as_master",
+    "supportActingMaster": "unit/processor/test_routing.py::test_105_shows_an_acting_master_if_the_operator_wants_it",
     "enableAllTopicList": "unit/processor/test_topics.py::test_206_lists_topics_unless_it_is_disabled",
     "enableTopicList": "unit/processor/test_topics.py::test_topic_lists_can_be_disabled",
-    "notifyMinBrokerIdChanged": "unit/route/test_removal.py::test_all_that_remain_are_told_of_the_new_smallest_id",
+    "notifyMinBrokerIdChanged": NAMESERVER + "test_brokers_are_notified",
     "enableControllerInNamesrv": "process/test_start.py::test_a_properties_file_that_can_not_be_used_is_refused_by_name",
     "needWaitForService": "unit/app/test_housekeeping.py::test_look_ups_are_refused_while_brokers_may_not_be_back",
     "waitSecondsForService": "unit/app/test_housekeeping.py::test_how_long_may_be_changed_while_it_lasts",
-    "deleteTopicWithBrokerRegistration": "unit/route/test_registration.py::test_topics_missing_in_a_registration_stay_unless_the_operator_wants_them_gone",
+    "deleteTopicWithBrokerRegistration": HERE + "test_topics_missing_in_a_registration_go_if_that_is_configured",
     "listenPort": "process/test_start.py::test_a_port_in_use_says_what_to_do",
     "bindAddress": "process/test_start.py::test_ipv6",
-    "serverChannelMaxIdleTimeSeconds": NAMESERVER + "test_an_idle_time_of_0_closes_nobody",
+    "serverChannelMaxIdleTimeSeconds": HERE + "test_a_connection_without_traffic_is_closed_after_the_configured_time",
     "serverSocketSndBufSize": NAMESERVER + "test_the_sizes_of_socket_buffers_are_as_configured",
     "serverSocketRcvBufSize": NAMESERVER + "test_the_sizes_of_socket_buffers_are_as_configured",
     "writeBufferHighWaterMark": NAMESERVER + "test_water_marks_count_if_both_are_set",
@@ -74,10 +75,10 @@ SHOWN_BY = {
     "tls.client.trustCertPath": TLS + "test_clients_verify_the_server_as_configured",
     "tls.ciphers": TLS + "test_ciphers_have_the_jdks_names",
     "tls.protocols": TLS + "test_protocols_are_a_range",
-    "allowConfigUpdate": "process/test_config_attacks.py::test_no_request_chooses_a_path",
+    "allowConfigUpdate": "process/test_config_attacks.py::test_an_allowed_change_is_written_where_the_operator_said_and_can_not_smuggle",
     "front": NAMESERVER + "test_the_operator_chooses_the_front",
     "accessFile": NAMESERVER + "test_rules_of_access_hold_and_follow_their_file",
-    "serializeType": "unit/remoting/test_connection.py::test_answers_have_the_servers_own_form",
+    "serializeType": NAMESERVER + "test_answers_of_another_form_have_no_front",
     "remotingFrameMaxLength": HERE + "test_a_frame_may_be_as_long_as_configured",
     "proxyProtocolTrustedNetworks": HERE + "test_a_proxy_is_believed_if_it_is_configured",
     "brokerNamesLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
@@ -114,7 +115,7 @@ SHOWN_BY = {
     "logRoot": "process/test_start.py::test_a_log_folder_that_can_not_be_written_sends_the_log_to_stderr",
     "logLevel": NAMESERVER + "test_the_level_of_the_log_follows_its_property",
 }  # fmt: skip
-"""Property -> a test in which it makes a difference."""
+"""Property -> a test in which it makes a difference: `make mutants` shows that it fails if the value is ignored."""
 
 IN_EFFECT = [spec for spec in SPECS.values() if not spec.facts.inert]
 
@@ -156,6 +157,57 @@ def test_every_tls_property_makes_a_difference_to_tls(spec: Spec):
     else:
         value = next((choice for choice in spec.facts.choices if choice != spec.default), "something")
     assert TlsSettings.from_properties({spec.name: value}) != TlsSettings.from_properties({})
+
+
+async def test_the_kv_file_is_where_it_is_configured(tmp_path):
+    path = tmp_path / "elsewhere" / "kv.json"
+    async with name_server(tmp_path, kv_config_path=str(path)) as server:
+        async with connect(f"{LOCAL}:{server.port}") as peer:
+            await peer.send(frame(100, namespace="a", key="k", value="v"))
+            assert (await peer.answer()).code == 0
+        assert b'"k":"v"' in await asyncio.to_thread(path.read_bytes)
+
+
+@both_loops
+@pytest.mark.parametrize("is_enabled", [True, False])
+async def test_a_route_has_the_order_configuration_if_that_is_configured(tmp_path, is_enabled):
+    enabled = str(is_enabled).lower()
+    async with (
+        name_server(tmp_path, order_message_enable=enabled) as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        order = frame(100, namespace="ORDER_TOPIC_CONFIG", key="T1", value="broker-a:4")
+        for request in (order, encode_command(registration()), frame(105, topic="T1")):
+            await peer.send(request)
+            answer = await peer.answer()
+            assert answer.code == 0
+        assert (b'"orderTopicConf":"broker-a:4"' in answer.body) is is_enabled
+
+
+@both_loops
+@pytest.mark.parametrize("is_enabled", [True, False])
+async def test_topics_missing_in_a_registration_go_if_that_is_configured(tmp_path, is_enabled):
+    enabled = str(is_enabled).lower()
+    async with (
+        name_server(tmp_path, delete_topic_with_broker_registration=enabled) as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        for names, version in ((("T1", "T2"), 1), (("T1", "T3"), 2)):
+            await peer.send(encode_command(registration(names, version=version)))
+            assert (await peer.answer()).code == 0
+        await peer.send(frame(105, topic="T2"))
+        assert (await peer.answer()).code == (17 if is_enabled else 0)
+
+
+@both_loops
+async def test_a_connection_without_traffic_is_closed_after_the_configured_time(tmp_path):
+    async with (
+        name_server(tmp_path, server_channel_max_idle_time_seconds="1") as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        assert (await peer.ask()).code == 17
+        assert await peer.is_closed_by_server()
+        assert server.operators.stats().closed_channels["idle"] == 1
 
 
 async def test_the_kernel_keeps_as_many_connections_as_configured(tmp_path):
