@@ -1,6 +1,6 @@
-"""The broker's side: registrations with name servers, kept up for as long as a broker runs.
+"""The broker's side: keeps a broker registered with its name servers while it runs.
 
-What programs need can be imported from here: `from namekeeper.broker import BrokerRegistrar`.
+Programs can import all public names from here: `from namekeeper.broker import BrokerRegistrar`.
 A name is loaded when it is first used. Inside namekeeper, modules are imported by their own names.
 """
 

@@ -63,7 +63,7 @@ class BlockingBrokerRegistrar:
 
     @property
     def registrar(self) -> BrokerRegistrar:
-        """The registrar behind it, to look at: what it keeps may be read from every thread.
+        """The registrar behind it; its attributes may be read from every thread.
 
         Raises:
             ConfigError: it isn't entered, or this is a forked child.
@@ -131,5 +131,5 @@ class BlockingBrokerRegistrar:
         return await registrar.__aenter__()
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        # Everything a registrar does has a deadline of its own.
+        # Every call of a registrar has a deadline of its own.
         return loop_thread().run(coroutine, timeout_seconds=None)

@@ -18,7 +18,7 @@ __all__ = ["BrokerClient", "make_broker_client", "send_oneway"]
 
 
 class BrokerClient(RequestSender, Protocol):
-    """Sends the requests of one broker; a RemotingClient, or what a test puts in its place."""
+    """Sends the requests of one broker; a RemotingClient, or a test's replacement."""
 
     async def invoke_oneway(
         self,
@@ -33,7 +33,7 @@ class BrokerClient(RequestSender, Protocol):
         ...
 
     def release(self, addr: str) -> None:
-        """Close the connection to a peer that is needed no more."""
+        """Close the connection to a peer that is no longer needed."""
         ...
 
     async def close(self) -> None:
@@ -64,5 +64,5 @@ def make_broker_client(
 
 
 async def send_oneway(client: BrokerClient, addr: str, request: RemotingCommand, timeout_ms: int) -> None:
-    """Send a request that wants no answer; raises RemotingError if it can't be sent."""
+    """Send a request that gets no answer; raises RemotingError if it can't be sent."""
     await client.invoke_oneway(addr, request.code, request.ext_fields, request.body, timeout_ms=timeout_ms)

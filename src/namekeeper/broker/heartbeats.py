@@ -24,12 +24,12 @@ class Heartbeats:
         namesrv_addrs: Callable[[], Sequence[str]],
         state: Callable[[], BrokerState],
     ) -> None:
-        """Take what is asked before each heartbeat.
+        """Take the client, and the functions that are called before each heartbeat.
 
         Args:
             client: sends them.
-            namesrv_addrs: returns the name servers of now.
-            state: returns the broker's state of now.
+            namesrv_addrs: returns the present name servers.
+            state: returns the present state of the broker.
         """
         self._client = client
         self._namesrv_addrs = namesrv_addrs

@@ -31,11 +31,12 @@ _log = logging.getLogger("namekeeper.broker")
 
 
 class RegisterBrokerResult(Struct, frozen=True):
-    """What became of a registration at one name server."""
+    """The result of a registration at one name server."""
 
     namesrv_addr: str
     sent: Literal["all", "changed", "nothing", "oneway"] = "all"
-    """All topics; the changed ones; nothing, because this version is known there; or no answer wanted."""
+    """Whether all topics were sent, only the changed ones, nothing (this version is known there), or
+    one-way."""
     master_addr: str | None = None
     """For a slave: its master, if that is live."""
     ha_server_addr: str | None = None
@@ -43,7 +44,7 @@ class RegisterBrokerResult(Struct, frozen=True):
     order_topic_config: dict[str, str] | None = None
     """Topic -> order configuration; None when the name server sent no table."""
     error: NamekeeperError | None = None
-    """Why there is no answer; the members before are empty then."""
+    """Why there is no answer; then the fields above are empty."""
 
 
 class NamesrvSession:
@@ -60,8 +61,8 @@ class NamesrvSession:
     async def register(self, registration: Registration, timeout_ms: int) -> RegisterBrokerResult:
         """Send a registration after the earlier ones; a failure is in the result, never raised.
 
-        An incremental registration is replaced by a full one unless the name server holds all topics that
-        came before: so a lost registration, or a restarted name server, loses nothing.
+        An incremental registration is replaced by a full one unless the name server has all earlier topics.
+        So no topic is lost after a lost registration or a restart of the name server.
         """
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
         try:
@@ -82,7 +83,7 @@ class NamesrvSession:
     async def needs(self, state: BrokerState, data_version: DataVersion, timeout_ms: int) -> bool:
         """Ask whether the name server lacks a version of the broker (protocol.md 6.3).
 
-        A name server takes the question as a heartbeat. An answer other than SUCCESS means no, as in Java.
+        A name server treats the question as a heartbeat. An answer other than SUCCESS means no, as in Java.
 
         Raises:
             RemotingError: there is no answer, or none that can be read.
@@ -123,7 +124,7 @@ class NamesrvSession:
             try:
                 return await self._send(registration.incremental(), registration, deadline, "changed")
             except ResponseError:
-                pass  # it has lost the broker since it was asked
+                pass  # it has lost the broker since the question
         return await self._register_all(registration, deadline)
 
     async def _register_all(self, registration: Registration, deadline: float) -> RegisterBrokerResult:

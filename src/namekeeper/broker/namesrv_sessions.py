@@ -40,7 +40,7 @@ class NamesrvSessions:
         return list(self._sessions)
 
     def last_results(self) -> dict[str, RegisterBrokerResult]:
-        """Return what became of the last registration at each name server that had one."""
+        """Return the result of the last registration at each name server, if there was one."""
         return {
             addr: session.last_result
             for addr, session in self._sessions.items()
@@ -67,7 +67,7 @@ class NamesrvSessions:
     async def finish(
         self, started: Started, use: Callable[[RegisterBrokerResult], Awaitable[None]]
     ) -> list[RegisterBrokerResult]:
-        """Wait for all results; call `use` with the first that has an answer, as in Java."""
+        """Wait for all results; call `use` with the first result that has an answer, as in Java."""
         is_used = False
         pending = set(started)
         while pending:
@@ -91,7 +91,7 @@ class NamesrvSessions:
     async def unregister(
         self, state: BrokerState, sessions: Iterable[NamesrvSession] | None = None
     ) -> dict[str, RemotingError | None]:
-        """Unregister from one name server after the other, as Java does; return what went wrong where."""
+        """Unregister from one name server after the other, as Java does; return the errors by address."""
         results: dict[str, RemotingError | None] = {}
         for session in self._sessions.values() if sessions is None else sessions:
             failure = await session.unregister(

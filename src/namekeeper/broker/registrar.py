@@ -33,7 +33,7 @@ _log = logging.getLogger("namekeeper.broker")
 class BrokerRegistrar:
     """One broker's registrations; an async context manager: registered inside, unregistered after.
 
-    A name server that can't be reached is in the results, and is tried again each period.
+    The results contain name servers that can't be reached, too; each is tried again in the next period.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class BrokerRegistrar:
         if not isinstance(topics, TopicConfigManager):
             topics = TopicConfigManager(topics, clock=self._clock)
         self.topics = topics
-        """The topics; change them through this registrar, so that name servers hear of it."""
+        """The topics; change them through this registrar, so that name servers are informed."""
         self.master_addr: str | None = None
-        """Of a slave: where its master is, by the last registration; None while there is none."""
+        """Of a slave: the address of its master, by the last registration; None while there is none."""
         self.ha_server_addr: str | None = None
-        """Of a slave: where that master lets it replicate; the last that was known."""
+        """Of a slave: the address at which that master lets it replicate; the last known one."""
         addrs = split_addresses(settings.namesrv_addr)
         if not addrs and not settings.address_server:
             raise ConfigError("no name server: set namesrv_addr to host:port;host:port, or address_server")
@@ -113,12 +113,12 @@ class BrokerRegistrar:
 
     @property
     def namesrv_addrs(self) -> list[str]:
-        """The name servers of now."""
+        """The present name servers."""
         return self._sessions.namesrv_addrs
 
     @property
     def last_results(self) -> Mapping[str, RegisterBrokerResult]:
-        """Name server -> what became of the last registration there, if there was one."""
+        """Name server -> result of the last registration there, if there was one."""
         return self._sessions.last_results()
 
     # Registering.
@@ -130,8 +130,8 @@ class BrokerRegistrar:
 
         Args:
             check_order_config: mark topics as ordered if a name server's answer says so.
-            oneway: want no answers.
-            force: otherwise only where the name server's data version differs.
+            oneway: ask for no answers.
+            force: register everywhere, not only where the name server's data version differs.
 
         Returns:
             A result for each name server, in the order of their addresses; none is raised. Complete after
@@ -145,7 +145,7 @@ class BrokerRegistrar:
         return await self._sessions.needs(self._state())
 
     async def update_topic_config(self, *configs: TopicConfig) -> list[RegisterBrokerResult]:
-        """Add or change topics and tell every name server at once; only these travel where that is enough.
+        """Add or change topics and tell every name server at once; sends only these where that is enough.
 
         Raises:
             TopicNameError: a name that RocketMQ forbids; nothing has changed.
@@ -273,7 +273,8 @@ class BrokerRegistrar:
         rate = self._rate(self._settings.period_ms, first_ms=MIN_PERIOD_MS)
         while True:
             await rate.next()
-            # Not awaited: a name server that answers late must not delay the next one for the others.
+            # Not awaited: a late answer of one name server must not delay the next registration at the
+            # others.
             self._registrations.start(self.register_broker_all(force=self._settings.force_register))
 
     async def _send_heartbeats(self) -> None:
@@ -285,7 +286,7 @@ class BrokerRegistrar:
         return FixedRate(period_ms, first_ms=first_ms, clock=self._clock, sleep=self._sleep)
 
     async def _ask_address_server(self, url: str) -> None:
-        """Ask for the first list, and go on asking; without an answer a list that was given will do."""
+        """Ask for the first list, and go on asking; without an answer the configured list is used."""
         address_server = AddressServer(url, self._listed, sleep=self._sleep)
         await address_server.ask()
         if address_server.failure is not None and not self.namesrv_addrs:

@@ -27,9 +27,9 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
     """
 
     broker_name: str
-    """Shared by a master and its slaves."""
+    """The name that a master and its slaves share."""
     broker_addr: str
-    """`host:port` that clients use; what identifies this broker, never taken from a socket."""
+    """`host:port` that clients use; it identifies this broker and is never taken from a socket."""
     cluster_name: str = "DefaultCluster"
     namesrv_addr: str = ""
     """The name servers, `host:port;host:port`."""
@@ -41,18 +41,18 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
     """`host:port` from which slaves replicate; name servers hand it on to them."""
     zone_name: str | None = None
     register_name_server_period_ms: int = 30_000
-    """Between registrations, counted from start to start; taken as 10 to 60 seconds."""
+    """Between the starts of two registrations; limited to 10 to 60 seconds."""
     register_broker_timeout_ms: int = 24_000
-    """For one name server to answer a registration."""
+    """Time limit of one name server's answer to a registration."""
     unregister_broker_timeout_ms: int = 3_000
-    """For one name server to answer on a clean stop."""
+    """Time limit of one name server's answer to the unregistration."""
     force_register: bool = True
-    """Register each time; otherwise ask for the data version first, and register where it differs."""
+    """Whether to register each time; else ask for the data version first, and register where it differs."""
     compressed_register: bool = False
     """Bodies as zlib streams: small, but without `topic_sys_flag` and `order` (trap T13)."""
     enable_split_registration: bool = False
-    """Send the topics in several registrations. Only to name servers of 5.x, and of them not to those with
-    `deleteTopicWithBrokerRegistration`: each part would delete the topics of the others (trap T57)."""
+    """Send the topics in several registrations. Use it only with name servers of 5.x without
+    `deleteTopicWithBrokerRegistration`: there each part would delete the topics of the others (trap T57)."""
     split_registration_size: int = 800
     """Topics in one of them."""
     broker_permission: int = Perm.READ | Perm.WRITE
@@ -69,7 +69,7 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
     compatible_with_old_name_srv: bool = True
     """Heartbeats that name servers before 5.0 understand too: 322 instead of 904."""
     version: int = OUR_VERSION
-    """Release whose rules and forms are followed (protocol.md 1.9); below 413 those of 4.x."""
+    """The release that this broker behaves like (protocol.md 1.9); below 413 a 4.x one."""
     access_key: str = ""
     """Sign requests to name servers (protocol.md 5.10); empty: don't."""
     secret_key: str = ""

@@ -1,6 +1,6 @@
 """`topics.json`: the topics of a broker and their data version on disk, in the broker's own format.
 
-A Java broker reads what this writes, and the other way round. Members that we don't know are kept.
+A Java broker can read it, and we can read a Java broker's file. Unknown members are kept.
 """
 
 import contextlib
@@ -88,7 +88,7 @@ class TopicConfigFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.was_broken: str | None = None
-        """Why the file itself could not be used and its `.bak` was; None when all was well."""
+        """Why the `.bak` was used instead of the file; None if the file was used."""
 
     def load(self) -> StoredTopics:
         """Read the file, or its `.bak` if there is no file or none that can be read, as a broker does.
@@ -109,7 +109,7 @@ class TopicConfigFile:
         return stored if stored is not None else self._read_backup(may_lack=True)
 
     def save(self, stored: StoredTopics) -> None:
-        """Replace the content; the old or the new one is there whenever the machine dies.
+        """Replace the content; if the machine crashes, either the old or the new content is there.
 
         Raises:
             ConfigError: it can't be written; the old content is still there.

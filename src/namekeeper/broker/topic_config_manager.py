@@ -27,7 +27,7 @@ _log = logging.getLogger("namekeeper.broker")
 class TopicConfigManager:
     """The topics of one broker and their data version (protocol.md 3.3), in memory or in a `topics.json`.
 
-    A change is stored first: if that fails it is raised as ConfigError, and nothing has changed.
+    A change is stored first; if that fails, a ConfigError is raised and nothing has changed.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class TopicConfigManager:
         """Hold topics in memory only; `open` holds them in a file.
 
         Args:
-            topics: what there is from the beginning.
-            data_version: that of these topics; without one it is a first version of now.
+            topics: the topics at the beginning.
+            data_version: the version of these topics; by default a first version with the present time.
             clock: gives the time stamps of versions.
         """
         self._clock = clock or SystemClock()
@@ -50,7 +50,7 @@ class TopicConfigManager:
         self._data_version = data_version or self._next_version(DataVersion())
         self._file: TopicConfigFile | None = None
         self._stored = StoredTopics()
-        """Holds what of the file we don't know."""
+        """Keeps the members of the file that we don't know."""
         self._changing = asyncio.Lock()
 
     @classmethod
@@ -65,7 +65,7 @@ class TopicConfigManager:
 
         Args:
             path: the file; its folder is made when the first change is stored.
-            topics: those that the broker must have; what of them the file lacks is added, as a change.
+            topics: topics that the broker must have; those that the file lacks are added, as a change.
             clock: gives the time stamps of versions.
 
         Raises:
@@ -140,7 +140,7 @@ class TopicConfigManager:
             return bool(changed)
 
     async def next_version(self, *, state_version: int | None = None) -> None:
-        """Bump the version alone: a permission of the whole broker or its role has changed.
+        """Change only the version: a permission of the whole broker or its role has changed.
 
         Args:
             state_version: that of the store from now on; name servers of 5.x let a broker with a lower one

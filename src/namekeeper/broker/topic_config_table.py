@@ -22,14 +22,14 @@ _SPACE = re.compile(r"\s")
 _READ_WRITE = Perm.READ | Perm.WRITE
 _ALL_PERMS = Perm.READ | Perm.WRITE | Perm.INHERIT | Perm.PRIORITY
 _MAX_QUEUES = 2**31 - 1
-"""What an int of Java holds."""
+"""The largest int of Java."""
 
 
 class BodyForm(Struct, frozen=True):
-    """How a table is encoded: everything in a registration's body but the topics."""
+    """How a table is encoded: everything in a registration's body except the topics."""
 
     rest: RegisterBrokerBody
-    """Its topics are replaced by those of the table."""
+    """A body whose topics are replaced by those of the table."""
     compressed: bool
     version: int
 
@@ -42,7 +42,7 @@ class EncodedBody(Struct, frozen=True):
 
 
 class TopicConfigTable:
-    """Topic configurations by name; those changed last come last."""
+    """Topic configurations by name, in the order of their last change."""
 
     __slots__ = ("__weakref__", "_configs", "_encoded", "_limited", "_next")
 
@@ -90,7 +90,7 @@ class TopicConfigTable:
         return TopicConfigTable(config for name, config in self._configs.items() if name != topic)
 
     def limited_to(self, broker_permission: int, *, is_five: bool) -> "TopicConfigTable":
-        """Return the table as a broker registers it that may not be read or written (protocol.md 6.2).
+        """Return the table of a broker that may not be read or not be written (protocol.md 6.2).
 
         Args:
             broker_permission: what the broker allows; with read and write nothing changes.
@@ -109,7 +109,7 @@ class TopicConfigTable:
         return self._limited[2]
 
     def parts(self, size: int) -> "list[TopicConfigTable]":
-        """Cut it into tables of `size` topics, those changed last first, and one with the rest, maybe empty.
+        """Split it into tables of `size` topics, last changed ones first, and one with the rest.
 
         Java name servers update a topic that they know from the first part only (trap T57), so what changed
         must be in it.

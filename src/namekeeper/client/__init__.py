@@ -1,6 +1,6 @@
 """The client's side: routes kept fresh, message queues from them, the choice between queues.
 
-What programs need can be imported from here: `from namekeeper.client import MQClientInstance`.
+Programs can import all public names from here: `from namekeeper.client import MQClientInstance`.
 A name is loaded when it is first used. Inside namekeeper, modules are imported by their own names.
 """
 

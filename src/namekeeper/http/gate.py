@@ -1,4 +1,4 @@
-"""How many connections the operators' HTTP port carries, and for how long."""
+"""Limits the number and the duration of connections to the operators' HTTP port."""
 
 import asyncio
 from typing import cast
@@ -8,12 +8,13 @@ from aiohttp import web
 __all__ = ["Gate"]
 
 MAX_CONNECTIONS = 64
-"""There are a few scrapers and people; each connection costs a descriptor that brokers may need. At the limit
-the one that has waited longest without a request is closed for the new one. Watchers have their own."""
+"""Most connections: there are a few scrapers and people, and each costs a descriptor that brokers may need.
+At the limit the connection that has waited longest without a request is closed. Watchers have a limit of
+their own."""
 REQUEST_SECONDS = 5.0
 """How long a connection may take to send its request."""
 CONNECTION_SECONDS = 30.0
-"""Each connection carries one request, which takes milliseconds."""
+"""Longest duration of a connection: each has one request, which takes milliseconds."""
 
 
 class Gate:
@@ -22,9 +23,9 @@ class Gate:
     def __init__(self, server: web.Server) -> None:
         self._server = server
         self._idle: dict[web.RequestHandler, asyncio.TimerHandle] = {}
-        """Connections that have sent no request yet, oldest first; each with the end of its patience."""
+        """Connections that have sent no request yet, oldest first -> timer that closes each."""
         self._ends: dict[web.RequestHandler, asyncio.TimerHandle] = {}
-        """Connections that have not been open for too long; each with its end."""
+        """All connections that are not kept -> timer that closes each."""
         self._kept: set[web.RequestHandler] = set()
 
     def __call__(self) -> asyncio.BaseProtocol:
@@ -45,14 +46,14 @@ class Gate:
             timer.cancel()
 
     def keep(self, handler: web.RequestHandler) -> None:
-        """Let a connection last, and make room for another."""
+        """Let a connection stay open without a time limit; it doesn't count any more."""
         end = self._ends.pop(handler, None)
         if end is not None:
             end.cancel()
         self._kept.add(handler)
 
     def release(self, handler: web.RequestHandler) -> None:
-        """Let a kept connection end: its answer is on its way."""
+        """End the exception of a kept connection: its answer is being sent."""
         self._kept.discard(handler)
         self._ends[handler] = asyncio.get_running_loop().call_later(CONNECTION_SECONDS, self._end, handler)
 

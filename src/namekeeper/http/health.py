@@ -1,4 +1,4 @@
-"""Live, ready, degraded, and why: a function of what a server knows of itself (docs/decisions/0019)."""
+"""Decides whether a server is live, ready or degraded, and why (docs/decisions/0019)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -13,13 +13,13 @@ UNAVAILABLE = 503
 
 
 class Phase(StrEnum):
-    """What a name server that listens does."""
+    """The phases of a name server that listens."""
 
     WAITING = "waiting"
     """Listening, but `needWaitForService` holds route look-ups back."""
     SERVING = "serving"
     DRAINING = "draining"
-    """Going away: clients are asked to go elsewhere."""
+    """It is stopping: clients are asked to go elsewhere."""
 
 
 _NOT_READY = {
@@ -33,12 +33,11 @@ class HealthState(Struct, frozen=True, kw_only=True):
 
     phase: Phase
     degraded: Mapping[str, str] = field(default_factory=dict)
-    """Short name -> a sentence, for each thing that is wrong while it serves: the journal, brokers that are
-    missing, records that were dropped."""
+    """Short name -> a sentence, for each present problem: the journal, missing brokers, dropped records."""
     wait_seconds_left: int | None = None
-    """How much longer it waits, in that phase."""
+    """How much longer the waiting phase lasts."""
     restored: str = ""
-    """What came back from the journal at the start, or why nothing did."""
+    """What was restored from the journal at the start, or why nothing was."""
 
 
 class Health(Struct, frozen=True):
@@ -54,17 +53,17 @@ class Health(Struct, frozen=True):
 
 
 class HealthSource(Protocol):
-    """Something that can be asked how it is."""
+    """A source of the health of a server."""
 
     def __call__(self) -> HealthState:
-        """Read it, on the event loop."""
+        """Return the present health; called on the event loop."""
         ...
 
 
 def health_of(state: HealthState, *, strict: bool = False) -> Health:
     """Say whether clients should use this name server.
 
-    One that routes is never taken out of service by what is merely degraded, unless `strict` asks for it.
+    A degraded server still routes, so it counts as ready unless `strict` is set.
     """
     reasons, status, ready = dict(state.degraded), "ok", True
     if state.phase is not Phase.SERVING:

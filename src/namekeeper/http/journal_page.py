@@ -1,7 +1,7 @@
 """`/journal`: the files of the journal, for tools on other hosts that answer questions about the past.
 
-They are read as they are on disk; the work of answering is done by who asks. Only files of the listing are
-given: no name that a peer sends chooses a path.
+The files are sent as they are on disk; the client does the work of reading them. Only listed files can be
+requested: no name from a peer becomes a path.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ class JournalFiles(Protocol):
     """The files of a journal."""
 
     def __call__(self) -> tuple[Path, Callable[[], list[str]]] | None:
-        """The folder, and what lists its files, which takes long; None without a journal."""
+        """The folder, and a slow function that lists its files; None without a journal."""
         ...
 
 

@@ -1,8 +1,8 @@
 """`/metrics`: a snapshot of plain integers as Prometheus text.
 
-Names are those of the Rust name server where the meaning is the same, so that its dashboards and alerts
-work; all others follow Prometheus: base units, `_total` for what only grows. No label holds the name of a
-topic, a broker or an address: the number of series is fixed.
+Names are those of the Rust name server where the meaning is the same, so that its dashboards and alerts work.
+All others follow Prometheus: base units, `_total` for counters. No label holds the name of a topic, a broker
+or an address, so the number of series is fixed.
 """
 
 import platform
@@ -28,13 +28,14 @@ _RESULTS = {int(code): code.name.lower() for code in ResponseCode}
 _OTHER_REQUEST = "OTHER"
 _OTHER_RESULT = "other"
 _FIRST_RESULTS = ("success", "system_error")
-"""Answers of every request that are counted from 0 on: a counter's first value is no increase."""
+"""Results whose counters exist from the start for every request: Prometheus does not count a first value as
+an increase."""
 _FIRST_RESULTS_OF = {
     RequestCode.GET_ROUTEINFO_BY_TOPIC.name: "topic_not_exist",
     RequestCode.GET_KV_CONFIG.name: "query_not_found",
     _OTHER_REQUEST: "request_code_not_supported",
 }
-"""The same of one request."""
+"""Further results of single requests."""
 _FIRST_DURATIONS = (
     RequestCode.GET_ROUTEINFO_BY_TOPIC,
     RequestCode.REGISTER_BROKER,
@@ -42,13 +43,13 @@ _FIRST_DURATIONS = (
     RequestCode.BROKER_HEARTBEAT,
     RequestCode.QUERY_DATA_VERSION,
 )
-"""Requests whose durations are shown before there is one."""
+"""Requests whose durations are shown from the start."""
 _REGISTRATIONS = ("new", "changed", "unchanged", "short_cut", "stale", "refused", "closed", "failed")
-"""What a registration may come to; counted from 0 on."""
+"""Outcomes of a registration; their counters exist from the start."""
 
 
 class _Plain(NamedTuple):
-    """A metric without labels: where its value is, what it is called, what it says."""
+    """A metric without labels: its value's attribute, its name, its description."""
 
     field: str
     name: str
@@ -146,12 +147,12 @@ def render_metrics(stats: NameServerStats, accept: str = "") -> tuple[bytes, str
 
 
 def request_type_name(code: int) -> str:
-    """Return Java's name of a request code; one name for all that are unknown."""
+    """Return Java's name of a request code, or the common name of all unknown ones."""
     return _REQUEST_TYPES.get(code, _OTHER_REQUEST)
 
 
 def result_name(code: int) -> str:
-    """Return the name of a response code in lower case; one name for all that are unknown."""
+    """Return the name of a response code in lower case, or the common name of all unknown ones."""
     return _RESULTS.get(code, _OTHER_RESULT)
 
 
@@ -169,7 +170,7 @@ def _gauges(values: NameServerStats | JournalStats, metrics: Iterable[_Plain]) -
 
 
 def _free_bytes(journal: JournalStats) -> Iterator[Metric]:
-    """What is left on the journal's disk; nothing while the folder can't be asked."""
+    """Free bytes on the journal's disk; no sample while the folder can't be read."""
     try:
         free = disk_usage(journal.folder).free
     except OSError:

@@ -1,7 +1,7 @@
 """The HTTP server for operators: metrics, health, the address list; read only, never in the way of routing.
 
-It runs in the loop of the name server and is started after the data port answers. What goes wrong with it is
-a warning: a name server without its HTTP pages is still a name server.
+It runs in the loop of the name server and is started after the data port answers. If it fails, that is only a
+warning: a name server without its HTTP pages still routes.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ SHUTDOWN_SECONDS = 1.0
 """How long requests under way may take when the server stops."""
 MAX_REQUEST_LINE_BYTES = 4_096
 MAX_REQUEST_BODY_BYTES = 1_024
-"""Nobody sends a body here."""
+"""Largest body of a request: no page takes one."""
 
 _INDEX = """\
 namekeeper, a RocketMQ name server
@@ -47,7 +47,7 @@ namekeeper, a RocketMQ name server
 """
 
 OPEN_PAGES = ("/healthz", "/readyz", "/rocketmq/nsaddr")
-"""Pages with nothing to hide, for who has no token: probes, and clients that look for name servers."""
+"""Pages that need no token: for probes, and for clients that look for name servers."""
 
 _TEXT = "text/plain; charset=utf-8"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -104,7 +104,7 @@ class OperatorHttpServer:
         return self._server.sockets[0].getsockname()[1] if self._server is not None else None
 
     async def __aenter__(self) -> Self:
-        """Listen; if that is impossible, warn once and go on without."""
+        """Listen; if that is impossible, warn once and go on without HTTP pages."""
         runner = web.AppRunner(
             self._application(), access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS,
             max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
@@ -156,7 +156,7 @@ class OperatorHttpServer:
         files = JournalPage(self._journal_files)
         application.router.add_get("/journal", files.names)
         application.router.add_get("/journal/{name}", files.file)
-        # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
+        # Clients with a unit name append `-<unit>?nofix=1`: all get the same list (protocol.md 6.8).
         application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
         return application
 
@@ -245,7 +245,7 @@ class OperatorHttpServer:
 
 @web.middleware
 async def _plain_errors(request: web.Request, handler: _Handler) -> web.StreamResponse:
-    """Answer wrong requests in a line of text, and a bug with 500, logged; one request to a connection."""
+    """Answer a wrong request with a line of text, a bug with 500; close after each request."""
     try:
         response = await handler(request)
     except web.HTTPNotFound:

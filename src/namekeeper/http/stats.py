@@ -1,6 +1,6 @@
-"""What the server counts, read in one go: plain values that `/metrics` is made of.
+"""All counters of the server as plain values, from which `/metrics` is made.
 
-The hot path only adds to integers of its own; whoever holds them copies them here when somebody asks.
+The hot path only adds to its own integers; their owners copy them here for each request.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ class DurationStats(Struct, frozen=True, kw_only=True):
     """How long the requests of one kind took."""
 
     buckets: tuple[int, ...] = (0,) * (len(DURATION_BOUNDS) + 1)
-    """How many took at most so long, and longer than the bound before; the last one: longer than all."""
+    """Number of requests between two bounds; the last number is for those above all bounds."""
     seconds: float = 0.0
-    """All together."""
+    """Total seconds."""
 
 
 class JournalStats(Struct, frozen=True, kw_only=True):
@@ -28,11 +28,11 @@ class JournalStats(Struct, frozen=True, kw_only=True):
 
     last_seq: int = 0
     durable_seq: int = 0
-    """What a crash of the machine now would leave."""
+    """Seq of the newest record that would survive a crash of the machine."""
     dropped_changes: int = 0
     """Changes that found no room in the queue."""
     dropped_records: int = 0
-    """Records that did not get into a file: theirs, and those that the disk lost."""
+    """Records that are in no file: those of dropped changes, and those that the disk lost."""
     queue_depth: int = 0
     written_bytes: int = 0
     disk_bytes: int = 0
@@ -43,7 +43,7 @@ class JournalStats(Struct, frozen=True, kw_only=True):
     namesrv: str = ""
     """Id of this name server in its journal; empty until the folder is open."""
     boot: int = 0
-    """0 until then."""
+    """0 until the folder is open."""
 
 
 class NameServerStats(Struct, frozen=True, kw_only=True):
@@ -52,12 +52,12 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     version: str
     event_loop: str = ""
     front: str = "python"
-    """What answers known look-ups: `python`, or `native` beside it."""
+    """What answers known look-ups: `python` or `native`."""
     start_time_seconds: float
     """When the process began to serve, in seconds since 1970."""
     is_ready: bool = True
     degraded: tuple[str, ...] = ()
-    """Short names of what is wrong now, from a fixed set."""
+    """Short names of the present problems, from a fixed set."""
 
     # The tables now.
     active_brokers: int = 0
@@ -86,17 +86,18 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
 
     # Requests.
     requests: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """(request code, response code) -> requests; unknown codes are -1, one-way requests count by the answer
+    """(request code, response code) -> requests; unknown codes are -1. One-way requests count with the answer
     that they would have got."""
     refused: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
-    """(class, access rule, mode) -> requests that the rule refused, or with the mode audit would have."""
+    """(class, access rule, mode) -> requests that the rule refused, or would have refused in the mode
+    audit."""
     handler_errors: int = 0
     durations: Mapping[int, DurationStats] = field(default_factory=dict)
     """Request code -> how long it took until the answer; look-ups: samples of the work alone."""
 
     # Registrations.
     registrations: Mapping[str, int] = field(default_factory=dict)
-    """What came of it, see `RegisterResult.outcome`; or failed -> requests 103."""
+    """Outcome (see `RegisterResult.outcome`, or failed) -> requests 103."""
     registration_body_bytes: int = 0
     from_unknown_networks: int = 0
     """Brokers that registered anew from outside of `brokerNetworks`."""
@@ -121,7 +122,7 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     front_connections: int = 0
     """Now: connections that the native front serves."""
     front_loans: int = 0
-    """How often one was handed to it."""
+    """How often a connection was handed to it."""
     front_failures: int = 0
     """Connections lost by a failure of it."""
     journal: JournalStats | None = None
@@ -129,8 +130,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
 
 
 class StatsSource(Protocol):
-    """Something that can be asked for the numbers of now."""
+    """A source of the present numbers."""
 
     def __call__(self) -> NameServerStats:
-        """Read them, on the event loop."""
+        """Return the present numbers; called on the event loop."""
         ...

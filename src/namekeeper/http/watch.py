@@ -18,9 +18,10 @@ POLL_SECONDS = 25
 """How long a long poll waits, unless it says otherwise: proxies give up after 30 s."""
 POLL_SECONDS_LIMIT = 60
 BEAT_SECONDS = 15
-"""After so long without a change a stream gets a comment: it shows who is gone, and proxies go on."""
+"""After this long without a change a stream gets a comment: it shows whether the client is still there, and
+keeps proxies from closing it."""
 WRITE_SECONDS = 30
-"""A watcher that reads nothing for so long is closed."""
+"""A watcher that reads nothing for this long is closed."""
 EVENT_STREAM = "text/event-stream"
 
 
@@ -40,7 +41,8 @@ class WatchPage:
 
         Args:
             source: where changes come from.
-            keep: lets a connection last longer than those of other pages; gives what ends that.
+            keep: lets a connection last longer than those of other pages; returns the function that ends
+            this.
         """
         self._source = source
         self._keep = keep
@@ -68,7 +70,7 @@ class WatchPage:
             watcher.close()
 
     def close(self) -> None:
-        """End everybody's watching: the server stops."""
+        """End all watchers, as the server stops."""
         for watcher in self._watchers:
             watcher.close()
 
@@ -99,7 +101,7 @@ class WatchPage:
 
 
 def _checked(request: web.Request) -> _WatchRequest | str:
-    """What a request asks for; a line that says what is wrong with it."""
+    """The checked request, or a line that says what is wrong with it."""
     query = request.query
     topics = frozenset(query.getall("topic", []))
     after = query.get("after", request.headers.get("Last-Event-ID")) or None

@@ -1,4 +1,4 @@
-"""What a watcher of routes gets, and where it comes from: plain values and interfaces."""
+"""Values that a watcher of routes gets, and the interface of their source."""
 
 from enum import StrEnum
 from typing import Protocol
@@ -9,27 +9,27 @@ __all__ = ["WatchRefusal", "WatchSource", "WatchedChange", "Watcher", "WhoKnows"
 
 
 class WatchedChange(Struct, frozen=True):
-    """A change, as a watcher gets it."""
+    """A change of routes, as a watcher gets it."""
 
     revision: str
     topics: list[str]
-    """Those of the watcher's topics whose route it shows in."""
+    """The watcher's topics whose route has changed."""
     at: int
     """Wall ms."""
     cause: str
     peer: str | None
-    """Who asked for it; null if nobody did."""
+    """The address of the requester; null if no request asked for it."""
 
 
 class WatchRefusal(StrEnum):
-    """Why nobody can watch now."""
+    """Why a new watcher is refused."""
 
     NOT_READY = "the name server is starting: ask again in a second"
     FULL = "too many watch already (httpWatchersLimit): ask again later, or poll"
 
 
 class Watcher(Protocol):
-    """One that watches."""
+    """A client that watches topics."""
 
     is_closed: bool
 
@@ -38,7 +38,7 @@ class Watcher(Protocol):
         ...
 
     async def wait(self, seconds: float) -> None:
-        """Wait until there is something to take, or it is closed, at most so long."""
+        """Wait until there is something to take, or it is closed, at most this long."""
         ...
 
     def close(self) -> None:
@@ -47,14 +47,14 @@ class Watcher(Protocol):
 
 
 class WatchSource(Protocol):
-    """Where changes come from."""
+    """A source of changes."""
 
     def revision(self) -> str | None:
         """The present revision; None until it is known."""
         ...
 
     async def watch(self, topics: frozenset[str], after: str | None) -> Watcher | WatchRefusal:
-        """Begin to watch, with the changes after a revision first; None: from now on."""
+        """Begin to watch: first come the changes after a revision; None: only new ones."""
         ...
 
 
@@ -63,9 +63,9 @@ class WhoKnows(Struct, frozen=True, kw_only=True):
 
     topic: str
     revision: str | None
-    """The present one."""
+    """The present revision."""
     change: WatchedChange | None
-    """The last change of the topic; null if there was none that is kept."""
+    """The last change of the topic; null if no kept change is of it."""
     connections: int
     """Connections that have asked for any topic."""
     since_count: int

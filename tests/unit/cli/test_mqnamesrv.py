@@ -1,5 +1,6 @@
 """Options, texts and exit statuses are those of Java's mqnamesrv (protocol.md 5.4)."""
 
+import os
 import sys
 
 import pytest
@@ -13,6 +14,8 @@ USAGE = "usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]\n"
 def run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("ROCKETMQ_HOME", raising=False)
+    for name in [name for name in os.environ if name.startswith("NAMEKEEPER_")]:
+        monkeypatch.delenv(name)  # the tests' own variables are no properties, and each would be a warning
 
     def run(*arguments: str) -> tuple[int | str | None, str, str]:
         monkeypatch.setattr(sys, "argv", ["mqnamesrv", *arguments])
