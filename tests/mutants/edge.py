@@ -280,8 +280,8 @@ EDGE_MUTANTS = (
     Mutant(
         "memory-returned-again-and-again",
         "app/memory.py",
-        'that much is held."""\n        self._least = resident\n',
-        'that much is held."""\n',
+        'bytes after trimming."""\n        self._least = resident\n',
+        'bytes after trimming."""\n',
         "after freed memory was returned it is looked for again only when there may be more",
         ("app/test_memory.py",),
     ),

@@ -1,9 +1,8 @@
-"""What differs between two name servers: a pure function of two snapshots.
+"""Finds the differences between two name servers: a pure function of two snapshots.
 
 A snapshot is flattened to facts, `(part, name, detail) -> value`; the difference is that of two dictionaries.
-Values become text only where they differ.
-A fact with an empty detail says that the thing exists: if one side lacks it, no more is compared of it.
-A difference that only follows from another difference is left out.
+Only differing values become text. A fact with an empty detail says that the thing exists; if one side lacks
+it, its other facts are not compared. A difference that only follows from another one is left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -38,11 +37,11 @@ class Difference(Struct, frozen=True):
     name: str
     """Cluster, broker name, topic, namespace, ... by part."""
     detail: str
-    """What of it; empty when it is the existence itself."""
+    """The compared detail; empty for the existence itself."""
     a: str | None
-    """What the first name server says; None when it has no such thing."""
+    """The value at the first name server; None if it has no such thing."""
     b: str | None
-    """What the second one says."""
+    """The value at the second one."""
 
 
 class Comparison(Struct, frozen=True):
@@ -52,7 +51,7 @@ class Comparison(Struct, frozen=True):
     b: str
     differences: list[Difference]
     compared: dict[SnapshotPart, int]
-    """How many facts of each part were compared."""
+    """Number of compared facts of each part."""
     not_compared: dict[SnapshotPart, str]
     """Parts that one of them refused -> its reason."""
 
@@ -86,7 +85,7 @@ def _compared(
 
 
 class _Explanations:
-    """Which differences only follow from others: of a part and name, its existence or anything about it."""
+    """Tells which differences only follow from others, by part and name."""
 
     def __init__(self, differing: set[Fact]) -> None:
         self._existence = {(part, name) for part, name, detail in differing if not detail}
@@ -201,4 +200,4 @@ _FORMATS: Mapping[type, Callable[..., str]] = {
     TopicQueueMappingInfo: _mapping_text,
     DataVersion: lambda version: msgspec.json.encode(version).decode(),
 }
-"""Type of a fact's value -> how it reads."""
+"""Type of a fact's value -> function that makes its text."""

@@ -77,7 +77,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 DEFAULT_TIMEOUT_MS = 5_000
-"""As Java's admin client has it: a full topic list of a large cluster takes its time."""
+"""As in Java's admin client: a full topic list of a large cluster takes time."""
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 """The KV namespace with the order configuration of topics (protocol.md 2.3)."""
@@ -90,7 +90,7 @@ _UNIT_CODES = {
 
 
 class Namesrv(Struct, frozen=True):
-    """A name server to ask, and the way to ask it."""
+    """A name server's address, and the sender of requests to it."""
 
     addr: str
     sender: RequestSender
@@ -183,7 +183,7 @@ async def get_kv_config(namesrv: Namesrv, namespace: str, key: str) -> str | Non
 
 
 async def put_kv_config(namesrv: Namesrv, namespace: str, key: str, value: str) -> None:
-    """Store one value of the KV configuration; the namespace comes into being with it."""
+    """Store one value of the KV configuration; a new namespace is created."""
     header = PutKVConfigRequestHeader(namespace=namespace, key=key, value=value)
     await _send(namesrv, RequestCode.PUT_KV_CONFIG, header)
 
@@ -237,8 +237,8 @@ async def query_data_version(
 ) -> DataVersionAnswer:
     """Compare a data version with the stored one of a broker.
 
-    A name server takes the question as a heartbeat of this broker: a dead broker stays listed for another
-    expiry time (protocol.md 2.8).
+    A name server treats the question as a heartbeat of this broker, so a dead broker stays registered for
+    another expiry time (protocol.md 2.8).
     """
     answer = await _send(namesrv, RequestCode.QUERY_DATA_VERSION, broker, encode_data_version(data_version))
     changed = _read(
@@ -257,7 +257,7 @@ async def _send(
     *,
     absent: ResponseCode = ResponseCode.SUCCESS,
 ) -> RemotingCommand:
-    """Send one request; raise on any answer but SUCCESS and the code that stands for "there is none"."""
+    """Send one request; raise on any answer but SUCCESS and the code that means "there is none"."""
     ext_fields = None if header is None else encode_header(header)
     answer = await namesrv.sender.invoke(namesrv.addr, code, ext_fields, body, timeout_ms=namesrv.timeout_ms)
     if answer.code not in (ResponseCode.SUCCESS, absent):

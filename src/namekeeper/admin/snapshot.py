@@ -1,4 +1,4 @@
-"""The state of a name server, as far as requests show it; `compare` compares two of them."""
+"""The state of a name server, as far as requests show it; `compare` compares two snapshots."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -25,7 +25,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Progress = Callable[[str, int, int], None]
-"""Called with a name of what is requested, the number of answers so far, and the number expected."""
+"""Called with the name of what is requested, the number of answers so far, and the expected number."""
 
 
 class SnapshotPart(StrEnum):
@@ -42,17 +42,18 @@ class SnapshotPart(StrEnum):
 
 
 class SnapshotScope(Struct, frozen=True):
-    """What to ask for, and how much of it at the same time."""
+    """What to ask for, and how many requests at a time."""
 
     parts: frozenset[SnapshotPart] = frozenset(SnapshotPart)
-    """The others stay empty."""
+    """Parts to ask for; the others stay empty."""
     namespaces: tuple[str, ...] = (ORDER_TOPIC_CONFIG,)
     """KV namespaces; a name server can't list them."""
     with_config: bool = False
     with_data_versions: bool = False
-    """Off, because a name server takes the question as a heartbeat of the broker (protocol.md 2.8)."""
+    """Off by default, because a name server treats the question as a heartbeat of the broker (protocol.md
+    2.8)."""
     at_once: int = 32
-    """Requests under way: enough to hide the round trip, few enough not to crowd out clients."""
+    """Requests at a time: enough to hide the round trip, few enough not to slow down clients."""
 
 
 class NamesrvSnapshot(Struct, frozen=True):
@@ -126,7 +127,7 @@ class _SnapshotQuestions:
             return (await operations.broker_member_group(self.namesrv, *key)).broker_addrs
 
         keys = sorted((broker.cluster, name) for name, broker in info.broker_addr_table.items())
-        try:  # a 4.x name server never answers this request: find that out once
+        try:  # a 4.x name server never answers this request: ask it only once
             first = {key: await members(key) for key in keys[:1]}
         except RemotingTimeoutError as error:
             code = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
@@ -161,7 +162,7 @@ class _SnapshotQuestions:
     async def _each(
         self, part: SnapshotPart, keys: Sequence[T], ask: Callable[[T], Awaitable[R]]
     ) -> dict[T, R]:
-        """Ask for each key, a bounded number at the same time."""
+        """Ask for each key, with a limited number of requests at a time."""
         answers: dict[T, R] = {}
         left = iter(keys)
 

@@ -1,4 +1,4 @@
-"""What administrative actions return where the model has no value of its own."""
+"""Results of administrative actions for which `model` has no type."""
 
 from enum import StrEnum
 
@@ -19,10 +19,10 @@ class UnitTopics(StrEnum):
 
 
 class DataVersionAnswer(Struct, frozen=True, rename="camel"):
-    """What a name server says to a broker's data version (protocol.md 2.8)."""
+    """A name server's answer to a broker's data version (protocol.md 2.8)."""
 
     changed: bool
-    """Whether the version that was asked about is not the stored one."""
+    """Whether the given version differs from the stored one."""
     data_version: DataVersion | None
     """The stored version; None when this broker is not registered."""
 

@@ -1,4 +1,4 @@
-"""What would be left of the topics if brokers were gone: a pure function of a snapshot.
+"""Computes which topics would remain if brokers were gone: a pure function of a snapshot.
 
 Load is a share: producers send the messages of a topic to its writable queues in turn, so each of n queues
 has 1/n of them. A name server doesn't know how many messages a topic has, so all topics count the same.
@@ -18,22 +18,22 @@ Brokers = Mapping[str, BrokerData]
 
 
 class Gone(Struct, frozen=True):
-    """What is taken away."""
+    """The brokers that are taken away."""
 
     broker_names: frozenset[str] = frozenset()
-    """With all members."""
+    """Broker names taken away with all members."""
     addresses: frozenset[str] = frozenset()
     """Single members, `host:port`; a broker name whose master goes can't be written."""
 
 
 class TopicLeft(Struct, frozen=True):
-    """A topic that has less than before."""
+    """A topic that loses writable broker names."""
 
     topic: str
     before: list[str]
     """Broker names with a writable queue of it."""
     after: list[str]
-    """Those that are left."""
+    """The broker names that remain."""
 
 
 class WhatIf(Struct, frozen=True):
@@ -45,11 +45,11 @@ class WhatIf(Struct, frozen=True):
     topics: int
     """Topics that can be written now."""
     unwritable: list[TopicLeft]
-    """No writable queue would be left."""
+    """Topics without a remaining writable queue."""
     on_one_broker: list[TopicLeft]
-    """Writable on several broker names now, on one then."""
+    """Topics that are writable on several broker names now, and on only one then."""
     overloaded: dict[str, float]
-    """Broker name -> its load in times of today's, where that is more than asked for; the largest first."""
+    """Broker name -> its load as a multiple of today's, if that is above the limit; the largest first."""
 
 
 def what_if(snapshot: NamesrvSnapshot, gone: Gone, *, load_limit: float) -> WhatIf:
@@ -58,7 +58,7 @@ def what_if(snapshot: NamesrvSnapshot, gone: Gone, *, load_limit: float) -> What
     Args:
         snapshot: what one name server says.
         gone: what is taken away.
-        load_limit: the largest load that a broker may have, in times of today's.
+        load_limit: the largest load that a broker may have, as a multiple of today's.
     """
     left = _left(snapshot.brokers, gone)
     before, after = (_writable_queues(snapshot, brokers) for brokers in (snapshot.brokers, left))
@@ -95,7 +95,7 @@ def _addresses(brokers: Brokers) -> set[str]:
 
 
 def _writable_queues(snapshot: NamesrvSnapshot, brokers: Brokers) -> dict[str, dict[str, int]]:
-    """Topic -> broker name -> writable queues, where there are some."""
+    """Topic -> broker name -> number of writable queues, if there are any."""
     masters = {name for name, broker in brokers.items() if MASTER_ID in broker.broker_addrs}
     return {
         topic: {

@@ -30,18 +30,18 @@ __all__ = ["NO_RULE", "AccessControl", "RefusalKey"]
 log = logging.getLogger("namekeeper.access")
 
 NO_RULE = "none"
-"""Stands for the rule of a request that no rule covers, in metrics."""
+"""The name in metrics of the missing rule, for a request that no rule covers."""
 
 RefusalKey = tuple[str, str, str]
-"""Class of the request, name of the rule, and the mode, which says what happened to it."""
+"""Class of the request, name of the rule, and the mode, which tells whether it was refused or only logged."""
 
 _SHOWN = 100
-"""Characters of a user's or another name that are repeated: it comes from a peer."""
+"""Characters of a name from a peer that a message repeats."""
 _SHOWN_NAMES = 4
 
 
 class AccessControl:
-    """Stands before the handler of all requests; only a server with a file of rules has it."""
+    """Wraps the handler of all requests; only a server with a file of rules has it."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class AccessControl:
         """Prepare.
 
         Args:
-            files: where the policy comes from; who watches them calls `replace`.
+            files: the source of the policy; the task that watches them calls `replace`.
             requests: handles what is allowed.
-            state: what rules about names are compared with.
+            state: the state that rules about names are compared with.
             journaling: records who did what.
-            lookup_cache: answers look-ups of peers who may have its answers.
+            lookup_cache: answers look-ups of peers who may get its answers.
         """
         self.files = files
         self._policy = files.policy
@@ -68,18 +68,19 @@ class AccessControl:
         self._journaling = journaling
         self._lookup_cache = lookup_cache
         self._scopes: dict[tuple[str, ...], bytes] = {}
-        """Rules that can hold for a look-up -> the scope of the cache for peers who share them."""
+        """Rules that can hold for a look-up -> the scope of the cache for all peers with these rules."""
         self._scope_numbers = count(1)
-        """Never used again: requests that were read before a change are learned in the scope of that time."""
+        """Numbers of scopes are never used again: requests read before a change of rules are learned in the
+        old scope."""
         self._log_limit = LogLimit(log)
         self._refusals: Counter[RefusalKey] = Counter()
 
     def refusals(self) -> dict[RefusalKey, int]:
-        """Count refused requests; with the mode audit those that would have been."""
+        """Number of refused requests; in the mode audit, of those that would have been refused."""
         return dict(self._refusals)
 
     def replace(self, policy: AccessPolicy, connections: Iterable[ServerConnection]) -> None:
-        """Judge by another policy from now on, over open connections too; cached answers are forgotten."""
+        """Use another policy from now on, also for open connections, and forget cached answers."""
         self._policy = policy
         self._scopes = {}
         self._state.lookup_cache.forget_all()
@@ -91,11 +92,11 @@ class AccessControl:
         """Answer like the handler.
 
         Raises:
-            RequestError: the request is refused, or refuses itself.
+            RequestError: the rules or the handler refuse the request.
         """
         code = request.code
         request_class = CLASSES.get(code)
-        if request_class is None:  # nobody handles it: that is the answer, whoever asks
+        if request_class is None:  # no handler: every peer gets the answer that says so
             return self._requests(request, connection)
         peer_rules: PeerRules = connection.channel.access or self._meet(connection)
         signer = ANONYMOUS
@@ -119,7 +120,7 @@ class AccessControl:
 
         Args:
             host: address of the client.
-            token: the secret key that it shows.
+            token: the secret key that it sends.
         """
         policy = self._policy
         user = None if token is None else user_of_key(token, policy.keys)
@@ -136,7 +137,7 @@ class AccessControl:
         return text
 
     def _is_recorded(self, request: RemotingCommand, decision: Decision) -> bool:
-        """Whether the journal says who asked: admin requests, new brokers, and who is refused to be one."""
+        """Whether the journal records it: an admin request, or a registration that is new or refused."""
         code = request.code
         if code == RequestCode.REGISTER_BROKER and decision.allowed:
             fields = request.ext_fields or {}
@@ -164,7 +165,7 @@ class AccessControl:
         )
 
     def _meet(self, connection: ServerConnection) -> PeerRules:
-        """Find the rules for a peer, and what of the look-up cache it may have."""
+        """Find the rules for a peer, and its part of the look-up cache."""
         channel = connection.channel
         peer = peer_at(channel.remote_addr, certificate_names(channel.certificate))
         channel.access = peer_rules = PeerRules(self._policy.rules, peer)
@@ -173,10 +174,10 @@ class AccessControl:
         return peer_rules
 
     def _scope(self, peer_rules: PeerRules) -> bytes | None:
-        """The part of the look-up cache for a peer; None if it may have no look-up at all.
+        """The part of the look-up cache for a peer; None if it may look up nothing.
 
-        Peers who may look up whatever they ask for share all answers. Where it depends on user or topic, both
-        are in the bytes of a request, so peers of the same rules share the answers that one of them got.
+        Peers who may look up everything share all answers. If it depends on user or topic, both are in the
+        bytes of the request, so peers with the same rules share the answers that one of them got.
         """
         rules = peer_rules.for_code(RequestCode.GET_ROUTEINFO_BY_TOPIC)
         if not any(rule.allows for rule in rules):
@@ -191,7 +192,7 @@ class AccessControl:
     def _refuse(
         self, request: RemotingCommand, connection: ServerConnection, decision: Decision, signer: Signer
     ) -> None:
-        """Count and log a refusal; raise it unless the rules are on trial."""
+        """Count and log a refusal; raise it, unless the mode is audit."""
         mode = self._policy.rules.mode
         self._refusals[CLASSES[request.code].value, decision.rule or NO_RULE, mode.value] += 1
         what = f"{_what(request.code)}{_shown_names(request)}"
@@ -200,12 +201,12 @@ class AccessControl:
             user = printable((request.ext_fields or {}).get(ACCESS_KEY, ""))[:_SHOWN]
             text = f"{text}; user {user!r} is not proved: {signer.objection}"
         if mode is AccessMode.AUDIT:
-            request.header = b""  # not learned, so that the next one is noted too
+            request.header = b""  # not learned by the cache, so that the next one is counted too
             self._log_limit.log(logging.WARNING, "audit only: %s", text)
             return
         self._log_limit.log(logging.WARNING, "%s", text)
         self._requests.counts[request.code] += 1
-        # Without the peer: the journal counts refusals by their reason.
+        # The reason does not name the peer: the journal counts refusals by their reason.
         reason = RequestError(ResponseCode.NO_PERMISSION, f"refused by {_by(decision)}")
         self._requests.failed(request, connection, reason)
         raise RequestError(ResponseCode.NO_PERMISSION, text)
@@ -223,7 +224,7 @@ def _what(code: int) -> str:
 
 
 def _shown_names(request: RemotingCommand) -> str:
-    """The first names that a request is about, each with a blank before it."""
+    """The first names that a request is about, each after a blank."""
     names = about(names_in(request.code, request.ext_fields))[:_SHOWN_NAMES]
     return printable("".join(f" {name[:_SHOWN]}" for name in names))
 

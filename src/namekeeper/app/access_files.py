@@ -1,4 +1,4 @@
-"""The files of access control: read as a whole at the start and whenever they have changed, or not at all."""
+"""The files of access control: read at the start and after each change; used only if both are right."""
 
 import asyncio
 import hashlib
@@ -20,11 +20,11 @@ __all__ = ["AccessFiles", "ReadPolicy", "read_policy"]
 log = logging.getLogger("namekeeper.access")
 
 POLL_SECONDS = 0.5
-"""As often as TLS files are looked at."""
+"""Interval of the check for changes, as for TLS files."""
 FILE_LIMIT = 4 * 1024 * 1024
-"""A thousand rules, each with a hundred names, have less."""
+"""Largest file: a thousand rules with a hundred names each take less."""
 FORBIDDEN_MODE = stat.S_IWGRP | stat.S_IRWXO
-"""What others may not do with the file of keys: its group may read it, as Kubernetes mounts secrets."""
+"""Permissions that the file of keys must not have. Its group may read it, as Kubernetes mounts secrets so."""
 
 
 class ReadPolicy(Struct, frozen=True):
@@ -79,7 +79,7 @@ class AccessFiles:
 
     @property
     def policy(self) -> AccessPolicy:
-        """The newest that could be used."""
+        """The newest usable policy."""
         return self._applied.policy
 
     @property
@@ -88,7 +88,7 @@ class AccessFiles:
         return self._trouble
 
     async def watch(self, on_change: Callable[[AccessPolicy], None]) -> None:
-        """Tell of every other policy, until cancelled."""
+        """Call `changed` with each new policy, until cancelled."""
         while True:
             await asyncio.sleep(self._poll_seconds)
             try:
@@ -99,7 +99,7 @@ class AccessFiles:
                 self._take(found, on_change)
 
     def _take(self, found: ReadPolicy, on_change: Callable[[AccessPolicy], None]) -> None:
-        """Use what was read if it is new and was the same twice: a file may be read while it is written."""
+        """Use the files' content if it is new and was read twice: a file may be read while it is written."""
         self._trouble = ""
         is_settled, self._seen = found.digest == self._seen, found.digest
         if not is_settled or found.digest == self._applied.digest:

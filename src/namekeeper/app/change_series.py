@@ -1,4 +1,4 @@
-"""Series of changes that follow from one thing that happened: others are served in between."""
+"""Series of changes with one cause; between two of them other requests are served."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -10,11 +10,11 @@ from namekeeper.route.change import TableChange
 __all__ = ["ChangeSeries", "turn_timer"]
 
 TURN_MS = 2
-"""How long changes may be made before others are served."""
+"""Time for changes before other requests are served."""
 
 
 def turn_timer(clock: Clock) -> Callable[[], bool]:
-    """Tell whether there is time left in a turn that begins now."""
+    """Begin a turn; returns a function that tells whether time is left in it."""
     end_ms = clock.now().mono_ms + TURN_MS
     return lambda: clock.now().mono_ms < end_ms
 
@@ -36,7 +36,7 @@ class ChangeSeries:
         self._has_turn = False
 
     def add(self, changes: Iterable[TableChange[Any]]) -> None:
-        """Have changes made, as many as there is time for now."""
+        """Add a series; as many of its changes as there is time for are made now."""
         self._series.append(iter(changes))
         if not self._has_turn:
             self._turn()

@@ -1,6 +1,6 @@
-"""`clusterTest=true`: topics that nobody here has are looked up in another environment (protocol.md 5.7).
+"""`clusterTest=true`: topics that no broker here has are looked up in another environment (protocol.md 5.7).
 
-As 4.8 does it: request 105 only, always in the legacy form, order configuration attached. The name servers
+As in 4.8: only request 105, always in the legacy form, with order configuration. The name servers
 of the other environment are those that the address server lists for the unit `productEnvName`.
 """
 
@@ -31,26 +31,26 @@ __all__ = ["ClusterTest"]
 REFRESH_MS = 120_000
 """How long a list of name servers is used; Java's clients ask as often."""
 RETRY_MS = 10_000
-"""How long an address server is left alone that gave no list."""
+"""Time before an address server is asked again that gave no list."""
 FETCH_SECONDS = 2.0
 ASK_MS = 1_000
-"""For one name server."""
+"""Time limit for one name server."""
 LOOKUP_SECONDS = 3.0
-"""For everything: who asked us gives up then."""
+"""Time limit for everything: then our client gives up."""
 MAX_UNDER_WAY = 64
 """Look-ups at once: unknown topics must not keep the server busy."""
 PASSED_ON = "__CLUSTER_TEST"
-"""Ext field of requests that were passed on. They are not passed on again: two name servers that take each
-other for the other environment would never come to an end."""
+"""Ext field of requests that were passed on. They are not passed on again: otherwise two name servers that
+are each other's other environment would go on for ever."""
 
 _LEGACY_VERSION = version_ordinal("4.8.0")
-"""Whoever says to be of this release is answered in the legacy form, which is then passed on as it is."""
+"""A client of this release is answered in the legacy form, which we then pass on unchanged."""
 
 _log = logging.getLogger("namekeeper.cluster_test")
 
 
 class ClusterTest:
-    """Reads routes here, and elsewhere when there is none here."""
+    """Looks up routes here, and if there is none in the other environment."""
 
     def __init__(self, settings: NamesrvSettings, *, clock: Clock, tls: ssl.SSLContext | None = None) -> None:
         self.readers: Mapping[int, Reader] = {**READERS, RequestCode.GET_ROUTEINFO_BY_TOPIC: _read_route}
@@ -69,7 +69,7 @@ class ClusterTest:
         self._log_limit = LogLimit(_log)
 
     def topic_to_look_up(self, request: RemotingCommand, response: Response) -> str | None:
-        """The topic that another environment may have, when there is no route of it here."""
+        """The topic to look up elsewhere, if there is no route of it here."""
         fields = request.ext_fields or {}
         if response.code != ResponseCode.TOPIC_NOT_EXIST or PASSED_ON in fields:
             return None
@@ -86,7 +86,7 @@ class ClusterTest:
         task.add_done_callback(self._under_way.discard)
 
     async def route(self, topic: str) -> bytes | None:
-        """The route of a topic as the first name server that answers has it."""
+        """The route of a topic from the first name server that answers."""
         for addr in await self._addresses():
             try:
                 answer = await self._client.invoke(
@@ -102,7 +102,7 @@ class ClusterTest:
         return None
 
     async def close(self) -> None:
-        """Give up on what is under way."""
+        """Cancel what is under way."""
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
@@ -120,7 +120,7 @@ class ClusterTest:
         done(body)
 
     async def _addresses(self) -> list[str]:
-        """The other environment's name servers; an old list is better than none."""
+        """The other environment's name servers; without a new list the old one."""
         async with self._fetching:
             now_ms = self._clock.now().mono_ms
             if now_ms >= self._fetch_again_at_ms:

@@ -1,6 +1,7 @@
-"""How long requests take until they are answered: counted in buckets, for a histogram.
+"""Counts in buckets, for a histogram, how long requests take until they are answered.
 
-Every request is timed but look-ups, which come by the thousand: `remoting/sampling.py` times some of them.
+All requests are timed except look-ups, of which there are thousands: `remoting/sampling.py` times some of
+them.
 """
 
 from bisect import bisect_left
@@ -20,11 +21,11 @@ __all__ = ["Answers", "Durations"]
 
 
 class Answers(Protocol):
-    """Where the answer to a request goes."""
+    """The receiver of the answer to a request: a connection."""
 
     @property
     def channel(self) -> Channel:
-        """The connection that it came over."""
+        """The channel of the connection."""
         ...
 
     @property
@@ -48,24 +49,24 @@ class Durations:
         """Begin at 0.
 
         Args:
-            codes: codes that are counted by themselves.
-            other: stands for every other one.
+            codes: codes with a count of their own.
+            other: the number under which all other codes are counted.
         """
         self._counts = {code: [0] * (len(DURATION_BOUNDS) + 1) for code in (*codes, other)}
         self._seconds = dict.fromkeys(self._counts, 0.0)
         self._other = other
 
     def note(self, code: int, seconds: float, times: int = 1) -> None:
-        """Count requests that took equally long."""
+        """Count requests that took the same time each."""
         self._counts[code][bisect_left(DURATION_BOUNDS, seconds)] += times
         self._seconds[code] += seconds * times
 
     def note_lookups(self, seconds: float, count: int) -> None:
-        """Count look-ups that were answered together, and took so long in all."""
+        """Count look-ups that were answered in one go, with their total time."""
         self.note(RequestCode.GET_ROUTEINFO_BY_TOPIC, seconds / count, count)
 
     def stats(self) -> dict[int, DurationStats]:
-        """Code -> what was counted."""
+        """Code -> its counts."""
         return {
             code: DurationStats(buckets=tuple(counts), seconds=self._seconds[code])
             for code, counts in self._counts.items()
@@ -77,7 +78,7 @@ class Durations:
         request: RemotingCommand,
         answers: Answers,
     ) -> Response | None:
-        """Handle a request; it has taken its time when it is answered, which may be later."""
+        """Handle a request, and note the time until it is answered, which may be later."""
         code = request.code if request.code in self._counts else self._other
         timed = _TimedAnswers(answers, partial(self.note, code))
         try:
@@ -105,7 +106,7 @@ class Durations:
 
 
 class _TimedAnswers:
-    """The answers of a connection to one request; says how long it took."""
+    """Passes on the answer to one request, and notes how long it took."""
 
     __slots__ = ("_answers", "_began", "_note")
 

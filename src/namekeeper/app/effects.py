@@ -1,4 +1,4 @@
-"""What follows from a change: journal, log lines, counters, notifications. Decided here and nowhere else."""
+"""What follows from a change: journal, log lines, counters, notifications. It is decided only here."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ ENDS = (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, C
 
 
 class EffectCounters:
-    """Plain integers for /metrics: what happened to the tables since the start."""
+    """Counters of changes of the tables since the start, for /metrics."""
 
     __slots__ = ("from_unknown_networks", "gone", "heartbeats", "kv_changes", "registrations")
 
@@ -31,12 +31,12 @@ class EffectCounters:
         self.heartbeats = 0
         """904, 322 and 103 that changed nothing but the time of the last heartbeat."""
         self.registrations = 0
-        """Live registrations that began."""
+        """Number of live registrations that began."""
         self.from_unknown_networks = 0
-        """Those of them from outside of `brokerNetworks`."""
+        """Number of those that came from outside of `brokerNetworks`."""
         self.kv_changes = 0
         self.gone: dict[Cause, int] = dict.fromkeys(ENDS, 0)
-        """Live registrations that ended, by the reason."""
+        """Number of live registrations that ended, by reason."""
 
 
 class Effects:
@@ -54,10 +54,10 @@ class Effects:
 
         Args:
             journaling: the journal.
-            notify: tells brokers that the smallest id of their group is another one.
+            notify: tells brokers that the smallest id of their group has changed.
             reconfigured: gets the properties that have a new value.
             watched: gets every change, once it is recorded.
-            is_from_unknown_network: judges each registration that begins.
+            is_from_unknown_network: checks each registration that begins.
         """
         self.counters = EffectCounters()
         self._notify = notify
@@ -67,7 +67,7 @@ class Effects:
         self.journaling = journaling
 
     def apply(self, change: Change) -> None:
-        """Record, count, log and tell others."""
+        """Record, count, log and notify."""
         self.journaling.record(change)
         for event in change.events:
             effect = _EFFECTS.get(type(event))
@@ -100,7 +100,7 @@ class Effects:
         self._notify(event)
 
     def config_changed(self, event: ConfigChanged) -> None:
-        """Let what is running follow its properties."""
+        """Pass the new values to the running parts."""
         self._reconfigured(event.properties)
 
 

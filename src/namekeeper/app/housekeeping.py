@@ -19,16 +19,16 @@ log = logging.getLogger("namekeeper.namesrv")
 
 FIRST_KV_PRINT_S = 60.0
 LAG_SAMPLE_MS = 100
-"""How often the loop's delay is looked at."""
+"""Interval at which the loop's delay is measured."""
 SERVICE_LOOK_MS = 1_000
-"""How often it is looked whether the wait for service is over: its length may be changed while it lasts."""
+"""Interval at which the end of the wait for service is checked: its length may be changed meanwhile."""
 KV_PRINT_LIMIT = 1_000
-"""Entries that are printed each time; a line costs some 10 us, and there may be 100,000."""
+"""Entries that are logged each time; a line takes some 10 us, and there may be 100,000."""
 KV_PRINT_SLICE = 100
 KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 UNWRITABLE_COUNT_S = 15.0
-"""How often topics without a writable queue are counted: some 2 us a topic, in slices."""
+"""Interval at which topics without a writable queue are counted: some 2 us a topic, in slices."""
 
 
 class Housekeeping:
@@ -54,12 +54,12 @@ class Housekeeping:
         self._sample = sample
         self._max_lag_ms = 0
         self.silent_kept = 0
-        """Brokers that are silent for too long and kept by the guard."""
+        """Number of brokers that are silent for too long and kept by the guard."""
         self.unwritable_topics = 0
-        """Topics without a writable queue, when they were counted last."""
+        """Number of topics without a writable queue, at the last count."""
 
     def take_max_lag_ms(self) -> int:
-        """The longest delay of the loop since this was asked last."""
+        """The longest delay of the loop since the last call."""
         lag_ms, self._max_lag_ms = self._max_lag_ms, 0
         return lag_ms
 
@@ -73,9 +73,9 @@ class Housekeeping:
             tasks.create_task(self._wait_for_service())
 
     async def _scan(self) -> None:
-        """Look for expired brokers; after a stall one scan is left out: what piled up is read first.
+        """Look for expired brokers; after a stall one scan is left out, so that waiting input is read first.
 
-        Never two in a row: a server that is always late still expires who is silent.
+        Never two in a row: a server that is always late still expires silent brokers.
         """
         interval_ms = self._state.settings.scan_not_active_broker_interval
         is_left_out = False
@@ -94,9 +94,9 @@ class Housekeeping:
             log.exception("the search for expired brokers failed")
 
     async def expire(self) -> None:
-        """Submit the end of every registration that is overdue now; it is judged again when it is made.
+        """Submit the end of every overdue registration; each is checked again when the change is made.
 
-        Others have a turn after each: look-ups go on while hundreds of brokers go with all their topics.
+        After each one other requests have a turn: look-ups go on while hundreds of brokers are removed.
         """
         ends = overdue(self._state.tables, self._clock.now())
         end_sparing(self._state.tables)
@@ -107,7 +107,7 @@ class Housekeeping:
             await asyncio.sleep(0)
 
     def _are_too_many(self, silent: int) -> bool:
-        """Whether the guard keeps silent brokers: a cut network is likelier than that all are gone."""
+        """Whether the guard keeps silent brokers: a cut network is more likely than so many dead brokers."""
         percent, live = self._state.settings.expiry_guard_percent, len(self._state.tables.broker_live_table)
         was_held, self.silent_kept = self.silent_kept, 0
         if not percent or silent <= 1 or silent * 100 <= percent * live:
@@ -122,7 +122,7 @@ class Housekeeping:
             self._close_channel(channel)
 
     async def _watch_loop_lag(self) -> None:
-        """Note how late a timer comes: how long the loop was busy. Have a sample taken."""
+        """Measure how late a timer fires, so how long the loop was busy; then take a sample of look-ups."""
         while True:
             due_ms = self._clock.now().mono_ms + LAG_SAMPLE_MS
             await asyncio.sleep(LAG_SAMPLE_MS / 1000)
@@ -154,7 +154,7 @@ class Housekeeping:
             await asyncio.sleep(UNWRITABLE_COUNT_S)
 
     async def count_unwritable(self) -> None:
-        """Count the topics without a writable queue; others have a turn after each slice."""
+        """Count the topics without a writable queue; other requests have a turn after each slice."""
         slices = unwritable_topics(self._state.tables)
         while True:
             try:
@@ -165,7 +165,7 @@ class Housekeeping:
             await asyncio.sleep(0)
 
     async def _wait_for_service(self) -> None:
-        """Say when the first seconds are over (waitSecondsForService)."""
+        """End the wait for service after its time (waitSecondsForService)."""
         began_ms = self._clock.now().mono_ms
         while True:
             passed_ms = self._clock.now().mono_ms - began_ms

@@ -10,7 +10,7 @@ __all__ = ["journal_files"]
 
 
 def journal_files(journal: JournalStats | None) -> tuple[Path, Callable[[], list[str]]] | None:
-    """The folder of a journal, and what lists the files in it that belong to it; None until it is open."""
+    """The folder of a journal, and a function that lists its files; None until it is open."""
     if journal is None or not journal.namesrv:
         return None
     return Path(journal.folder), partial(_files_in, journal.folder)
@@ -18,7 +18,7 @@ def journal_files(journal: JournalStats | None) -> tuple[Path, Callable[[], list
 
 def _files_in(folder: str) -> list[str]:
     from namekeeper.journal.disk.folder import (
-        list_segments,  # with it come modules that a start does not need
+        list_segments,  # it imports modules that a start does not need
     )
     from namekeeper.journal.disk.identity import IDENTITY_FILE
 

@@ -22,7 +22,7 @@ HOUR_MS = 3_600_000
 
 
 def journal_folder(settings: NamesrvSettings, port: int) -> str:
-    """The journal's folder of the server that listens at `port`."""
+    """The journal folder of the server that listens at `port`."""
     return settings.journal_path or str(Path(settings.kv_config_path).parent / "journal" / str(port))
 
 

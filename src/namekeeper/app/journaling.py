@@ -32,29 +32,30 @@ __all__ = ["Journaling"]
 log = logging.getLogger("namekeeper.journal")
 
 STOP_SECONDS = 5.0
-"""How long the disk may take when the server stops, if nothing else is said: 64 MiB take two seconds.
-What is not written by then is lost: under an attack the queue may hold more, and a stop has to end."""
+"""Default of the time that the disk gets when the server stops: 64 MiB take two seconds. What is not written
+by then is lost: under an attack the queue may hold more, and a stop has to end."""
 AFTER_A_BUG_SECONDS = 1.0
 LOADING = -1
-"""Stands for the numbering until the journal is loaded."""
+"""The numbering until the journal is loaded."""
 MAX_NOTES = 10_000
-"""What may wait until the journal is loaded, which takes less than a second: two tenths of one to pass on. A
-fleet that comes back has some hundreds of changes."""
+"""Changes that may wait until the journal is loaded, which takes less than a second; it takes 0.2 s to pass
+them on. A fleet that comes back makes some hundreds."""
 MAX_NOTED_ROWS = 1_000_000
-"""Rows of topics in it; each takes some 64 bytes."""
+"""Topic rows in these changes; each takes some 64 bytes."""
 REASON_LIMIT = 200
 """Characters of a remark that are kept as the reason of a denial."""
 
 
 class _Beginning(Struct):
-    """The state when the server began to listen, and what happened until the journal was loaded."""
+    """The state when the server began to listen, and the changes until the journal was loaded."""
 
     now: Now
     snapshot: Snapshot
     notes: "list[Callable[[Recorder], None]]" = field(default_factory=list)
     rows: int = 0
     lost: int = 0
-    """Changes that were too many: none after the first of them is kept; a checkpoint tells what they did."""
+    """Number of changes beyond the limit: none after the first of them is kept; a checkpoint records their
+    result."""
 
     def change(self, change: Change, now: Now) -> None:
         """Keep a change. Restored routes are always kept: the next restart needs them."""
@@ -68,7 +69,7 @@ class _Beginning(Struct):
         self.notes.append(lambda recorder: recorder.record(change, now))
 
     def count(self, note: "Callable[[Recorder], None]") -> None:
-        """Keep what is only counted, while there is room."""
+        """Keep something that is only counted, if there is room."""
         if len(self.notes) < MAX_NOTES // 2:
             self.notes.append(note)
 
@@ -155,7 +156,7 @@ class Journaling:
         self._note(note)
 
     def _note(self, note: "Callable[[Recorder], None]") -> None:
-        """Pass something without a time of its own to the journal, as soon as it is loaded."""
+        """Pass an item without a time of its own to the journal, once that is loaded."""
         if self._journal is not None:
             note(self._journal.recorder)
         elif self._beginning is not None:
@@ -169,7 +170,7 @@ class Journaling:
             self._beginning = _Beginning(self._clock.now(), self._take_snapshot())
 
     async def run(self, port: int) -> None:
-        """Load and start the journal, and do what is due by the clock, until cancelled.
+        """Load and start the journal, and call its `tick`, until cancelled.
 
         An error in the journal never stops the server.
 
@@ -179,7 +180,7 @@ class Journaling:
         self._port = port
         if self._beginning is None:
             return
-        with contextlib.suppress(ImportError):  # `_start` will report it
+        with contextlib.suppress(ImportError):  # `_start` reports the failure
             await asyncio.to_thread(_import_journal)
         journal = self._start()
         if journal is None:
@@ -193,7 +194,7 @@ class Journaling:
             await asyncio.sleep(seconds)
 
     async def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """Record the stop, and wait until everything is on disk, at most so long."""
+        """Record the stop, and wait until everything is on disk, at most this long."""
         if self._beginning is None:
             return
         journal = self._journal or self._start()
@@ -212,7 +213,7 @@ class Journaling:
         return self._journal
 
     def _started(self) -> "Journal":
-        """Record what happened so far, and start the writer's thread."""
+        """Record the changes so far, and start the writer's thread."""
         from namekeeper.app.journal_settings import journal_settings, writer_settings
         from namekeeper.journal.journal import Journal
         from namekeeper.journal.recording.source import Source
@@ -242,7 +243,7 @@ class Journaling:
     # Status.
 
     def numbering(self) -> Numbering | None:
-        """How the journal numbers changes now; None if it records nothing."""
+        """The present numbering of changes by the journal; None if it records nothing."""
         journal = self._journal
         if journal is None:
             return Numbering(LOADING, 0) if self._beginning is not None else None

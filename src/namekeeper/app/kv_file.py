@@ -1,8 +1,8 @@
 """The file of the KV configuration: read at the start, and owned by one process as long as it runs.
 
-A second name server with the same file starts, as in Java, and answers from what it read. Its changes of the
-KV configuration are refused: each of the two would write over the other's, which nobody would notice. When
-the owner has ended it reads the file again, and owns it from then on.
+A second name server with the same file starts, as in Java, and answers from the content that it read. It
+refuses changes of the KV configuration: otherwise each of the two would overwrite the other's changes
+unnoticed. When the owner has ended, the second one reads the file again and becomes the owner.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _REFUSAL = (
 
 
 class KvFile:
-    """Our hold on the file; `release` ends it.
+    """The file, and its lock if we own it; `release` gives the lock back.
 
     Args:
         path: The file; its lock lies beside it.
@@ -60,10 +60,10 @@ class KvFile:
             ) from None
 
     def take_over(self) -> KvConfigStore | None:
-        """Own the file if its owner has ended; return what it holds now, None as long as there is an owner.
+        """Become the owner if there is none; return the content of the file, None if there is an owner.
 
         Raises:
-            ConfigError: It can't be read; it has no owner then.
+            ConfigError: It can't be read; then it has no owner.
         """
         try:
             self._fd = _locked(_lock_of(self._path))
@@ -81,7 +81,7 @@ class KvFile:
         return found
 
     def release(self) -> None:
-        """Let another process have it; may be called twice."""
+        """Release the lock; may be called twice."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)

@@ -15,16 +15,16 @@ __all__ = ["become_kv_owner"]
 log = logging.getLogger("namekeeper.files")
 
 LOOK_SECONDS = 2.0
-"""How often it is tried."""
+"""Interval of the tries."""
 
 
 async def become_kv_owner(file: KvFile, state: NameServerState, effects: Effects, *, files: Executor) -> None:
-    """Try until the file is ours, then serve what is in it; returns at once if it is ours already.
+    """Try until we own the file, then serve its content; returns at once if we own it already.
 
     Args:
         file: the KV file.
-        state: serves what was read at the start until then.
-        effects: carries out what follows from what has changed meanwhile.
+        state: serves the content read at the start until then.
+        effects: carries out what follows from the changes.
         files: the thread that reads files.
     """
     loop = asyncio.get_running_loop()

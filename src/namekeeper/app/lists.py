@@ -1,6 +1,6 @@
-"""Answers that look at every topic: made one at a time, slice by slice, between the turns of everybody else.
+"""Makes answers that look at every topic: one at a time, slice by slice, between turns of other requests.
 
-Requests for the same list that wait share one answer: each sees the tables as they were after it came.
+Waiting requests for the same list share one answer, made from the tables as they are after all of them came.
 """
 
 import asyncio
@@ -13,16 +13,16 @@ from namekeeper.wire.command import Response
 __all__ = ["ListAnswers"]
 
 TURN_SECONDS = 0.002
-"""How long slices are run in one turn."""
+"""Time for slices in one turn."""
 
 Key = tuple[int, str]
 Make = Callable[[], Generator[None, None, Response]]
 Done = Callable[["Response | Exception"], bool]
-"""Gets the answer, or why there is none; returns whether it could take it, else it is called again."""
+"""Gets the answer or the error; returns whether it could take it. If not, it is called again."""
 
 
 class ListAnswers:
-    """Makes the answers; touched from one event loop only."""
+    """Makes the answers; used on one event loop only."""
 
     def __init__(
         self,
@@ -34,24 +34,24 @@ class ListAnswers:
         """Begin with nothing.
 
         Args:
-            call_soon: has a function called after everybody else had a turn.
-            call_later: has a function called when whoever could not take an answer may be able to;
-                None lets the running loop do it.
+            call_soon: calls a function after the other requests had a turn.
+            call_later: calls a function later, to try again after an answer could not be taken; by default
+            the running loop's.
             clock: seconds; decides when a turn is over.
         """
         self._call_soon = call_soon
         self._call_later = call_later or _look_later
         self._clock = clock
         self._outcome: Response | Exception | None = None
-        """The list that is handed out."""
+        """The finished list that is being given to its requesters."""
         self._waiting: dict[Key, tuple[Make, list[Done]]] = {}
         self._slices: Generator[None, None, Response] | None = None
         """The list that is being made."""
         self._dones: list[Done] = []
-        """Who gets it."""
+        """The requesters that get it."""
 
     def ask(self, key: Key, make: Make, done: Done) -> None:
-        """Have the list `key` made; `done` is called once, at once if the list is short and nothing waits."""
+        """Order the list `key`; `done` gets it, at once if the list is short and nothing waits."""
         if key in self._waiting:
             self._waiting[key][1].append(done)
             return
@@ -60,7 +60,7 @@ class ListAnswers:
             self._turn()
 
     def _turn(self) -> None:
-        """Make or hand out a list until the time of a turn is used up."""
+        """Make or give out lists until the time of a turn is used up."""
         deadline = self._clock() + TURN_SECONDS
         if self._outcome is None:
             self._make(deadline)
@@ -69,7 +69,7 @@ class ListAnswers:
             (self._call_soon if has_room else self._call_later)(self._turn)
 
     def _hand_out(self, outcome: Response | Exception, deadline: float) -> bool:
-        """Give the answer to who asked, while the turn has time; return whether they could take it."""
+        """Give the answer to its requesters while the turn has time; return whether they could take it."""
         while self._dones:
             if not self._dones[0](outcome):
                 return False

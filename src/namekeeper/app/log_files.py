@@ -12,10 +12,10 @@ _FOLDER = "otherdays"
 
 
 class LogFile:
-    """Append lines to `<root>/<name>.log`; full, it becomes `<root>/otherdays/<name>.1.log.gz`.
+    """Appends lines to `<root>/<name>.log`; when it is full, it becomes `<root>/otherdays/<name>.1.log.gz`.
 
-    Older ones move up, up to `keep`. Belongs to one thread; compression has a thread of its own, so that
-    lines go on being written meanwhile.
+    The numbers of older files grow, up to `keep`. Used by one thread; compression has a thread of its own, so
+    that lines can be written meanwhile.
     """
 
     def __init__(self, root: Path, name: str, *, keep: int, rotate_bytes: int = ROTATE_BYTES) -> None:
@@ -29,7 +29,7 @@ class LogFile:
         self._open()
 
     def write(self, data: bytes) -> None:
-        """Append; whole lines, please.
+        """Append whole lines.
 
         Raises:
             OSError: The disk is full or gone.
@@ -42,7 +42,7 @@ class LogFile:
         self._size += len(data)
 
     def close(self) -> None:
-        """Close it, and wait until what was moved aside is compressed."""
+        """Close it, and wait for the compression."""
         os.close(self._fd)
         self._wait()
 
@@ -52,7 +52,7 @@ class LogFile:
 
     def _rotate(self) -> None:
         self._wait()
-        with contextlib.suppress(OSError):  # one file that grows beats a log that stops
+        with contextlib.suppress(OSError):  # a file that grows is better than a log that stops
             self._aside.mkdir(exist_ok=True)
             for number in range(self._keep, 0, -1):
                 self._move_up(number)
@@ -68,7 +68,7 @@ class LogFile:
         self._size = 0
 
     def _move_up(self, number: int) -> None:
-        for ending in (".log.gz", ".log"):  # the latter if the process died before it was compressed
+        for ending in (".log.gz", ".log"):  # uncompressed if the process ended too early
             file = self._aside / f"{self._name}.{number}{ending}"
             with contextlib.suppress(FileNotFoundError):
                 if number == self._keep:

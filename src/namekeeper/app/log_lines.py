@@ -1,8 +1,8 @@
-"""What happened, in the words of Java's log: people and scrapers grep for them.
+"""Log lines of changes, in the words of Java's log, for which people and scrapers search.
 
-Java knows a little more where it logs than the events say: a row of a topic is always `new topic registered`
-here when the broker name had none, in Java only when no broker name had one; values before a change are shown
-where the event has them.
+Events hold a little less than Java knows where it logs. A topic row is `new topic registered` here if the
+broker name had none before, in Java only if no broker name had one. Old values are shown if the event has
+them.
 """
 
 import logging
@@ -37,18 +37,18 @@ Line = tuple[int, str]
 """Level and text."""
 
 TOPIC_LINES_LIMIT = 100
-"""How many topics of one event get a line each; 22 to 36 us a line, and a broker may bring 100,000."""
+"""Topics of one event that get a line each: a line takes 22 to 36 us, and a broker may have 100,000."""
 
 VALUE_LIMIT = 4_096
-"""How many characters of a KV value are shown: one value may be a megabyte, and 10,000 messages may wait."""
+"""Characters of a KV value that are shown: a value may be a megabyte, and 10,000 messages may wait."""
 
 _INFO, _WARN = logging.INFO, logging.WARNING
 
 
 class ChangeMessage:
-    """A change as the message of a log record; made into text by whoever writes it, off the event loop.
+    """A change as the message of a log record; the log's thread makes its text, off the event loop.
 
-    It keeps what is shown and no more: a message may wait for the disk, and a topic table takes megabytes.
+    It keeps only what is shown: a message may wait for the disk, and a topic table takes megabytes.
     """
 
     __slots__ = ("asked_by", "cause", "events")
@@ -62,13 +62,13 @@ class ChangeMessage:
         return "\n".join(text for _, text in self.lines())
 
     def lines(self) -> Iterator[Line]:
-        """Every line that the change is worth, in order."""
+        """The log lines of the change, in order."""
         for event in self.events:
             yield from _LINES[type(event)](event, self)
 
 
 class _ShownRows(Struct, frozen=True):
-    """What is shown of changed topic rows: the first of them, and how many there are."""
+    """The changed topic rows that are shown: the first ones, and the number of all."""
 
     broker_name: str
     rows: tuple[tuple[str, TopicRow | None, TopicRow | None], ...]
@@ -77,7 +77,7 @@ class _ShownRows(Struct, frozen=True):
 
 
 class _ShownRemoval(Struct, frozen=True):
-    """The same of the rows of a broker name that is gone."""
+    """The same for the rows of a removed broker name."""
 
     broker_name: str
     rows: tuple[tuple[str, TopicRow], ...]
@@ -85,25 +85,25 @@ class _ShownRemoval(Struct, frozen=True):
 
 
 def log_change(change: Change) -> None:
-    """Log what a change is worth; costs one log record, however many lines that is."""
-    if change.cause is Cause.RESTORED:  # one line says it all: `app/restoring.py`
+    """Log a change: one log record, whatever the number of lines."""
+    if change.cause is Cause.RESTORED:  # `app/restoring.py` logs one line for all of it
         return
     if any(type(event) in _LINES for event in change.events):
         log.log(_WARN if change.cause in _WARNED else _INFO, ChangeMessage(change))
 
 
 def shortened(value: str) -> str:
-    """A KV value as it is shown: a long one is cut."""
+    """A KV value for a log line; a long one is cut."""
     return value if len(value) <= VALUE_LIMIT else f"{value[:VALUE_LIMIT]}... ({len(value)} characters)"
 
 
 def lines_of(change: Change) -> Iterator[Line]:
-    """Every line that a change is worth, in order."""
+    """The log lines of a change, in order."""
     return ChangeMessage(change).lines()
 
 
 def _shown(event: Event, cause: Cause) -> "Event | _ShownRows | _ShownRemoval":
-    """What is kept of an event until its lines are made."""
+    """The part of an event that its log lines need."""
     match event:
         case TopicQueuesChanged():
             topics = () if cause in _WRITE_PERM else event.topics[:TOPIC_LINES_LIMIT]
@@ -233,7 +233,7 @@ def _queue_data(broker_name: str, row: TopicRow) -> str:
 
 
 _WARNED = frozenset({Cause.EXPIRED, Cause.STALE, Cause.REPLACED, Cause.REGISTER})
-"""Causes with lines above INFO among theirs."""
+"""Causes whose changes may have lines above INFO."""
 
 _WRITE_PERM = {Cause.WIPE_WRITE_PERM: "wipe", Cause.ADD_WRITE_PERM: "add"}
 
@@ -250,4 +250,4 @@ _LINES: Mapping[type, Callable[[Any, ChangeMessage], Iterable[Line]]] = {
     ConfigChanged: _config_changed,
     MinBrokerIdChanged: _min_broker_id_changed,
 }
-"""Events that are logged; the others are activity, or follow from these."""
+"""Events that are logged; the others are activity, or follow from logged ones."""

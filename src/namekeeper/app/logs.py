@@ -1,7 +1,7 @@
 """Logging as Java's: the same files, form and words; the event loop only puts records into a queue.
 
-`namekeeper` and what is below it goes to namesrv.log, `namekeeper.traffic` to namesrv_traffic.log, all else
-(asyncio, aiohttp) to namesrv_default.log.
+The logger `namekeeper` and those below it write to namesrv.log, `namekeeper.traffic` to namesrv_traffic.log,
+all others (asyncio, aiohttp) to namesrv_default.log.
 """
 
 import logging
@@ -20,13 +20,13 @@ from namekeeper.common.printable import printable
 __all__ = ["QUEUE_LIMIT", "RETRY_SECONDS", "Logs", "format_line", "start_logs"]
 
 QUEUE_LIMIT = 10_000
-"""Entries that may wait for the disk; more are dropped and counted, for routing never waits for a log."""
+"""Entries that may wait for the disk; more are dropped and counted, because routing never waits for a log."""
 
 RETRY_SECONDS = 5.0
-"""How often a log that can't be written is tried while nothing else is logged."""
+"""Interval at which a failing log is tried again while nothing is logged."""
 
 _STOP_SECONDS = 1
-"""The queue may take so long to have room, and again so long to be written, when the server stops."""
+"""At a stop: the time limit for room in the queue, and again for writing the queue."""
 _LINE_LIMIT = 16 * 1024
 _GMT_PLUS_8 = 8 * 3600
 _MAIN, _TRAFFIC, _DEFAULT = "namesrv", "namesrv_traffic", "namesrv_default"
@@ -48,7 +48,7 @@ class Logs:
         self._refused = 0
         self._lost = 0
         self._recorded = 0
-        """Lost entries that a line of the log mentions."""
+        """Number of lost entries that the log has mentioned."""
         self._retry_seconds = RETRY_SECONDS
         self._write = write
         self._close = close
@@ -115,7 +115,7 @@ class Logs:
             self._say(self._losses())
 
     def _next(self) -> _Entry | None:
-        """The next entry; while the log fails, tries now and then whether it can be written again."""
+        """The next entry; while the log fails, tries at intervals to write to it again."""
         while True:
             try:
                 return self._queue.get(timeout=self._retry_seconds if self.is_failing else None)
@@ -159,7 +159,7 @@ class Logs:
 
 
 class _ToQueue(logging.Handler):
-    """Hand records over as they are; only a traceback becomes text at once, for it holds frames alive."""
+    """Queues records unchanged; only a traceback becomes text at once, because it keeps frames in memory."""
 
     def __init__(self, put: Callable[[_Entry], None], file: str) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ def start_logs(
     queue_limit: int = QUEUE_LIMIT,
     rotate_bytes: int = ROTATE_BYTES,
 ) -> Logs:
-    """Begin to log below `root`; where that can't be written, say so once and log to stderr."""
+    """Begin to log below `root`; if that can't be written, say so once and log to stderr."""
     errors = stderr or sys.stderr
     files: dict[str, LogFile] = {}
     try:
@@ -220,7 +220,7 @@ def _thread(record: logging.LogRecord) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Make it impossible for a peer's topic or key to look like a line of its own."""
+    """Make one line of a text, so that a peer's topic or key can't look like another log line."""
     text = printable(text)
     return text if len(text) <= _LINE_LIMIT else text[:_LINE_LIMIT] + "..."
 

@@ -1,4 +1,4 @@
-"""Who still holds an old route: what each connection asked for, and at which revision (rememberLookups)."""
+"""Remembers which topics each connection looked up, and when, to find old routes (rememberLookups)."""
 
 from collections.abc import Callable
 
@@ -15,25 +15,25 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["LookupMemory"]
 
 TOPICS_LIMIT = 200
-"""Topics that are remembered of one connection; a process asks for dozens. Of 3,000 connections: 60 MB."""
+"""Topics remembered for one connection; a process asks for dozens. For 3,000 connections: 60 MB."""
 ADDRESSES_LIMIT = 1_000
-"""Addresses of each kind in an answer; all are counted."""
+"""Addresses of each kind in an answer; the numbers count all."""
 
 Handle = Callable[[RemotingCommand, ServerConnection], "Response | None"]
 Position = tuple[int, Revision]
-"""A revision, and which numbering it belongs to."""
+"""(epoch of the numbering, revision)."""
 
 
 class _Asked(Struct):
-    """What one connection asked for."""
+    """The look-ups of one connection."""
 
     remote_addr: str
     topics: dict[str, Position] = field(default_factory=dict)
-    """Topic -> when it was last asked for; the one that was asked for longest ago comes first."""
+    """Topic -> position of its last look-up, oldest first."""
 
 
 class LookupMemory:
-    """Stands before a handler and remembers look-ups (105).
+    """Wraps a handler and remembers look-ups (105).
 
     Args:
         handle: answers the requests.
@@ -47,7 +47,7 @@ class LookupMemory:
         """By channel id."""
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
-        """Answer a request; a look-up that is refused counts as none."""
+        """Answer a request; a refused look-up is not remembered."""
         response = self._handle(request, connection)
         if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
             topic = request.ext_fields.get("topic")
@@ -60,7 +60,7 @@ class LookupMemory:
         self._asked.pop(channel.channel_id, None)
 
     def who_knows(self, topic: str) -> WhoKnows:
-        """Which connections have asked for a topic since its last change, and which before it only."""
+        """Which connections have asked for a topic since its last change, and which only before it."""
         position, change = self._watch.last_change(topic)
         since: list[str] = []
         before: list[str] = []

@@ -1,9 +1,9 @@
-"""How the C library keeps freed memory: large pieces go back at once, small ones in a quiet time.
+"""Returns freed memory to the system: large pieces at once, small ones in a quiet time.
 
-By default glibc takes a large piece from the system by itself, but once such a piece was freed it takes the
-next ones from the heap, up to 32 MiB. A heap shrinks only at its end: one small object there, made while a
-few bodies of 16 MiB were held, keeps all of it in the process for good. What is free inside the heap goes
-back only when that is asked for, which takes some 40 ms for 100 MiB.
+By default glibc takes a large piece directly from the system. But once such a piece was freed, it takes
+pieces of up to 32 MiB from the heap. A heap shrinks only at its end: one small object there, made while a few
+bodies of 16 MiB were in memory, keeps the whole heap for ever. Free memory inside the heap is returned only
+on request, which takes some 40 ms for 100 MiB.
 """
 
 import asyncio
@@ -21,26 +21,26 @@ __all__ = [
 ]
 
 LARGE_BYTES = 1024 * 1024
-"""From this size on a piece is returned by itself. It is more than what a transport reads at once (256 KiB):
-the system would be asked for memory at each read."""
+"""Pieces from this size on are returned when they are freed. It is more than a transport reads at once (256
+KiB), or each read would ask the system for memory."""
 KEPT_BYTES = 8 * 1024 * 1024
-"""What may be free at the end of the heap before it shrinks."""
+"""Bytes that may be free at the end of the heap before it shrinks."""
 
 GROWTH_BYTES = 32 * 1024 * 1024
-"""By how much a process has to be larger than it was at last before its heap is looked through again."""
+"""The heap is trimmed when the process has grown by this much since the last time."""
 QUIET_SHARE = 0.1
-"""A quiet time is one in which a process takes no more than this share of a processor."""
+"""A time is quiet if the process uses no more than this share of a processor."""
 LOOK_SECONDS = 10.0
-"""How often it is looked whether there is something to return."""
+"""Interval of the check whether to trim."""
 PAGE_BYTES = 4096
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-"""Of glibc's malloc.h. Setting one of them ends that both are adjusted by what is freed."""
+"""From glibc's malloc.h. Setting one of them ends glibc's own adjustment of both."""
 
 
 def return_freed_memory() -> bool:
-    """Have freed memory returned to the system; False where the C library has no such setting."""
-    import ctypes  # takes some ms, which a server has once it listens
+    """Make the C library return freed memory to the system; False if it has no such setting."""
+    import ctypes  # the import takes some ms, which don't matter once a server listens
 
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
@@ -49,7 +49,7 @@ def return_freed_memory() -> bool:
 
 
 def trim() -> None:
-    """Return what is free inside the heap; takes a while, so call it in a thread and in a quiet time."""
+    """Return free memory inside the heap; it takes a while, so call it in a thread and in a quiet time."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):
@@ -57,7 +57,7 @@ def trim() -> None:
 
 
 def resident_bytes() -> int:
-    """Memory that this process has; 0 where the system does not tell."""
+    """Resident memory of this process; 0 if the system does not tell."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
     except (OSError, IndexError, ValueError):
@@ -65,10 +65,10 @@ def resident_bytes() -> int:
 
 
 class Trimming:
-    """Decides when the heap is looked through: after growth, once the process is quiet."""
+    """Decides when the heap is trimmed: after growth, once the process is quiet."""
 
     def __init__(self, resident: int) -> None:
-        """Begin with so many bytes that the process has."""
+        """Begin with the present memory of the process, in bytes."""
         self._least = resident
         self._cpu_seconds = 0.0
 
@@ -76,9 +76,9 @@ class Trimming:
         """Whether to trim now.
 
         Args:
-            resident: Bytes that the process has.
-            cpu_seconds: What it has taken of processors since its start.
-            passed_seconds: How long ago this was asked before.
+            resident: Resident bytes of the process.
+            cpu_seconds: Processor time that it has used since its start.
+            passed_seconds: Time since the last call.
         """
         is_quiet = cpu_seconds - self._cpu_seconds <= QUIET_SHARE * passed_seconds
         self._cpu_seconds = cpu_seconds
@@ -86,7 +86,7 @@ class Trimming:
         return is_quiet and resident > self._least + GROWTH_BYTES
 
     def note_trimmed(self, resident: int) -> None:
-        """Note what is left after it was done: that much is held."""
+        """Note the resident bytes after trimming."""
         self._least = resident
 
 

@@ -66,14 +66,14 @@ __all__ = ["NameServer", "run"]
 log = logging.getLogger("namekeeper.namesrv")
 
 FINISH_SECONDS = 2.0
-"""How long owed answers may take when the server stops; a build of 100,000 topics takes less than one."""
+"""Time for open answers when the server stops; a build of 100,000 topics takes less than a second."""
 
 STOP_SECONDS = 7.0
-"""How long a stop may take in all, after clients were asked to go; the journal has what is left of it."""
+"""Time of a whole stop, after clients were asked to go; the journal gets the rest of it."""
 JOURNAL_SECONDS = 2.0
-"""It has so much in any case."""
+"""The journal gets at least this much."""
 STUCK_SECONDS = 15.0
-"""A stop that takes longer hangs: the process ends all the same, and stderr has what each thread did."""
+"""A longer stop counts as hanging: the process ends, and stderr gets the stack of each thread."""
 
 LOOK_SECONDS = 0.05
 
@@ -103,7 +103,7 @@ class NameServer:
             startup.runtime_config, self._kv_file.load(), kv_refusal=self._kv_file.refusal
         )
         self._loop: asyncio.AbstractEventLoop
-        """Known from entering on."""
+        """Set when the server is entered."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
         client = _make_client(startup) if settings.tls_enable else None  # so certificates are checked now
         self._notifier = Notifier(lambda: client or _make_client(startup))
@@ -193,7 +193,7 @@ class NameServer:
 
     @property
     def stuck_seconds(self) -> float:
-        """After so long a stop hangs."""
+        """A stop that takes longer than this counts as hanging."""
         settings = self.state.settings
         waits = settings.shutdown_wait_time_seconds if settings.enable_shutdown_gracefully else 0
         return waits + STUCK_SECONDS
@@ -204,9 +204,9 @@ class NameServer:
         return self.server.addresses[0].port
 
     async def __aenter__(self) -> Self:
-        """Listen as soon as the routes are back, so that brokers need not wait for the rest."""
+        """Listen as soon as the routes are restored, so that brokers need not wait for the rest."""
         self._loop = asyncio.get_running_loop()
-        # The journal notes the state before the first request; it writes to the disk later.
+        # The journal takes the state before the first request, and writes it to the disk later.
         self._journaling.begin()
         await self.restoring.restore()
         await self.server.start()
@@ -228,16 +228,16 @@ class NameServer:
         """Stop in order; may be called twice."""
         if self._is_stopping:
             return
-        # Nobody new, so that what is there can end.
+        # No new connections, so that the existing ones can end.
         self.server.stop_accepting()
         if self.state.settings.enable_shutdown_gracefully:
             # Clients that understand it get GO_AWAY, and have until the deadline to do so.
             self.requests.drain()
             await self._wait_until_gone(self.state.settings.shutdown_wait_time_seconds)
-        # Whoever is being answered is answered.
+        # Requests under way are answered.
         begin = self._loop.time()
         await self.server.drain(FINISH_SECONDS)
-        # From here a closed connection is our doing and removes nobody.
+        # From here on we close the connections ourselves, so closing one removes no broker.
         self._is_stopping = True
         for task in self._tasks:
             task.cancel()
@@ -246,9 +246,9 @@ class NameServer:
         await self._notifier.close()
         if self._cluster_test is not None:
             await self._cluster_test.close()
-        # Answers under way go out before the connections close.
+        # Written answers are sent before the connections close.
         await self.server.close()
-        # What was recorded and what was stored is on disk before the process ends.
+        # Journal and KV configuration are on disk before the process ends.
         left = STOP_SECONDS - (self._loop.time() - begin)
         await self._journaling.stop(max(JOURNAL_SECONDS, left))
         await self._saver.finish()
@@ -256,7 +256,7 @@ class NameServer:
         self._kv_file.release()
 
     def _lookup_cache(self) -> LookupCache | None:
-        """The cache that connections ask; None if answers have another form than it keeps."""
+        """The cache that connections use; None if its form of answers is not the configured one."""
         settings = self.state.settings
         if settings.serialize_type != SerializeType.JSON.name or settings.cluster_test:
             return None
@@ -267,7 +267,7 @@ class NameServer:
             self.access.replace(policy, self.server.connections)
 
     async def _serve_operators(self) -> None:
-        """Start the HTTP pages; what goes wrong with them is no reason not to route."""
+        """Start the HTTP pages; if that fails, the server routes without them."""
         settings = self.state.settings
         try:
             http_server = await load_operator_http_server()
@@ -292,7 +292,7 @@ class NameServer:
             log.info("operators' pages at http://%s:%d/", settings.http_bind_address, server.port)
 
     async def _wait_until_gone(self, seconds: float) -> None:
-        """Wait until every client has left, at most so long."""
+        """Wait until every client has left, at most this long."""
         deadline = self._loop.time() + seconds
         while self.server.connections and self._loop.time() < deadline:  # noqa: ASYNC110 - only when it stops
             await asyncio.sleep(LOOK_SECONDS)
@@ -326,9 +326,10 @@ class NameServer:
         )
 
     def _channel_closed(self, channel: Channel) -> None:
-        """Every broker that registered over a connection goes with it (protocol.md 4.7, trap T26).
+        """Remove every broker that registered over a closed connection (protocol.md 4.7, trap T26).
 
-        Not once the server stops: brokers that were asked to go away live on; the next boot restores them.
+        Not while the server stops: brokers that were asked to go away are still running; the next boot
+        restores them.
         """
         if self._memory is not None:
             self._memory.forget(channel)
@@ -377,27 +378,27 @@ async def _serve(server: NameServer) -> int:
 
 
 def _end_at_the_latest_in(seconds: float) -> None:
-    """Have the process end then with status 1, whatever it does; what its threads did goes to stderr."""
+    """End the process after this time with status 1, whatever it does; stacks of its threads go to stderr."""
     with contextlib.suppress(RuntimeError, OSError, AttributeError):  # no stderr
         faulthandler.dump_traceback_later(seconds, exit=True)
 
 
 def _say(line: str) -> None:
-    """Print the line that scripts wait for; a full disk behind stdout is no reason not to route."""
+    """Print the line that scripts wait for; if stdout fails, as on a full disk, go on."""
     try:
         print(line, flush=True)  # noqa: T201
     except OSError as error:
         log.warning("can't print to stdout: %s", error)
-        sys.stdout = None  # or what is left in it would be tried again at the end, and be the exit status
+        sys.stdout = None  # else Python tries again at the end, and exits with a failure
 
 
-# What a server needs late, or never, is imported late: it listens before.
+# Imports that a server needs late or never come late, so that it listens earlier.
 
 
 def _make_access_control(
     requests: Requests, state: NameServerState, *, journaling: Journaling, lookup_cache: LookupCache | None
 ) -> "AccessControl | None":
-    """What stands before the requests; None without a file of rules, which costs nothing."""
+    """The access control in front of the requests; None without a file of rules."""
     path = state.settings.access_file
     if not path:
         return None
@@ -409,7 +410,7 @@ def _make_access_control(
 
 
 def _make_front(front: str) -> Front | None:
-    """The front that the operator wants, or none; ConfigError if it is wanted and not installed."""
+    """The configured front, or none; ConfigError if it is configured and not installed."""
     found = None if front == "python" else load_front()
     if found is None and front == "native":
         raise ConfigError(
@@ -432,7 +433,7 @@ def _make_cluster_test(startup: Startup, clock: Clock) -> "ClusterTest":
 
 
 def _client_tls(startup: Startup) -> ssl.SSLContext | None:
-    """How our own requests are encrypted; reads files only if they are."""
+    """The TLS context of our own requests; None, without reading files, if they are not encrypted."""
     if not startup.settings.tls_enable:
         return None
     from namekeeper.remoting.tls_contexts import client_context
@@ -455,9 +456,9 @@ def _pid_file(log_root: str) -> PidFile | None:
 
 
 def _spare_the_collector() -> None:
-    """Look for garbage in cycles rarely: there is next to none, and the tables make looking expensive.
+    """Run the garbage collector rarely: there is hardly any cyclic garbage, and with large tables it is slow.
 
-    With the usual thresholds it takes a third of the time of a storm of registrations.
+    With the usual thresholds it would take a third of the time of a storm of registrations.
     """
     gc.collect()
     gc.freeze()
@@ -465,14 +466,14 @@ def _spare_the_collector() -> None:
 
 
 def _raise_descriptor_limit() -> None:
-    """Take as many descriptors as this user may have: the usual 1,024 is too few for a cluster's clients."""
+    """Raise the limit of descriptors to the hard one: the usual 1,024 are too few for a cluster's clients."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _loop_factory() -> Callable[[], Any] | None:
-    """Uvloop where it installs, asyncio's own loop elsewhere."""
+    """Uvloop if it is installed, else asyncio's own loop."""
     try:
         import uvloop
     except ImportError:

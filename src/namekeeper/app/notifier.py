@@ -1,4 +1,4 @@
-"""NOTIFY_MIN_BROKER_ID_CHANGE (905): the name server's only requests of its own (protocol.md 2.15)."""
+"""Sends NOTIFY_MIN_BROKER_ID_CHANGE (905), the only request that a name server sends (protocol.md 2.15)."""
 
 import asyncio
 import logging
@@ -19,23 +19,23 @@ __all__ = ["Notifier"]
 log = logging.getLogger("namekeeper.namesrv")
 
 SEND_TIMEOUT_MS = 300
-"""Java's; a broker that can't be reached learns it from its next look at its group."""
+"""Java's time limit; a broker that can't be reached learns it when it next asks for its group."""
 
 MAX_UNDER_WAY = 1_024
-"""Notifications being sent at once: a cluster's worth of role switches; more are dropped, and logged."""
+"""Notifications sent at once: enough for role switches of a whole cluster; more are dropped, and logged."""
 
 
 class Notifier:
-    """Tells brokers of a group that its smallest id is another one."""
+    """Tells brokers of a group that its smallest id has changed."""
 
     def __init__(self, make_client: Callable[[], "RemotingClient"]) -> None:
-        """Prepare; the client is made for the first notification, for most servers never send one."""
+        """Prepare; the client is made for the first notification, because most servers never send one."""
         self._make_client = make_client
         self._client: RemotingClient | None = None
         self._under_way: set[asyncio.Task[None]] = set()
 
     def __call__(self, event: MinBrokerIdChanged) -> None:
-        """Send to every recipient; nobody waits for it."""
+        """Send to every recipient, without waiting."""
         fields = encode_header(
             NotifyMinBrokerIdChangeRequestHeader(
                 min_broker_id=event.min_broker_id,
@@ -53,7 +53,7 @@ class Notifier:
             task.add_done_callback(self._under_way.discard)
 
     async def close(self) -> None:
-        """Give up on what is under way."""
+        """Cancel the notifications under way."""
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)

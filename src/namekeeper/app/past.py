@@ -1,4 +1,4 @@
-"""The past as a name server: listens and answers every read request from tables as they were."""
+"""A name server of the past: it listens, and answers every read request from old tables."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,12 +27,12 @@ class PastNameServer:
     """A read-only name server; an async context manager that listens while it is entered.
 
     Nothing expires, nothing is written to a disk, and nobody is notified. A request that could change
-    something is answered with NO_PERMISSION (16). Without a state every request is answered with
-    SYSTEM_ERROR (1): it is better to say that nothing is known than to answer from empty tables.
+    something is answered with NO_PERMISSION (16). Without a state every request is answered with SYSTEM_ERROR
+    (1), because an answer from empty tables would be wrong.
 
     Args:
         state: the state as it was; None if it is not known.
-        remark: what instant this is, in a sentence; the remark of every refusal.
+        remark: a sentence that names the instant; it is the remark of every refusal.
         host: the address to listen at.
         port: its port; 0 picks a free one.
         clock: the time, to take turns.
@@ -114,4 +114,4 @@ def _answering_error(remark: str) -> Handler:
 
 
 def _notify_nobody(_event: MinBrokerIdChanged) -> None:
-    """Brokers of today learn nothing from the past."""
+    """Ignore the event: today's brokers must not be notified of the past."""

@@ -1,8 +1,8 @@
-"""How `mqshutdown` finds the name servers of this user: a file each, locked as long as its process runs.
+"""Files by which `mqshutdown` finds the name servers of this user: one each, locked while its process runs.
 
-The lock, which the kernel releases at death, says whether the number still belongs to a name server. A file
-counts only if it is a regular one, named after the number in it, and if that process has it open: who may
-write to the folder could otherwise have any process of this user stopped.
+The kernel releases the lock when the process ends, so it tells whether the number still belongs to a name
+server. A file counts only if it is a regular one, named after the number in it, and if that process has it
+open: otherwise somebody who may write to the folder could make us stop any process of this user.
 """
 
 import contextlib
@@ -67,7 +67,7 @@ def _running(path: Path) -> int | None:
         if not words:
             return None  # just being written
         if _is_locked(fd):
-            # Of another container the number means somebody else here.
+            # In another container the number is that of another process.
             is_ours = words[-1] == _pid_namespace() and path.name == f"namesrv.{words[0]}.pid"
             return int(words[0]) if is_ours and words[0].isdecimal() and _has_open(words[0], fd) else None
         with contextlib.suppress(OSError):
@@ -86,14 +86,14 @@ def _is_locked(fd: int) -> bool:
 
 
 def _has_open(pid: str, fd: int) -> bool:
-    """Whether a process has the file open that we have as `fd`; true where the system doesn't show it."""
+    """Whether a process has the file `fd` open; true if the system doesn't tell."""
     wanted = os.fstat(fd)
     try:
         theirs = list(Path("/proc", pid, "fd").iterdir())
     except FileNotFoundError:
         return not Path("/proc/self/fd").exists()
     except OSError:
-        return False  # of another user, whom we could not stop either
+        return False  # a process of another user, which we could not stop either
     for each in theirs:
         with contextlib.suppress(OSError):
             if os.path.samestat(each.stat(), wanted):

@@ -1,4 +1,4 @@
-"""From a request to its answer on a running server: handlers, the change queue and its turns, files."""
+"""Answers requests on a running server: by handlers, the change queue with its turns, and written files."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -27,14 +27,14 @@ from namekeeper.wire.codes import RequestCode, ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
 if TYPE_CHECKING:
-    from namekeeper.app.cluster_test import ClusterTest  # with it comes the remoting client: start-up time
+    from namekeeper.app.cluster_test import ClusterTest  # its import of the remoting client is slow
 
 __all__ = ["Requests"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
 OTHER = -1
-"""Stands for every code that nobody handles: peers must not make the table of counts grow."""
+"""The common number of all unhandled codes: peers must not make the table of counts grow."""
 
 
 class Requests:
@@ -53,12 +53,12 @@ class Requests:
         """Prepare.
 
         Args:
-            state: what is served from.
+            state: the state to answer from.
             effects: carries out what follows from changes.
-            saver: writes files before the answer goes out.
+            saver: writes files before the answer is sent.
             clock: the time of each change.
-            call_soon: has a function called after everybody else had a turn.
-            cluster_test: asked for the topics that nobody here has; None unless `clusterTest` is on.
+            call_soon: calls a function after the other connections had a turn.
+            cluster_test: looks up topics that no broker here has; None unless `clusterTest` is on.
         """
         self._state = state
         self._effects = effects
@@ -80,12 +80,12 @@ class Requests:
         self._results: dict[tuple[int, int], int] = {}
         """Requests by code and by the answer's code, where that is not SUCCESS."""
         self.registrations: dict[str, int] = {}
-        """REGISTER_BROKER by what it came to, see `RegisterResult.outcome`; `failed` if it came to none."""
+        """REGISTER_BROKER by outcome, see `RegisterResult.outcome`; `failed` if it has none."""
         self.registration_bytes = 0
 
     @property
     def unsaved_files(self) -> bool:
-        """Whether a file could not be written when it was last tried."""
+        """Whether the last attempt to write some file failed."""
         return self._saver.has_failed
 
     def by_result(self) -> dict[tuple[int, int], int]:
@@ -107,7 +107,7 @@ class Requests:
         """Answer at once, or return None and answer later through the connection.
 
         Raises:
-            RequestError: the answer is another code.
+            RequestError: the answer is an error code.
         """
         code = request.code
         reader = self._readers.get(code)
@@ -139,7 +139,7 @@ class Requests:
             self._lookups.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
 
     def drain(self) -> None:
-        """Tell requesters to go away from now on, if they understand it."""
+        """From now on answer GO_AWAY to requesters that understand it."""
         self._state.is_draining = True
         self._lookups.close()
         self._readers = {code: dispatch.unless_leaving(reader) for code, reader in self._readers.items()}
@@ -199,7 +199,7 @@ class Requests:
         self._lists.ask(key, partial(lister, self._state, request), done)
 
     def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:
-        """Have a change made that no request asked for; `done` gets its result."""
+        """Submit a change that no request asked for; `done` gets its result."""
 
         def finish(change: TableChange[Any], applied: Applied[Any] | Exception) -> None:
             if isinstance(applied, Exception):
@@ -213,7 +213,7 @@ class Requests:
         self._take_turns()
 
     def submit_all(self, changes: Iterable[TableChange[Any]]) -> None:
-        """Have changes made one after the other; when a turn's time is over, others are served first."""
+        """Submit changes one after the other; when a turn is over, other requests are served first."""
         self._series.add(changes)
 
     def _submit(self, deferred: Deferred, request: RemotingCommand, connection: Answers) -> None:
@@ -241,7 +241,7 @@ class Requests:
     def _finish(
         self, deferred: Deferred, request: RemotingCommand, applied: Applied[Any], user: str
     ) -> Response:
-        """Carry out what follows from a change; returns the answer, or raises why there is none."""
+        """Carry out what follows from a change; returns the answer, or raises its error."""
         if isinstance(applied.result, RegisterResult):
             self._count_registration(applied.result.outcome, len(request.body))
         self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, applied.events, user))
@@ -289,9 +289,9 @@ class Requests:
             self._call_soon(self._turn)
 
     def _turn(self) -> None:
-        """One slice of the oldest build; everybody else is served before the next."""
+        """Run a slice of a build; all other requests are served before the next one."""
         self._has_turn = False
         try:
             self._queue.turn(self._clock.now(), turn_timer(self._clock))
-        finally:  # a bug in what follows from one change must not hold up the others
+        finally:  # a bug in the effects of one change must not stop the others
             self._take_turns()

@@ -1,6 +1,6 @@
-"""At the start, before the port listens: the routes at the end of the journal come back.
+"""Restores the routes at the end of the journal, at the start, before the port listens.
 
-They come back complete or not at all: clients drop the brokers that are missing in a route
+They are restored completely or not at all: clients drop brokers that are missing in a route
 (docs/decisions/0020).
 """
 
@@ -30,15 +30,15 @@ __all__ = ["Restoring"]
 log = logging.getLogger("namekeeper.namesrv")
 
 CLOCK_STEP_MS = 1_000
-"""By so much the clock may be behind the last record: smaller steps back are usual."""
+"""The clock may be behind the last record by this much: small steps back are usual."""
 
 
 class Restoring:
-    """Restores routes once; `NameServerState.restored` says what came back, or why nothing did.
+    """Restores routes once; `NameServerState.restored` says what was restored, or why nothing was.
 
     Args:
         state: the state, whose route tables are empty.
-        submit: has a change of the tables made.
+        submit: submits a change of the tables.
         clock: the clock.
     """
 
@@ -50,7 +50,7 @@ class Restoring:
         self._clock = clock
 
     async def restore(self) -> None:
-        """Make the routes visible; whatever is wrong with the journal, the server starts."""
+        """Make the routes visible; the server starts even if the journal can't be used."""
         try:
             with _without_collector():
                 last = await asyncio.to_thread(self._read)
@@ -89,7 +89,7 @@ class Restoring:
         folder = journal_folder(settings, settings.listen_port)
         if not _is_there(folder):
             raise JournalError("there is no journal yet")
-        # Imported here: a server without a journal to read starts without it.
+        # Imported here: a server without a journal to read does not need it.
         from namekeeper.journal.reading.last_state import read_last_state
 
         last = read_last_state(folder)
@@ -123,7 +123,7 @@ def _away_ms(last: "LastState", now: Now) -> int:
 
 
 def _idle_ms(last: "LastState", away_ms: int) -> Mapping[BrokerKey, int]:
-    """How long each broker has been silent; if the records do not say when it was heard, it is overdue."""
+    """How long each broker has been silent; a broker whose last heartbeat is not recorded is overdue."""
     idle_ms = {}
     for live in last.tables.broker_live_table:
         until_last_record_ms = last.idle_ms.get(live.key, live.heartbeat_timeout_ms + 1)
@@ -145,7 +145,7 @@ def _is_there(folder: str) -> bool:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Look for no garbage meanwhile: there is none, and a million new rows would be looked at often."""
+    """Stop the garbage collector meanwhile: it would often scan a million new rows in vain."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Writes the KV file and the properties file off the loop, before the answer to who changed them goes out."""
+"""Writes the KV file and the properties file off the loop, before the change is answered."""
 
 import asyncio
 import logging
@@ -16,11 +16,11 @@ __all__ = ["SavedFile", "Saver"]
 log = logging.getLogger("namekeeper.files")
 
 Saved = Callable[["Response | None"], None]
-"""Called when the file holds the change: with None, or with the answer that says why it does not."""
+"""Called with None when the file has the change, or with the answer that says why it does not."""
 
 
 class SavedFile:
-    """One file whose text follows a state: changes made while it is being written share the next writing."""
+    """One file with the text of a state; changes made while it is being written share the next write."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class SavedFile:
             self._write()
 
     async def finish(self) -> None:
-        """Wait until the file holds every change, or can't be written."""
+        """Wait until the file has every change, or can't be written."""
         await self._is_settled.wait()
 
     def _write(self) -> None:
@@ -83,7 +83,7 @@ class SavedFile:
 
 
 class Saver:
-    """The files of a name server, by what changed."""
+    """The files of a name server."""
 
     def __init__(self, files: dict[Save, SavedFile]) -> None:
         self._files = files
@@ -94,10 +94,10 @@ class Saver:
         return any(file.has_failed for file in self._files.values())
 
     async def finish(self) -> None:
-        """Wait until every file holds every change, or can't be written."""
+        """Wait until every file has every change, or can't be written."""
         for file in self._files.values():
             await file.finish()
 
     def save(self, what: Save, saved: Saved) -> None:
-        """Have a file written; `saved` is called when it is."""
+        """Write a file; `saved` is called afterwards."""
         self._files[what].save(saved)

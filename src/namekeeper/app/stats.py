@@ -1,4 +1,4 @@
-"""What operators may know, read from a running server when they ask: numbers, health, the address list."""
+"""What operators can ask a running server: numbers, health, the address list."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Operators"]
 
 EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-"""Where a server listens that doesn't know its own address: nothing that a client could connect to."""
+"""Addresses for listening that no client can connect to."""
 
 
 class Operators:
-    """Answers what the HTTP pages ask; costs nothing until then."""
+    """Answers the HTTP pages; costs nothing until then."""
 
     def __init__(  # noqa: PLR0913 - each is a part of the server, by name
         self,
@@ -48,7 +48,7 @@ class Operators:
         self._access = access
 
     def stats(self) -> NameServerStats:
-        """Every number as it is now."""
+        """All present numbers."""
         tables, counters = self._state.tables, self._server.read_counters()
         effects, requests, front = self._effects.counters, self._requests, self._server.front
         return NameServerStats(
@@ -102,7 +102,7 @@ class Operators:
         )
 
     def health(self) -> HealthState:
-        """Whether it serves, waits or drains, and what is wrong."""
+        """Whether it serves, waits or drains, and its present problems."""
         degraded = {}
         if self._housekeeping.is_log_failing():
             degraded["log"] = "log lines are dropped: the disk is slow, full or read only"
@@ -128,7 +128,7 @@ class Operators:
         return HealthState(phase=Phase.SERVING, degraded=degraded, restored=restored)
 
     def nsaddr(self) -> str:
-        """The address list for clients that have none: as configured, else this server alone."""
+        """The address list for clients without one: as configured, else only this server."""
         configured = self._state.settings.address_server_list
         if configured:
             return configured

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT end a server in order, however often they come, until the process has gone."""
+"""SIGTERM and SIGINT stop a server in order, however often they are sent."""
 
 import asyncio
 import contextlib
@@ -14,10 +14,10 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @contextlib.contextmanager
 def stopping_by_signals(stop: Callable[[], object]) -> Iterator[None]:
-    """Within, a signal calls `stop` on the running loop; afterwards the process ignores both until its end.
+    """Inside, a signal calls `stop` on the running loop; after it, the process ignores both signals.
 
-    `loop.add_signal_handler` is no way to do it: a loop that takes its handlers away sets the system's
-    default for a moment, and a signal in that moment kills the process before it has written what it has to.
+    `loop.add_signal_handler` can't be used: when a loop removes its handlers, the system's default is set for
+    a moment, and a signal in that moment kills the process before its files are written.
 
     Raises:
         ValueError: not called from the main thread.
@@ -39,7 +39,7 @@ def stopping_by_signals(stop: Callable[[], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _awake(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """A signal wakes the loop: uvloop sees to it, asyncio's own loop only for handlers of its own."""
+    """Make a signal wake the loop: uvloop does so itself, asyncio's own loop only for its own handlers."""
     receiving, sending = socket.socketpair()
     with receiving, sending:
         sending.settimeout(0)

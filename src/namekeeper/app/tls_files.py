@@ -1,4 +1,4 @@
-"""TLS settings of a name server as they are now, the keys of `tls.config.file` included."""
+"""The present TLS settings of a name server, including the keys of `tls.config.file`."""
 
 import contextlib
 
@@ -12,14 +12,14 @@ __all__ = ["read_tls_settings"]
 
 
 def read_tls_settings(startup: Startup) -> TlsSettings:
-    """Lay the TLS file over the settings if it is there and readable; blocks on the disk.
+    """Override the settings by the TLS file if it is readable; blocks on the disk.
 
     Raises:
         ConfigError: the file holds what can't be used.
     """
     settings = startup.settings
     data = None
-    with contextlib.suppress(OSError):  # as in Java, a file that can't be read is none
+    with contextlib.suppress(OSError):  # as in Java, an unreadable file is ignored
         data = read_if_exists(settings.tls_config_file)
     if data is not None:
         settings, _ = with_tls_file(settings, data, startup.given)

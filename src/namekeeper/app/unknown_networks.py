@@ -1,4 +1,4 @@
-"""Alarm when a broker registers that is not in the networks where brokers are expected: `brokerNetworks`."""
+"""Raises an alarm when a broker outside of the expected networks registers: `brokerNetworks`."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -13,10 +13,10 @@ log = logging.getLogger("namekeeper.namesrv")
 
 
 def unknown_network_alarm(networks: Iterable[IpNetwork]) -> Callable[[BrokerLiveChanged], bool]:
-    """Make what judges each new registration: it logs and returns True if an address is in no network.
+    """Return a check of new registrations: it logs and returns True if an address is in no network.
 
-    The connection's address counts, and the one that clients are told to connect to. A host name is not
-    resolved, and what was restored has no connection: neither is judged.
+    It checks the connection's address and the address for clients. It doesn't check host names, which are not
+    resolved, and restored brokers, which have no connection.
     """
     known = tuple(networks)
     log_limit = LogLimit(log)

@@ -1,4 +1,4 @@
-"""Who watches routes: each change of a topic goes to its watchers, once and in order, also over cuts."""
+"""Sends each change of a topic to its watchers, once and in order, also after an interrupted connection."""
 
 import asyncio
 import sys
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 __all__ = ["Numbering", "RouteWatch"]
 
 THIS_BOOT = sys.maxsize
-"""Stands for the present boot, whose number is known once the journal's folder is open."""
+"""The number of the present boot until the journal's folder is open."""
 PENDING_LIMIT = 100
-"""Changes that wait for one watcher to read; with more it has to read its routes anew."""
+"""Changes that may wait for one watcher; with more it has to read its routes again."""
 WOKEN_AT_ONCE = 16
-"""Watchers that are woken in one turn: each costs some 100 us, and there may be thousands of one topic."""
+"""Watchers that are woken in one turn: each takes some 100 us, and one topic may have thousands."""
 TURN_SECONDS = 0.005
 DURABLE_SECONDS = 20.0
-"""How long a watcher waits for records of this boot to be on the disk, which takes a fifth of a second."""
+"""How long a watcher waits until records of this boot are on the disk; usually a fifth of a second."""
 DURABLE_LOOK_SECONDS = 0.02
 PAUSE_SECONDS = 0.001
-"""Pauses of the thread that reads the journal, so that look-ups are answered meanwhile."""
+"""Length of a pause of the thread that reads the journal, so that look-ups are answered meanwhile."""
 
 
 class Numbering(Struct, frozen=True):
     """How the journal numbers changes now."""
 
     epoch: int
-    """Another one: the numbers began anew."""
+    """If it differs, the numbers started again."""
     seq: int
-    """Of the last record."""
+    """Seq of the last record."""
     boot: int = 0
     """0 until the folder is open."""
     durable_seq: int = 0
@@ -50,11 +50,12 @@ class Numbering(Struct, frozen=True):
 
 
 class RouteWatch:
-    """Keeps the newest changes, and tells those who watch.
+    """Keeps the newest changes, and sends them to watchers.
 
     Args:
-        state: where the routes are.
-        numbering: how the journal numbers changes; None while it records nothing: they are counted here.
+        state: the state with the routes.
+        numbering: gives the journal's numbering of changes; None while it records nothing: then changes are
+        counted here.
         clock: the time.
         watchers_limit: how many may watch at once.
     """
@@ -80,11 +81,11 @@ class RouteWatch:
         self._extending: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
-        """Those who watch now."""
+        """Number of watchers."""
         return len(self._watchers)
 
     def changed(self, change: Change) -> None:
-        """Note a change, right after it was made and recorded."""
+        """Take a change, right after it was made and recorded."""
         shown = topics_shown(self._state.tables, change.events)
         if shown == ():
             return
@@ -104,14 +105,14 @@ class RouteWatch:
 
     @property
     def position(self) -> tuple[int, Revision]:
-        """The present revision, and which numbering it belongs to."""
+        """(epoch of the numbering, present revision)."""
         self._follow()
         return self._epoch, self._recent.last
 
     def last_change(self, topic: str) -> tuple[tuple[int, Revision], WatchedChange | None]:
-        """The newest change of a topic among those that are kept, and its position.
+        """The newest kept change of a topic, and its position.
 
-        Without one, the position is that from which on every change is kept.
+        If there is none, the position is the one after which every change is kept.
         """
         change = self._recent.newest(frozenset({topic}))
         if change is None:
@@ -119,7 +120,7 @@ class RouteWatch:
         return (self._epoch, change.revision), self._seen(change, [topic])
 
     async def watch(self, topics: frozenset[str], after: str | None) -> Watcher | WatchRefusal:
-        """Begin to watch, with the changes after a revision first.
+        """Begin to watch; changes after a revision come first.
 
         Args:
             topics: the topics.
@@ -150,7 +151,7 @@ class RouteWatch:
                 watcher.put(self._seen(change, topics))
 
     def _tell(self, change: RouteChange) -> None:
-        """Give a change to its watchers, and wake them a few at a time."""
+        """Give a change to its watchers, and wake a few of them at a time."""
         topics_of: dict[_Watcher, list[str]] = {}
         for topic in change.shown_in(self._by_topic.keys()):
             for watcher in self._by_topic[topic]:
@@ -179,13 +180,13 @@ class RouteWatch:
             if not others:
                 self._by_topic.pop(topic, None)
 
-    # Revisions: the positions of the journal, or counted here where it records nothing.
+    # Revisions are positions in the journal; they are counted here if it records nothing.
 
     def _follow(self, *, newest: int = 0) -> Numbering:
-        """The numbering now; another one than before makes all older revisions too old.
+        """The present numbering; if it has changed, all older revisions are too old.
 
         Args:
-            newest: 1 if the newest record is of a change that is about to be noted.
+            newest: 1 if the newest record belongs to a change that is just being added.
         """
         numbering = self._numbering() or self._own
         if numbering.epoch != self._epoch:
@@ -208,7 +209,7 @@ class RouteWatch:
         revision = Revision(self._follow().boot if boot == THIS_BOOT else boot, seq)
         return WatchedChange(str(revision), topics, change.at, change.cause, change.peer)
 
-    # What was before: read out of the journal, once.
+    # Earlier changes are read from the journal, once.
 
     async def _extend_back(self) -> None:
         if self._extending is None:
@@ -224,7 +225,7 @@ class RouteWatch:
             await asyncio.sleep(DURABLE_LOOK_SECONDS)
         numbering = self._follow()
         if numbering.durable_seq < floor.seq and epoch == self._epoch:
-            self._extending = None  # the disk is slow: who comes later finds the records there
+            self._extending = None  # the disk is slow: a later watcher will find the records
             return
         if not numbering.folder:
             return
@@ -239,7 +240,7 @@ class RouteWatch:
 
 
 class _Watcher:
-    """One that watches; see `Watcher`."""
+    """A watcher; see `Watcher`."""
 
     def __init__(self, topics: frozenset[str], leave: "Callable[[_Watcher], None]") -> None:
         self.topics = topics
@@ -250,19 +251,19 @@ class _Watcher:
         self._woken = asyncio.Event()
 
     def put(self, change: WatchedChange) -> None:
-        """Give a change; it is not woken by that."""
+        """Add a change, without waking the watcher."""
         if len(self._pending) >= PENDING_LIMIT:
             self.miss()
         if not self._has_missed:
             self._pending.append(change)
 
     def miss(self) -> None:
-        """Note that changes are not kept for it."""
+        """Note that some of its changes are not kept."""
         self._pending.clear()
         self._has_missed = True
 
     def wake(self) -> None:
-        """End its waiting."""
+        """End its `wait`."""
         self._woken.set()
 
     def take(self) -> list[WatchedChange] | None:
@@ -274,7 +275,7 @@ class _Watcher:
         return changes
 
     async def wait(self, seconds: float) -> None:
-        """Wait until there is something to take, or it is closed, at most so long."""
+        """Wait until there is something to take, or it is closed, at most this long."""
         if self._pending or self._has_missed or self.is_closed:
             return
         # Not `asyncio.timeout`: it takes three times as long, and a thousand may wait.

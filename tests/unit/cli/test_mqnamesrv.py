@@ -76,13 +76,17 @@ def test_a_missing_file_is_status_255(run, tmp_path):
     assert "No such file" in err
 
 
-def test_the_server_runs_without_a_home_of_rocketmq_and_says_so(run, monkeypatch):
+def test_the_server_runs_without_a_home_of_rocketmq_and_says_so(run, monkeypatch, tmp_path):
+    file = tmp_path / "namesrv.properties"
+    file.write_text("rocketmqHome=/opt/rocketmq\n")
     started = []
     monkeypatch.setattr("namekeeper.app.name_server.run", lambda startup: started.append(startup) or 0)
     assert run()[0] == 0
+    assert run("-c", str(file))[0] == 0
     monkeypatch.setenv("ROCKETMQ_HOME", "/opt/rocketmq")
     assert run("-n", "x")[0] == 0
-    without, with_home = started
+    without, *with_home = started
     assert "ROCKETMQ_HOME is not set" in without.warnings[-1]
-    assert with_home.warnings == ()
-    assert with_home.settings.rocketmq_home == "/opt/rocketmq"
+    for startup in with_home:
+        assert startup.warnings == ()
+        assert startup.settings.rocketmq_home == "/opt/rocketmq"
