@@ -1,4 +1,4 @@
-"""The life of a broker at each name server: sessions, how long it was away between them, and flaps."""
+"""The sessions of a broker at each name server, how long it was away between them, and flaps."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """The life of a broker: sessions, how long it was away between them, flaps."""
 
-from namekeeper.console.broker_life import FLAPS_FROM, broker_absences, broker_sessions
+from namekeeper.console.broker_sessions import FLAPS_FROM, broker_absences, broker_sessions
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import two_stories, versions_of
 
