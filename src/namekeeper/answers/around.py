@@ -1,4 +1,4 @@
-"""Looks around a time: people remember 03:12, and the ten seconds without a route were beside it."""
+"""Looks around an instant: people remember 03:12, but the route was missing seconds before or after."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,25 +12,26 @@ __all__ = ["AROUND_MS", "look_around"]
 AROUND_MS = 300_000
 """How far to look, in both directions."""
 _MOST_TIMES = 100
-"""Changes that are looked at, the nearest; each is judged."""
+"""Most changes that are examined: the nearest ones."""
 _MOST_FACTS = 5
 
 _WITHOUT_ANSWER = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.NEVER_REGISTERED, Verdict.NOT_ON_THIS_ONE}
-"""Times with these tell nothing of a topic that was there."""
+"""Verdicts that say nothing about the topic itself."""
 _SAYS_WHEN = {Verdict.UNKNOWN, Verdict.STOPPED}
-"""Their facts say when the state was known again."""
+"""Verdicts whose facts say when the state was known again."""
 
 
 def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> list[Fact]:
-    """Periods near a time in which the answer was another one.
+    """Periods near a time with a different answer.
 
     Args:
         one: what is known of the name server.
         at: the time in question, wall ms.
-        judge: gives the judgement of any time.
+        judge: gives the verdict at any time.
 
     Returns:
-        If there were queues to write to at that time: each period without. If not: when there were again.
+        If there were queues to write to at that time, each period without them; if not, when there were some
+        again.
     """
     here, *_ = judge(at)
     if here in _WITHOUT_ANSWER:
@@ -55,7 +56,7 @@ def _hole(begin: int, end: int | None, judgement: Judgement) -> Fact:
 def _periods(
     times: list[int], judge: Callable[[int], Judgement]
 ) -> Iterator[tuple[int, int | None, Judgement]]:
-    """Begin, end and first judgement of each period with, or without, queues to write to."""
+    """Begin, end and first verdict of each period with, or without, queues to write to."""
     open_since: int | None = None
     first: Judgement | None = None
     for time in times:
@@ -72,7 +73,7 @@ def _periods(
 
 
 def _change_times(one: Evidence, at: int) -> list[int]:
-    """When something changed that may change the answer, in order: near a time, and the last time before."""
+    """Times of changes that may change the answer, in order: those near a time, and the last one before."""
     names = {route.broker_name for route in one.routes}
     masters = [s for s in one.sessions if s.broker_id == MASTER_ID and s.broker_name in names]
     rows: list[ValidRow] = [*one.routes, *masters]

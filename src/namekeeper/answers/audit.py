@@ -22,7 +22,7 @@ _RECORDED = {
     for code, its_class in CLASSES.items()
     if its_class is RequestClass.ADMIN or code in (RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER)
 }
-"""Codes of which each refusal by a rule has a record of its own, beside the count."""
+"""Codes for which each refusal by a rule has a record of its own, besides the count."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     code: int
     allowed: bool
     mode: str
-    """`audit` if a refusal was only noted; empty for what no access rule refused."""
+    """`audit` if a refusal was only logged; empty if no access rule refused it."""
     reason: str
     """The rule, or another reason of a refusal."""
     peer: str

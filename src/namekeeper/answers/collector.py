@@ -80,7 +80,7 @@ class _RowHistory(Generic[K]):
             self.end(key, at, end)
 
     def result(self, kind: Callable[..., R]) -> list[R]:
-        """All rows, also those that ended when they began: what is lost at once was there."""
+        """All rows, also those that ended when they began: a row that was lost at once did exist."""
         return [
             kind(
                 **row.values,
@@ -164,7 +164,7 @@ class EvidenceCollector:
         self._sessions.set(key, values, at, cause=record.cause, peer=record.peer)
 
     def _compare(self, step: CheckpointApplied, at: EffectiveTime) -> None:
-        """A checkpoint replaces what was known."""
+        """Replace the known rows by those of a checkpoint."""
         tables = step.state.tables
         rows = dict(tables.rows_of(self._topic))
         live = {live.key: live for live in tables.broker_live_table}

@@ -1,4 +1,4 @@
-"""What is known of a topic at one name server: rows, each with the time for which it was valid.
+"""What is known of a topic at one name server: rows, each with the time range in which it was valid.
 
 Evidence is made from a journal (`from_journal.py`) or from the facts of the pipeline (`from_facts.py`); the
 fields have the names of the columns of its histories. Times are effective times in wall ms; `valid_to` is not
@@ -13,7 +13,7 @@ __all__ = ["BrokerSession", "Evidence", "KnownPeriod", "Lookups", "RefusedReques
 
 
 class ValidRow(Struct, frozen=True, kw_only=True):
-    """A row, and the time for which it was valid."""
+    """A row, and the time range in which it was valid."""
 
     valid_from: int
     valid_to: int | None = None
@@ -62,12 +62,12 @@ class BrokerSession(ValidRow, frozen=True, kw_only=True):
 
     @property
     def is_restored(self) -> bool:
-        """Whether the name server began with it: its broker has not registered again in this boot."""
+        """Whether the name server restored it at its start, and its broker has not registered again since."""
         return self.from_cause == "restored"
 
 
 class KnownPeriod(Struct, frozen=True, kw_only=True):
-    """A period in which one state of a name server is known; before the first period nothing is known."""
+    """A period with one known state of a name server; before the first one nothing is known."""
 
     valid_from: int
     valid_to: int | None = None
@@ -93,10 +93,10 @@ class RefusedRequest(Struct, frozen=True, kw_only=True):
     """Wall ms."""
     code: int
     about: list[str] | None = None
-    """What it names, such as `topics=T`."""
+    """The names in the request, such as `topics=T`."""
     peer: str | None = None
     user: str | None = None
-    """Whose signature it has."""
+    """The user whose signature it has."""
     rule: str | None = None
     """None: no rule covers it."""
     count: int
@@ -117,7 +117,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Sessions of all brokers."""
     lookups: list[Lookups]
     refused: list[RefusedRequest] = []
-    """About anything."""
+    """Refused requests of any kind."""
 
     def period_at(self, at: int) -> KnownPeriod | None:
         """The period of a time; None before the first complete checkpoint."""
@@ -135,7 +135,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return [route for route in self.routes if route.is_valid(at)]
 
     def shows_cause(self, at: int) -> bool:
-        """Whether the topic had a row up to a time, and each missing write permission then has a cause."""
+        """Whether the topic had a row up to a time, with a cause for each missing write permission."""
         unexplained = [
             r for r in self.routes_at(at) if r.from_cause in {None, "restored"} and not r.perm & Perm.WRITE
         ]

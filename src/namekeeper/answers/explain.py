@@ -89,9 +89,9 @@ def _stopped(period: KnownPeriod) -> Judgement:
 
 
 def _failed_lookups(one: Evidence, at: int) -> list[Fact]:
-    """Look-ups without a route in the hour before, and apart from them in the minute of the time itself.
+    """Look-ups without a route in the hour before, and separately in the minute of the time itself.
 
-    They are counted by the minute: of that minute, some may have come later.
+    They are counted by the minute: in that minute, some may have come later.
     """
     before = [each for each in one.lookups if at - _HOUR_MS <= each.minute <= at - _MINUTE_MS]
     beside = [each for each in one.lookups if at - _MINUTE_MS < each.minute <= at]

@@ -1,10 +1,10 @@
-"""What happened at a name server, from rows of the pipeline's facts: the steps that its journal would give.
+"""Makes the steps of a name server's history from the pipeline's facts, as its journal would give them.
 
 A fact is a record, or a row of one, as docs/reference/warehouse.md says. Facts hold complete changes only,
-and the pipeline has found the losses and the complete checkpoints already, so no record has to be looked at
-for its place alone. The tables here have the names of the pipeline's queries, in `pipeline/answers/sql`:
+and the pipeline has already found the losses and the complete checkpoints, so no record is needed only for
+its position. The tables here have the names of the pipeline's queries, in `pipeline/answers/sql`:
 
-- what the times need: `server_start_or_stop`, `loss`, `complete_checkpoint`, `name_server_boot`,
+- for times: `server_start_or_stop`, `loss`, `complete_checkpoint`, `name_server_boot`,
   `hidden_time`;
 - rows of state kinds, of changes and of complete checkpoints: `recorded_live`, `recorded_group`,
   `recorded_topic`, `recorded_name_removed`, `recorded_mapping`, `recorded_filter_servers`;
@@ -42,7 +42,7 @@ Bases = Mapping[str, tuple[int, int]]
 """Name server -> boot and seq of the begin of the checkpoint to begin with; (0, 0): with the first record."""
 
 _Placed = tuple[int, int, int, Step]
-"""Boot, place, order at this place, step."""
+"""(boot, position, order at this position, step)."""
 
 
 def evidence_from_facts(
@@ -80,7 +80,7 @@ def evidence_from_facts(
 def changes_from_facts(
     name: str, tables: Tables, bases: Bases, begin_at: int, end_at: int
 ) -> list[HistoryEvent]:
-    """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
+    """Changes of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
     found: list[HistoryEvent] = []
     for namesrv in sorted(bases):
         changes = RowChanges(namesrv, name)
@@ -94,7 +94,7 @@ def steps_from_facts(tables: Tables, namesrv: str, base: tuple[int, int] = (0, 0
     """The steps of one name server, in order.
 
     Args:
-        tables: rows as described above; rows of other name servers are passed over.
+        tables: rows as described above; rows of other name servers are ignored.
         namesrv: its id.
         base: boot and seq of the begin of the checkpoint to begin with.
     """

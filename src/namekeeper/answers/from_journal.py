@@ -1,7 +1,7 @@
 """Evidence and states from a journal's folder, open segment included, without Spark and Java.
 
-Only the segments that are needed are read. A state needs those from the last complete checkpoint before its
-time on. The history of a topic needs some time more; the whole journal is read only if that does not show
+Only the needed segments are read. A state needs those from the last complete checkpoint before its time. The
+history of a topic needs some more time before that; the whole journal is read only if that part does not show
 the cause.
 """
 
@@ -33,7 +33,7 @@ QUIET_MS = 90_000
 _ONLY_PLACES = frozenset(
     {"broker_minute", "clock_changed", "denied", "lookup_hour", "segments_deleted", "server_alive"}
 )
-"""Kinds of which the answers here need only the position."""
+"""Kinds of records of which only the position is needed here."""
 _NO_STATE = _ONLY_PLACES | {"access", "unknown_topic_minute"}
 _NO_ROUTE = frozenset({"cluster", "config", "kv"})
 _NO_TOPIC = _NO_STATE | _NO_ROUTE | {"broker_group", "broker_live"}
@@ -41,7 +41,7 @@ _NO_TOPIC = _NO_STATE | _NO_ROUTE | {"broker_group", "broker_live"}
 _CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
 
 Progress = Callable[[int, int], None]
-"""Called with the number of segments read, and of all to read."""
+"""Called with the number of segments read so far, and of all segments to read."""
 
 
 class JournalFolder:
@@ -67,9 +67,9 @@ class JournalFolder:
         found = FoundJournal(folder) if isinstance(folder, str) else folder
         self.folder, self._system = found.folder, found.system
         self.place = str(found)
-        """What it is called."""
+        """Its name in messages."""
         self.notes: list[str] = []
-        """What could not be read for the last answer."""
+        """What the last answer could not read."""
         is_running = is_locked(found.folder) if found.is_running is None else found.is_running
         self._running_at = (clock or SystemClock()).now().wall_ms if is_running else None
         """The present, if a name server writes here; taken before anything is read."""
@@ -82,7 +82,7 @@ class JournalFolder:
         return self._segments[0].namesrv
 
     def state_at(self, at: int | None, topic: str | None = None) -> StateAt:
-        """The state at a time; of a running name server also since its last record.
+        """The state at a time; for a running name server also after its last record.
 
         Args:
             at: wall ms; None is the end of the journal.
@@ -120,7 +120,7 @@ class JournalFolder:
         return evidence
 
     def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
-        """What became of the rows about a topic, a broker or an address after a time, up to another.
+        """Changes of the rows about a topic, a broker or an address after a time, up to another.
 
         Args:
             name: see `RowChanges`.
@@ -138,7 +138,7 @@ class JournalFolder:
             begin = self._checkpoint_before(begin - 1)
 
     def topics(self, back_ms: int = DAY_MS) -> set[str]:
-        """Names of the topics that there were in the last part of the journal, also of those that are gone.
+        """Names of all topics in the last part of the journal, also of those that are gone.
 
         Args:
             back_ms: how long before its end that part begins.
@@ -148,7 +148,7 @@ class JournalFolder:
         return {row[0] for record in records if isinstance(record, TopicQueues) for row in record.rows}
 
     def _is_current(self, at: int, last: int | None) -> bool:
-        """Whether the last record tells the state at a later time: its writer runs and was heard lately."""
+        """Whether the last record gives the state at a later time: its writer runs and wrote recently."""
         if last is None or self._running_at is None:
             return False
         return last < at <= self._running_at and at - last <= QUIET_MS
@@ -182,7 +182,7 @@ class JournalFolder:
             self._progress(done, total)
 
     def _begin(self, at: int | None) -> int:
-        """Index of the segment in which the last checkpoint before a time begins, found by first times."""
+        """Index of the segment in which the last checkpoint before a time begins, by first times."""
         low, high = 0, len(self._segments) - 1
         while at is not None and low < high:
             middle = (low + high + 1) // 2

@@ -50,7 +50,7 @@ def state_from_rows(tables: Tables) -> State:
 
 
 def _records(tables: Tables) -> Iterable[Record]:
-    """The rows as the records that would make them."""
+    """The records that would make the rows."""
     for row in tables.get("broker_group_history", ()):
         yield BrokerGroup(
             broker_name=row["broker_name"],

@@ -65,7 +65,7 @@ def end_of_row(one: Evidence, route: TopicRoute) -> str:
 
 
 def unconfirmed(session: BrokerSession) -> str:
-    """That a broker was restored and did nothing since."""
+    """Phrase for a broker that was restored and has not been heard since."""
     who = f"{session.broker_name} ({session.broker_addr})"
     return f"{who} was restored when the name server started, and had not registered again"
 
@@ -83,7 +83,7 @@ def end_of_session(session: BrokerSession) -> str:
 
 
 def with_cause(route: TopicRoute) -> str:
-    """What a row says, and what caused it."""
+    """The content of a row, and its cause."""
     cause = route.from_cause or ""
     return f"{queues(route)}, {_MADE.get(cause, cause)}{by(route.from_peer)}"
 

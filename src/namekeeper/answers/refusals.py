@@ -1,4 +1,4 @@
-"""Facts about requests that access rules refused, and that a topic's route may have hung on."""
+"""Facts about requests that access rules refused, and that may be why a topic had no route."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _BROKERS, _TOPICS = "brokers=", "topics="
 
 
 class _Kind(NamedTuple):
-    """Refusals that are one fact."""
+    """What refusals that make one fact have in common."""
 
     code: int
     about: tuple[str, ...]
@@ -25,9 +25,9 @@ class _Kind(NamedTuple):
 
 
 def facts_of_refusals(one: Evidence, at: int) -> list[Fact]:
-    """What was refused within the hour before a time, about the topic or the brokers that have ever had it.
+    """Requests about the topic, or about brokers that ever had it, refused within the hour before a time.
 
-    If none ever had it, the refused registrations of any broker may be the reason.
+    If no broker ever had it, a refused registration of any broker may be the reason.
     """
     brokers = {route.broker_name for route in one.routes}
     found: dict[_Kind, tuple[int, int]] = {}

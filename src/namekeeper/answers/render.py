@@ -39,7 +39,7 @@ class RouteAt(Struct, frozen=True):
 
 
 def explain_knowledge(knowledge: Knowledge) -> str:
-    """What to say of a time with this knowledge."""
+    """The text for a time with this knowledge."""
     return _KNOWLEDGE[knowledge]
 
 

@@ -1,4 +1,4 @@
-"""Which brokers had registered again after a name server started: each comes with its next registration."""
+"""Counts the brokers that had registered again after a start; each does so in its next period."""
 
 from msgspec import Struct
 
@@ -8,12 +8,12 @@ __all__ = ["BrokersBack", "brokers_back"]
 
 
 class BrokersBack(Struct, frozen=True):
-    """How many brokers had registered again at a time."""
+    """The brokers that had registered again at a time."""
 
     began: int
     """When the name server started, wall ms."""
     after_ms: int
-    """How long before the time in question that was."""
+    """Milliseconds from there to the time in question."""
     known: int
     """Brokers that were live when the boot before ended."""
     back: int

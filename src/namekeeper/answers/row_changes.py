@@ -1,6 +1,6 @@
-"""What became of the rows about one topic, broker or address, change by change, at one name server.
+"""The changes of the rows about one topic, broker or address at one name server.
 
-A fold of the changes in a window over the rows at its beginning gives the rows at its end.
+The rows at the beginning of a window and the changes in it give the rows at its end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ _ALWAYS, _NEVER = -1, 2**63
 
 
 class What(StrEnum):
-    """What happened at a name server."""
+    """Kinds of events at a name server."""
 
     CHANGE = "change"
     STARTED = "started"
     STOPPED = "stopped"
     LOST = "lost"
     CORRECTED = "corrected"
-    """A checkpoint, after records were lost, shows other rows than those before it."""
+    """A checkpoint after a loss has other rows than there were before."""
 
 
 class RowChange(Struct, frozen=True):
@@ -51,7 +51,7 @@ class RowChange(Struct, frozen=True):
 
 
 class HistoryEvent(Struct):
-    """One change at one name server, or a beginning or end of it."""
+    """One change at one name server, or its start, stop or loss."""
 
     at: int
     """Effective time, wall ms."""
@@ -79,7 +79,7 @@ class RowChanges:
 
     @property
     def events(self) -> Sequence[HistoryEvent]:
-        """All events so far; the time of one gets less if a later step is earlier by its clock."""
+        """All events so far; the time of an event becomes smaller if a later step has an earlier time."""
         return self._events
 
     def take(self, step: Step) -> None:
@@ -147,7 +147,7 @@ class RowChanges:
             self._events.append(HistoryEvent(step.ts, self._namesrv, what, cause, peer, rows))
 
     def _may_matter(self, key: Key) -> bool:
-        """Whether a row is about the name, or may be of a broker that turns out to have the topic."""
+        """Whether a row is about the name, or about a broker that may turn out to have the topic."""
         return self._name is None or key[0] not in {"topic", "mapping"} or self._name in key[1:]
 
     def _is_of_topic(self, key: Key) -> bool:
@@ -174,7 +174,7 @@ class RowChanges:
 
 
 def fold(rows: Mapping[Key, Values], events: Iterable[HistoryEvent]) -> dict[Key, Values]:
-    """The rows after some events."""
+    """Apply events to rows; returns the rows after them."""
     now = dict(rows)
     for event in events:
         for row in event.rows:
@@ -186,7 +186,7 @@ def fold(rows: Mapping[Key, Values], events: Iterable[HistoryEvent]) -> dict[Key
 
 
 def rows_of(state: State) -> dict[Key, Values]:
-    """Every row of a state that changes can be about."""
+    """Every row of a state, by the keys of changes."""
     tables = state.tables
     rows: dict[Key, Values] = {}
     for live in tables.broker_live_table:

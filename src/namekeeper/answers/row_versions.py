@@ -1,4 +1,4 @@
-"""Every row of one name server at every time that its history knows, so that any instant is a look-up."""
+"""Keeps every version of every row of one name server, so that the rows at any instant are a look-up."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -17,7 +17,7 @@ __all__ = ["PeriodState", "RowVersion", "RowVersions", "StatePeriod"]
 
 
 class PeriodState(StrEnum):
-    """What is known of a name server in a period."""
+    """The state of a name server in a period."""
 
     UP = "up"
     UNKNOWN = "unknown"
@@ -33,7 +33,7 @@ class StatePeriod(Struct, frozen=True):
 
 
 class RowVersion(Struct, frozen=True):
-    """A row from one event on; None: there is none from then on."""
+    """A row from one event on; None: from then on there is no row."""
 
     event: HistoryEvent
     values: Values | None
@@ -63,7 +63,7 @@ class RowVersions:
         """Kind of key -> key -> versions, oldest first."""
         self._of_topic: dict[str, set[Key]] = {}
         self._beside = State()
-        """Only its KV configuration and its properties are used."""
+        """Only its KV configuration and properties are used."""
         self._settings: list[_Settings] = []
         self._known_until: int | None = None
 
@@ -78,12 +78,12 @@ class RowVersions:
         self._noted = len(self._changes.events)
 
     def extend(self, until: int | None) -> None:
-        """Note until when the last state holds although nothing was recorded since; None: not longer."""
+        """Note until when the last state is valid without further records; None: not longer."""
         self._known_until = until
 
     @property
     def events(self) -> Sequence[HistoryEvent]:
-        """What happened, in order; rows that the first complete checkpoint shows are no change."""
+        """All events, in order; rows of the first complete checkpoint are no change."""
         return [event for event in self._changes.events if self._is_change(event)]
 
     @property
@@ -98,7 +98,7 @@ class RowVersions:
         return last if last is None or self._known_until is None else max(last, self._known_until)
 
     def knowledge(self, at: int) -> Knowledge:
-        """What is known of a time."""
+        """Whether the state at a time is known."""
         last = self.coverage.knows_up_to
         until = self.knows_up_to
         if last is not None and until is not None and last < at <= until:
@@ -106,7 +106,7 @@ class RowVersions:
         return self.coverage.at(at)
 
     def periods(self) -> list[StatePeriod]:
-        """What is known when, in order and without a hole, from the first complete checkpoint on."""
+        """Periods with their state, in order and without a gap, from the first complete checkpoint on."""
         first, last = self.knows_from, self.knows_up_to
         if first is None or last is None:
             return []
@@ -144,15 +144,15 @@ class RowVersions:
         return _version_at(self.versions(key), at)
 
     def keys(self, kind: str) -> Iterable[Key]:
-        """The keys of a kind that were there at any time."""
+        """All keys of a kind, at any time."""
         return self._rows.get(kind, {}).keys()
 
     def topics(self) -> Iterable[str]:
-        """The topics that were there at any time."""
+        """All topics, at any time."""
         return self._of_topic.keys()
 
     def keys_of_topic(self, topic: str) -> Iterable[Key]:
-        """The keys of the rows that a topic had at any time."""
+        """The keys of all rows of a topic, at any time."""
         return self._of_topic.get(topic, ())
 
     def route(self, topic: str, at: int) -> RouteAt:
@@ -162,7 +162,7 @@ class RowVersions:
         return RouteAt(self.namesrv, at, knowledge, self.knows_up_to, route)
 
     def kv_at(self, at: int, namespace: str) -> dict[str, str] | None:
-        """The entries of a KV namespace at a time; None if it is not there."""
+        """The entries of a KV namespace at a time; None if there is no such namespace."""
         entries = self._settings_at(at)[0].get(namespace)
         return None if entries is None else dict(entries)
 
@@ -198,7 +198,7 @@ class RowVersions:
         return not (event.what is What.CORRECTED and event.at == first)
 
     def _edges(self) -> Iterator[int]:
-        """Times at which what is known may change."""
+        """Times at which the state of knowledge may change."""
         for boot in self.coverage.boots:
             yield boot.since
             if boot.until is not None:
@@ -243,7 +243,7 @@ _STATES = {
 
 
 def _version_at(versions: Sequence[RowVersion], at: int) -> RowVersion | None:
-    """The last version up to a time; of most rows there is one, or the last one is meant."""
+    """The last version up to a time. The search is short for a row with one version, and for the last one."""
     for version in reversed(versions):
         if version.event.at <= at:
             return version

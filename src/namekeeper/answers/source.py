@@ -19,11 +19,11 @@ from namekeeper.journal.reading.state import State
 __all__ = ["HeldAt", "HistorySource", "JournalSource", "SourceProgress"]
 
 SourceProgress = Callable[[str, int, int], None]
-"""Called with what is read, how much of it was read, and how much there is."""
+"""Called with the name of what is read, the parts read so far, and all parts."""
 
 
 class HeldAt(Struct, frozen=True):
-    """All that one name server held at a time."""
+    """Everything that one name server held at a time."""
 
     namesrv: str
     at: int
@@ -31,7 +31,7 @@ class HeldAt(Struct, frozen=True):
     knowledge: Knowledge
     knows_up_to: int | None
     state: State | None
-    """None unless it is known."""
+    """None if it is not known."""
 
 
 class HistorySource(Protocol):
@@ -47,7 +47,7 @@ class HistorySource(Protocol):
         ...
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
-        """All that one of them held at a time (wall ms); None is its end."""
+        """Everything that one of them held at a time (wall ms); None is its end."""
         ...
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
@@ -63,7 +63,7 @@ class HistorySource(Protocol):
         ...
 
     def topics(self) -> Collection[str]:
-        """Names of topics that there were, to find what was meant by an unknown one."""
+        """Names of topics, to suggest some for an unknown name."""
         ...
 
 
@@ -116,7 +116,7 @@ class JournalSource:
         return sorted(self._journals)
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
-        """All that one of them held at a time."""
+        """Everything that one of them held at a time."""
         found = self._journals[namesrv].state_at(at)
         state = found.state if found.knowledge is Knowledge.KNOWN else None
         return HeldAt(namesrv, found.at, found.knowledge, found.coverage.knows_up_to, state)
@@ -130,7 +130,7 @@ class JournalSource:
         return [journal.evidence(topic, at, self._back_ms) for journal in self._journals.values()]
 
     def topics(self) -> set[str]:
-        """Names of topics that there were lately in any of the journals."""
+        """Names of the recent topics of all journals."""
         return {topic for journal in self._journals.values() for topic in journal.topics(self._back_ms)}
 
     def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:

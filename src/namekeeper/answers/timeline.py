@@ -1,4 +1,4 @@
-"""The changes of several name servers as one timeline: a change that several saw is one entry."""
+"""Merges changes of several name servers into one timeline: what several recorded is one entry."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -77,7 +77,7 @@ def entry_value(entry: TimelineEntry) -> dict[str, Any]:
 
 
 def _content(event: HistoryEvent) -> object:
-    """What is equal at name servers that saw the same: no peer port and no generation."""
+    """The part of an event that is equal at all name servers: without the peer's port and the generation."""
     rows = tuple((row.key, _comparable(row, row.before), _comparable(row, row.after)) for row in event.rows)
     return event.what, event.cause, event.peer.rpartition(":")[0], tuple(sorted(rows, key=repr))
 

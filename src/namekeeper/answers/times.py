@@ -13,7 +13,7 @@ Zone = tzinfo | None
 """None is the zone of the system."""
 
 _AGO = re.compile(r"(.*[a-z].*?)\s+ago", re.IGNORECASE)
-"""A number alone is no distance here: `3 ago` says too little."""
+"""A number without a unit is refused here: `3 ago` is not clear."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 _LIMIT_MS = 253_402_214_400_000

@@ -24,7 +24,7 @@ class Verdict(StrEnum):
     """It was registered without write permission or write queues."""
     JUST_STARTED = "just_started"
     NOT_BACK = "broker_not_back"
-    """The name server had started long enough before for all brokers to register again."""
+    """The name server had been running long enough for all brokers to register again."""
     UNKNOWN = "unknown"
     """Records were lost."""
     STOPPED = "stopped"

@@ -1,4 +1,4 @@
-"""The verdict about a topic that had a route: could clients write to it, and if not, why not."""
+"""The verdict about a topic that had a route: whether clients could write to it, and if not, why."""
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
 from namekeeper.answers.phrases import ENDS, by, end_of_session, queues, unconfirmed, with_cause
@@ -70,7 +70,7 @@ def _fact(one: Evidence, row: TopicRoute) -> Fact:
 
 
 def _unconfirmed(one: Evidence, broker_names: set[str], at: int) -> list[Fact]:
-    """Brokers that were restored and never confirmed since."""
+    """Brokers that were restored and have not registered since."""
     restored = [session for session in one.sessions if session.is_restored and session.is_valid(at)]
     return [
         Fact(unconfirmed(session), session.valid_from)
@@ -97,7 +97,7 @@ def _last_master(one: Evidence, broker_name: str, at: int) -> BrokerSession | No
 
 
 def _original(one: Evidence, route: TopicRoute) -> TopicRoute:
-    """The row with the cause: one first seen in a checkpoint, or restored, may continue an earlier one."""
+    """The row with the cause: a row first seen in a checkpoint, or restored, may continue an earlier one."""
     for before in reversed(one.routes):
         if route.from_cause not in {None, "restored"}:
             break

@@ -45,7 +45,7 @@ def judge_without_route(one: Evidence, others: Sequence[Evidence], at: int, bega
 
 
 def absent_brokers(one: Evidence, at: int, began: int) -> list[tuple[str, Fact]]:
-    """Brokers that had the topic before a time, in this boot or at its start, but not then.
+    """Brokers that had the topic earlier in this boot, or at its start, but not at this time.
 
     Returns:
         For each a phrase for the summary, and the fact.
@@ -138,5 +138,5 @@ def _last_of_each_name(one: Evidence, at: int) -> list[TopicRoute]:
 
 
 def _order_of_ends(route: TopicRoute) -> tuple[int, bool]:
-    """Of rows that ended at one time, those that a loss or a stop ended were there last."""
+    """Sort key of ends at the same time: a row that ended by a loss or a stop existed longest."""
     return route.valid_to or 0, route.ended_by in _INTERRUPTED

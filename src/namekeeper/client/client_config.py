@@ -20,7 +20,7 @@ NAMESRV_ADDR = "NAMESRV_ADDR"
 
 
 class _Addressed(Struct, frozen=True):
-    """The one setting that may be given without its name."""
+    """The setting that may be given as a positional argument."""
 
     namesrv_addr: str = ""
     """`host:port;host:port`; without it NAMESRV_ADDR counts, then the address server."""
@@ -34,12 +34,12 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
     namesrv_domain_subgroup: str = "nsaddr"
     unit_name: str | None = None
     watch_addr: str = ""
-    """`host:port;host:port` of operators' HTTP ports: a route that changes there is asked for at once."""
+    """`host:port;host:port` of operators' HTTP ports: when a route changes there, it is looked up at once."""
     poll_name_server_interval_ms: int = 30_000
     heartbeat_broker_interval_ms: int = 30_000
-    """How often brokers that no route names any more are forgotten."""
+    """Interval at which brokers that are in no route any more are forgotten."""
     mq_client_api_timeout_ms: int = 3_000
-    """For one look-up, however many name servers are asked."""
+    """Time limit of one look-up, however many name servers are asked."""
     connect_timeout_ms: int = 3_000
     access_key: str = ""
     """Sign requests (protocol.md 5.10); empty: don't."""

@@ -1,4 +1,4 @@
-"""Producer and consumer groups, as far as routes go: their topics, and the queues that they may use."""
+"""Producer and consumer groups: their topics, and the queues that they may use."""
 
 from collections.abc import Awaitable
 from typing import Protocol
@@ -32,7 +32,7 @@ class UpdateRoute(Protocol):
 
 
 class Producer:
-    """What a client keeps for one producer group; made by `MQClientInstance.register_producer`."""
+    """The state of one producer group; made by `MQClientInstance.register_producer`."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class Producer:
         Args:
             producer_group: its name.
             update_route: asks for the route of a topic that it doesn't know.
-            default_topic_queue_nums: how many queues a topic gets that doesn't exist yet, at most.
+            default_topic_queue_nums: most queues of a topic that doesn't exist yet.
         """
         self.producer_group = producer_group
         self.default_topic_queue_nums = default_topic_queue_nums
         self.topic_publish_info_table: dict[str, TopicPublishInfo] = {}
-        """Topics that it sends to, and all others that this process has a route of; all are kept fresh."""
+        """Topics that it sends to, and all other topics with a route in this process; all are kept fresh."""
         self._update_route = update_route
 
     def is_publish_topic_need_update(self, topic: str) -> bool:
@@ -60,11 +60,11 @@ class Producer:
         return info is None or not info.ok
 
     def update_topic_publish_info(self, topic: str, info: TopicPublishInfo) -> None:
-        """Take what follows from a route."""
+        """Take the queues of a new route."""
         self.topic_publish_info_table[topic] = info
 
     async def try_to_find_topic_publish_info(self, topic: str) -> TopicPublishInfo:
-        """Return what is known of a topic, asking a name server only if there is no queue to send to.
+        """Return the queues of a topic; ask a name server only if there is no queue to send to.
 
         A topic that doesn't exist gets the queues of TBW102, if brokers create topics; from then on it is
         kept fresh like the others. The result may have no queues: see `publish_message_queues`.
@@ -113,7 +113,7 @@ RETRY_GROUP_TOPIC_PREFIX = "%RETRY%"
 
 
 class Consumer:
-    """What a client keeps for one consumer group; made by `MQClientInstance.register_consumer`."""
+    """The state of one consumer group; made by `MQClientInstance.register_consumer`."""
 
     def __init__(self, consumer_group: str, update_route: UpdateRoute, *, has_retry_topic: bool) -> None:
         """Take the settings.
@@ -126,7 +126,7 @@ class Consumer:
         """
         self.consumer_group = consumer_group
         self.subscription: dict[str, None] = {}
-        """Its topics, in the order in which they came."""
+        """Its topics, in the order of their subscription."""
         self.topic_subscribe_info_table: dict[str, frozenset[MessageQueue]] = {}
         """The queues of those topics that have a route; all are kept fresh."""
         self._update_route = update_route
@@ -138,7 +138,7 @@ class Consumer:
         return topic in self.subscription and topic not in self.topic_subscribe_info_table
 
     def update_topic_subscribe_info(self, topic: str, queues: frozenset[MessageQueue]) -> None:
-        """Take what follows from a route, if it subscribes to the topic."""
+        """Take the queues of a new route, if it subscribes to the topic."""
         if topic in self.subscription:
             self.topic_subscribe_info_table[topic] = queues
 

@@ -35,15 +35,15 @@ __all__ = ["MQClientInstance"]
 class MQClientInstance:
     """Asks name servers for routes; an async context manager.
 
-    While it is entered, every topic that a producer, a consumer or an event stream of this client names is
-    asked for every 30 s. Routes stay valid when no name server answers. After `shutdown`, entering it and all
+    While it is entered, it looks up every 30 s each topic that a producer, a consumer or an event stream of
+    this client uses. Routes stay valid when no name server answers. After `shutdown`, entering it and all
     calls that ask a name server raise RemotingClosedError.
 
     Args:
         config: the settings, or `host:port;host:port`; without it everything comes from the environment.
         remoting_client: makes the requests and belongs to this client from then on; made from `config`
             unless given.
-        timing: time and chance; tests bring their own.
+        timing: clock, waiting and randomness; tests bring their own.
         environ: read for NAMESRV_ADDR; the process's own unless given.
 
     Raises:
@@ -60,7 +60,7 @@ class MQClientInstance:
     ) -> None:
         self.config = ClientConfig.of(config)
         self.tables = ClientTables()
-        """What it knows; to read, not to change."""
+        """Its tables; callers may read but not change them."""
         addrs, url = name_servers_of(self.config, environ)
         self._timing = timing or Timing()
         self._clock = self._timing.clock
@@ -119,7 +119,7 @@ class MQClientInstance:
 
         Args:
             producer_group: its name.
-            default_topic_queue_nums: how many queues a topic gets that doesn't exist yet, at most.
+            default_topic_queue_nums: most queues of a topic that doesn't exist yet.
 
         Raises:
             ConfigError: there is one of this name.
@@ -172,7 +172,7 @@ class MQClientInstance:
         return await self._updates.update(topic, default_topic_queue_nums=nums)
 
     async def topic_route(self, topic: str) -> TopicRouteData:
-        """Return the route of a topic: as a name server has it now, else the last one that is known.
+        """Return the route of a topic as a name server has it now, else the last known route.
 
         Raises:
             TopicNameError: no topic can have this name.
@@ -223,7 +223,7 @@ class MQClientInstance:
         return addr
 
     def events(self, *topics: str) -> EventStream:
-        """Open a stream of events: of these topics, which are kept fresh while it is open, or of all.
+        """Open a stream of events of these topics, which are kept fresh while it is open, or of all topics.
 
         It gives the events from now on; it is an async iterator and an async context manager. Topics that
         were never asked for are asked for at once, if the client is entered.
@@ -237,7 +237,7 @@ class MQClientInstance:
         if self._tasks:
             for topic in topics:
                 if not self._updates.freshness.was_asked(topic):
-                    _ = self._updates.begin(topic)  # its failure is noted there
+                    _ = self._updates.begin(topic)  # the update itself records its failure
         return stream
 
     def knowledge(self, topic: str) -> TopicKnowledge:

@@ -56,7 +56,7 @@ class NamesrvChoice:
         return self.addrs[first:] + self.addrs[:first]
 
     def answered(self, addr: str) -> None:
-        """Stay with a name server."""
+        """Choose a name server that has answered."""
         if addr in self.addrs:
             self.chosen = addr
 
@@ -74,7 +74,7 @@ Question = Callable[[str, int], Awaitable[T]]
 
 
 class Answered(Struct, Generic[T], frozen=True):
-    """An answer, and who gave it."""
+    """An answer, and the name server that gave it."""
 
     namesrv_addr: str
     value: T
@@ -87,10 +87,10 @@ class NamesrvStatus(Struct, frozen=True):
     is_chosen: bool
     """Whether it is asked first."""
     answered_at: Now | None
-    """When it last gave a good answer; None: never."""
+    """Time of its last good answer; None: never."""
     failed_at: Now | None
     error: RemotingError | None
-    """Why it last gave no answer."""
+    """The last reason for a missing answer."""
 
 
 class _Record(Struct):
@@ -131,7 +131,7 @@ class NameServers:
         self._records = {addr: self._record(addr) for addr in self._choice.addrs}
 
     def status(self) -> tuple[NamesrvStatus, ...]:
-        """Which name servers answered when, in the order of the list."""
+        """The last answer of each name server, in the order of the list."""
         return tuple(
             NamesrvStatus(
                 addr, addr == self._choice.chosen, record.answered_at, record.failed_at, record.error

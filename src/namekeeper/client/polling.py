@@ -18,9 +18,9 @@ FIRST_DELAY_SECONDS = 0.01
 CONCURRENCY = 16
 """Look-ups under way at once."""
 SLICE = 16
-"""Topics that are asked for without a pause; most programs have no more."""
+"""Topics that are looked up without a pause; most programs have no more."""
 SLICES = 200
-"""Most parts that a round is divided into."""
+"""Most parts of a round."""
 SPREAD = 0.8
 """The part of the interval over which a round is spread."""
 JITTER = 0.02
@@ -60,8 +60,8 @@ class Poller:
 
         Args:
             topics: what to keep fresh; may name one twice.
-            update: brings one up to date.
-            was_asked: whether it was asked for before.
+            update: updates one topic.
+            was_asked: whether a topic was looked up before.
             interval_seconds: from the begin of a round to that of the next.
             timing: clock, waiting and randomness.
         """

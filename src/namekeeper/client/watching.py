@@ -1,6 +1,6 @@
-"""Watches the operators' HTTP ports of name servers: a changed route is asked for at once.
+"""Watches the operators' HTTP ports of name servers, so that a changed route is looked up at once.
 
-Polling goes on as ever, so that nothing depends on a watch: who can't be watched is polled.
+Polling goes on besides, so nothing depends on a watch: if it fails, routes are polled only.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from namekeeper.remoting.address import parse_addresses
 __all__ = ["Fetch", "RouteWatcher", "WatchAnswer", "watchers_of"]
 
 TOPICS_LIMIT = 200
-"""Topics of one watch; the others are polled."""
+"""Most topics of one watch; the others are polled."""
 QUERY_LIMIT = 3_500
-"""Characters of them: a request line has room for 4,096."""
+"""Most characters of their names: a request line has room for 4,096."""
 ANSWER_SECONDS = 40
-"""A long poll is answered after 25 s."""
+"""Time limit of a request: a long poll is answered after 25 s."""
 IDLE_SECONDS = 1.0
-"""While there is no topic to watch."""
+"""Pause while there is no topic to watch."""
 RETRY_SECONDS = (1.0, 30.0)
 """The first pause after a failure, and the longest: each is twice as long as the one before."""
 
@@ -33,13 +33,13 @@ _log = logging.getLogger("namekeeper.client")
 
 
 class WatchedTopics(Struct, frozen=True):
-    """What is read of a change."""
+    """The part of a change that is read."""
 
     topics: list[str]
 
 
 class WatchAnswer(Struct, frozen=True):
-    """What is read of an answer."""
+    """The part of an answer that is read."""
 
     revision: str
     changes: list[WatchedTopics] = field(default_factory=list)
@@ -47,11 +47,11 @@ class WatchAnswer(Struct, frozen=True):
 
 
 Fetch = Callable[[str], Awaitable[WatchAnswer]]
-"""Gets the answer of a URL; raises RemotingError if there is none."""
+"""Requests a URL and returns the answer; raises RemotingError if there is none."""
 
 
 class RouteWatcher:
-    """Watches one name server; every change of a topic has it asked for."""
+    """Watches one name server; looks up a topic after each change of it."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class RouteWatcher:
 
         Args:
             addr: `host:port` of the operators' HTTP port.
-            topics: what to watch; may name one twice.
-            update: begins to bring one up to date, without waiting.
+            topics: gives the topics to watch; may name one twice.
+            update: starts the update of a topic, without waiting.
             sleep: waits this many seconds.
             fetch: tests bring their own.
         """
@@ -98,7 +98,7 @@ class RouteWatcher:
                 pause = RETRY_SECONDS[0]
 
     async def _watch(self, topics: list[str]) -> None:
-        """One request, and what it tells."""
+        """Send one request, and start the updates that follow from its answer."""
         query = [("topic", topic) for topic in topics]
         if self._revision is not None:
             query.append(("after", self._revision))
@@ -113,7 +113,7 @@ class RouteWatcher:
         if answer.gone:
             changed = set(topics)
         elif not is_first:
-            changed |= new  # they may have changed between the poll and now
+            changed |= new  # topics may have changed between the poll and now
         for topic in sorted(changed):
             self._update(topic)
 
@@ -135,7 +135,7 @@ async def fetch_answer(url: str) -> WatchAnswer:
     """Ask for a page, and wait for its answer.
 
     Raises:
-        RemotingError: there is none in time, or it is not what a watch is answered.
+        RemotingError: there is none in time, or it is not an answer to a watch.
     """
     # A fifth of a second to import, and most processes don't watch.
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
@@ -155,7 +155,7 @@ async def fetch_answer(url: str) -> WatchAnswer:
 
 
 def _first_of(topics: Iterable[str]) -> Iterator[str]:
-    """As many topics as one request has room for."""
+    """The first topics, as many as one request has room for."""
     room = QUERY_LIMIT
     for number, topic in enumerate(dict.fromkeys(topics)):
         room -= len(urlencode({"topic": topic})) + 1

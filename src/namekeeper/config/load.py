@@ -38,16 +38,16 @@ def settings_from(
     home: str = "~",
     strict: bool = False,
 ) -> tuple[NamesrvSettings, list[str]]:
-    """Make settings of properties by Java's rules; names nobody knows are passed over.
+    """Make settings of properties by Java's rules; unknown names are ignored.
 
     Args:
         properties: Texts by the names they have in files.
-        base: What holds where `properties` says nothing; the defaults if omitted.
-        home: What `~` at the beginning of a path stands for.
-        strict: Whether a value that Java would silently take for another is an error.
+        base: The values of properties that are not given; the defaults if omitted.
+        home: The folder that replaces `~` at the beginning of a path.
+        strict: Whether a value that Java would silently replace is an error.
 
     Returns:
-        The settings, and a line for each value that was not taken as it was perhaps meant.
+        The settings, and a warning for each value that may have been meant differently.
 
     Raises:
         ConfigError: A value that can't be used; the message holds name, value and what is allowed.
@@ -68,7 +68,7 @@ def settings_from(
 
 
 def unknown_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Properties that mean nothing here; they are kept and shown, as in Java."""
+    """Unknown properties; they are kept and shown, as in Java."""
     return {name: text for name, text in properties.items() if name not in _SPEC_OF_NAME}
 
 
@@ -117,7 +117,7 @@ def parse_networks(name: str, text: str) -> tuple["IPv4Network | IPv6Network", .
 
 
 def _near_miss(name: str) -> list[str]:
-    """A warning for a name that looks misspelt; files of Java hold others that mean nothing here."""
+    """A warning for a name that looks misspelt; other unknown names are normal in Java's files."""
     question = did_you_mean(name, SPECS)
     return [f"{printable(name)} is not a property{question}"] if question else []
 

@@ -62,7 +62,7 @@ def format_properties(entries: dict[str, str]) -> str:
 
 
 def escape_key(key: str) -> str:
-    """Escape what would end a key or begin a comment."""
+    """Escape characters that would end a key or begin a comment."""
     return _TO_ESCAPE_IN_KEY.sub(_escape, key)
 
 
@@ -104,7 +104,7 @@ def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     joined = _ESCAPE.sub(_unescape_one, text).encode("utf-16-le", "surrogatepass")
-    # What is left of a lone surrogate can't be written as UTF-8; Java writes a question mark.
+    # A lone surrogate can't be written as UTF-8; Java writes a question mark.
     return _SURROGATES.sub("?", joined.decode("utf-16-le", "surrogatepass"))
 
 

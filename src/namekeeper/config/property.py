@@ -1,4 +1,4 @@
-"""What one property is: its name in files, flags and environment, its type, its limits, what it means."""
+"""The description of one property: its name in files, flags and environment, its type, limits and meaning."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
 class PropertyGroup(StrEnum):
-    """Where a property comes from; the parts of the reference page."""
+    """The origin of a property, which is also its part of the reference page."""
 
     NAMESRV = "NamesrvConfig"
     NETTY = "NettyServerConfig"
@@ -53,13 +53,13 @@ class PropertyKind(StrEnum):
 
 
 class Property(Struct, frozen=True):
-    """The facts about a property that its Python type doesn't tell; given by name but for the first two."""
+    """Facts about a property besides its Python type; all but the first two are given by name."""
 
     about: str
     group: PropertyGroup
     unit: str = ""
     name: str = ""
-    """Java's name where it isn't the field's name in camel case."""
+    """Java's name, if it isn't the field's name in camel case."""
     aliases: tuple[str, ...] = ()
     """Other names under which it is read, e.g. a system property of the JVM."""
     low: int = -(2**31)
@@ -78,7 +78,7 @@ class Property(Struct, frozen=True):
     secret: bool = False
     """Whether request 319 leaves it out."""
     inert: bool = False
-    """Whether it is accepted for the sake of existing files, without effect."""
+    """Whether it is accepted only so that existing files work, without effect."""
 
 
 class Spec(Struct, frozen=True):
@@ -118,13 +118,13 @@ def specs_of(settings: type[Struct]) -> dict[str, Spec]:
 
 
 def convert(spec: Spec, text: str, old: Value, *, strict: bool) -> tuple[Value, str | None]:
-    """Turn text into a value by Java's rules; what Java passes over in silence comes back as a warning.
+    """Turn text into a value by Java's rules; what Java ignores silently is returned as a warning.
 
     Args:
         spec: The property.
-        text: What was written.
-        old: What a number that isn't one leaves in place.
-        strict: For flags and environment, which Java doesn't have: raise where Java would be silent.
+        text: The given text.
+        old: The value that stays if the text is no number.
+        strict: For flags and environment, which Java doesn't have: raise an error where Java would be silent.
 
     Raises:
         ConfigError: A value that is out of the limits, or isn't one of the choices.

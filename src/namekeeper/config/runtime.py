@@ -16,7 +16,7 @@ _SYSTEM_ERROR = 1
 _NO_PERMISSION = 16
 
 _BODY_LIMIT = 64 * 1024
-"""Longest text that 318 may carry: many times all properties there are, parsed in a few milliseconds."""
+"""Longest text of 318: many times the size of all properties, and parsed in a few milliseconds."""
 
 _ALWAYS_REFUSED = frozenset(
     name.casefold()
@@ -32,13 +32,13 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
     """The properties of a running server; changing them makes a new value."""
 
     settings: NamesrvSettings
-    """What is in effect, but for properties that count from the next start only."""
+    """The settings in effect; changed properties that need a restart take effect later."""
     unknown: Mapping[str, str]
-    """Properties of the file that mean nothing here: shown, and changed by 318 like the others."""
+    """Unknown properties of the file: shown, and changed by 318 like the others."""
     stored: Mapping[str, str]
-    """What the file holds: what it held at the start, and what 318 changed since."""
+    """The content of the file: that of the start, and the changes by 318 since."""
     black_list: frozenset[str]
-    """Names refused besides those that always are, folded: `configBlackList` as it was at the start."""
+    """Names that 318 refuses besides the fixed ones, in lower case: `configBlackList` at the start."""
 
     @classmethod
     def start(cls, settings: NamesrvSettings, stored: Mapping[str, str]) -> "RuntimeConfig":
@@ -64,14 +64,14 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
         return {**self.unknown, **_values(self.settings)}
 
     def file_text(self) -> str:
-        """What to write to `configStorePath`: what was there at the start and what was changed, escaped."""
+        """The text for `configStorePath`: the properties of the start and the changed ones, escaped."""
         return format_properties(dict(sorted(self.stored.items())))
 
     def update(self, body: bytes) -> tuple["RuntimeConfig", Mapping[str, str]]:
         """Apply the text of a request 318.
 
         Returns:
-            The new configuration, and the properties whose value is another now.
+            The new configuration, and the properties whose value has changed.
 
         Raises:
             RequestError: Text that can't be used, a property on the black list, or updates not allowed.
@@ -138,7 +138,7 @@ def _is_always_refused(folded: str) -> bool:
 
 
 def is_secret(name: str) -> bool:
-    """Whether the value of a property is shown to nobody."""
+    """Whether the value of a property is never shown."""
     spec = SPECS.get(name)
     return spec.facts.secret if spec else any(part in name.lower() for part in _SECRET_PARTS)
 

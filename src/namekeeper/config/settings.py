@@ -24,7 +24,7 @@ _OURS = PropertyGroup.OURS
 
 
 class NamesrvSettings(Struct, frozen=True, kw_only=True):
-    """How this name server is to behave; `settings_from` makes one from properties."""
+    """The settings of a name server; `settings_from` makes them from properties."""
 
     rocketmq_home: Annotated[
         str | None, Property("Installation folder; nothing is read from it", _NAMESRV, path=True)

@@ -1,4 +1,4 @@
-"""Everything a name server is started with, collected from file, environment and flags."""
+"""Collects everything that a name server is started with, from file, environment and flags."""
 
 from collections.abc import Mapping
 
@@ -15,14 +15,14 @@ __all__ = ["Startup", "boot_line", "make_startup", "with_tls_file"]
 
 
 class Startup(Struct, frozen=True, kw_only=True):
-    """What the app is handed; made by `make_startup`."""
+    """The arguments of the app; made by `make_startup`."""
 
     settings: NamesrvSettings
     runtime_config: RuntimeConfig
     config_file: str | None = None
     """The file of `-c`, which a request 318 rewrites."""
     given: frozenset[str] = frozenset()
-    """Properties that a flag or the environment gives: no file stands above them."""
+    """Properties that a flag or the environment gives: no file overrides them."""
     warnings: tuple[str, ...] = ()
     """Lines for the log, once it is open."""
 
@@ -78,12 +78,12 @@ def make_startup(
 def with_tls_file(
     settings: NamesrvSettings, data: bytes, given: frozenset[str] = frozenset()
 ) -> tuple[NamesrvSettings, list[str]]:
-    """Lay the keys of a TLS file over settings, as Java does at start and at each reload of certificates.
+    """Override settings by the keys of a TLS file, as Java does at the start and at each reload.
 
     Args:
         settings: what they are without it.
         data: content of the file.
-        given: names of properties that stay as they are.
+        given: names of properties that are not overridden.
     """
     fixed = {"tls.server.mode", "tls.enable", "tls.config.file", *given}
     text, marked = without_byte_order_mark(data, source=settings.tls_config_file)

@@ -1,4 +1,4 @@
-"""Changes as they came, newest first, filtered: the timeline of all name servers in windows."""
+"""The timeline of all name servers, newest first, filtered, one window of rows at a time."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ from namekeeper.answers.timeline import SAME_MS, entry_value, timeline
 __all__ = ["ChangeQuery", "beside", "change_rows"]
 
 _ROWS_SHOWN = 20
-"""Rows of one change that are sent: a registration may have 20,000."""
+"""Most rows of one change that are sent: a registration may have 20,000."""
 
 
 class ChangeQuery(Struct, frozen=True):
-    """Which changes are wanted."""
+    """The filter of changes."""
 
     topic: str = ""
     broker: str = ""
@@ -35,7 +35,7 @@ class ChangeQuery(Struct, frozen=True):
 
 
 def change_rows(histories: Sequence[RowVersions], query: ChangeQuery) -> dict[str, Any]:
-    """The newest changes that fit, newest first, and whether there are older ones."""
+    """The newest matching changes, newest first, and whether there are older ones."""
     wanted = [each for each in histories if query.namesrv in {"", each.namesrv}]
     newest = merge(*(_newest(each, query) for each in wanted), key=lambda event: event.at, reverse=True)
     found = list(islice(newest, query.limit * max(1, len(wanted)) + 1))
@@ -54,7 +54,7 @@ def change_rows(histories: Sequence[RowVersions], query: ChangeQuery) -> dict[st
 
 
 def beside(histories: Sequence[RowVersions], at: int) -> dict[str, int | None]:
-    """When the last change before an instant was, and the first one after it; None if there is none."""
+    """Times of the last change before an instant and of the first one after it; None if there is none."""
     before: list[int] = []
     after: list[int] = []
     for each in histories:
@@ -73,7 +73,7 @@ def _time(event: HistoryEvent) -> int:
 
 
 def _newest(versions: RowVersions, query: ChangeQuery) -> Iterator[HistoryEvent]:
-    """The changes of one name server that fit, newest first."""
+    """The matching changes of one name server, newest first."""
     for event in reversed(versions.events):
         if query.end_at is not None and event.at > query.end_at:
             continue

@@ -1,4 +1,4 @@
-"""Two name servers, or two instants, compared row by row: what `compare` says of two that run."""
+"""Compares two name servers, or two instants, row by row, as `compare` does with two running servers."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from namekeeper.model.broker import BrokerData
 __all__ = ["difference"]
 
 ROWS_LIMIT = 1_000
-"""Differences that are sent."""
+"""Most differences that are sent."""
 _NOT_COMPARED = (SnapshotPart.CLUSTER_TOPICS, SnapshotPart.MEMBER_GROUP, SnapshotPart.CONFIG)
-"""What only repeats the others here, or is not kept."""
+"""Parts that only repeat others, or are not kept in histories."""
 
 
 def difference(a: RowsHeld, b: RowsHeld) -> dict[str, Any]:
-    """Every difference; of two states that are known, or why they can't be compared."""
+    """Every difference of two known states, or why they can't be compared."""
     for held in (a, b):
         if not held.has_state:
             return {"rows": [], "total": 0, "why_not": f"{held.namesrv}: {explain_knowledge(held.knowledge)}"}
@@ -28,7 +28,7 @@ def difference(a: RowsHeld, b: RowsHeld) -> dict[str, Any]:
 
 
 def _compared(a: RowsHeld, b: RowsHeld) -> Comparison:
-    """Compare; of topics only those of which a row differs are looked at closely."""
+    """Compare; of topics only those with a differing row are examined."""
     topics = {
         topic for topic in a.topics.keys() | b.topics.keys() if a.topics.get(topic) != b.topics.get(topic)
     }

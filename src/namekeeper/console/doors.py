@@ -1,4 +1,4 @@
-"""Who may ask the page: which names of a host it answers to, and the token where it is not on loopback."""
+"""Decides who may use the page: by the host name of the request, and by a token if it is not on loopback."""
 
 import hmac
 import ipaddress
@@ -14,20 +14,20 @@ _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
 
 
 class Doors(Struct, frozen=True):
-    """What a request must have."""
+    """The conditions of a request."""
 
     host: str
     """The address at which the page listens."""
     names: frozenset[str] = frozenset()
-    """More names of this host, as a browser may have them."""
+    """Further names of this host that a browser may use."""
     token: str = ""
-    """Empty: nobody needs one."""
+    """Empty: no token is needed."""
 
     def refuse_host(self, header: str | None) -> str | None:
-        """Why the name by which a browser came is refused; None if it is not.
+        """Why the host name of a request is refused; None if it is accepted.
 
-        A page of a stranger can make a browser look up the stranger's name as our address; then the header
-        has that name.
+        A stranger's page can make a browser resolve the stranger's name to our address; then the header has
+        that name.
         """
         name = _host_of(header or "")
         if name in self.names or name == self.host.lower():
@@ -37,7 +37,7 @@ class Doors(Struct, frozen=True):
         return None if is_ours else "this page does not go by that name: give --allow-host for it"
 
     def refuse_token(self, tokens: Collection[str]) -> str | None:
-        """Why tokens that came with a request do not open the door; None if one does."""
+        """Why the tokens of a request are refused; None if one of them is right."""
         if not self.token or any(hmac.compare_digest(each.encode(), self.token.encode()) for each in tokens):
             return None
         return "a token is needed: it is in the address that the console printed when it started"
@@ -54,7 +54,7 @@ def is_loopback(host: str) -> bool:
 
 
 def make_token() -> str:
-    """A token that nobody guesses."""
+    """A random token that can't be guessed."""
     return secrets.token_urlsafe(24)
 
 

@@ -1,4 +1,4 @@
-"""The histories that the page shows: one for each name server, each followed as it goes on."""
+"""The histories that the page shows: one for each name server, each read on as it grows."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,28 +20,28 @@ from namekeeper.journal.reading.reader import FoundJournal
 __all__ = ["Followed", "FollowedSource", "Histories", "JournalHistory"]
 
 _STEPS_AT_ONCE = 500
-"""So many steps are applied before whoever asks gets an answer."""
+"""Steps applied in a row; then requests of the page are answered."""
 _LOOK_MS = 2_000
-"""How often it is looked whether a name server that does not run runs again."""
+"""Interval at which it is checked whether a stopped name server runs again."""
 
 
 class Followed(Struct):
-    """A history, and how it is with following it."""
+    """A history, and the state of reading it."""
 
     versions: RowVersions
     is_running: bool = False
     """Whether its name server runs now."""
     progress: tuple[int, int] = (0, 1)
-    """Parts that were read, and those that there are; both are equal once everything is read."""
+    """Number of parts that were read, and of all parts; equal once everything is read."""
     problem: str = ""
-    """Why it can't be followed; empty if it can."""
+    """Why it can't be read; empty if it can."""
     notes: Sequence[str] = ()
     heard: Mapping[Key, int] = {}
     """Live row -> when its broker was heard last, wall ms; of name servers that run and write it down."""
 
 
 class FollowedSource(Protocol):
-    """Where the history of a name server comes from."""
+    """The source of the history of a name server."""
 
     @property
     def followed(self) -> Followed:
@@ -49,16 +49,16 @@ class FollowedSource(Protocol):
         ...
 
     def read(self, lock: threading.Lock) -> bool:
-        """Read what is new, holding the lock while the history is changed; returns whether anything is."""
+        """Read new steps, with the lock held while the history is changed; returns whether there were any."""
         ...
 
 
 class JournalHistory:
-    """The history of a name server out of its journal, also while it is written.
+    """The history of a name server from its journal, also while that is written.
 
     Args:
         found: where the journal is.
-        clock: tells the present.
+        clock: gives the present time.
     """
 
     def __init__(self, found: FoundJournal, clock: Clock | None = None) -> None:
@@ -66,14 +66,14 @@ class JournalHistory:
         self._follower = JournalFollower(found)
         self._looked_ms = -_LOOK_MS
         self._is_idle = False
-        """Whether no name server wrote when that was looked at last."""
+        """Whether no name server was writing at the last check."""
         self.followed = Followed(RowVersions(self._follower.namesrv))
 
     def read(self, lock: threading.Lock) -> bool:
-        """Read what is new; returns whether anything that is shown has changed.
+        """Read new steps; returns whether anything shown has changed.
 
         Args:
-            lock: held while the history is changed; it is let go in between.
+            lock: held while the history is changed, and released in between.
         """
         followed = self.followed
         before = (followed.problem, followed.is_running)
@@ -93,7 +93,7 @@ class JournalHistory:
         return bool(count) or before != (followed.problem, followed.is_running)
 
     def _look_who_writes(self, *, has_new: bool) -> None:
-        """Look whether its name server runs; not each time while it does not."""
+        """Check whether its name server runs; only at intervals while it does not."""
         now_ms = self._clock.now().mono_ms
         if self.followed.is_running or has_new or now_ms - self._looked_ms >= _LOOK_MS:
             self._looked_ms = now_ms
@@ -101,7 +101,7 @@ class JournalHistory:
             self._is_idle = not self.followed.is_running
 
     def _heard(self) -> Mapping[Key, int]:
-        """When each broker was heard last, as a running name server writes it down each second."""
+        """When each broker was last heard, which a running name server writes to a file each second."""
         boots = self.followed.versions.coverage.boots
         if not self.followed.is_running or not boots:
             return {}
@@ -109,7 +109,7 @@ class JournalHistory:
         return {("live", *key): boots[-1].since + up_ms for key, up_ms in times.items()}
 
     def _extend(self) -> None:
-        """What a running name server held when it wrote last, it holds now, unless it is silent for long."""
+        """Extend the last state to now if the name server runs and has not been silent for long."""
         versions = self.followed.versions
         last, now_ms = versions.coverage.knows_up_to, self._clock.now().wall_ms
         is_current = self.followed.is_running and last is not None and now_ms - last <= QUIET_MS
@@ -138,9 +138,9 @@ class Histories:
     def __init__(self, sources: Iterable[FollowedSource]) -> None:
         self._sources = sorted(sources, key=lambda source: source.followed.versions.namesrv)
         self.lock = threading.Lock()
-        """Held by whoever changes a history or looks at it."""
+        """Held while a history is changed or read."""
         self.revision = 0
-        """Grows with each change of what is shown."""
+        """Number of changes of what is shown."""
 
     @property
     def followed(self) -> Sequence[Followed]:
@@ -153,7 +153,7 @@ class Histories:
         return self._sources
 
     def read(self, source: FollowedSource) -> bool:
-        """Read what is new of one; returns whether anything changed. Several threads may do so."""
+        """Read new steps of one history; returns whether anything changed. Several threads may call it."""
         has_changed = source.read(self.lock)
         if has_changed:
             with self.lock:

@@ -1,4 +1,4 @@
-"""What each name server held at an instant, row by row, and which rows they disagree about."""
+"""The rows that each name server held at an instant, and the rows about which they disagree."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["RowsHeld", "differs_since", "end_of", "held_by", "since"]
 
 
 class RowsHeld(Struct, frozen=True):
-    """The rows of one name server at an instant; none unless its state is known."""
+    """The rows of one name server at an instant; empty if its state is not known."""
 
     versions: RowVersions
     at: int
@@ -36,7 +36,7 @@ class RowsHeld(Struct, frozen=True):
 
 
 def end_of(versions: RowVersions) -> int:
-    """The last instant of which anything is known, wall ms; 0 if there is none."""
+    """The last instant of the known time, wall ms; 0 if there is none."""
     return versions.knows_up_to or 0
 
 
@@ -54,7 +54,7 @@ def held_by(versions: RowVersions, at: int | None) -> RowsHeld:
 
 
 def since(versions: RowVersions, key: Key, at: int) -> int | None:
-    """Since when a live row is of its generation, or another row has its values; None: from the beginning."""
+    """Since when a live row has its generation, or another row its values; None: from the beginning."""
     found: int | None = None
     wanted: object = None
     for version in reversed(versions.versions(key)):
@@ -70,7 +70,7 @@ def since(versions: RowVersions, key: Key, at: int) -> int | None:
 def differs_since(all_held: Sequence[RowsHeld], keys: Iterable[Key]) -> int | None:
     """Since when name servers whose state is known disagree about rows; None if they agree.
 
-    It is the beginning of the last stretch of time in which they differ and all of them are known.
+    It is the beginning of the last period in which they differ and all of them are known.
     """
     known = [held for held in all_held if held.has_state]
     wanted = list(keys)
@@ -101,7 +101,7 @@ def _differ(known: Sequence[RowsHeld], keys: Sequence[Key], at: int | None) -> b
 
 
 def _shown(held: RowsHeld, key: Key, at: int) -> Values | None:
-    """What name servers can agree about: generations and versions of data are their own."""
+    """The values of a row on which name servers can agree: each has its own generations and data versions."""
     version = held.versions.version_at(key, at)
     if version is None or version.values is None:
         return None

@@ -1,4 +1,4 @@
-"""The history of a running name server from now on: it is asked every half second."""
+"""The history of a running name server from now on, by a request every half second."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -25,20 +25,21 @@ __all__ = ["LiveHistory", "OpenSender"]
 OpenSender = Callable[[], AbstractAsyncContextManager[RequestSender]]
 
 _ASK_MS = 500
-"""How often it is asked."""
+"""Interval of the requests."""
 _AGAIN_MS = 2_000
-"""How long after a failure."""
+"""Interval after a failure."""
 _ROUTES_AT_ONCE = 100
-"""Routes that are asked for each time although neither brokers nor topics came or went: of these in turn."""
+"""Routes that are requested each time even if no broker or topic was added or removed: the topics take
+turns."""
 _SCOPE = SnapshotScope(parts=frozenset({SnapshotPart.TOPIC}))
 
 
 class LiveHistory:
-    """The history of a name server out of its answers; nothing is known of the time before the first.
+    """The history of a name server from its answers; nothing is known of the time before the first one.
 
     Args:
         addr: its address.
-        open_sender: makes what requests are sent with.
+        open_sender: opens the sender of requests.
         timeout_ms: how long to wait for each answer.
         clock: tells the present.
     """
@@ -55,12 +56,12 @@ class LiveHistory:
         self._namesrv: Namesrv | None = None
         self._snapshot: NamesrvSnapshot | None = None
         self._turn = 0
-        """Where in the sorted topics the next ones are asked about."""
+        """Position in the sorted topics of the next route to request."""
         self._next_ms: int | None = None
         self._heard_at = 0
 
     def read(self, lock: threading.Lock) -> bool:
-        """Ask it, if it is time; returns whether anything that is shown has changed.
+        """Ask it, if it is time; returns whether anything shown has changed.
 
         Args:
             lock: held while the history is changed.
@@ -101,7 +102,7 @@ class LiveHistory:
         return count
 
     async def _ask(self) -> NamesrvSnapshot:
-        """What it answers now; of many topics whose brokers stay, the routes are asked for in turns."""
+        """Its present answers; with the same brokers and topics, only some routes are requested, in turn."""
         namesrv = await self._connected()
         last = self._snapshot
         if last is None:
@@ -138,4 +139,4 @@ async def _route(namesrv: Namesrv, topic: str) -> TopicRouteData | None:
 
 
 def _no_progress(_what: str, _done: int, _total: int) -> None:
-    """Nobody looks."""
+    """Ignore the progress."""

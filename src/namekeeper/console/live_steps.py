@@ -1,7 +1,7 @@
-"""What a running name server answers, question by question, as the steps of a history.
+"""Turns the answers of a running name server into the steps of a history.
 
-Its first answer is a checkpoint; of each later one the difference is a change, whose cause nobody knows. What
-it held while it did not answer is unknown.
+The first answer is a checkpoint. The difference between two answers is a change with an unknown cause. While
+it does not answer, its state is unknown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,10 +38,10 @@ class LiveSteps:
         self._seq = 0
         self._is_heard = False
         self._began: dict[Key, int] = {}
-        """Live row -> the seq at which it was seen first: its generation."""
+        """Live row -> the seq at which it was first seen, which serves as its generation."""
 
     def answered(self, snapshot: NamesrvSnapshot, at: int) -> Iterator[Step]:
-        """It answered at a time (wall ms)."""
+        """Take an answer at a time (wall ms)."""
         self._seq += 1
         before, self._rows = self._rows, dict(self._rows_of(snapshot))
         if not self._is_heard:
@@ -55,7 +55,7 @@ class LiveSteps:
             yield Changed(_BOOT, self._seq, at, records)
 
     def fell_silent(self, last_at: int) -> Iterator[Step]:
-        """It answers no more; it did for the last time then (wall ms)."""
+        """Note that it does not answer any more; `at` is the time of its last answer (wall ms)."""
         if not self._is_heard:
             return
         self._is_heard = False
@@ -115,7 +115,7 @@ def _clusters_of(addr: str, snapshot: NamesrvSnapshot) -> Iterable[str]:
 
 
 def _between(before: Rows, after: Rows) -> Iterator[Record]:
-    """The records that make the second rows of the first."""
+    """The records that turn the first rows into the second ones."""
     for key, record in after.items():
         if key not in before or msgspec.json.encode(before[key]) != msgspec.json.encode(record):
             yield record
@@ -124,7 +124,7 @@ def _between(before: Rows, after: Rows) -> Iterator[Record]:
 
 
 def _gone(record: Record) -> Record:
-    """The record that says that a row is no more."""
+    """The record that ends a row."""
     if isinstance(record, BrokerGroup):
         return BrokerGroup(broker_name=record.broker_name, gone=True)
     if isinstance(record, TopicQueues):

@@ -8,11 +8,11 @@ from namekeeper.answers.row_versions import RowVersions
 __all__ = ["found_names"]
 
 NAMES_LIMIT = 20
-"""Names of each kind."""
+"""Most names of each kind in an answer."""
 
 
 def found_names(histories: Sequence[RowVersions], text: str) -> dict[str, Any]:
-    """Names with a text in them, in any case: those that begin with it first."""
+    """Names that contain a text, ignoring case; those that begin with it come first."""
     kinds = ("topic", "broker", "address", "cluster", "peer", "namesrv")
     names: dict[str, set[str]] = {kind: set() for kind in kinds}
     for each in histories:

@@ -1,6 +1,7 @@
-"""The HTTP server of the page: its files, the values that it shows, and a stream that says when they changed.
+"""The HTTP server of the page: its files, the values that it shows, and a stream that tells when they change.
 
-Everything is read: nothing here changes a name server or a journal. Only a POST sets the cookie of the token.
+All requests only read: nothing here changes a name server or a journal. Only a POST sets the cookie of the
+token.
 """
 
 import asyncio
@@ -25,13 +26,13 @@ __all__ = ["ConsoleServer"]
 log = logging.getLogger("namekeeper.console")
 
 POLL_SECONDS = 0.25
-"""How often histories are read again: a change is to be seen within a second."""
+"""Interval at which histories are read again: a change must be visible within a second."""
 PAUSE_SECONDS = 0.3
-"""A page asks for its view anew at each revision: in a busy cluster not more often than this."""
+"""Least time between two revisions: a page requests its view again at each of them."""
 BEAT_SECONDS = 10.0
-"""How often a page hears that the console is there."""
+"""Interval of signs of life in a stream."""
 LASTING_LIMIT = 64
-"""Pages that listen, and questions why, at a time; each costs a descriptor."""
+"""Most open streams, and most `why` requests at a time; each costs a descriptor."""
 SHUTDOWN_SECONDS = 1.0
 MAX_REQUEST_LINE_BYTES = 8_192
 MAX_REQUEST_BODY_BYTES = 1_024
@@ -47,7 +48,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of every answer."""
+"""Headers of every answer."""
 
 _OWN, _REPORT = "namekeeper.console", "namekeeper.pipeline.report"
 FILES: Mapping[str, tuple[str, str, str]] = {
@@ -71,7 +72,7 @@ class ConsoleServer:
     Args:
         host: the address at which it listens.
         port: its port; 0 picks a free one.
-        doors: who may ask.
+        doors: decides who may use the page.
         histories: what is shown.
         views: what each view shows.
     """
@@ -173,7 +174,7 @@ class ConsoleServer:
 
     @web.middleware
     async def _finish(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Give every answer its headers, and wrong requests a line that says what to do."""
+        """Add the headers to every answer, and answer wrong requests with a line that says what to do."""
         try:
             response = await handler(request)
         except web.HTTPException as error:
@@ -215,7 +216,7 @@ class ConsoleServer:
         return handle
 
     def _lasting(self, handler: _Handler) -> _Handler:
-        """The same for requests that may take long: the gate ends other connections after a while."""
+        """The same handler for requests that may take long: the gate ends other connections."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if self._lasting_count >= LASTING_LIMIT:
@@ -241,7 +242,7 @@ class ConsoleServer:
         return response
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Say the revision, at once and whenever it changes; now and then that the console is there."""
+        """Send the revision, at once and after each change, and signs of life in between."""
         response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
         with contextlib.suppress(ConnectionError):  # the page was closed
             await response.prepare(request)

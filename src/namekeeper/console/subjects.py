@@ -26,7 +26,7 @@ _TEXTS = {
 
 
 def topic_lanes(histories: Sequence[RowVersions], topic: str) -> list[dict[str, Any]]:
-    """For each name server when the topic had a queue to write to, none, or no route."""
+    """For each name server: when the topic had a queue to write to, no such queue, or no route."""
     return [
         {"label": each.namesrv, "bars": _bars(each, _topic_times(each, topic), _TopicStates(each, topic))}
         for each in histories
@@ -34,7 +34,7 @@ def topic_lanes(histories: Sequence[RowVersions], topic: str) -> list[dict[str, 
 
 
 def broker_lanes(histories: Sequence[RowVersions], name: str) -> list[dict[str, Any]]:
-    """For each name server and address of a broker when it was registered."""
+    """For each name server and address of a broker: when it was registered."""
     return [
         {
             "label": f"{key[2]} at {each.namesrv}",
@@ -89,7 +89,7 @@ class _LiveStates:
 
 
 def _bars(versions: RowVersions, times: Iterable[int], state_of: StateOf) -> list[Bar]:
-    """Stretches of one state, in order and without a hole."""
+    """Periods of one state, in order and without a gap."""
     periods = versions.periods()
     first = versions.knows_from
     bars: list[Bar] = []

@@ -1,4 +1,4 @@
-"""The tables of an instant: name servers side by side, brokers, topics; long ones come in windows."""
+"""The tables of an instant: name servers side by side, brokers, topics; one window at a time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 ROWS_LIMIT = 500
-"""Rows of one window at most."""
+"""Most rows of one window."""
 
 
 Heard = Mapping[str, Mapping[Key, int]]
@@ -33,7 +33,7 @@ _NOBODY: Heard = {}
 
 
 class TableQuery(Struct, frozen=True):
-    """Which rows of a table are wanted."""
+    """The filter of a table, and its window."""
 
     text: str = ""
     """A part of a name or an address, in any case."""
@@ -44,7 +44,7 @@ class TableQuery(Struct, frozen=True):
 
 
 def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> list[dict[str, Any]]:
-    """Each name server: what is known of it, when, and how much it held."""
+    """Each name server: the time of its state, what is known of it, and its numbers of rows."""
     return [
         {
             "namesrv": held.namesrv,
@@ -68,12 +68,12 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
 
 
 def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery, heard: Heard = _NOBODY) -> dict[str, Any]:
-    """Brokers by cluster, name and id; for each name server since when it has them.
+    """Brokers by cluster, name and id; with the time since which each name server has them.
 
     Args:
         all_held: what each name server held.
-        query: which of them.
-        heard: when each was heard last, where that is known.
+        query: the filter.
+        heard: when each was last heard, where that is known.
     """
     found: dict[tuple[str, str, int, str], Key] = {}
     for held in all_held:
@@ -103,7 +103,7 @@ def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery, heard: Heard = 
 
 
 def topic_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any]:
-    """Topics by name; the queues on each broker name, and which name servers have them so."""
+    """Topics by name; their queues on each broker name, and the name servers with these queues."""
     known = [held for held in all_held if held.has_state]
     names = sorted({topic for held in known for topic in held.topics})
     wanted = [name for name in names if _has_text(query.text, (name,))]

@@ -1,4 +1,4 @@
-"""What each view of the page shows, as plain values: the query of an address in, a value for JSON out."""
+"""Makes the values of each view of the page: from the query of a URL to a value for JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,14 +34,14 @@ __all__ = ["ConsoleViews", "Query"]
 Query = Mapping[str, str]
 
 _KEPT = 4
-"""Instants whose rows are kept: a slider goes to and fro."""
+"""Instants whose rows are cached, because a slider is moved back and forth."""
 
 
 class ConsoleViews:
-    """Answers what the page asks.
+    """Answers the requests of the page.
 
     Args:
-        histories: what is shown; whoever calls holds its lock, but for `why`.
+        histories: the histories to show; callers hold its lock, except for `why`.
         open_source: opens the journals for `why`; None if there are none.
         clock: tells the present.
     """
@@ -55,7 +55,7 @@ class ConsoleViews:
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
 
     def overview(self, query: Query) -> dict[str, Any]:
-        """The name servers at an instant, and from when to when anything is known."""
+        """The name servers at an instant, and the begin and end of the known time."""
         at = self._instant(query, "at")
         rows = namesrv_rows(self._histories.followed, self._held(at))
         firsts = [row["knows_from"] for row in rows if row["knows_from"] is not None]
@@ -97,7 +97,7 @@ class ConsoleViews:
         )
 
     def beside(self, query: Query) -> dict[str, Any]:
-        """When the last change before an instant was, and the first after it; None if there is none."""
+        """Times of the last change before an instant and of the first one after it; None if there is none."""
         at = self._instant(query, "at") or self._now()
         return beside(self._versions, at)
 
@@ -144,7 +144,7 @@ class ConsoleViews:
         }  # fmt: skip
 
     def search(self, query: Query) -> dict[str, Any]:
-        """Names that have a text."""
+        """Names that contain a text."""
         return found_names(self._versions, query.get("q", ""))
 
     def why(self, query: Query) -> dict[str, Any]:
@@ -193,7 +193,7 @@ _EVENTS = {
     "lost": "records lost",
     "corrected": "found by a checkpoint after a loss",
 }
-"""What happened, where there is no cause -> its words."""
+"""Kind of event without a cause -> text."""
 _CHANGE_FILTERS = ("topic", "broker", "cause", "peer", "namesrv", "text")
 
 

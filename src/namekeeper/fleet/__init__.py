@@ -1,3 +1,3 @@
-"""Simulated fleets of brokers: what happens to them, planned by a seed, and played on real registrars."""
+"""Simulated fleets of brokers: a seed gives the plan of events, which real registrars perform."""
 
 __all__: list[str] = []

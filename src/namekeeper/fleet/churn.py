@@ -19,7 +19,7 @@ class ChurnKind(StrEnum):
     DEATHS = "deaths"
     """The connections of a broker are cut; it is back later."""
     HANGS = "hangs"
-    """A broker stays connected and says nothing, and is restarted later."""
+    """A broker stays connected but sends nothing, and is restarted later."""
     FLAPS = "flaps"
     """A broker dies and comes back several times in a row."""
     SWITCHES = "switches"
@@ -45,7 +45,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def parse_churn(text: str) -> dict[ChurnKind, float]:
-    """Read how often things happen in the whole fleet; what isn't named doesn't happen.
+    """Read the rates of events in the whole fleet; kinds that are not named do not happen.
 
     Returns:
         ChurnKind -> times an hour.

@@ -13,10 +13,10 @@ from namekeeper.wire.command import RemotingCommand
 __all__ = ["BrokerConnections", "RegistrationLimits"]
 
 REGISTRATIONS_AT_ONCE = 8
-"""Registrations under way at one name server, of the whole fleet: each may have megabytes."""
+"""Registrations of the whole fleet under way at one name server: each may have megabytes."""
 
 RegistrationLimits = Mapping[str, asyncio.Semaphore]
-"""Name server -> how many registrations may be on their way to it."""
+"""Name server -> limit of registrations under way."""
 
 
 class BrokerConnections:

@@ -29,7 +29,7 @@ from namekeeper.model.version import DataVersion
 __all__ = ["Fleet"]
 
 BROKERS_AT_ONCE = 16
-"""That start, or stop, at the same time."""
+"""Brokers that start, or stop, at the same time."""
 TEMPLATE = BrokerSettings(
     broker_name="?", broker_addr="127.0.0.1:1", cluster_name="?", namesrv_addr="127.0.0.1:1"
 )
@@ -79,21 +79,21 @@ class Fleet:
         self._control = make_broker_client(template)
         self._tasks = Tasks()
         self.brokers = self._make_brokers(template)
-        """Broker address -> the broker, running or not."""
+        """Broker address -> the broker, whether it runs or not."""
         self._actions = FleetActions(self.brokers, self.namesrv_addrs, self._control)
 
     async def __aenter__(self) -> Self:
         """Start all brokers; returns when each has registered, or failed to."""
         try:
             await self._all(SimulatedBroker.start)
-        except BaseException:  # stopped meanwhile: those that have registered leave as they should
+        except BaseException:  # stopped meanwhile: registered brokers unregister
             await self.__aexit__()
             raise
         self._count_running()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Stop what is under way, then all brokers: they unregister."""
+        """Cancel the actions under way, then stop all brokers: they unregister."""
         await self._tasks.cancel()
         await self._all(SimulatedBroker.stop)
         await self._control.close()
@@ -101,7 +101,7 @@ class Fleet:
 
     @property
     def registrars(self) -> Mapping[str, BrokerRegistrar]:
-        """Broker address -> its registrar, of those that run."""
+        """Broker address -> its registrar, for running brokers."""
         return {
             addr: broker.registrar for addr, broker in self.brokers.items() if broker.registrar is not None
         }
@@ -127,8 +127,8 @@ class Fleet:
         """Perform one action; return its failure, if any.
 
         Args:
-            action: of the plan, or of your own.
-            at_once: register at once what would otherwise wait for the next period.
+            action: one of the plan, or another one.
+            at_once: register changes at once, instead of in the next period.
         """
         self._version_clock.stamp()
         failure: NamekeeperError | None = None

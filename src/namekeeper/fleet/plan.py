@@ -1,4 +1,4 @@
-"""A fleet and the actions that happen to it, as values."""
+"""A fleet and its actions, as values."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     brokers: int = 4
     """Broker names, each with a master."""
     clusters: int = 1
-    """Names are dealt out to them in turn."""
+    """Number of clusters; broker names belong to them in turn."""
     topics: int = 20
     """Topics of a cluster; each of its brokers has all of them."""
     slaves: int = 0
@@ -61,7 +61,7 @@ class PlannedBroker(Struct, frozen=True):
     cluster_name: str
     broker_name: str
     broker_id: int
-    """At the start."""
+    """Broker id at the start."""
     broker_addr: str
     """Names the broker in actions."""
     ha_server_addr: str
@@ -133,7 +133,7 @@ class Partition(Action, frozen=True):
 
     broker_addr: str
     namesrv: int
-    """Which one, counted from 0."""
+    """Number of the name server, from 0."""
 
 
 class Heal(Action, frozen=True):

@@ -29,7 +29,7 @@ class SimulatedBroker:
         self.settings = settings
         self.topics = topics
         self.registrar: BrokerRegistrar | None = None
-        """While it runs."""
+        """The registrar while it runs, else None."""
         self.is_hanging = False
         self.turn = asyncio.Lock()
         """Held while an action runs on this broker."""
@@ -39,7 +39,7 @@ class SimulatedBroker:
         self._connections: BrokerConnections | None = None
 
     async def start(self) -> None:
-        """Register, with the topics and in the role it had last; one that hangs is ended first."""
+        """Register with the last topics and role; a hanging registrar is ended first."""
         if self.is_hanging:
             await self.die()
         if self.registrar is not None:

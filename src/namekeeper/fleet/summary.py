@@ -11,7 +11,7 @@ __all__ = ["FleetSummary"]
 
 
 class FleetSummary(Struct):
-    """Counts since the fleet started; changes while it runs."""
+    """Counts since the start of the fleet; they change while it runs."""
 
     brokers: int = 0
     """Brokers of the plan."""

@@ -24,8 +24,8 @@ __all__ = [
 class AllocateMessageQueueStrategy(Protocol):
     """Shares queues among consumers.
 
-    Every consumer of a group works out its own share, so all must be given the same: `mq_all` and `cid_all`
-    whole and sorted, and the same strategy.
+    Every consumer of a group computes its own share, so all must use the same arguments: complete and sorted
+    `mq_all` and `cid_all`, and the same strategy.
     """
 
     @property
@@ -65,7 +65,7 @@ def check_allocation(current_cid: str, mq_all: Sequence[MessageQueue], cid_all: 
 
 
 class AllocateMessageQueueAveragely:
-    """Each consumer gets neighbouring queues; the first consumers get one more. Java's default."""
+    """Each consumer gets consecutive queues; the first consumers get one more. Java's default."""
 
     name = "AVG"
 
@@ -82,7 +82,7 @@ class AllocateMessageQueueAveragely:
 
 
 class AllocateMessageQueueAveragelyByCircle:
-    """Queues are dealt out one by one, as cards are."""
+    """Queues are given to the consumers one by one, in turn."""
 
     name = "AVG_BY_CIRCLE"
 
@@ -123,7 +123,7 @@ T = TypeVar("T", bound=Hashable)
 class AllocateMessageQueueByMachineRoom:
     """Equal shares of the queues of some machine rooms; no consumer gets other queues.
 
-    A broker's room is what stands before the `@` of its name, as in `room-1@broker-a`.
+    A broker's room is the part before the `@` of its name, as in `room-1@broker-a`.
 
     Args:
         consumer_idcs: The machine rooms from which this group consumes.
@@ -143,7 +143,7 @@ class AllocateMessageQueueByMachineRoom:
         near = [queue for queue in mq_all if self._is_near(queue.broker_name)]
         index, consumers = cid_all.index(current_cid), len(cid_all)
         size = len(near) // consumers
-        left = size * consumers + index  # one queue of those that are left over, if there are as many
+        left = size * consumers + index  # one of the remaining queues, if there are enough
         return near[index * size : (index + 1) * size] + near[left : left + 1]
 
     def _is_near(self, broker_name: str) -> bool:
@@ -152,7 +152,7 @@ class AllocateMessageQueueByMachineRoom:
 
 
 class AllocateMachineRoomNearby:
-    """Queues go to consumers of their own machine room; those of rooms without consumers go to all.
+    """Queues go to consumers of the same machine room; queues of rooms without consumers go to all.
 
     Args:
         strategy: How queues are shared within a room, and among all.

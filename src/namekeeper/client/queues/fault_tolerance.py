@@ -1,7 +1,7 @@
 """Latency fault tolerance of producers: slow and failed brokers get no messages for a while.
 
-As 5.x has it (protocol.md 7.7); `fault_tolerance_4` is the 4.x form. Times are milliseconds of any clock that
-only moves on.
+As 5.x has it (protocol.md 7.7); `fault_tolerance_4` is the 4.x form. Times are milliseconds of any monotonic
+clock.
 """
 
 from random import Random
@@ -28,13 +28,13 @@ __all__ = [
 
 
 class FaultTable(Struct, frozen=True):
-    """For how long a broker is left alone after a send that took so long; all in milliseconds."""
+    """For how long a broker is not used after a slow send, by its latency; in milliseconds."""
 
     latency_max: tuple[int, ...]
     not_available_duration: tuple[int, ...]
-    """What follows from a latency of at least the same item of `latency_max`."""
+    """Time for which a broker is not used, for a latency of at least the same item of `latency_max`."""
     isolation_latency: int
-    """Stands in for the latency when a broker is isolated, because it failed."""
+    """The latency that counts when a broker is isolated, because a send failed."""
 
     def not_available_duration_of(self, current_latency_ms: int, *, isolation: bool) -> int:
         """Return for how many milliseconds a broker is not available after this send."""
@@ -58,7 +58,7 @@ class FaultItem(Struct):
     """The record of one broker that was slow or failed."""
 
     current_latency_ms: int
-    """Of the last send."""
+    """Latency of the last send."""
     available_at_ms: int = 0
     """From when on it may be used again; `startTimestamp` in Java."""
     reachable: bool = True
@@ -117,7 +117,7 @@ class MQFaultStrategy:
 
     Args:
         send_latency_fault_enable: Whether latencies count; else it is round robin away from the last broker.
-        table: For how long a broker is left alone after a slow send.
+        table: For how long a broker is not used after a slow send.
         tolerance: The brokers that were slow or failed.
     """
 
@@ -148,7 +148,7 @@ class MQFaultStrategy:
 
         Args:
             info: The topic's queues.
-            index: Whose turn it is, an index for each topic.
+            index: The counter of the next queue; one for each topic.
             last_broker_name: The broker at which the last attempt failed; None at the first attempt.
             reset_index: Whether to set the index to a random number first; Java does so on a retry.
             now_ms: The time.
@@ -181,7 +181,7 @@ class MQFaultStrategy:
         Args:
             broker_name: Where it went.
             current_latency_ms: How long it took.
-            isolation: Whether it failed: the broker is then left alone as if it had been very slow.
+            isolation: Whether the send failed: then the broker is treated as very slow.
             reachable: False after an error of the connection, if a detector will look for the broker again.
             now_ms: The time.
         """

@@ -26,13 +26,14 @@ class LatencyFaultTolerance4(LatencyFaultTolerance):
     def update_fault_item(
         self, name: str, current_latency_ms: int, not_available_ms: int, *, reachable: bool, now_ms: int
     ) -> None:
-        """Note the outcome of a send."""
+        """Record the result of a send."""
         self._items[name] = FaultItem(current_latency_ms, now_ms + not_available_ms, reachable)
 
     def pick_least_bad(self, which_item_worst: ThreadLocalIndex, *, now_ms: int) -> str | None:
         """Return the next one of the better half of the noted brokers (`pickOneAtLeast` of 4.x), or None.
 
-        The better ones are available, answered sooner, are available sooner; of equals, the one noted first.
+        Better is an available one, then a lower latency, then an earlier time of being available, then an
+        earlier record.
         """
 
         def badness(noted: tuple[str, FaultItem]) -> tuple[bool, int, int]:
@@ -53,7 +54,7 @@ class MQFaultStrategy4(MQFaultStrategy):
     list, which spoils the list; here the list stays as it is.)
 
     Args:
-        which_item_worst: Whose turn it is among the less bad brokers.
+        which_item_worst: The counter of the next one among the better brokers.
         send_latency_fault_enable: As in MQFaultStrategy.
         table: As in MQFaultStrategy.
     """

@@ -92,12 +92,12 @@ _SHOWN = 80  # characters of a broken item that an error message repeats
 
 
 class TopicPublishInfo(Struct, frozen=True):
-    """What a producer knows of a topic. Without arguments: that nothing is known yet."""
+    """What a producer knows of a topic; without arguments, nothing yet."""
 
     order_topic: bool = False
-    """The queues come from the topic's order configuration, which doesn't change when brokers go."""
+    """Whether the queues come from the topic's order configuration, which stays the same when brokers go."""
     has_topic_router_info: bool = False
-    """A name server answered for this topic; without queues it then exists and can't be written to."""
+    """Whether a name server has a route of the topic; if there are no queues then, it can't be written to."""
     message_queues: tuple[MessageQueue, ...] = ()
     """The queues to send to, in the order in which they take turns."""
     route: TopicRouteData | None = None
@@ -150,7 +150,7 @@ def topic_subscribe_info(topic: str, route: TopicRouteData) -> frozenset[Message
 
 
 def cap_default_topic_queues(route: TopicRouteData, default_topic_queue_nums: int) -> TopicRouteData:
-    """Return the template topic's route as that of a topic that doesn't exist yet (protocol.md 7.4 step 1).
+    """Return the route for a topic that doesn't exist yet, made from the template's (protocol.md 7.4 step 1).
 
     Each broker offers its read queues for both reading and writing, at most `default_topic_queue_nums`.
     """

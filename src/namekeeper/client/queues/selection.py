@@ -1,7 +1,8 @@
-"""Which queue the next message goes to: round robin, and away from the broker that just failed.
+"""Chooses the queue of the next message: round robin, and not at the broker that just failed.
 
-That is protocol.md 7.7 without latency fault tolerance. The index says whose turn it is. It belongs to the
-caller, who makes one for each topic. It is all that changes: with a start or a seeded random, choices repeat.
+This is protocol.md 7.7 without latency fault tolerance. A counter gives the next queue. It belongs to the
+caller, who makes one for each topic. It is the only state: with a given start or a seeded random, choices can
+be repeated.
 """
 
 import threading
@@ -18,13 +19,13 @@ _MASK = 0x7FFF_FFFF
 
 
 class ThreadLocalIndex(threading.local):
-    """A counter of 31 bits that each thread has for itself (`sendWhichQueue` in Java).
+    """A counter of 31 bits, one for each thread (`sendWhichQueue` in Java).
 
     4.8 counts in the same way, but alternates between two numbers once it reached the largest; not so here.
 
     Args:
-        random: Where the number comes from with which a thread begins.
-        start: The number to begin with instead.
+        random: The source of the first number of a thread.
+        start: The first number, instead of a random one.
     """
 
     def __init__(self, random: Random, start: int | None = None) -> None:
@@ -37,7 +38,7 @@ class ThreadLocalIndex(threading.local):
         return self._value & _MASK
 
     def reset(self) -> None:
-        """Go to a random number, so that the retries of many producers don't all move to the same queue."""
+        """Set a random number, so that the retries of many producers don't all go to the same queue."""
         self._value = self._random.randrange(_MASK)
 
 
@@ -73,5 +74,5 @@ def select_filtered(
 
 
 def avoiding(broker_name: str | None) -> QueueFilter:
-    """Return a filter that queues of this broker don't pass; without a name all do."""
+    """Return a filter that rejects the queues of this broker; without a name it accepts all."""
     return lambda queue: queue.broker_name != broker_name

@@ -1,4 +1,4 @@
-"""When a route counts as changed, the events that follow from it, and what two events in a row amount to."""
+"""Decides when a route counts as changed, makes its events, and merges two events in a row."""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -52,7 +52,7 @@ class RouteVanished(Struct, frozen=True):
     """The route of the last event before; None if there was none, because it appeared and vanished unread."""
     last: TopicRouteData
     reported_by: tuple[str, ...]
-    """The name servers that say so. A restarted one does, until brokers have registered again."""
+    """The name servers that say so. One that was restarted says so until brokers have registered again."""
     unreachable: tuple[str, ...] = ()
     """Those that gave no answer."""
 
@@ -79,7 +79,7 @@ TopicEvent = RouteEvent | QueueEvent
 
 
 def is_route_changed(old: TopicRouteData | None, new: TopicRouteData | None) -> bool:
-    """Say whether the routes differ, in any order of their brokers; a missing one always does.
+    """Say whether the routes differ, whatever the order of their brokers; a missing route always differs.
 
     Of a broker only the name and the addresses count: a new cluster, zone or acting-master flag is no
     change. 4.x compares the same, but for the mappings of static topics, which it doesn't know.
@@ -142,7 +142,7 @@ def kind_of(event: TopicEvent) -> str:
 
 
 def coalesce(first: TopicEvent, then: TopicEvent) -> TopicEvent | None:
-    """Return what two events of one topic and kind amount to; None if they cancel each other out.
+    """Merge two events of one topic and kind; None if they cancel each other out.
 
     A kind is the route, the queues to publish to, or those to consume from.
     """

@@ -17,12 +17,13 @@ class TopicKnowledge(Struct, frozen=True):
     is_template: bool
     """The route is that of TBW102: the topic didn't exist when it was asked for."""
     age_ms: int | None
-    """Since a name server last confirmed the route; None: never."""
+    """Milliseconds since a name server last confirmed the route; None: never."""
     confirmed_at: Now | None
     namesrv_addr: str | None
     """The name server that confirmed it."""
     absent_since: Now | None
-    """Since when name servers say that there is no such topic; None while they say there is."""
+    """Milliseconds for which name servers have said that there is no such topic; None if they say there
+    is."""
     error: NamekeeperError | None
     """Why it could not be confirmed since; None after a success."""
     error_at: Now | None
@@ -35,11 +36,11 @@ class ClientStatus(Struct, frozen=True):
     topics: int
     """Topics with a route."""
     oldest_age_ms: int | None
-    """Since the route that was confirmed longest ago was; None: there is none."""
+    """Age of the oldest confirmation of a route; None: there is no route."""
     absent_topics: int
     """Topics that name servers say don't exist."""
     cut_off_since: Now | None
-    """Since when no name server answers; None while one does."""
+    """Milliseconds for which no name server has answered; None if one does."""
 
 
 class _TopicState(Struct):

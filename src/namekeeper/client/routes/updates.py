@@ -108,7 +108,7 @@ class RouteUpdates:
     def _ended(self, key: tuple[str, int | None], task: asyncio.Task[bool]) -> None:
         self._under_way.pop(key, None)
         if not task.cancelled():
-            task.exception()  # retrieved here, because all callers may have been cancelled
+            task.exception()  # retrieve the exception here, because all callers may have been cancelled
 
     async def _update(self, topic: str, default_topic_queue_nums: int | None) -> bool:
         try:
