@@ -1,4 +1,4 @@
-"""The pipeline where only pyspark and pyarrow are: under spark-submit, or `python -m namekeeper.pipeline`."""
+"""Runs the pipeline where only pyspark and pyarrow are: spark-submit, `python -m namekeeper.pipeline`."""
 
 import argparse
 import os

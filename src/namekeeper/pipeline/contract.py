@@ -1,4 +1,4 @@
-"""The journal's contract as this package carries it: kinds of records, their members, names of segments.
+"""The journal's contract for this package: kinds of records, their members, names of segments.
 
 A copy in code of `namekeeper/journal/contract/v1.json`, so that the pipeline runs where only pyspark and
 pyarrow are; a test compares the two.
@@ -21,7 +21,7 @@ VERSION = 1
 """The newest version of the contract that this code reads."""
 
 HEARTBEAT_GAP_EDGES_MS = (1_000, 5_000, 10_000, 20_000, 35_000, 65_000, 125_000)
-"""Bounds of `broker_minute.gaps`; a silence under a bound, and not under the one before, counts there."""
+"""Bounds of `broker_minute.gaps`: a silence counts under the first bound that it is below."""
 
 
 class Member(NamedTuple):
@@ -99,7 +99,7 @@ KINDS: Mapping[str, Mapping[str, Member]] = {
 
 
 def read_schema() -> str:
-    """Columns, as DDL, of a file of records of every kind: what a kind does not have is null."""
+    """Columns, as DDL, of a file with records of all kinds: members that a kind does not have are null."""
     return ", ".join(f"`{name}` {type_}" for name, type_ in types_of_members().items())
 
 
@@ -112,5 +112,5 @@ def types_of_members() -> Mapping[str, str]:
 
 
 def _sql_type(type_: str) -> str:
-    # A member that is any JSON is kept as its text.
+    # A member with any JSON value is kept as its text.
     return type_.replace("long", "bigint").replace("json", "string")

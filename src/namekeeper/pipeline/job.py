@@ -1,4 +1,4 @@
-"""Runs as a person or cron starts them: once or repeatedly, with lines that say what happened."""
+"""Performs runs as a person or cron starts them: once or repeatedly, with lines that report the result."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["EXIT_CONFLICT", "EXIT_INTERRUPTED", "Say", "report_of", "run_job"]
 
 EXIT_CONFLICT = 2
-"""Something was refused; as with an error."""
+"""Exit code if something was refused; the same as after an error."""
 EXIT_INTERRUPTED = 130
-"""As shells have it for Ctrl-C."""
+"""Exit code after Ctrl-C, as in shells."""
 
 Say = Callable[[str], None]
 """Takes a line for the user."""
@@ -39,9 +39,9 @@ def run_job(
     """Run once, or at intervals until interrupted; returns the exit code.
 
     Args:
-        request: What to do.
+        request: What the run has to do.
         session: Gives the session when it is needed.
-        progress: Called with what is done and how far it is.
+        progress: Called with the present step and its progress.
         say: Takes the lines.
         watch_ms: Time from the end of a run to the next, ms; None: one run.
         wait: Waits so many seconds.
@@ -64,7 +64,7 @@ def run_job(
 
 
 def report_of(outcome: RunResult) -> Iterator[str]:
-    """Lines that say what a run did."""
+    """Lines that report the result of a run."""
     segments = f"{len(outcome.listing.segments):,} segments are there"
     records = sum(load.records for load in outcome.loads)
     yield f"{records:,} new records; {segments}" if outcome.loads else f"nothing new; {segments}"

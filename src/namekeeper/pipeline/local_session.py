@@ -25,10 +25,10 @@ _LOCAL: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
-    # A run makes some hundred pieces of code. Spark keeps 100, so the next run would find none of its own.
+    # A run generates some hundred classes. Spark keeps 100, so the next run would find none of them.
     "spark.sql.codegen.cache.maxEntries": "2000",
-    # With 2 GiB and two cores a page of each sort and each hash table would have 64 MiB, and would go to the
-    # old generation full of zeros.
+    # With 2 GiB and two cores a page of each sort and hash table would have 64 MiB, and would move to the old
+    # generation while still empty.
     "spark.buffer.pageSize": "2m",
     "spark.scheduler.mode": "FAIR",
 }

@@ -20,7 +20,7 @@ _PACKAGES = ("common", "pipeline")
 """The packages of `namekeeper` that the pipeline consists of."""
 _COMPILED = "__pycache__"
 _STAMP = (1980, 1, 1, 0, 0, 0)
-"""The same time for every file, so that the same package gives the same bytes."""
+"""One time stamp for every file, so that the same package gives the same bytes."""
 
 
 def write_package(folder: Path) -> tuple[Path, Path]:

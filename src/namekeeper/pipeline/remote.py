@@ -13,9 +13,9 @@ _SECONDS = 10
 
 
 def check_listening(remote: str) -> None:
-    """Connect to a Spark Connect server, and hang up.
+    """Connect to a Spark Connect server, and close the connection.
 
-    Where the environment names a proxy, by which gRPC would go, nothing is tried.
+    If the environment names a proxy, which gRPC would use, nothing is tried.
 
     Args:
         remote: Its address, `sc://host:port/;parameters`; another form, such as `local[2]`, is left to Spark.

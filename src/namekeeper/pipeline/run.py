@@ -30,40 +30,42 @@ MAX_BATCH_BYTES = 256 << 20
 """... more bytes than this, are taken in several loads, each of them committed."""
 LITTLE_RECORDS = 20_000
 LITTLE_BYTES = 8 << 20
-"""Up to this many records in a warehouse, and this many new bytes, Spark gets settings for little data."""
+"""With up to this many records in the warehouse and this many new bytes, Spark gets settings for little
+data."""
 
 
 class Request(NamedTuple):
-    """What a run shall do."""
+    """The task of a run."""
 
     journals: Sequence[str]
-    """URIs of folders with segments, in them or below them."""
+    """URIs of folders with segments in them or below them."""
     warehouse: str
     """URI of the warehouse; it is made if it is not there."""
     report_time_zone: str | None = None
-    """Zone that defines a day; None: that of the warehouse, UTC for a new one."""
+    """Time zone of days; None: that of the warehouse, or UTC for a new one."""
     take: Mapping[str, str] = {}
     """Name server -> digits of the UUID of its right journal, where two overlap."""
     tables: str | None = None
-    """Place of the tables, `iceberg:nk.namekeeper`; None: as the warehouse is, files for a new one."""
+    """Location of the tables, as in `iceberg:nk.namekeeper`; None: that of the warehouse, or files for a new
+    one."""
     check: bool = False
     """Whether to check the tables if something was new, as `pipeline check` does."""
 
 
 class RunResult(NamedTuple):
-    """What a run did."""
+    """The result of a run."""
 
     listing: Listing
     loads: Sequence["Ingested"] = ()
     conflicts: Sequence[Conflict] = ()
     several: Mapping[str, tuple[str, ...]] = {}
-    """Name servers that have had more than one journal."""
+    """Name servers with more than one journal."""
     findings: Sequence["CheckFinding"] | None = None
-    """What checks found; None: nothing was checked."""
+    """Findings of the checks; None: nothing was checked."""
 
 
 def run_once(request: Request, session: Callable[[], "SparkSession"], progress: "Progress") -> RunResult:
-    """Bring the warehouse up to date with the journals.
+    """Update the warehouse with the new segments of the journals.
 
     Args:
         request: What to do.
@@ -112,7 +114,7 @@ class _Run:
         self._progress = progress
 
     def ledger(self) -> Ledger:
-        """What is in; made from the facts if its file is lost."""
+        """The ledger; made from the facts if its file is lost."""
         data = self._store.ledger()
         if data is not None:
             return Ledger.from_json(data)
@@ -149,7 +151,7 @@ class _Run:
         return loads
 
     def findings(self) -> Sequence["CheckFinding"]:
-        """What the checks find in the tables as they are now."""
+        """The findings of the checks in the present tables."""
         from namekeeper.pipeline.checks.checking import check_warehouse
 
         with failures_of_spark():
@@ -182,7 +184,7 @@ def _check_zone(name: str | None) -> None:
 
 
 def is_little(segments: Sequence[Segment], ledger: Ledger) -> bool:
-    """Whether old and new data are so little that compiling queries would not pay."""
+    """Whether there are so few old and new data that compiling queries is not worth it."""
     records = sum(segment.records for segment in segments)
     return bytes_of(segments) <= LITTLE_BYTES and ledger.records + records <= LITTLE_RECORDS
 

@@ -1,9 +1,9 @@
-"""The fact tables: what the journals say, row by row, deduplicated and typed; gold is made from nothing else.
+"""The fact tables: the journals row by row, deduplicated and typed; gold is made only from them.
 
-Facts hold whole changes only: records of a change of which something is missing wait in `incomplete` until it
-comes, and lines that can't be read are in `quarantine`. Thus a hole in `events.seq` is what is not known, and
-whoever reads facts need not ask whether a change is whole. Times are milliseconds since 1970 by the clock of
-the name server; the order is (namesrv, boot, place, seq), never `ts`.
+Facts hold only complete changes: records of an incomplete change wait in `incomplete` until the missing ones
+come, and lines that can't be read are in `quarantine`. So a gap in `events.seq` is unknown time, and readers
+of facts need not check whether a change is complete. Times are milliseconds since 1970 by the clock of the
+name server; the order is (namesrv, boot, place, seq), never `ts`.
 """
 
 from collections.abc import Mapping

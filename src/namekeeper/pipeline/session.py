@@ -1,4 +1,4 @@
-"""Which SparkSession the pipeline works with: the caller's, the active one, a server's, or a local one.
+"""Gets the SparkSession of the pipeline: the caller's, the active one, a server's, or a local one.
 
 Only the DataFrame and SQL API is used, so the session may belong to spark-submit or to Spark Connect. Every
 session is set to UTC.
@@ -52,6 +52,6 @@ def get_session(
 
 
 def stop_session(session: "SparkSession") -> None:
-    """End a session; it is no error if its Java is dead already, as after a lack of memory."""
+    """End a session; its Java may be dead already, as after a lack of memory."""
     with suppress(*errors_of_dead_java()):
         session.stop()

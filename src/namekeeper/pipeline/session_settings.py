@@ -1,4 +1,4 @@
-"""Settings of Spark that the pipeline needs: for every session, and for the time of some work."""
+"""Settings of Spark: for every session, and for single tasks."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -16,13 +16,13 @@ RUNTIME: Mapping[str, str] = {
     # A partitioned write keeps a file open for each partition instead of sorting the rows first.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     "spark.sql.parquet.compression.codec": "zstd",
-    # Java never compiles a longer method; the code for a row of many columns would be interpreted.
+    # Java does not compile longer methods, so code for rows with many columns would be interpreted.
     "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.sources.partitionOverwriteMode": "static",
     # Segments are many and small. By default Spark starts a task to look at each, and one to read 32 of them.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
     "spark.sql.files.openCostInBytes": "524288",
-    # Rows of a checkpoint compress very well. Spark would take their small files for little data, and
+    # Rows of a checkpoint compress very well. Spark would treat their small files as little data, and
     # broadcast them.
     "spark.sql.sources.fileCompressionFactor": "50",
     # A record of a checkpoint has some hundred rows, and a batch of records has all of them in memory.
@@ -36,11 +36,12 @@ _LITTLE_DATA: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""With some thousand records most of the time would go into compiling queries; these run without."""
+"""With some thousand records most of the time is spent compiling queries; with these settings they are
+interpreted."""
 
 _VIEWS: Mapping[str, str] = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
-"""For views that build on views. Spark replaces a WITH by its query at once; by default it does so each time
-that it looks at a view above. Only a WITH inside another WITH would mean something else."""
+"""For views that read views. Spark replaces a WITH by its query at once; by default it does so again each
+time that it analyses a view above. Only a WITH inside another WITH would get another meaning."""
 
 
 def prepare(session: "SparkSession") -> "SparkSession":
@@ -66,7 +67,7 @@ def _changed(session: "SparkSession", settings: Mapping[str, str]) -> Iterator[N
         _set(session, settings)
         yield
     except BaseException:
-        with suppress(*errors_of_dead_java()):  # the first error says more than the failure to set back
+        with suppress(*errors_of_dead_java()):  # the first error says more than a failure to restore
             _set(session, before)
         raise
     _set(session, before)

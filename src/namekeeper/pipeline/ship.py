@@ -13,7 +13,7 @@ Shown = Callable[[str, int, int], None]
 
 
 class Shipped(NamedTuple):
-    """How many segments a call has copied."""
+    """The result of a call."""
 
     copied: int
     bytes: int
@@ -24,12 +24,12 @@ class Shipped(NamedTuple):
 def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
     """Copy the segments that the target lacks.
 
-    A segment is there if one with the same name server, UUID, boot and range is; of the same name also the
-    size must agree, so that what was cut off on its way is sent again.
+    A segment is at the target if one with the same name server, UUID, boot and range is there. If the file
+    name is the same, the size must be equal too, so that an interrupted copy is sent again.
 
     Args:
         journal: Folder of a journal.
-        target: Where to; it is made if it is not there.
+        target: The target folder; it is made if it is not there.
         progress: Called with what is done and how far it is.
 
     Raises:
@@ -80,7 +80,7 @@ def _copy(segment: Segment, journal: Folder, target: Folder) -> int:
         with journal.open(segment.path) as source:
             return target.put_stream(segment.file, source)
     except FileNotFoundError:
-        return 0  # retention was faster
+        return 0  # retention has deleted it meanwhile
     except OSError as error:
         raise JournalFolderError(
             f"{segment.file} can't be copied to {target.uri}: {error}; what was copied stays, run it again"

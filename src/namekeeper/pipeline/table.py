@@ -1,4 +1,4 @@
-"""What a table of the warehouse is, as a value: its name, grain, key and columns, each with its meaning.
+"""The definition of a warehouse table as a value: its name, grain, key and columns, each with its meaning.
 
 Schemas for Spark, the reference pages and the checks are made from these.
 """
@@ -13,7 +13,7 @@ class Column(NamedTuple):
 
     name: str
     type: str
-    """As Spark's DDL has it."""
+    """Its type in Spark's DDL."""
     meaning: str
 
 
@@ -23,9 +23,9 @@ class Table(NamedTuple):
     name: str
     meaning: str
     grain: str
-    """What one row is."""
+    """The meaning of one row."""
     key: tuple[str, ...]
-    """Columns that name a row; empty if rows have no name."""
+    """Columns that identify a row; empty if none do."""
     columns: tuple[Column, ...]
 
     @property
@@ -38,7 +38,7 @@ def columns(*described: str) -> tuple[Column, ...]:
     """Columns, each written as `name type: meaning`.
 
     Args:
-        described: A line for each; the type has no blank in it.
+        described: A line for each column; the type has no blank in it.
     """
     return tuple(_column(line) for line in described)
 

@@ -20,7 +20,7 @@ _NUMBERS = {
     "boot", "broker_id", "change", "channel", "checkpoint", "client_version", "code", "data_version", "gen",
     "load_id", "perm", "place", "port", "seq", "topic_sys_flag", "v",
 }  # fmt: skip
-"""Names and flags: nothing that can be added."""
+"""Identifiers and flags: numbers that can't be added."""
 _COUNTS = {
     "brokers",
     "clock_steps", "connections", "count", "counts", "dropped_changes", "dropped_records", "gaps",
@@ -33,7 +33,7 @@ _BEGINNINGS = {"under_": _COUNT}
 
 
 def unit_of(column: Column) -> str:
-    """What the numbers of a column are; nothing for text and booleans.
+    """The unit of the numbers of a column; empty for text and booleans.
 
     Raises:
         LookupError: A column of numbers that this module doesn't know yet.

@@ -1,7 +1,7 @@
-"""Answers out of the tables that sum up days.
+"""Answers from the daily tables.
 
-Days are those of the warehouse's time zone, as 2026-03-01; the first and the last are included, and None is
-the first or the last that there is. Rows come in the order in which people want to read them.
+Days are those of the warehouse's time zone, written as 2026-03-01; the first and the last are included, and
+None is the first or the last day in the tables. Rows are in the order in which people read them.
 """
 
 from namekeeper.pipeline.answers.queries import Answer, AnswerTables
@@ -25,7 +25,7 @@ ALL_DAYS: Days = (None, None)
 
 
 def availability(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:
-    """Availability of each broker, as a share of the time of which something is known.
+    """Availability of each broker, as a share of the known time.
 
     Returns:
         cluster, broker_name, broker_id, up_ms, down_ms, unknown_ms, outages, longest_outage_ms,
@@ -42,7 +42,7 @@ def topic_availability(
     Args:
         tables: The warehouse.
         days: The first and the last day.
-        least_ms: Only topics that could not be written to for so long.
+        least_ms: Only topics that could not be written to for at least this long.
         limit: Rows at most.
 
     Returns:
@@ -52,12 +52,12 @@ def topic_availability(
 
 
 def flaps(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:
-    """Hours in which brokers went most often."""
+    """The hours in which brokers went down most often."""
     return tables.ask("flaps", _bounds(days), limit=limit)
 
 
 def drift(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:
-    """When name servers disagreed, about brokers and about topics; ended on these days.
+    """Disagreements of name servers about brokers and topics that ended on these days.
 
     Returns:
         cluster, broker_name, broker_id, broker_addr, topic (None: about the broker), held_by and missing_at
@@ -82,7 +82,7 @@ def drift(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = No
 
 
 def incidents(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:
-    """What went wrong on these days, and what it cost; the worst first.
+    """Incidents of these days and their cost, the worst first.
 
     Returns:
         The columns of the table `incident`, and lasted_ms: up to now, if it is still open.
@@ -91,7 +91,7 @@ def incidents(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None 
 
 
 def capacity(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:
-    """What each broker name had on each day, as the name server that held most of it saw it."""
+    """Topics and queues of each broker name on each day, at the name server that held most."""
     return tables.ask("capacity", _bounds(days), limit=limit)
 
 
@@ -110,7 +110,7 @@ def changes(
 
 
 def unknown_topics(tables: AnswerTables, days: Days = ALL_DAYS, *, limit: int | None = None) -> Answer:
-    """Topics that clients asked for in vain, the most asked for first.
+    """Topics without a route that clients looked up, the most wanted first.
 
     Returns:
         topic, bucket, lookups, name_servers, languages, first_minute, last_minute.

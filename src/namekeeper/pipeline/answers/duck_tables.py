@@ -88,13 +88,13 @@ class DuckTables:
 
 
 def _literal(path: str) -> str:
-    """A path within quotes; what DuckDB would take for a pattern is escaped."""
+    """A path within quotes; characters of DuckDB's patterns are escaped."""
     escaped = "".join(f"[{char}]" if char in "*?[" else char for char in path)
     return escaped.replace("'", "''")
 
 
 def _dataset(folder: Folder, paths: Sequence[str]) -> object:
-    """Files of any file system that pyarrow knows; DuckDB passes its conditions on."""
+    """Files of any file system that pyarrow knows; DuckDB passes its filters on to pyarrow."""
     from pyarrow import dataset
 
     from namekeeper.pipeline.files.arrow_folder import ArrowFolder

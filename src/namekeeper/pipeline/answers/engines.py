@@ -1,4 +1,4 @@
-"""Which engine answers: DuckDB where the tables are files, Spark where they are in a catalog."""
+"""Chooses the engine: DuckDB if the tables are files, Spark if they are in a catalog."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ __all__ = ["open_tables"]
 
 
 def open_tables(warehouse: Warehouse, session: "Callable[[], SparkSession]") -> AnswerTables:
-    """The tables of a warehouse, on the engine that answers soonest.
+    """The tables of a warehouse, on the fastest engine for them.
 
     Parquet files are read by DuckDB. Tables in a catalog are Spark's, and where DuckDB is not installed, as
     on a cluster, Spark reads files too.

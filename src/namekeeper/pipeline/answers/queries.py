@@ -1,7 +1,7 @@
 """The queries of the answers: files in `answers/sql`, with headers as those of gold.
 
-They are SQL that Spark and DuckDB both understand. What people type is passed as a parameter (`:topic`) and
-never becomes text of a query. None passed as a bound means that there is no bound.
+They are SQL that both Spark and DuckDB understand. Input of users is passed as a parameter (`:topic`) and
+never becomes text of a query. None as a bound means no bound.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
     rows: Sequence[Row]
     total: int
-    """Rows that there are; of these the first ones are in `rows`."""
+    """Number of all rows; `rows` has the first ones."""
 
 
 class AnswerTables(Protocol):

@@ -1,7 +1,8 @@
-"""What was recorded about a topic, a broker or an address: rows of facts, and what their times need.
+"""Reads what was recorded about a topic, a broker or an address: rows of facts, and their times.
 
-`why` and `history` are made of these, and not of the histories, because a history has no row for what held
-for no time: the last change before a name server was killed, or the first of two within a millisecond.
+`why` and `history` use these and not the histories, because a history has no row for a value that was valid
+for no time: after the last change before a name server was killed, or between two changes within a
+millisecond.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ _STATE = (
 
 
 class Recorded(NamedTuple):
-    """Rows of facts about one name, of a time."""
+    """Rows of facts about one name, in a time range."""
 
     tables: Mapping[str, Sequence[Row]]
     """Query -> its rows."""
@@ -38,8 +39,8 @@ def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: s
 
     Args:
         tables: The warehouse.
-        name: A topic or a broker name, of which topic rows and mappings are wanted. Of brokers everything is
-            given, because only topic rows say which brokers a topic has.
+        name: A topic or a broker name, for topic rows and mappings. Rows about brokers are all returned,
+        because only topic rows tell which brokers a topic has.
         since: Wall ms.
         until: Wall ms.
         namesrv: Only this name server; None: all.
@@ -65,7 +66,7 @@ def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: s
 def recorded_for_why(
     tables: AnswerTables, topic: str, since: int, until: int, namesrv: str | None = None
 ) -> Recorded:
-    """What was recorded about a topic, of name servers' periods, look-ups in vain and refused requests."""
+    """What was recorded about a topic, with periods of name servers and failed requests."""
     found = recorded(tables, topic, since, until, namesrv)
     periods = tables.ask("name_server_period", {"namesrv": namesrv}).rows
     args = {"topic": topic, "namesrv": namesrv, "since": since - HOUR_MS, "until": until}

@@ -34,7 +34,7 @@ class SparkTables:
             return Answer(rows, found.count() if len(rows) == limit else len(rows))
 
     def frame(self, name: str, args: Mapping[str, Any]) -> DataFrame:
-        """What a query gives, to go on from."""
+        """The result of a query as a DataFrame."""
         view = query(name)
         used = {key: args[key] for key in _PARAMETER.findall(view.sql)}
         tables = {each: table(self._spark, self._reader, each) for each in view.reads}
@@ -42,6 +42,6 @@ class SparkTables:
 
 
 def _with_tables(sql: str, names: Mapping[str, object]) -> str:
-    """The query with `{name}` for each table: Spark takes a DataFrame for it."""
+    """The query with `{name}` in place of each table: Spark replaces it by a DataFrame."""
     one_of = "|".join(sorted(names))
     return re.sub(rf"\b(FROM|JOIN)(\s+)({one_of})\b", r"\1\2{\3}", sql)

@@ -1,6 +1,6 @@
-"""Answers about a time: what name servers held of a topic, or in all.
+"""Answers about an instant: the rows that name servers held of a topic, or all rows.
 
-Times are wall ms since 1970. What people type is passed as data and never becomes text of a query.
+Times are wall ms since 1970. Input of users is passed as data and never becomes text of a query.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 KNOWN = "known"
-"""What `knowledge` says of an instant whose state is known."""
+"""The value of `knowledge` for an instant whose state is known."""
 
 _ROWS_OF_A_ROUTE = {
     "topic_route": "topic_route_at",
@@ -26,11 +26,11 @@ _ROWS_OF_A_ROUTE = {
     "config_history": "config_at",
     "filter_server_history": "filter_server_at",
 }
-"""Table -> the query for those of its rows that make a route; without a topic, all that were valid."""
+"""Table -> query for its rows that make a route; without a topic, for all valid rows."""
 
 
 class RouteRows(NamedTuple):
-    """What a name server held of a topic, or in all, at an instant."""
+    """The rows that a name server held of a topic, or all rows, at an instant."""
 
     namesrv: str
     knowledge: str
@@ -40,7 +40,7 @@ class RouteRows(NamedTuple):
 
 
 def knowledge(tables: AnswerTables, at: int, namesrv: str | None = None) -> Sequence[Row]:
-    """What each name server's journal knows of an instant.
+    """Whether each name server's journal knows the state at an instant.
 
     Returns:
         namesrv, knowledge (known, unknown, not known yet, before the journal or stopped), knows_up_to.
@@ -49,12 +49,12 @@ def knowledge(tables: AnswerTables, at: int, namesrv: str | None = None) -> Sequ
 
 
 def route_rows(tables: AnswerTables, topic: str, at: int, namesrv: str | None = None) -> list[RouteRows]:
-    """The rows out of which the route of a topic at an instant is made, for each name server."""
+    """The rows that make the route of a topic at an instant, for each name server."""
     return _rows_at(tables, _ROWS_OF_A_ROUTE, topic, at, namesrv)
 
 
 def held_rows(tables: AnswerTables, at: int, namesrv: str | None = None) -> list[RouteRows]:
-    """All rows that each name server held at an instant, but those of its live registrations."""
+    """All rows that each name server held at an instant, except those of live registrations."""
     return _rows_at(tables, {**_ROWS_OF_A_ROUTE, "cluster_history": "cluster_at"}, None, at, namesrv)
 
 

@@ -1,4 +1,4 @@
-"""Checks of a warehouse: what must hold in each, and what an operator should know about the journals.
+"""Runs the checks of a warehouse: rules that must hold, and concerns that an operator should know.
 
 A broken rule is a bug or a damaged warehouse. A concern is a fact about the journals: records that are lost,
 lines that could not be read, clocks that disagree.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckFinding", "check_warehouse", "checks", "run_checks"]
 
 LARGE_OFFSET_MS = 1_000
-"""Clocks that differ by more are reported."""
+"""Clocks that differ by more than this are reported."""
 SHOWN = 5
 """Examples of each finding."""
 
@@ -113,7 +113,7 @@ def _unique(table: Table) -> Check:
 
 
 def _apart(history: History) -> Check:
-    """Rows of one key follow each other, are not empty, and only the last is open."""
+    """Check that the intervals of a key don't overlap, are not empty, and only the last one is open."""
     table = history.table.name
     key = _list((*history.scope, *history.key))
     return Check(

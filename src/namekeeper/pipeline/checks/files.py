@@ -14,7 +14,7 @@ __all__ = ["check_files"]
 
 
 def check_files(warehouse: Folder) -> list[CheckFinding]:
-    """What is wrong with the files that the newest manifest names; every byte of them is read.
+    """Problems of the files that the newest manifest names; every byte of them is read.
 
     Args:
         warehouse: Its folder.

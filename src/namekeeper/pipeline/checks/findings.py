@@ -1,4 +1,4 @@
-"""What checks of a warehouse found, for people and for the shell."""
+"""Shows the findings of checks: lines for people, an exit code for the shell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

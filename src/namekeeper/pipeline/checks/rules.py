@@ -1,4 +1,4 @@
-"""Rules that every warehouse keeps, and concerns about its journals; each is a query for what is wrong."""
+"""Rules that hold in every warehouse, and concerns about its journals; each is a query for the violations."""
 
 from enum import StrEnum
 from typing import NamedTuple

@@ -16,7 +16,7 @@ __all__ = ["ArrowFolder"]
 _CHUNK = 1 << 20
 _OBJECT_STORES = {"s3", "gcs", "abfs"}
 _HADOOP_NAMES = {"s3": "s3a"}
-"""What Spark calls a scheme that pyarrow calls otherwise."""
+"""Scheme of pyarrow -> Spark's name of it, if that differs."""
 
 
 class ArrowFolder:
@@ -49,7 +49,7 @@ class ArrowFolder:
             return bytes(stream.read())
 
     def open(self, path: str) -> AbstractContextManager[IO[bytes]]:
-        """A file to read from its beginning, as it is: no ending of its name makes pyarrow unpack it."""
+        """A file to read from its beginning, unchanged: pyarrow does not unpack it whatever its name is."""
         stream: AbstractContextManager[IO[bytes]] = self.filesystem.open_input_stream(
             self._absolute(path), compression=None
         )

@@ -1,7 +1,7 @@
 """A folder by its URI, on this machine or on any file system of pyarrow; for manifests, ledgers and listings.
 
-Data go through Spark. What is here are small files and lists of names, so that a run that finds nothing new
-needs no Spark; on this machine it does not even import pyarrow.
+Data are read and written by Spark. Small files and lists of names are read here, so that a run without new
+segments needs no Spark; for local folders it does not even import pyarrow.
 """
 
 import re
@@ -22,7 +22,7 @@ _ARROW_NAMES = {"s3a": "s3", "s3n": "s3"}
 
 
 class Folder(Protocol):
-    """What the pipeline needs of a folder; paths are relative to it, with `/`."""
+    """The interface of a folder; paths are relative to it, with `/`."""
 
     uri: str
     path: str
@@ -32,11 +32,11 @@ class Folder(Protocol):
         """Whether it is there and is a folder."""
 
     def files(self, path: str = "", *, quick: bool = False) -> Iterator[File]:
-        """Every file below `path`, in no order; none if it is not there.
+        """Every file below `path`, in any order; none if it is not there.
 
         Args:
             path: Where to look.
-            quick: Leave out what has to be asked for file by file.
+            quick: Leave out sizes and times, which would be asked for file by file.
         """
 
     def size(self, path: str) -> int:

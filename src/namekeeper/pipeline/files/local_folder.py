@@ -1,4 +1,4 @@
-"""A folder of this machine; what is put there is on disk before the call returns."""
+"""A folder of this machine; written files are on disk before the call returns."""
 
 import errno
 import io
@@ -57,7 +57,7 @@ class LocalFolder:
         except OSError as error:
             if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}:
                 raise
-            if target.exists():  # no hard links here: the lock of the warehouse has to do
+            if target.exists():  # no hard links here: the warehouse's lock has to suffice
                 return False
             temporary.replace(target)
         finally:
@@ -94,7 +94,7 @@ class LocalFolder:
         return f"{self.path}/{path}" if path else self.path
 
     def _written(self, path: str, source: IO[bytes]) -> Path:
-        """Write and sync a temporary file beside where it belongs."""
+        """Write and sync a temporary file beside the final one."""
         target = Path(self._absolute(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")

@@ -32,7 +32,7 @@ _WHOLE = {
 }
 """Fact tables that are not read by ranges."""
 _MANY_RANGES = 64
-"""More ranges make the condition for the reader of files too long: only the join chooses rows then."""
+"""With more ranges the filter for the file reader is too long: then only the join selects rows."""
 
 
 def build_gold(
@@ -41,13 +41,13 @@ def build_gold(
     spans: Iterable[LoadedRange],
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> None:
-    """Bring every gold table up to date with what a run added to the facts.
+    """Update every gold table with the records that a run added to the facts.
 
     Args:
         spark: The session.
         transaction: The run. Its facts are written already; gold is added, and the caller commits both.
-        spans: What is new.
-        progress: Called with the table that is made.
+        spans: The new records.
+        progress: Called with the name of the table that is being made.
     """
     new_records = [
         NewRecords(span.namesrv, span.boot, span.first_seq, span.last_seq, span.first_ts) for span in spans
@@ -97,7 +97,7 @@ class _SparkEngine(SparkViews, Engine):
 
 
 def _condition(ranges: Sequence[RecomputeRange]) -> Column | None:
-    """A condition that holds for the records of the ranges, so that files are skipped; None: not worth it."""
+    """A filter for the records of the ranges, to skip other files; None if it would be too long."""
     if not ranges or len(ranges) > _MANY_RANGES:
         return None
     return reduce(or_, map(_of_range, ranges))

@@ -1,4 +1,4 @@
-"""Computes chains of views on an engine, and writes the tables that they make."""
+"""Computes chains of views on an engine, and writes their tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,13 +21,13 @@ _AFFECTED = "affected_partition_"
 def make_chain(
     engine: Engine, chain: Chain, args: Mapping[str, Any], *, days: Sequence[str] | None = None
 ) -> None:
-    """Define the views of a chain; write the tables that some of them make, and show them.
+    """Define the views of a chain; write the tables of some of them, and make these tables readable.
 
     Args:
         engine: The engine.
-        chain: Views, each behind those that it needs.
+        chain: Views; each comes after those that it needs.
         args: Parameters of their queries.
-        days: Partitions that are written of tables of days.
+        days: Partitions of daily tables that are written.
     """
     for name in sorted({name for view in chain for name in view.reads if name.startswith(_OLD)}):
         engine.show(name, GOLD[name.removeprefix(_OLD)])
@@ -47,7 +47,7 @@ def _filled(engine: Engine, view: View) -> str:
 
 
 def _as_values(engine: Engine, name: str) -> list[str]:
-    """The days that a view finds; other views read them as values from now on."""
+    """The days that a view finds; from now on other views read them as values."""
     days = [row["day"] for row in engine.rows(name)]
     engine.put(name, "day string", [(day,) for day in days])
     return days

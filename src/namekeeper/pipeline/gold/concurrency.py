@@ -15,10 +15,10 @@ def run_concurrently(steps: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run all steps. After a failure or an interrupt no further step is begun.
 
     Returns:
-        What each of them returned.
+        The result of each of them.
 
     Raises:
-        Exception: What the first of the steps raised that failed.
+        Exception: The exception of the first failed step.
     """
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
@@ -29,7 +29,7 @@ def run_concurrently(steps: Sequence[Callable[[], Any]]) -> list[Any]:
 
 @contextmanager
 def run_in_background(step: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
-    """Run a step beside the body of the `with`; it has ended when the body is left.
+    """Run a step in a thread during the body of the `with`; it has ended when the body is left.
 
     Yields:
         A function that waits for the step, and returns what it returned.

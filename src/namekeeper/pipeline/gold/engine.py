@@ -1,4 +1,4 @@
-"""What the steps of gold ask of an engine, and what they get as new records."""
+"""The interface of an engine for the steps of gold, and the type of new records."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
@@ -31,7 +31,7 @@ class Engine(Views, Protocol):
         """Whether anything was ever written to a table."""
 
     def show_facts(self, ranges: Sequence[RecomputeRange]) -> None:
-        """Name every fact table; those of changes may leave out rows that are in no range."""
+        """Make fact tables readable by their names; those of changes may lack rows that are in no range."""
 
     def replace(
         self, table: Table, name: str, *, by: str | None = None, values: Collection[str] | None = None
@@ -39,7 +39,7 @@ class Engine(Views, Protocol):
         """Replace the rows of a table, or those of some of its partitions, by the rows of `name`."""
 
     def concurrently(self, steps: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Run steps that don't need each other, in threads if that is quicker; returns what they return."""
+        """Run independent steps, in threads if that is faster; returns their results."""
 
     def in_background(self, step: Callable[[], Any]) -> AbstractContextManager[Callable[[], Any]]:
-        """Run a step beside others; gives a function that waits for its end."""
+        """Run a step beside others; returns a function that waits for its end."""

@@ -2,17 +2,17 @@
 
 The folders of `sql/` are phases, in this order:
 
-- `records`: the records of the ranges in order, with their effective times, and what is known when
-- `fingerprint`: what checkpoints say of topics, in short; needs no order
+- `records`: the records of the ranges in order, their effective times, and the times with a known state
+- `fingerprint`: short forms of the topics in checkpoints; needs no order
 - `activity`: sums of activity by day; needs no order
 - `session`: name servers, their boots and losses
-- `history`: what each name server had from when to when
-- `change_log`: what was changed, and by whom
+- `history`: the rows of each name server, with their time ranges
+- `change_log`: changes, and who requested them
 - `known`: periods in which name servers know something; this phase and those below are computed for some days
-- `state`: what all name servers together know of brokers and topics
+- `state`: the states of brokers and topics, from all name servers together
 - `daily`: the same by day
 - `drift`: where name servers disagree
-- `finish`: what needs the days of all
+- `finish`: tables that need all days
 
 `template` has queries that are made for several tables, `fragment` has shapes that several queries share.
 """
@@ -30,14 +30,14 @@ from namekeeper.pipeline.schema import FACTS
 __all__ = ["VALUES", "gold_graph"]
 
 VALUES = ("recompute_range", "kept_range", "activity_day", "report_day", "recompute_window", "kept_window")
-"""Small tables that Python makes: what a run computes again, and what it leaves."""
+"""Small tables that Python makes: the ranges that a run recomputes, and those that it keeps."""
 
 
 def gold_graph(*, is_first: bool = False) -> Graph:
     """Every view of gold.
 
     Args:
-        is_first: No earlier run wrote a history: what is computed is what is written.
+        is_first: Whether no earlier run wrote a history: then the computed rows are written as they are.
     """
     tables = {*FACTS, *VALUES, *(f"old_{name}" for name in GOLD)}
     return Graph(_views(is_first=is_first), tables)

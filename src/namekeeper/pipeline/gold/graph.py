@@ -1,4 +1,4 @@
-"""What follows from what views read: their order, and which of them can run beside each other."""
+"""The order of views, and which of them can run at the same time, from the names that they read."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -12,7 +12,7 @@ Chain = Sequence[View]
 
 
 class UnknownViewError(ValueError):
-    """A view reads what is neither a view nor a table."""
+    """A view reads a name that is neither a view nor a table."""
 
 
 class ViewCycleError(ValueError):
@@ -20,22 +20,22 @@ class ViewCycleError(ValueError):
 
 
 class UnreadViewError(ValueError):
-    """Nobody uses the rows of a view."""
+    """The rows of a view are not used."""
 
 
 class UnexplainedViewError(ValueError):
-    """Several views read a view, and its header does not say whether its rows are kept."""
+    """Several views read a view, but its header does not say whether its rows are kept."""
 
 
 class Graph:
-    """Views in an order in which they can be computed. A table that a view writes is read like the view."""
+    """Views in an order in which they can be computed. Reading a table depends on the view that writes it."""
 
     def __init__(self, views: Iterable[View], tables: Collection[str]) -> None:
         """Check and order.
 
         Args:
             views: All views.
-            tables: Names of what is there before: facts, tables of earlier runs, values of a run.
+            tables: Names that exist before: facts, tables of earlier runs, values of a run.
 
         Raises:
             UnknownViewError: A view reads a name that is none of these.
@@ -58,11 +58,11 @@ class Graph:
         return self._views[name]
 
     def __iter__(self) -> Iterator[View]:
-        """All views, each behind those that it needs."""
+        """All views; each comes after those that it needs."""
         return map(self._views.__getitem__, self._order)
 
     def maker(self, name: str) -> str:
-        """The name of the view that writes a table; of a view its own."""
+        """The name of the view that writes a table; for a view, its own name."""
         return self._maker[name]
 
     def readers(self, name: str) -> list[View]:
@@ -78,7 +78,7 @@ class Graph:
         return frozenset(found - {self._maker[name]})
 
     def chains(self, wanted: Callable[[View], bool]) -> list[Chain]:
-        """The views of a choice, in groups that don't need each other; the longest group first."""
+        """The chosen views in independent groups; the longest group first."""
         chains: list[list[View]] = []
         for view in filter(wanted, self):
             needed = [chain for chain in chains if any(each.name in self._needs[view.name] for each in chain)]

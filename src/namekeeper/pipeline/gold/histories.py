@@ -1,4 +1,4 @@
-"""The histories: what each of them is, its key and values, and what its columns mean."""
+"""The definitions of all histories: meaning, key, values and columns."""
 
 from namekeeper.pipeline.gold.history import History
 from namekeeper.pipeline.table import Column, Table, columns
@@ -161,7 +161,7 @@ HISTORIES: tuple[History, ...] = (
         "value string: Value; *** for a secret.",
     ),
 )
-"""Histories of what each name server recorded."""
+"""Histories of rows that each name server recorded."""
 
 TIMELINE = History(
     Table(

@@ -1,7 +1,7 @@
-"""Histories: tables that say what a row was from when to when. The views that make them.
+"""Histories: tables with the values of a row and their time ranges. And the views that make them.
 
-All of them are made by the templates `sql/template/*.sql`, into which the names of their columns are put;
-values never are. Which histories there are is in `histories`.
+All of them are made by the templates `sql/template/*.sql`, into which names of columns are inserted, never
+values. `histories` defines all histories.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ __all__ = ["History", "computed_view", "replaced_view", "update_views"]
 
 
 _SPAN = ("span", "span_to_ts", "span_ended_by", "to_boot", "to_position")
-"""Columns of `known_position` that say from which checkpoint on, and until when, the state is known."""
+"""Columns of `known_position` with the checkpoint from which the state is known, and the end of this span."""
 
 
 class History(NamedTuple):
@@ -22,36 +22,36 @@ class History(NamedTuple):
 
     table: Table
     fact: str
-    """View or fact of what is recorded about its rows."""
+    """View or fact with the records of its rows."""
     key: tuple[str, ...]
-    """Columns that name a row, beside the name server."""
+    """Columns that identify a row, besides the name server."""
     values: tuple[str, ...]
-    """What a row says; a difference makes a new row."""
+    """Columns of values; a different value makes a new row."""
     closing: tuple[str, ...] = ()
     """Columns that the record that ended a row adds."""
     scope: tuple[str, ...] = ("namesrv",)
-    """Columns that say whose time is recomputed: of one name server; empty: of all of them together."""
+    """Key of the recompute ranges: the name server; empty if they are common to all name servers."""
     began: tuple[str, ...] = ("from_boot", "from_seq", "from_cause", "from_peer")
     """Columns with the evidence of its begin."""
     ended: tuple[str, ...] = ("ended_by", "to_boot", "to_seq", "to_cause", "to_peer")
     """Columns with the evidence of its end."""
     checkpoint_run: str | None = None
-    """View of the runs of checkpoints that say the same of rows; None: every checkpoint counts."""
+    """View of the runs of checkpoints with equal rows; None: every checkpoint counts."""
     run_key: tuple[str, ...] = ()
-    """Columns that name a run, beside the boot of a name server."""
+    """Columns that identify a run, besides the boot of a name server."""
     recompute: str = "recompute_range"
-    """Table of the times that are recomputed."""
+    """Table of the recompute ranges."""
     kept: str = "kept_range"
-    """Table of the other times."""
+    """Table of the kept ranges."""
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """All columns that its end decides."""
+        """All columns that depend on its end."""
         return (*self.ended, *self.closing)
 
 
 def computed_view(history: History, phase: str) -> View:
-    """`computed_TABLE`: rows made from what is recorded within the recompute ranges."""
+    """`computed_TABLE`: rows made from the records within the recompute ranges."""
     own = (*history.key, *history.values, *history.closing)
     return _view(
         "computed_history",
@@ -80,8 +80,8 @@ def update_views(history: History, phase: str, *, is_first: bool = False) -> lis
 
     Args:
         history: Its table.
-        phase: Of the views.
-        is_first: There are no rows of earlier runs.
+        phase: The phase of the views.
+        is_first: Whether there are no rows of earlier runs.
     """
     name = history.table.name
     if is_first:
@@ -95,7 +95,7 @@ def update_views(history: History, phase: str, *, is_first: bool = False) -> lis
 
 
 def replaced_view(table: Table, phase: str) -> View:
-    """`new_TABLE` of a table of positions in the order: computed rows within the ranges, old ones outside."""
+    """`new_TABLE` of a table with one position a row: computed rows inside the ranges, old outside."""
     *_, position = table.key
     return _view(
         "replaced",
@@ -142,7 +142,7 @@ def _view(template: str, name: str, phase: str, **values: str) -> View:
 
 
 def _span_columns(history: History) -> dict[str, str]:
-    """The span of a record: until the next checkpoint, or as long as checkpoints say the same."""
+    """The span of a record: until the next checkpoint, or as long as checkpoints have equal rows."""
     if history.checkpoint_run is None:
         return {
             "span": _list(_SPAN, "k."),
@@ -174,21 +174,21 @@ def _same_values(history: History, neighbour: str) -> str:
 
 
 def _last_ends(names: tuple[str, ...]) -> str:
-    """The end of a row made of equal periods: as the last of them, which stands behind the first."""
+    """The end of a row made of equal periods: that of the last one, which directly follows the first."""
     return ",\n    ".join(
         f"CASE WHEN is_last = 1 THEN `{name}` ELSE lead(`{name}`) OVER w END AS `{name}`" for name in names
     )
 
 
 def _began_before_range(history: History) -> str:
-    """Condition: what began a row was recorded before the range. A drift has no position: always."""
+    """Condition: the record that began a row lies before the range; for a drift always true."""
     if "from_seq" not in history.began:
         return "true"
     return "(o.from_boot < u.to_boot OR (o.from_boot = u.to_boot AND o.from_seq < u.to_seq))"
 
 
 def _began_in_kept_range(name: str) -> str:
-    """What began the part of a row in a kept range: for a row that was cut, the checkpoint behind the cut."""
+    """The begin of a row's part in a kept range: for a cut row, the checkpoint after the cut."""
     other = f" ELSE u.{name}" if name in {"from_boot", "from_seq"} else ""
     return f"CASE WHEN o.valid_from >= u.from_ts THEN o.`{name}`{other} END AS `{name}`"
 

@@ -1,8 +1,8 @@
-"""Which part of the past a run recomputes for each name server, and which days change with it.
+"""Plans which time ranges a run recomputes for each name server, and which days change with them.
 
-A complete checkpoint is the whole state: records before it do not change anything after it. So a range goes
-from the last checkpoint that new records can't have changed to the first one after them. Records of other
-times are not read.
+A complete checkpoint is the whole state: records before it change nothing after it. So a range begins with
+the last checkpoint that the new records can't have changed, and ends with the first checkpoint after them.
+Records outside of the ranges are not read.
 """
 
 from bisect import bisect_left
@@ -49,7 +49,7 @@ class KnownSpan(NamedTuple):
 
 
 class RecomputeRange(NamedTuple):
-    """Positions of one name server that are recomputed, from one to another; the end is not included."""
+    """A range of positions of one name server that is recomputed; its end is not included."""
 
     namesrv: str
     range_id: int
@@ -62,7 +62,7 @@ class RecomputeRange(NamedTuple):
 
 
 class KeptRange(NamedTuple):
-    """A time of one name server between recompute ranges, with the checkpoint that it begins with."""
+    """A range of one name server between recompute ranges, with the checkpoint at its begin."""
 
     namesrv: str
     from_ts: int
@@ -71,7 +71,7 @@ class KeptRange(NamedTuple):
     from_seq: int | None
     to_boot: int | None
     to_seq: int | None
-    """Position at which the next recompute range begins; None: there is none."""
+    """Position at which the next recompute range begins; None if there is none."""
 
 
 class Day(NamedTuple):
@@ -102,11 +102,11 @@ class _NewRecords(NamedTuple):
 def plan_ranges(
     new_records: Iterable[tuple[str, int, int, int, int]], known: Iterable[KnownSpan]
 ) -> list[RecomputeRange]:
-    """The ranges that new records make necessary; they do not touch each other.
+    """The ranges that have to be recomputed because of new records; they do not touch each other.
 
     Args:
-        new_records: (name server, boot, first seq, last seq, smallest ts) of what is new.
-        known: Complete checkpoints as they are in the warehouse.
+        new_records: (name server, boot, first seq, last seq, smallest ts) of the new records.
+        known: The complete checkpoints in the warehouse.
     """
     spans_of: dict[str, list[KnownSpan]] = {}
     for span in sorted(known, key=lambda span: (span.namesrv, span.boot, span.begin_seq)):
@@ -120,7 +120,7 @@ def plan_ranges(
 
 
 def kept_ranges(ranges: Sequence[RecomputeRange]) -> list[KeptRange]:
-    """The times outside the ranges, of each name server that has a range."""
+    """The kept ranges of each name server that has a recompute range."""
     found = []
     of_server: dict[str, list[RecomputeRange]] = {}
     for range_ in ranges:
@@ -149,12 +149,12 @@ def kept_ranges(ranges: Sequence[RecomputeRange]) -> list[KeptRange]:
 
 
 def plan_windows(periods: Iterable[tuple[int, int]], zone: str, *, after_ms: int) -> list[Window]:
-    """Whole days that a change within some periods can change; days that follow each other are one window.
+    """The days that changes within some periods can affect; consecutive days form one window.
 
     Args:
         periods: (from, to) of each change, effective ms.
         zone: Time zone of days.
-        after_ms: So long after its end a change can still make a difference.
+        after_ms: How long after its end a change can still have an effect.
     """
     windows = sorted(
         Window(day_at(start, zone).from_ts, day_at(end + after_ms, zone).to_ts) for start, end in periods
@@ -185,7 +185,7 @@ def days_between(window: Window, zone: str) -> list[Day]:
 
 
 def common_unit(days: Iterable[Day]) -> int:
-    """Ms that divide an hour and every bound of days: an hour in most zones, 15 or 30 minutes in some."""
+    """Ms that divide an hour and every midnight evenly: an hour in most zones, 15 or 30 minutes in some."""
     return gcd(_HOUR_MS, *(bound for day in days for bound in (day.from_ts, day.to_ts)))
 
 

@@ -1,10 +1,10 @@
-"""A query of gold as a value: its text, what it reads, and whether an engine keeps its rows.
+"""A query of gold as a value: its text, the names that it reads, and whether an engine keeps its rows.
 
-A file begins with a comment. It says what a row is, and then, each in a line of its own:
+A file begins with a comment. It describes a row, and then has these fields, each on a line of its own:
 
     -- columns: the columns of the result
     -- reads: the views and tables behind FROM and JOIN
-    -- kept: why an engine computes its rows at once and keeps them, or
+    -- kept: why an engine computes its rows once and keeps them, or
     -- not kept: why not, though several views read it
     -- writes: the table that gets its rows
     -- collected: what Python does with its rows
@@ -29,7 +29,7 @@ _CTE = re.compile(r"(?:\bWITH|,)\s+(\w+)\s+AS\s*\(")
 
 
 class SqlFileError(ValueError):
-    """The header of a query is not complete, or disagrees with the query."""
+    """The header of a query is incomplete, or contradicts the query."""
 
 
 class View(NamedTuple):
@@ -42,7 +42,7 @@ class View(NamedTuple):
     meaning: str
     columns: tuple[str, ...]
     reads: frozenset[str]
-    """Views and tables behind FROM and JOIN."""
+    """Views and tables after FROM and JOIN."""
     kept: str | None = None
     """Why an engine keeps its rows; None: it does not."""
     not_kept: str | None = None
@@ -95,16 +95,16 @@ def parse_view(name: str, phase: str, text: str) -> View:
 
 
 def names_read(sql: str) -> frozenset[str]:
-    """Names behind FROM and JOIN, without those that a WITH of the same query defines.
+    """Names after FROM and JOIN, without those that a WITH of the same query defines.
 
-    Understands what the files of gold have; a comma between tables, for example, is not seen.
+    It only understands the SQL of these files; for example, it does not find tables after a comma.
     """
     plain = _COMMENT_OR_TEXT.sub("", sql)
     return frozenset(_SOURCE.findall(plain)) - frozenset(_CTE.findall(plain))
 
 
 def _header(name: str, text: str) -> tuple[str, dict[str, str]]:
-    """The sentences at the beginning, and the fields behind them."""
+    """The sentences at the beginning, and the fields after them."""
     meaning: list[str] = []
     fields: dict[str, str] = {}
     last = ""

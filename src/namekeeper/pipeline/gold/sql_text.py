@@ -1,15 +1,15 @@
-"""The SQL of the pipeline, which is data of the package, and what an engine that runs it has to do.
+"""Reads the SQL of the pipeline, which is data of the package; and the interface of an engine that runs it.
 
 Each query is a file in the folder of its phase. `sql_file` describes its header, `gold_graph` the phases. A
-shape that several queries have is a fragment, a file in `sql/fragment`. A query takes it in with lines of
-comment, which the text of the fragment replaces:
+shape that several queries have is a fragment, a file in `sql/fragment`. A query includes it by comment lines,
+which are replaced by the text of the fragment:
 
     -- include: islands,
     --   rows: remembered_period
     --   key: namesrv, cluster
 
 Each line below the first gives a value: `$key` in the fragment becomes `namesrv, cluster`. A long value goes
-on in lines that are indented by two more. A comma behind the name of the fragment stays behind its text.
+on in lines that are indented by two more. A comma after the name of the fragment stays after its text.
 
 Queries in `sql/template` have names in braces, which `history` fills with the columns of a table.
 """
@@ -45,7 +45,7 @@ class Views(Protocol):
     """Time zone that defines a day."""
 
     def define(self, name: str, sql: str, args: Mapping[str, Any], *, keep: bool = False) -> None:
-        """Give a query a name. `keep`: compute its rows now and keep them."""
+        """Define a query as a view. `keep`: compute its rows now and keep them."""
 
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Make a small table of values, of types string and bigint."""
@@ -54,7 +54,7 @@ class Views(Protocol):
         """The rows of a small table."""
 
     def show(self, name: str, table: Table) -> None:
-        """Name the rows that a table has now."""
+        """Make the present rows of a table readable by its name."""
 
 
 def sql_names() -> Mapping[str, Sequence[str]]:
@@ -101,7 +101,7 @@ def _fragment(include: re.Match[str]) -> str:
             values[key] = line["first"]
         else:
             values[key] += "\n" + line["more"]
-    # The fragment takes in its own fragments first: their values may be names that are filled only here.
+    # Fragments inside the fragment come first: their values may be names that are filled only here.
     body = _included(body_of(raw_text(include["name"])))
     return Template(body).substitute(values).rstrip("\n") + include["comma"] + "\n"
 

@@ -1,6 +1,6 @@
 """The gold tables step by step, on any engine that runs the SQL: ranges of name servers first, then days.
 
-Which views a step computes, in what order and beside which others, follows from the graph of the views
+The views of a step, their order, and which run at the same time follow from the graph of the views
 (`gold_graph`). Spark's engine is in `build`; the tests have one for DuckDB.
 """
 
@@ -33,23 +33,25 @@ from namekeeper.pipeline.table import names_in
 __all__ = ["MEMORY_MS", "make_gold"]
 
 MEMORY_MS = 7 * DAY_MS
-"""So long a cluster, broker or topic is expected after its last registration ended (docs/decisions/0012)."""
+"""How long a cluster, broker or topic is expected after its last registration ended (docs/decisions/0012)."""
 WITNESS_AFTER_MS = 120_000
-"""So long after its start a name server has heard every live broker: Java expires the others by then."""
+"""Time after its start in which a name server has heard every live broker: Java expires the others by
+then."""
 SHORTEST_DRIFT_MS = 5_000
 """Shorter differences are propagation (docs/decisions/0012)."""
 BLOCK_RECORDS = 512
-"""Numbers of seq in a block (docs/decisions/0009)."""
+"""Size of a block of seq numbers (docs/decisions/0009)."""
 LEAST_SAMPLES = 5
-"""Fewer registrations do not tell how far a clock is off."""
+"""Least number of registrations that gives the offset of a clock."""
 TOGETHER_MS = 30_000
-"""What begins within this time of each other is one incident: those who fell silent expire so late."""
+"""Failures that begin within this time are one incident: silent brokers expire at times that differ by
+this."""
 MASS_BROKERS = 3
-"""So many brokers that go together are a mass disconnect."""
+"""Least number of brokers that go together in a mass disconnect."""
 LAG_LIMIT_MS = 120_000
-"""What takes longer is no propagation but drift."""
+"""A longer difference is not propagation but drift."""
 FRAME_LIMIT_BYTES = 16 * 1024 * 1024
-"""What Java's remoting takes at most (protocol.md 1)."""
+"""The largest frame of Java's remoting (protocol.md 1)."""
 
 _RANGE_DDL = (
     "namesrv string, range_id bigint, from_boot bigint, from_position bigint, from_ts bigint, to_boot bigint,"
@@ -63,9 +65,10 @@ _DAY_DDL = "day string, from_ts bigint, to_ts bigint"
 _WINDOW_DDL = "from_ts bigint, to_ts bigint"
 
 _TABLE_PHASES = {"session", "history", "change_log"}
-"""What is made of the records of the ranges once they are in order."""
+"""Phases that need the sorted records of the ranges."""
 SLOWEST = "topic_route"
-"""Takes as long as all other histories together: it is made beside them and beside days without topics."""
+"""The table that takes as long as all other histories: it is made beside them and beside days without
+topics."""
 _HISTORY_OF = {history.table.name: history for history in HISTORIES}
 
 
@@ -76,12 +79,12 @@ Periods = list[tuple[int, int]]
 def make_gold(
     engine: Engine, new_records: Iterable[NewRecords], *, block_records: int = BLOCK_RECORDS
 ) -> None:
-    """Bring every gold table up to date with records that are new in the facts.
+    """Update every gold table with the new records of the facts.
 
     Args:
         engine: The engine.
-        new_records: What is new.
-        block_records: Numbers of seq in a block of records; the result does not depend on it.
+        new_records: The new records.
+        block_records: Size of a block of seq numbers; the result does not depend on it.
     """
     new_records = list(new_records)
     if not new_records:
@@ -104,7 +107,7 @@ def make_gold(
         engine.concurrently([partial(_make_table, engine, chain, args) for chain in foreground])
         periods += _periods_of(engine, ranges)
         if known and not engine.is_there(INCIDENT):
-            # An earlier version made the warehouse: its days lack what incidents are made of.
+            # An earlier version made the warehouse: its days lack the rows that incidents are made of.
             periods.append((min(span.from_ts for span in known), max(span.from_ts for span in known)))
         for window in plan_windows(periods, engine.zone, after_ms=MEMORY_MS):
             _make_window(engine, graph, window, wait_for_topics)
@@ -112,7 +115,7 @@ def make_gold(
 
 
 def _make_last_tables(engine: Engine, graph: Graph) -> None:
-    """Compute what needs the days of all, of tables as they are now."""
+    """Compute the tables that need all days."""
     last = [view for view in graph if view.phase == "finish"]
     for name in sorted({name for view in last for name in view.reads if name in GOLD}):
         engine.show(name, GOLD[name])
@@ -127,7 +130,7 @@ def _args(engine: Engine, **others: int) -> dict[str, int | str]:
 def _order_records(
     engine: Engine, graph: Graph, ranges: Sequence[RecomputeRange], args: Mapping[str, Any]
 ) -> Periods:
-    """Put the records of the ranges in order, beside what needs no order; returns minutes of activity."""
+    """Sort the records of the ranges, beside the steps that need no order; returns minutes of activity."""
     engine.put("recompute_range", _RANGE_DDL, ranges)
     engine.put("kept_range", _KEPT_RANGE_DDL, kept_ranges(ranges))
     minutes: Periods
@@ -142,7 +145,7 @@ def _order_records(
 
 
 def _chains_of_tables(graph: Graph) -> tuple[list[Chain], list[Chain], list[Chain]]:
-    """Chains that make tables: those that days are made of, those that nothing is made of, and topics."""
+    """Chains that make tables: those that days need, those that no view needs, and topics."""
     foreground, background, topics = [], [], []
     for chain in graph.chains(lambda view: view.phase in _TABLE_PHASES):
         names = {view.name for view in chain}
@@ -167,7 +170,7 @@ def _make_each(engine: Engine, chains: Iterable[Chain], args: Mapping[str, Any])
 
 
 def _make_table(engine: Engine, chain: Chain, args: Mapping[str, Any]) -> None:
-    """Compute a chain, unless it makes a history of which no journal has a record."""
+    """Compute a chain, unless it makes a history without any records."""
     history = _HISTORY_OF.get(chain[-1].writes or "")
     if history is None or history.fact not in FACTS or engine.is_there(FACTS[history.fact]):
         make_chain(engine, chain, args)
@@ -182,7 +185,7 @@ def _periods_of(engine: Engine, ranges: Sequence[RecomputeRange]) -> Periods:
 
 
 def _sum_up_activity(engine: Engine, graph: Graph) -> Periods:
-    """Sum up activity for the days of which there are new counts; returns their minutes."""
+    """Sum up activity for the days with new counts; returns their minutes."""
     minute = graph["changed_minute"]
     make_chain(engine, [minute], _args(engine, load_id=engine.load_id))
     minutes = [(row["minute"], row["minute"]) for row in engine.rows(minute.name)]
@@ -197,12 +200,12 @@ def _sum_up_activity(engine: Engine, graph: Graph) -> Periods:
 
 
 def _make_window(engine: Engine, graph: Graph, window: Window, wait_for_topics: Callable[[], object]) -> None:
-    """Compute what compares name servers or sums up days, for days that follow each other.
+    """Compare name servers and sum up days, for a window of consecutive days.
 
     Args:
         engine: The engine.
         graph: All views.
-        window: Of the days.
+        window: The days.
         wait_for_topics: Returns when the rows of topics are written.
     """
     days = days_between(window, engine.zone)
@@ -238,7 +241,7 @@ def _make_window(engine: Engine, graph: Graph, window: Window, wait_for_topics: 
 
 
 def _compare_name_servers(engine: Engine, graph: Graph, cut: Window, args: Mapping[str, Any]) -> None:
-    """Find where name servers disagree; who is alone disagrees with nobody."""
+    """Find where name servers disagree; a single one is not compared."""
     name_server = graph["name_server"]
     make_chain(engine, [name_server], args)
     if len(engine.rows(name_server.name)) == 1:

@@ -1,4 +1,4 @@
-"""Every gold table: what it is, its grain, its key, and what each column means."""
+"""Every gold table: its meaning, grain, key and columns."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Which checkpoints a query names, so that files with rows that only confirm what is known are skipped."""
+"""Names checkpoints in a query, so that files whose rows only confirm known rows are skipped."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from namekeeper.pipeline.gold.sql_text import Views
 __all__ = ["STARTS_A_RUN", "runs_start_at"]
 
 STARTS_A_RUN = "{starts_a_run}"
-"""Stands in `topic_recorded` for the condition that a checkpoint starts a run."""
+"""The placeholder in `topic_recorded` for the condition that a checkpoint starts a run."""
 _MANY_CHECKPOINTS = 64
-"""More are not written into the condition; the join with checkpoint_run chooses alone then."""
+"""With more checkpoints than this there is no condition; then only the join with checkpoint_run selects."""
 
 
 def runs_start_at(views: Views) -> str:

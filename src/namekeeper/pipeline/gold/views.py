@@ -51,7 +51,7 @@ class SparkViews(Views):
         """Give a query a name."""
         used = {key: args[key] for key in _PARAMETER.findall(_COMMENT.sub("", sql))}
         rows = self.spark.sql(sql, args=used)
-        # Spark does not find a cached query again once it has a WITH in it; a checkpoint has no query left.
+        # Spark does not recognise a cached query that contains a WITH; a checkpoint has no query any more.
         self.view(name, rows.localCheckpoint(eager=True) if keep else rows)
 
     def put(self, name: str, ddl: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -64,7 +64,7 @@ class SparkViews(Views):
         return [row.asDict(recursive=True) for row in self._views[name].collect()]
 
     def show(self, name: str, table: Table) -> None:
-        """Name the rows that a table has now."""
+        """Make the present rows of a table readable by its name."""
         self.view(name, self.tables.table(self.spark, table))
 
     def view(self, name: str, rows: DataFrame) -> None:

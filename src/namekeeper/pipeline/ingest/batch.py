@@ -1,7 +1,7 @@
-"""New segments to rows of the fact tables, in one batch.
+"""Turns new segments into rows of the fact tables, in one batch.
 
 Lines are parsed once, into a staging folder by kind; every later step reads that folder. Most segments are
-clean: complete, without cut changes, without overlap. Their rows are written at once; the others go through
+clean: complete, without cut changes, without overlap. Their rows are written directly; the others need
 `repair`. If a large batch has no damaged segment, the staged files themselves become part of the tables whose
 rows are the records. A large batch of compressed segments is first read as if every file were whole and every
 line could be parsed; if one is not, all are read again, slower, and each line is compared with its checksum.
@@ -44,7 +44,7 @@ from namekeeper.pipeline.store.warehouse_folder import SCRATCH
 __all__ = ["IngestBatch", "Ingested", "Progress", "ingest"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many of its steps are done, and how many there are."""
+"""Called with the name of the present step, the number of finished parts, and the number of all parts."""
 
 _REJECTED = "rejected"
 LARGE_BYTES = 8 << 20
@@ -52,16 +52,16 @@ LARGE_BYTES = 8 << 20
 
 _TASK_BYTES = 4 << 20
 _LEAST_TASKS = 8
-"""So many bytes of a large batch are for one task, unless it would have fewer tasks than this."""
+"""Bytes of a large batch for one task, unless that gives fewer tasks than the next number."""
 
 
 class Ingested(NamedTuple):
-    """What a batch brought."""
+    """The result of a batch."""
 
     ledger: Ledger
     """The ledger after this batch."""
     loaded: Sequence[LoadedRange]
-    """What came in of each boot, including changes that are complete now."""
+    """The new records of each boot, including those of changes that are complete now."""
     records: int
     """Rows that were added to `events`."""
     rejected: int
@@ -71,7 +71,7 @@ class Ingested(NamedTuple):
 
 
 class IngestBatch(NamedTuple):
-    """What a batch works with: the session, the transaction, the folders."""
+    """The session, the transaction and the folders of a batch."""
 
     spark: SparkSession
     transaction: Transaction
@@ -87,7 +87,7 @@ class IngestBatch(NamedTuple):
         return Staging(self.warehouse, path)
 
     def shared_files_for(self, segments: Sequence[Segment]) -> SharedFiles | None:
-        """A folder for files that tables will share, if the segments are large enough for that."""
+        """A folder for files that tables share, if the segments are large enough for that."""
         return self.transaction.shared_files() if bytes_of(segments) >= LARGE_BYTES else None
 
     def paths(self, segments: Sequence[Segment]) -> list[str]:
@@ -96,12 +96,12 @@ class IngestBatch(NamedTuple):
 
 
 def ingest(batch: IngestBatch, segments: Sequence[Segment], ledger: Ledger) -> Ingested:
-    """Add what is new in segments to the facts of a transaction.
+    """Add the new records of segments to the facts of a transaction.
 
     Args:
         batch: Where.
         segments: New segments, no two with the same name.
-        ledger: What is in already.
+        ledger: The records that are in the warehouse already.
     """
     shared = batch.shared_files_for(segments)
     with batch.staging(shared) as staged, batch.staging() as repaired:
@@ -143,7 +143,7 @@ def _stage(
 
 
 def _parted(batch: IngestBatch, paths: Sequence[str], *, may_stay: bool, all_readable: bool) -> DataFrame:
-    """Records of segments, with where each of them goes."""
+    """Records of segments, with the partition of each."""
     records = records_of(batch.spark, paths, all_readable=all_readable)
     part = fn.when(fn.col(REASON).isNotNull(), fn.lit(_REJECTED)).otherwise(partition_of_kind())
     chosen = records.select(*record_columns(), part.alias(PARTITION))
@@ -153,7 +153,7 @@ def _parted(batch: IngestBatch, paths: Sequence[str], *, may_stay: bool, all_rea
 def _share(
     shared: SharedFiles, found: Sorted, counts: Mapping[str, SegmentCount], staged: Staging
 ) -> Collection[str]:
-    """Make the staged files part of tables if every segment is clean; returns the names of the tables."""
+    """If every segment is clean, make the staged files part of tables; returns the names of the tables."""
     if len(found.clean) < len(counts):
         return ()
     there = staged.parts()
@@ -185,7 +185,7 @@ def _repair(batch: IngestBatch, found: Sorted, staged: Staging, repaired: Stagin
 def _write_facts(
     batch: IngestBatch, found: Sorted, staged: Staging, repaired: Staging, taken: Collection[str]
 ) -> None:
-    """Write every table that has records, except those that have taken the staged files."""
+    """Write every table with records, except those that share the staged files."""
     sources: list[DataFrame] = []
     parts: set[str] = set()
     if found.clean:
@@ -236,7 +236,7 @@ def _write_quarantine(
 
 
 def _loaded_ranges(found: Sorted, counts: Mapping[str, SegmentCount]) -> list[LoadedRange]:
-    """What the clean segments brought, one range for each boot."""
+    """The records of the clean segments, one range for each boot."""
     loaded: dict[BootKey, LoadedRange] = {}
     for segment in found.clean:
         found_in = counts[segment.file].boots[0]

@@ -8,11 +8,11 @@ _LENGTH = len(b',"crc":"01234567"}')
 
 
 def damage_of(line: str) -> str:
-    """Why the bytes of a line can't be trusted, null if they can.
+    """Why the bytes of a line may be wrong; null if they are right.
 
-    A line without a checksum, as the first writers made them, must be UTF-8: readers of JSON in a column put
-    a mark in the place of other bytes. An end that has the shape of a checksum and another name is a checksum
-    with an altered name; only a record of kind `kv` may end like that, with its `key`.
+    A line without a checksum, as the first writers made them, must be UTF-8, because readers of JSON in a
+    column replace other bytes by a mark. If the end has the form of a checksum but another member name, the
+    name was altered; only a record of kind `kv` may end like that, with its `key`.
 
     Args:
         line: The column with the text of the line.

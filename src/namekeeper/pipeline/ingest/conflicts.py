@@ -1,4 +1,4 @@
-"""Finds name servers with two journals of the same time: two processes with one id, or a copied folder."""
+"""Finds name servers with two journals for the same time: two processes with one id, or a copied folder."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ class Conflict(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What is wrong, and what to do."""
+        """The problem, and what to do."""
         flags = " or ".join(f"--take {self.namesrv}={uuid8}" for uuid8 in self.uuids)
         return (
             f"{self.namesrv}: {len(self.uuids)} journals ({', '.join(self.uuids)}) claim the same time; none"
@@ -32,13 +32,13 @@ class Conflict(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The result of `settle`: what a run may take."""
+    """The result of `settle`: the segments that a run may take."""
 
     segments: Sequence[Segment]
     conflicts: Sequence[Conflict]
     """Name servers that are left out."""
     several: Mapping[str, tuple[str, ...]]
-    """Name servers that have had several journals one after another; this is legal, and reported."""
+    """Name servers with several journals one after another; this is allowed, and reported."""
     ledger: Ledger
     """The ledger, with the user's choice."""
 
@@ -46,11 +46,11 @@ class Settled(NamedTuple):
 def settle(
     segments: Sequence[Segment], ledger: Ledger, taken: Mapping[str, str], last_ts: Callable[[Segment], int]
 ) -> Settled:
-    """Leave out name servers with several journals of the same time, unless the user chose one.
+    """Leave out name servers with several journals for the same time, unless the user chose one.
 
     Args:
         segments: New segments.
-        ledger: What is in.
+        ledger: The records in the warehouse.
         taken: Name server -> digits of the UUID that is right, as the user chose; the ledger remembers it.
         last_ts: Gives the wall clock of the last record of a segment; only called if a name has several.
 
@@ -105,7 +105,7 @@ def _ts(line: bytes) -> int:
 def _ends(
     namesrv: str, segments: Sequence[Segment], ledger: Ledger, last_ts: Callable[[Segment], int]
 ) -> Mapping[BootKey, int]:
-    """When each boot of a name server ended, as far as is known."""
+    """The end of each boot of a name server, as far as it is known."""
     ends = {key: max(loaded.last_ts, key[2]) for key, loaded in ledger.boots.items() if key[0] == namesrv}
     last: dict[BootKey, Segment] = {}
     for segment in segments:

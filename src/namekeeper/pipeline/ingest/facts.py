@@ -1,4 +1,4 @@
-"""Records to rows of the fact tables: one SELECT for each table, columns as `schema` lists them."""
+"""Turns records into rows of the fact tables: one SELECT for each table, with the columns of `schema`."""
 
 from collections.abc import Mapping
 
@@ -15,14 +15,14 @@ UUID8 = "left(substring_index(file, '-', -4), 8)"
 """The digits of the UUID in the name of a segment, `<namesrv>-<uuid8>-<boot>-<first>-<last>.jsonl`."""
 
 _OF_ALL = {"place": "coalesce(checkpoint, seq)", "uuid8": UUID8}
-"""Columns of any table that are not simply the member of that name."""
+"""Columns of any table that are not just the member of that name."""
 
 _EXPLODED = {
     "topic_row": "explode(rows) AS _row",
     "lookup_hour": "explode(lookups) AS _row",
     "config": "explode(properties) AS (_name, _value)",
 }
-"""Tables of which one record makes several rows."""
+"""Tables in which one record makes several rows."""
 
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "topic_row": {
@@ -49,7 +49,7 @@ _DEFAULTS = {
     "array<bigint>": "array()",
     "map<string,string>": "map()",
 }
-"""Value of a member that a record leaves out, by type; a string is null. See the contract."""
+"""Default of a missing member, by type; a string is null. See the contract."""
 
 SAME_AS_RECORDS: Mapping[str, tuple[str, ...]] = {
     name: KINDS_OF.get(name, ()) for name in (EVENTS.name, "broker_minute", "unknown_topic_minute")
@@ -57,7 +57,7 @@ SAME_AS_RECORDS: Mapping[str, tuple[str, ...]] = {
 """Large tables in which a record is one row of its own members -> kinds of these records; (): every kind."""
 
 _NULLABLE = {"checkpoint", "data_version", "last_seen", "previous_boot", "previous_seq"}
-"""Members without a default: left out means that there is none."""
+"""Members without a default: a missing one is null."""
 
 
 def facts_of(table: Table, records: DataFrame, load_id: int) -> DataFrame:
@@ -76,7 +76,7 @@ def facts_of(table: Table, records: DataFrame, load_id: int) -> DataFrame:
 
 
 def as_rows(records: DataFrame, load_id: int) -> DataFrame:
-    """Records that can be rows of the tables in `SAME_AS_RECORDS` as well, beside being records.
+    """Records with all columns of the tables in `SAME_AS_RECORDS`, so that they are rows of them.
 
     Args:
         records: Records; where they are written they get the column `uuid8`.
@@ -102,5 +102,5 @@ def _value(table: Table, column: Column, load_id: int) -> str:
     having = [kind for kind in kinds if column.name in KINDS[kind]]
     if not having or len(having) == len(kinds):
         return value
-    # A kind that has no such member has null, not its default.
+    # A kind without such a member has null, not the default.
     return f"if(kind IN ({', '.join(map(repr, having))}), {value}, null)"

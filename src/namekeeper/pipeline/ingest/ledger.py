@@ -1,8 +1,8 @@
 """Which records are in the warehouse, as ranges of `seq`; what is new in a listing is found by subtraction.
 
-A boot of a journal is named by (namesrv, uuid8, boot). A segment is in the warehouse if the ranges of its
-boot cover it, whatever the name of its file and however it was cut, compressed or shipped. A segment that
-could not be read completely adds no range. Its size is remembered too, so that a better copy is read later.
+A boot of a journal is identified by (namesrv, uuid8, boot). A segment is in the warehouse if the ranges of
+its boot cover it, whatever its file name is and however it was cut, compressed or shipped. A segment that
+could not be read completely adds no range; its size is kept, so that a better copy is read later.
 """
 
 from bisect import bisect_right
@@ -30,7 +30,7 @@ __all__ = [
 BootKey = tuple[str, str, int]
 """(namesrv, uuid8, boot)."""
 Range = tuple[int, int]
-"""The first and last seq of records that are in."""
+"""The first and last seq of records in the warehouse."""
 
 
 class RecordRange(NamedTuple):
@@ -46,9 +46,9 @@ class LoadedBoot(NamedTuple):
     """Which records of one boot of one journal are in the warehouse."""
 
     ranges: tuple[Range, ...] = ()
-    """In order; no two touch each other."""
+    """Complete ranges in order; no two touch each other."""
     parts: tuple[Range, ...] = ()
-    """In order: ranges of segments that were not complete; some of their records are in."""
+    """Ranges of incomplete segments, in order; some of their records are in the warehouse."""
     last_ts: int = 0
     """The largest `ts`, ms."""
     waiting: bool = False
@@ -87,10 +87,10 @@ class Ledger(NamedTuple):
     def new(self, segments: Iterable[Segment], sized: Callable[[Segment], Segment]) -> list[Segment]:
         """Segments with records that are not in the warehouse yet, in order, without those that others cover.
 
-        Of several copies one is taken; if it turns out not to be complete, the next call gives the next copy.
+        Of several copies one is taken; if it is found to be incomplete, the next call gives the next copy.
 
         Args:
-            segments: What was listed.
+            segments: The listed segments.
             sized: Gives a segment its size, if it has none yet.
         """
         not_in = [sized(segment) for segment in segments if not self._knows(segment)]
@@ -110,9 +110,9 @@ class Ledger(NamedTuple):
         """The ledger after segments were read.
 
         Args:
-            complete: Those of which every record was read.
-            parts: What was read of the others.
-            tried: Those of the others that need not be read again.
+            complete: Segments of which every record was read.
+            parts: Ranges that were read from the others.
+            tried: The others that need not be read again.
         """
         ranges: dict[BootKey, list[Range]] = {}
         for segment in complete:
@@ -132,7 +132,7 @@ class Ledger(NamedTuple):
         )
 
     def with_times(self, last_ts: Mapping[BootKey, int]) -> "Ledger":
-        """The ledger after records with these largest `ts` came in."""
+        """The ledger with the largest `ts` of new records."""
         boots = dict(self.boots)
         for key, ts in last_ts.items():
             loaded = boots.get(key, LoadedBoot())
@@ -140,14 +140,14 @@ class Ledger(NamedTuple):
         return self._replace(boots=boots)
 
     def with_waiting(self, looked_at: Iterable[BootKey], waiting: Collection[BootKey]) -> "Ledger":
-        """The ledger after a search for unfinished changes of some boots."""
+        """The ledger with the result of a search for unfinished changes of some boots."""
         boots = dict(self.boots)
         for key in looked_at:
             boots[key] = boots.get(key, LoadedBoot())._replace(waiting=key in waiting)
         return self._replace(boots=boots)
 
     def to_json(self) -> bytes:
-        """As it is written."""
+        """The ledger as JSON."""
         boots = [[*key, *loaded] for key, loaded in sorted(self.boots.items())]
         tried = [[*entry.key, *entry[1:]] for entry in sorted(self.tried)]
         members = {"lives": boots, "tried": tried, "refused": sorted(self.refused)}
@@ -155,7 +155,7 @@ class Ledger(NamedTuple):
 
     @classmethod
     def from_json(cls, data: bytes) -> "Ledger":
-        """A ledger that was written.
+        """Read a ledger from JSON.
 
         Raises:
             WarehouseError: It is damaged.
@@ -206,7 +206,7 @@ def touches(ranges: Sequence[Range], wanted: Range) -> bool:
 
 
 def overlapping(ledger: Ledger, ranges: Iterable[RecordRange]) -> set[str]:
-    """Files with a range that shares a seq with a range of another file, or of the warehouse."""
+    """Files whose range has a seq in common with that of another file, or of the warehouse."""
     found: set[str] = set()
     furthest: dict[BootKey, RecordRange] = {}
     for wanted in sorted(ranges, key=lambda each: (each.key, each.first_seq, -each.last_seq)):

@@ -18,22 +18,22 @@ __all__ = ["Loss", "look_for_loss", "quarantine_rows"]
 
 
 class Loss(NamedTuple):
-    """A segment that lacks records that its name promises."""
+    """A segment without some of the records that its name promises."""
 
     segment: Segment
     detail: str
-    """What is wrong with it."""
+    """The reason."""
     is_final: bool
-    """Whether reading the same file again would give the same."""
+    """Whether reading the same file again would give the same result."""
 
 
 def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss | None:
     """Why a segment is not complete; None if its file is gone.
 
     Args:
-        folder: Where it lies.
+        folder: The folder of the file.
         segment: The segment.
-        count: What was read from it.
+        count: The counts of what was read from it.
     """
     read = count.records + count.rejected
     own = count.own(segment).records
@@ -69,7 +69,7 @@ def quarantine_rows(
 
     Args:
         spark: The session.
-        paths: Segments that have lines that can't be taken, as Spark reads them.
+        paths: Paths, for Spark, of segments with rejected lines.
         losses: Segments in which records are missing.
         load_id: The run.
     """
@@ -100,7 +100,7 @@ def _of_segments(spark: SparkSession, losses: Sequence[Loss]) -> DataFrame:
 
 
 def _count_lines(stream: Iterable[bytes]) -> tuple[int, bool]:
-    """Lines that are not blank, and whether the data end before they should."""
+    """Number of lines that are not blank, and whether the data end too early."""
     lines = 0
     try:
         for line in stream:

@@ -1,4 +1,4 @@
-"""Makes a lost ledger again, from the facts."""
+"""Makes a lost ledger again from the facts."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
@@ -14,7 +14,7 @@ _BOOT_KEY = ["namesrv", "uuid8", "boot"]
 
 
 def rebuilt_ledger(spark: SparkSession, tables: TableReader) -> Ledger:
-    """The ledger by the facts alone. It knows nothing of incomplete segments, so these are read once more.
+    """The ledger that follows from the facts. It lacks incomplete segments, so these are read once more.
 
     Args:
         spark: The session.
@@ -38,7 +38,7 @@ def rebuilt_ledger(spark: SparkSession, tables: TableReader) -> Ledger:
 
 
 def _ranges(events: DataFrame) -> DataFrame:
-    """Runs of records without a hole: in a run, seq minus the row number is constant."""
+    """Ranges of records without a gap: in each, seq minus the row number is constant."""
     order = Window.partitionBy(*_BOOT_KEY).orderBy("seq")
     numbered = events.select(
         *_BOOT_KEY, "seq", "ts", (fn.col("seq") - fn.row_number().over(order)).alias("_run")

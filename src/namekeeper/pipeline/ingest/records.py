@@ -23,17 +23,18 @@ __all__ = [
 FILE = "file"
 """Column with the name of the segment that a row was read from."""
 REASON = "_reason"
-"""Column with why a line can't be taken, null if it can."""
+"""Column with the reason why a line is rejected; null if it is not."""
 
 _CORRUPT = "_corrupt"
 _DAMAGE = "_damage"
-"""Column with why the bytes of a line can't be trusted, null if they can."""
+"""Column with the reason why the bytes of a line may be wrong; null if they are right."""
 _SCHEMA = f"{read_schema()}, {_CORRUPT} string"
 _LATEST_MS = 253_402_300_799_999
-"""The end of the year 9999: what lies behind is no time and would stop whoever makes a date of it."""
+"""The end of the year 9999: a later value is no time, and making a date of it would fail."""
 _LINE_SHOWN = 65_536
 _PATH = "cast(input_file_name() AS binary)"
-"""Of the file that a row is read from; bytes, so that a part of it is found without reading the rest."""
+"""Path of the file that a row is read from; as bytes, so that a part of it is found without scanning the
+rest."""
 
 _MARKING: Mapping[str, str] = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
 # Retention may delete a segment between the listing and the reading.
@@ -44,7 +45,8 @@ _READING_DAMAGED: Mapping[str, str] = {**_READING, "ignoreCorruptFiles": "true"}
 _FREQUENT = {"broker_minute", "topic_queues", "lookup_hour", "broker_live"}
 _TIMES = ("ts", "minute", "hour", "last_seen")
 _SHAPES: Mapping[str, str] = {
-    # For each topic of a checkpoint: a list of the four numbers to look at would have to be made first.
+    # Spelled out, because it is checked for each topic of a checkpoint, and a list of the four numbers would
+    # be slow.
     "topic_queues": """exists({of}rows, row ->
         row IS NULL OR get(row, 0) IS NULL OR size(row) NOT IN (1, 5)
         OR (size(row) = 5 AND (try_cast(get(row, 1) AS int) IS NULL OR try_cast(get(row, 2) AS int) IS NULL
@@ -52,7 +54,8 @@ _SHAPES: Mapping[str, str] = {
     "lookup_hour": """exists({of}lookups, row ->
         row IS NULL OR size(row) <> 2 OR get(row, 0) IS NULL OR try_cast(get(row, 1) AS bigint) IS NULL)""",
 }
-"""Kind -> when its rows of text are not what the contract says; `{of}` stands before the name of a member."""
+"""Kind -> condition under which its rows of text contradict the contract; `{of}` is the prefix of a
+member."""
 
 
 def record_columns() -> list[str]:
@@ -69,10 +72,9 @@ def records_of(spark: SparkSession, paths: Sequence[str], *, all_readable: bool 
     Args:
         spark: The session.
         paths: Segments, as Spark reads them.
-        all_readable: Reading is to fail (`is_unreadable`) at a file whose compressed data are damaged, and at
-            a line that can't be parsed. Then lines are not compared with their checksums: that of the whole
-            file, which gzip writes, is enough, because a segment is sealed with right lines only. It takes
-            two thirds of the time.
+        all_readable: Whether reading fails (`is_unreadable`) at a file with damaged compressed data and at a
+        line that can't be parsed. Then lines are not compared with their checksums: gzip's checksum of the
+        whole file is enough, because only right lines are sealed. That takes two thirds of the time.
     """
     if all_readable:
         reader = spark.read.schema(read_schema()).options(
@@ -89,14 +91,14 @@ def records_of(spark: SparkSession, paths: Sequence[str], *, all_readable: bool 
 def columns_of_segments(paths: Sequence[str]) -> Mapping[str, Column]:
     """Columns `file` and `uuid8` of rows that are read from some paths.
 
-    Spark can't join a projection to one below it that has such columns, and each projection copies each row:
-    they are added where rows are written, with whatever else is made there.
+    Spark can't merge a projection with one below it that has such columns, and each projection copies each
+    row. So they are added only where rows are written, together with other columns.
     """
     return {FILE: _segment(paths), "uuid8": _uuid8()}
 
 
 def is_unreadable(error: Exception) -> bool:
-    """Whether an error of Spark's is that a line could not be parsed, or a file not read."""
+    """Whether an error of Spark's means that a line could not be parsed or a file not be read."""
     return "FAILED_READ_FILE" in str(error)
 
 
@@ -109,16 +111,16 @@ def lines_of(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def rejected(lines: DataFrame) -> DataFrame:
-    """Of lines as text those that can't be taken: columns `file`, `_reason`, `detail`, `line`, `length`."""
+    """The rejected ones of lines as text: columns `file`, `_reason`, `detail`, `line`, `length`."""
     parsed = _parsed("line")
-    # A line may be long. As a row, what was parsed would be a copy of it; as an element of a list it is none.
+    # A line may be long. The parsed value as a row would be a copy of it; as an element of a list it is not.
     judgement = f"transform(array({parsed}), r -> struct({_fitness('r.')} AS {REASON}, r.v))[0]"
     of_bytes = f"struct({_DAMAGE} AS {REASON}, CAST(NULL AS bigint) AS v)"
     verdict = fn.expr(f"if({_DAMAGE} IS NULL, {judgement}, {of_bytes})")
     return lines.select("*", fn.expr(damage_of("line")).alias(_DAMAGE)).select(
         FILE,
         verdict.alias("_verdict"),
-        # Cut first: here, too, a copy would be as long as the line.
+        # Cut first: otherwise a copy would be as long as the line.
         fn.substring(fn.make_valid_utf8(fn.substring("line", 1, _LINE_SHOWN)), 1, _LINE_SHOWN).alias("line"),
         fn.length("line").cast("bigint").alias("length"),
     ).select(FILE, "_verdict.*", "line", "length").where(f"{REASON} IS NOT NULL").select(
@@ -127,9 +129,9 @@ def rejected(lines: DataFrame) -> DataFrame:
 
 
 def _segment(paths: Sequence[str]) -> Column:
-    """Name of the file that a row is read from, which is one of those."""
-    # It is cut out where it must begin: to look for the last slash takes as long as a sixth of the parsing.
-    # `_metadata.file_name` says the same, and has Spark copy each row for it.
+    """Name of the file that a row is read from, one of the given paths."""
+    # It is cut out at its fixed begin: a search for the last slash takes a sixth of the time of the parsing.
+    # `_metadata.file_name` has the same value, but Spark copies each row for it.
     *shorter, longest = sorted({len(path.rpartition("/")[2]) for path in paths})
     name = f"substring({_PATH}, -{longest})"
     for length in reversed(shorter):
@@ -138,7 +140,7 @@ def _segment(paths: Sequence[str]) -> Column:
 
 
 def _uuid8() -> Column:
-    """The digits of the UUID in that name, behind which its length is fixed."""
+    """The digits of the UUID in that name; the part after them has a fixed length."""
     begin = f"if(substring({_PATH}, -3) = X'2E677A', -3, 0) - {END_LENGTH - 1}"
     return fn.expr(f"substring({_PATH}, {begin}, 8)").cast("string")
 
@@ -160,15 +162,15 @@ def _detail() -> Column:
 
 
 def _reason() -> str:
-    """Why a line can't be taken, in SQL; null if it can."""
+    """SQL for the reason why a line is rejected; null if it is not."""
     return f"coalesce({_DAMAGE}, {_fitness()})"
 
 
 def _fitness(of: str = "") -> str:
-    """Why a parsed line can't be taken, in SQL; null if it can.
+    """SQL for the reason why a parsed line is rejected; null if it is not.
 
     Args:
-        of: What stands before the name of a member.
+        of: The prefix of the name of a member.
     """
     return f"CASE WHEN {of}{_CORRUPT} IS NOT NULL THEN 'unreadable' ELSE {_unfit(of)} END"
 
@@ -182,14 +184,14 @@ def _unfit(of: str = "") -> str:
 
 
 def _malformed(of: str) -> Iterator[str]:
-    """Conditions in SQL under which a record that was parsed is none."""
+    """SQL conditions under which a parsed record is rejected."""
     yield from _missing(ENVELOPE, of)
     for name in ("seq", "change", "boot"):
         yield f"{of}{name} < 1"
     yield f"{of}change > {of}seq OR {of}up_ms < 0 OR {of}checkpoint NOT BETWEEN 1 AND {of}seq"
     for name in ("boot", *_TIMES):
         yield f"{of}{name} NOT BETWEEN 0 AND {_LATEST_MS}"
-    # One comparison after the other is made for each row: the kinds that there are most of come first.
+    # The comparisons are made one after the other for each row, so the most frequent kinds come first.
     kinds = sorted(KINDS, key=lambda kind: kind not in _FREQUENT)
     cases = (
         (kind, [*_missing(KINDS[kind], of), *([_SHAPES[kind].format(of=of)] if kind in _SHAPES else [])])

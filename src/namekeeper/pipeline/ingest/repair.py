@@ -1,7 +1,7 @@
-"""Takes records of damaged segments: those that overlap, have holes, or were cut inside a change.
+"""Takes records of damaged segments, which overlap, have gaps, or were cut inside a change.
 
-Each record is taken once, and only when its change is complete. The rest waits in `incomplete` until a later
-load brings what is missing.
+Each record is taken once, and only if its change is complete. The others wait in `incomplete` until a later
+load brings the missing records.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,11 +28,11 @@ OTHER = "other"
 _BOOT_KEY = ["namesrv", "uuid8", "boot"]
 _RECORD = [*_BOOT_KEY, "seq"]
 _MANY = 500
-"""With more boots than this no condition on the boot is made; the joins alone select the rows."""
+"""With more boots than this there is no condition on the boot; only the joins select the rows."""
 
 
 class Repaired(NamedTuple):
-    """What a repair found."""
+    """The result of a repair."""
 
     loaded: Sequence[LoadedRange]
     """Ranges of the changes that are complete now."""
@@ -49,9 +49,9 @@ def repair_segments(
 
     Args:
         records: Records of the damaged segments, as they were staged.
-        tables: What is in the warehouse.
+        tables: The tables of the warehouse.
         boots: The boots that have these records.
-        into: Where they go.
+        into: The staging folder.
     """
     spark = records.sparkSession
     staged = records.drop(PARTITION).withColumn("uuid8", fn.expr(UUID8))
@@ -79,7 +79,7 @@ def repair_segments(
 
 
 def partition_of_kind() -> Column:
-    """Where a record goes by its kind."""
+    """The partition of a record, by its kind."""
     return fn.when(fn.col("kind").isin(*KINDS), fn.col("kind")).otherwise(fn.lit(OTHER))
 
 
@@ -89,8 +89,8 @@ def unfinished_rows(
     """Rows for `incomplete`: unfinished records that are not there yet.
 
     Args:
-        staged: What `repair_segments` has staged.
-        tables: What is in the warehouse.
+        staged: The rows that `repair_segments` has staged.
+        tables: The tables of the warehouse.
         boots: The boots that were repaired.
         load_id: The run.
     """
@@ -102,7 +102,7 @@ def unfinished_rows(
 
 
 def _of_boots(rows: DataFrame, boots: Collection[BootKey]) -> DataFrame:
-    """Rows of these boots, and maybe some of others; it makes the joins smaller."""
+    """Rows of these boots, and perhaps of others; this makes the joins smaller."""
     times = {boot for _, _, boot in boots}
     return rows if len(times) > _MANY else rows.where(fn.col("boot").isin(*times))
 

@@ -13,7 +13,7 @@ from namekeeper.pipeline.ingest.segments import Segment
 __all__ = ["BootRecords", "SegmentCount", "counts_of", "is_clean", "is_complete", "sums_of"]
 
 _MODULUS = 1 << 16
-"""Sums are of seq modulo this: they stay small, and records that are missing and doubled still show."""
+"""Sums are modulo this, so that they stay small; missing and doubled records still change them."""
 _SQUARES = tuple(accumulate((number * number for number in range(_MODULUS)), initial=0))
 
 _COUNTS = (
@@ -49,7 +49,7 @@ class BootRecords(NamedTuple):
 
 
 class SegmentCount(NamedTuple):
-    """What was read from one segment."""
+    """Counts of what was read from one segment."""
 
     boots: Sequence[BootRecords] = ()
     rejected: int = 0
@@ -61,7 +61,7 @@ class SegmentCount(NamedTuple):
         return sum(group.records for group in self.boots)
 
     def own(self, segment: Segment) -> "SegmentCount":
-        """The same without records of another name server or boot than the segment's name says."""
+        """The same without records of another name server or boot than that in the segment's name."""
         boots = tuple(group for group in self.boots if (group.namesrv, group.boot) == segment.boot_key[::2])
         return SegmentCount(boots, self.rejected)
 

@@ -1,4 +1,4 @@
-"""Sealed segments: what their names say, and which of them a folder holds."""
+"""Sealed segments: parses their names, and lists those in a folder."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ _QUARANTINE = "quarantine"
 _SET_ASIDE = re.compile(rf"(?:^|/)(?:[._]|{_QUARANTINE}(?:/|$))")
 _END = re.compile(r"-([0-9a-f]{8})-([0-9]{13})-([0-9]{12})-([0-9]{12})\.jsonl")
 END_LENGTH = len("-0a1b2c3d-1772323200000-000000000001-000000000100.jsonl")
-"""Characters of a name behind its name server, without `.gz`."""
+"""Number of characters of a file name after the name server's id, without `.gz`."""
 
 
 class Segment(NamedTuple):
@@ -35,7 +35,7 @@ class Segment(NamedTuple):
     journal: str
     """URI of the folder that was listed."""
     path: str
-    """Below that folder."""
+    """Path below that folder."""
 
     @property
     def file(self) -> str:
@@ -49,18 +49,18 @@ class Segment(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many records it has if it is whole."""
+        """Number of records if it is complete."""
         return self.last_seq - self.first_seq + 1
 
 
 class Listing(NamedTuple):
-    """What lies in the folders of journals."""
+    """The content of the folders of journals."""
 
     segments: Sequence[Segment]
     empty: Sequence[str]
-    """URIs of folders in which there is no segment yet."""
+    """URIs of folders without a segment."""
     ignored: int
-    """Files that are neither segments nor belong to a journal otherwise."""
+    """Number of files that do not belong to a journal."""
 
 
 def list_segments(folders: Iterable[Folder]) -> Listing:
@@ -87,7 +87,7 @@ def list_segments(folders: Iterable[Folder]) -> Listing:
 
 
 def bytes_of(segments: Iterable[Segment]) -> int:
-    """Bytes of segments on disk, as far as they were asked for."""
+    """Bytes of segments on disk, as far as they are known."""
     return sum(segment.size or 0 for segment in segments)
 
 
@@ -100,7 +100,7 @@ def parse_segment(file: File, journal: str) -> Segment | None:
     """
     name = file.path.rpartition("/")[2]
     stem = name.removesuffix(".gz")
-    # Taken from the end, where the lengths are fixed: a search for the pattern takes ten times as long.
+    # Parsed from the end, where the lengths are fixed: a pattern takes ten times as long.
     match = _END.fullmatch(stem[-END_LENGTH:])
     if match is None or not _is_namesrv(stem[:-END_LENGTH]):
         return None

@@ -1,4 +1,4 @@
-"""Which segments of a batch are clean and go into the facts at once, and which need a repair."""
+"""Sorts the segments of a batch: clean ones go directly into the facts, others need a repair."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -14,27 +14,28 @@ class Sorted(NamedTuple):
     """Segments of a batch: complete or not, and, if something was read, clean or damaged."""
 
     clean: Sequence[Segment]
-    """Complete, without cut changes, and without overlap: all their records are new."""
+    """Complete segments without cut changes and overlap: all their records are new."""
     damaged: Sequence[Segment]
-    """The others of which at least one record was read."""
+    """The others with at least one read record."""
     complete: Sequence[Segment]
-    """Every record that the name promises was read."""
+    """Segments with every record that the name promises."""
     incomplete: Sequence[Segment]
-    """Something is missing, or is not what the name says."""
+    """Segments in which something is missing or contradicts the name."""
     parts: Sequence[RecordRange]
     """Ranges of records that were read from incomplete segments."""
     boots: Collection[BootKey]
     """Boots that have records in damaged segments."""
     with_foreign: Sequence[Segment] = ()
-    """Damaged ones with records of another name server or boot than their name says; these are not taken."""
+    """Damaged segments with records of another name server or boot than in their name; those are not
+    taken."""
 
 
 def sort_segments(segments: Sequence[Segment], counts: Mapping[str, SegmentCount], ledger: Ledger) -> Sorted:
     """Sort the segments of a batch.
 
     Args:
-        segments: What was listed as new.
-        counts: What was read, by name of the segment.
+        segments: The listed new segments.
+        counts: Counts of what was read, by name of the segment.
         ledger: What is in already.
     """
     touching = overlapping(ledger, _ranges(segments, counts))
@@ -56,7 +57,7 @@ def sort_segments(segments: Sequence[Segment], counts: Mapping[str, SegmentCount
 
 
 def _ranges(segments: Sequence[Segment], counts: Mapping[str, SegmentCount]) -> Iterator[RecordRange]:
-    """Ranges of the records that were read, whatever the name promises: a file may have been renamed."""
+    """Ranges of the read records, whatever the name promises: a file may have been renamed."""
     for segment in segments:
         for group in counts.get(segment.file, SegmentCount()).own(segment).boots:
             yield RecordRange(segment.boot_key, group.first_seq, group.last_seq, segment.file)

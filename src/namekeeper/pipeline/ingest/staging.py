@@ -1,6 +1,6 @@
-"""Records of a batch on their way to the facts: Parquet by kind in a folder, parsed once.
+"""Keeps the parsed records of a batch on their way to the facts, as Parquet by kind in a folder.
 
-Of a large batch the files stay, as part of the tables whose rows are the records themselves.
+The files of a large batch stay, as part of the tables whose rows are the records themselves.
 """
 
 import re
@@ -24,17 +24,17 @@ from namekeeper.pipeline.table import Table, names_in
 __all__ = ["PARTITION", "Staging"]
 
 PARTITION = "_part"
-"""Column that says where a row goes: its kind, or one of the names that ingest adds."""
+"""Column with the partition of a row: its kind, or one of the names that ingest adds."""
 
 _OPTIONS = {"parquet.block.size": str(8 << 20), "maxRecordsPerFile": str(MOST_ROWS)}
-"""A task has a writer for each kind at once, and each may hold a block in memory."""
+"""Most kinds that a task writes at once: each writer may hold a block in memory."""
 
 _IN_PART = re.compile(rf"/{PARTITION}=([^/]+)/[^/]+\.parquet$")
 _REST = "_rest"
 """Column with the members that only rare kinds have."""
 
 _MANY = {kind for kinds in SAME_AS_RECORDS.values() for kind in kinds}
-"""Kinds of most records; they are written with one null for the rest, not one for each of its members."""
+"""Kinds of most records: they get one null for the rare members together, not one for each."""
 
 _OWN = {name for table in SAME_AS_RECORDS for name in names_in(FACTS[table])}
 _PLAIN = {name: type_ for name, type_ in types_of_members().items() if name in _OWN}
@@ -49,14 +49,14 @@ _DDL = _ddl({**_PLAIN, _REST: f"struct<{_ddl(_RARE)}>", FILE: "string", PARTITIO
 
 
 class Staging:
-    """A folder; what is in it goes at the end, unless it was given away."""
+    """A staging folder; its content is deleted at the end, unless tables share it."""
 
     def __init__(self, folder: Folder, path: str) -> None:
         """Choose the folder; nothing is created yet.
 
         Args:
             folder: That of the warehouse.
-            path: A path below it that nobody else uses.
+            path: A path below it that is used by nothing else.
         """
         self._folder = folder
         self._path = path
@@ -79,8 +79,8 @@ class Staging:
 
         Args:
             records: Their members, `_part`, and `file` unless it is among the columns.
-            columns: What they get as they are written.
-            tasks: How many tasks are to write; None: as many as read.
+            columns: Further columns of the written rows.
+            tasks: Number of writing tasks; None: that of the reading ones.
         """
         more = [column.alias(name) for name, column in (columns or {}).items()]
         rest = fn.when(~fn.col("kind").isin(_MANY), fn.struct(*_RARE)).alias(_REST)
@@ -94,11 +94,11 @@ class Staging:
         writer.parquet(self._folder.spark_path(self._path))
 
     def clear(self) -> None:
-        """Take away what a write that failed has left."""
+        """Delete the files of a failed write."""
         self._folder.delete(self._path)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """All that is there; a condition on `_part` reads only that part."""
+        """All rows; a condition on `_part` reads only that part."""
         if self._rows is None:  # listed once
             packed = spark.read.schema(_DDL).parquet(glob_escaped(self._folder.spark_path(self._path)))
             self._rows = packed.select(*_PLAIN, f"{_REST}.*", FILE, PARTITION)
@@ -109,11 +109,11 @@ class Staging:
         return set(self._files())
 
     def share_with(self, shared: SharedFiles, tables: Mapping[Table, Collection[str]]) -> None:
-        """Make the files part of tables; this folder is not deleted then.
+        """Make the files part of tables; then this folder is not deleted.
 
         Args:
-            shared: How tables take files of this folder.
-            tables: What each of them takes, as values of `_part`.
+            shared: Makes files of this folder part of tables.
+            tables: Table -> values of `_part` that it gets.
         """
         files = self._files()
         self._is_given = True

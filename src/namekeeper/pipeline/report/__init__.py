@@ -1,3 +1,3 @@
-"""The report on a warehouse: asked, made a value, and shown as text, JSON or a page."""
+"""The report on a warehouse: its questions, the report as a value, and its text, JSON and HTML."""
 
 __all__: list[str] = []

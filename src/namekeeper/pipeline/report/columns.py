@@ -31,10 +31,10 @@ CAUSES = {
     "clock_changed": "clock of the name server set",
     "no_stop": "name server ended without a stop",
 }
-"""Cause of a change, or what a name server did -> words."""
+"""Cause of a change, or event of a name server -> text."""
 
 _NAMED = 3
-"""Names that a sentence has at most."""
+"""Most names in a sentence."""
 
 
 def duration_column(name: str, title: str) -> ReportColumn:

@@ -1,4 +1,4 @@
-"""The sections of the report in their order, and the report that their answers make."""
+"""The sections of the report in their order; makes the report from their answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -39,7 +39,7 @@ def make_report(
         zone: Time zone of the days.
         sections: Names of the sections that it has.
         answers: By the names of their questions: `BOOTS`, and those of the sections.
-        wanted: The first and the last day that were asked for, None: all there are.
+        wanted: The first and the last requested day; None: all days.
         warehouse: Where the tables are.
     """
     boots = answers[BOOTS].rows if BOOTS in answers else ()

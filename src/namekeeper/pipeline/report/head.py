@@ -1,4 +1,4 @@
-"""What the head of a report says: its time, its headlines, and up to when each name server is known."""
+"""The head of a report: its time, its headlines, and up to when each name server is known."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 
 def shown_period(report: Report) -> str:
-    """From when to when the report is, and how long that is."""
+    """Begin, end and length of the report's time."""
     if report.period is None:
         return "Nothing is known of this time."
     first, last = (shown_local(ms, report.zone) for ms in report.period)
@@ -42,7 +42,7 @@ def shown_period(report: Report) -> str:
 
 
 def headlines(report: Report) -> Sequence[Link]:
-    """The headlines of the sections in their order, and that on the records; none if nothing is known."""
+    """The headlines of the sections in order, and that about the records; empty if nothing is known."""
     if report.period is None:
         return []
     found = [Link(each.name, each.headline) for each in report.sections if each.headline is not None]

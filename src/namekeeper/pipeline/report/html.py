@@ -1,7 +1,7 @@
 """A report as one HTML file that needs nothing else: tables, plots as SVG, and a script that filters rows.
 
-The page may run one script and use one style sheet, which its policy names by their hashes: whatever a name
-contains can't be either. Without the script the page says the same, and cannot be filtered.
+The page's policy allows one script and one style sheet, by their hashes, so no text in a name can become
+either. Without the script the page has the same content but can't be filtered.
 """
 
 import hashlib
@@ -33,14 +33,14 @@ SHAPES = {
     Kind.UNKNOWN: (4, 12),
     Kind.UNREGISTERED: (5, 10),
 }
-"""Where the bar of a kind begins in its lane of 20 pixels, and how high it is: a shape beside the colour."""
+"""Top and height of a kind's bar in its lane of 20 pixels: a shape in addition to the colour."""
 
 
 def render_html(report: Report) -> str:
     """The report as an HTML document.
 
     Raises:
-        PipelineError: What it is made with is not installed.
+        PipelineError: A package that it needs is not installed.
     """
     try:
         from jinja2 import Environment, StrictUndefined
@@ -75,7 +75,7 @@ def render_html(report: Report) -> str:
 
 
 def _plot(section: Section, scale: TimeScale) -> LanesPlot | ColumnsPlot | None:
-    """The plot of a section; None if it has none, or nothing to show."""
+    """The plot of a section; None if it has no plot or no rows."""
     draw = SECTIONS[section.name].draw
     return None if draw is None or not section.plot else draw(section, scale)
 
@@ -85,5 +85,5 @@ def _template(name: str) -> str:
 
 
 def _source(text: str) -> str:
-    """How a policy names a script or a style sheet that is in the page."""
+    """The hash of a script or style sheet of the page, in the form of the policy."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -16,7 +16,7 @@ STEPS: Sequence[int] = (
     *(count * _HOUR for count in (1, 2, 3, 6, 12)),
     *(count * _DAY for count in (1, 2, 7, 14, 28, 91, 364, 3_640)),
 )  # fmt: skip
-"""Durations in ms that people count in."""
+"""Lengths of slices in ms, as people count time."""
 
 
 class Period(NamedTuple):
@@ -34,11 +34,11 @@ class Period(NamedTuple):
 def period_of(
     times: Iterable[int], days: tuple[str | None, str | None] = (None, None), zone: str = "UTC"
 ) -> Period | None:
-    """The time between the first and the last of some instants, as far as it lies within days.
+    """The time between the first and the last of some instants, limited to some days.
 
     Args:
-        times: Of which something is known.
-        days: The first and the last day, as 2026-03-01; None: all there are.
+        times: Instants of which something is known.
+        days: The first and the last day, as 2026-03-01; None: all days.
         zone: Time zone of the days.
 
     Returns:
@@ -55,12 +55,12 @@ def period_of(
 
 
 def slice_within(period: Period, most: int, least_ms: int = 0) -> int:
-    """The shortest duration in which people count, of which not more than so many fit into a period."""
+    """The shortest length of slices with which a period has at most this many slices."""
     return next((step for step in STEPS if step >= least_ms and period.duration_ms <= most * step), STEPS[-1])
 
 
 def offset_of(ms: int, zone: str) -> int:
-    """How many ms a zone is ahead of UTC at an instant."""
+    """The offset in ms of a zone from UTC at an instant."""
     offset = datetime.fromtimestamp(ms / 1_000, ZoneInfo(zone)).utcoffset()
     assert offset is not None
     return round(offset.total_seconds() * 1_000)

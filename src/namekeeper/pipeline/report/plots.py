@@ -1,6 +1,7 @@
 """Plots as values: bars on lanes, and columns of counts; the page draws them on one axis of time.
 
-What a mark means is its kind. The page gives each kind a colour and a shape, so that nobody needs the colour.
+The kind of a mark is its meaning. The page shows each kind by a colour and a shape, so the colour is not
+needed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,11 +25,11 @@ __all__ = [
 ]
 
 LABEL = 60
-"""Longer labels are cut; their titles are not."""
+"""Longer labels are cut, but not their titles."""
 
 
 class Kind(StrEnum):
-    """What a mark of a plot means."""
+    """The meaning of a mark of a plot."""
 
     UP = "up"
     DOWN = "down"
@@ -52,7 +53,7 @@ class Bar(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """What happened to one subject."""
+    """The events of one subject."""
 
     label: str
     title: str
@@ -69,12 +70,12 @@ class LanesPlot(NamedTuple):
 
 
 class CountColumn(NamedTuple):
-    """Counts in a slice of time: parts in percent of the axes, from the bottom."""
+    """Counts in a slice of time: parts from the bottom up, in percent of the axes."""
 
     at: float
     width: float
     parts: Sequence[tuple[Kind, float, float]]
-    """Kind, where its top is from above, and its height."""
+    """(kind, distance of its top from above, height)."""
     title: str
 
 
@@ -90,7 +91,7 @@ class ColumnsPlot(NamedTuple):
 
 
 def bar_of(scale: TimeScale, times: tuple[int, int], kind: Kind, words: str) -> Bar:
-    """A bar between two instants, whose title says what it is and from when to when it was."""
+    """A bar between two instants; its title has the meaning and both times."""
     first, last = times
     title = f"{words}, {shown_time(first, scale.zone)} to {shown_time(last, scale.zone)}"
     return Bar(scale.at(first), scale.width(first, last), kind, title)
@@ -105,7 +106,7 @@ def columns_of(
         scale: Axis.
         counts: Begin of a slice -> kind -> count.
         slice_ms: How long a slice is.
-        words: Of each kind; the first is at the bottom.
+        words: Kind -> text; the first kind is at the bottom.
     """
     top = max((sum(of_kind.values()) for of_kind in counts.values()), default=0)
     columns = []
@@ -127,6 +128,6 @@ def _stacked(counts: Iterable[tuple[Kind, int]], top: int) -> Iterable[tuple[Kin
 
 
 def label_of(text: str) -> str:
-    """A name as a label: harmless, and cut if it is long."""
+    """A name as a label: without control characters, and cut if it is long."""
     text = printable(text)
     return text if len(text) <= LABEL else text[: LABEL - 1] + "…"

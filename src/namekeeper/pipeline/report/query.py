@@ -1,4 +1,4 @@
-"""What a report shall be about, and asking a warehouse for it."""
+"""The request for a report, and the questions to a warehouse that answer it."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,25 +13,25 @@ __all__ = ["ReportQuery", "collect_report"]
 
 
 class ReportQuery(NamedTuple):
-    """What a report shall be about."""
+    """The request for a report."""
 
     sections: Sequence[str]
     first_day: str | None = None
     last_day: str | None = None
-    """Days of the warehouse's time zone, both included; None: all there are."""
+    """First and last day in the warehouse's time zone, both included; None: all days."""
     warehouse: str = ""
-    """Where the tables are, as the user calls it."""
+    """The place of the tables, as the user gave it."""
 
 
 def collect_report(
     tables: AnswerTables, query: ReportQuery, progress: Callable[[str, int, int], None] = lambda *_: None
 ) -> Report:
-    """Ask a warehouse for what a report needs, and make the report.
+    """Ask a warehouse all questions of a report, and make the report.
 
     Args:
         tables: The warehouse as it is now.
-        query: What is wanted.
-        progress: Called with what is done, how many questions were answered, and how many there are.
+        query: The request.
+        progress: Called with the present question, the number of answered questions, and of all questions.
     """
     zone = tables.report_time_zone
     days = (query.first_day, query.last_day)

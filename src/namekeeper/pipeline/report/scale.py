@@ -1,4 +1,4 @@
-"""The axis of time that all plots of a report share: where an instant is, and its ticks."""
+"""The time axis that all plots of a report share: positions of instants, and ticks."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from namekeeper.pipeline.report.period import Period, slice_within
 __all__ = ["Tick", "TimeScale"]
 
 _TICKS = 8
-"""Ticks at most."""
+"""Most ticks."""
 _DAY_MS, _MINUTE_MS, _SECOND_MS = 86_400_000, 60_000, 1_000
 
 
@@ -20,9 +20,9 @@ class Tick(NamedTuple):
     at: float
     """In percent of the axis."""
     time: str
-    """Time of day; empty where days are counted."""
+    """Time of day; empty if the ticks are days."""
     day: str
-    """The day, where it is another one than that of the tick before."""
+    """The day, if it differs from that of the tick before."""
 
 
 class TimeScale:
@@ -33,16 +33,16 @@ class TimeScale:
         self.zone = zone
 
     def at(self, ms: int) -> float:
-        """The position of an instant; what lies outside is at the end of the axis."""
+        """The position of an instant; one outside of the period is at the nearest end of the axis."""
         share = (ms - self.period.first_ms) / self.period.duration_ms
         return round(min(max(share, 0), 1) * 100, 3)
 
     def width(self, first_ms: int, last_ms: int) -> float:
-        """How wide the time between two instants is."""
+        """The width of the time between two instants."""
         return round(self.at(last_ms) - self.at(first_ms), 3)
 
     def ticks(self) -> list[Tick]:
-        """Ticks at round local times; whoever wants fewer leaves out every other one."""
+        """Ticks at round local times; for fewer ticks, leave out every other one."""
         step = slice_within(self.period, _TICKS)
         ticks: list[Tick] = []
         day_before = ""
@@ -55,7 +55,7 @@ class TimeScale:
 
 
 def _round_times(period: Period, step: int, zone: ZoneInfo) -> Sequence[int]:
-    """Instants within a period that are whole steps away from a midnight of the zone."""
+    """Instants within a period at multiples of a step from a midnight of the zone."""
     first = datetime.fromtimestamp(period.first_ms / 1_000, zone).replace(tzinfo=None)
     midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
     begin = (first - midnight) // timedelta(milliseconds=step)

@@ -1,4 +1,4 @@
-"""What a section of the report is: its questions to the tables, what it says of the answers, and its plot."""
+"""The specification of a report section: its questions to the tables, its text, and its plot."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -14,11 +14,11 @@ __all__ = ["Question", "ReportTables", "SectionSpec"]
 
 
 class ReportTables(NamedTuple):
-    """The tables that a report is about, its days, and its time."""
+    """The tables of a report, its days, and its time."""
 
     tables: AnswerTables
     days: Days = (None, None)
-    """Days of the warehouse's time zone, both included; None: all there are."""
+    """First and last day in the warehouse's time zone, both included; None: all days."""
     period: Period = Period(0, 0)
 
     def ask(self, name: str, limit: int, **args: object) -> Answer:
@@ -31,9 +31,9 @@ class Question(NamedTuple):
     """A question to the tables."""
 
     ask: Callable[[ReportTables, Answers, int], Answer]
-    """Gets the tables, the answers to the questions before, and the limit."""
+    """Called with the tables, the answers to the earlier questions, and the limit."""
     limit: int = AT_MOST
-    """Rows that are taken at most."""
+    """Most rows of the answer."""
 
 
 class SectionSpec(NamedTuple):
@@ -43,6 +43,6 @@ class SectionSpec(NamedTuple):
     questions: Mapping[str, Question]
     """Name of the answer -> question; asked in this order. No two sections use one name."""
     make: Callable[[Answers, str], Section]
-    """Makes the section of the answers, by their names, with times of a zone."""
+    """Makes the section from the answers by their names, with times in a zone."""
     draw: Callable[[Section, TimeScale], LanesPlot | ColumnsPlot | None] | None = None
-    """Draws the `plot` rows of a section, which are at least one; None: the section has no plot."""
+    """Draws the `plot` rows of a section, at least one; None: the section has no plot."""

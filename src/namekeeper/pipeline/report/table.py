@@ -1,4 +1,4 @@
-"""The table of a section as cells of text: what reads the same but for its names is one row."""
+"""The table of a section as cells of text: rows that differ only in their names are one row."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -13,14 +13,14 @@ __all__ = ["Cell", "TableRow", "columns_with_text", "table_rows"]
 
 
 _NOTHING = ((), ("0",))
-"""Cells that have nothing to say."""
+"""Texts of cells without information."""
 
 
 class Cell(NamedTuple):
-    """What a cell shows."""
+    """The content of a cell."""
 
     texts: Sequence[str]
-    """Harmless texts, none of them empty: several are a list of names."""
+    """Printable texts, none of them empty; several texts are a list of names."""
     instant: str = ""
     """ISO 8601 with the distance from UTC, if it is a time."""
 
@@ -30,13 +30,13 @@ class TableRow(NamedTuple):
 
     cells: Sequence[Cell]
     first: Row
-    """The first of the rows that are shown as this one."""
+    """The first of the joined rows."""
     stands_for: int = 1
-    """How many rows it stands for."""
+    """Number of joined rows."""
 
 
 def table_rows(columns: Sequence[ReportColumn], rows: Sequence[Row], zone: str) -> list[TableRow]:
-    """The rows of a table in their order; rows that differ in their subject alone are one.
+    """The rows of a table in their order; rows that differ only in their subject are joined.
 
     Times are shown in milliseconds if the order of the rows could not be seen without them.
     """
@@ -55,7 +55,7 @@ def table_rows(columns: Sequence[ReportColumn], rows: Sequence[Row], zone: str) 
 
 
 def columns_with_text(columns: Sequence[ReportColumn], rows: Sequence[Row], zone: str) -> list[ReportColumn]:
-    """The columns that say something other than 0 in one of the rows at least."""
+    """The columns with information, not only 0, in at least one row."""
     return [
         column
         for column in columns

@@ -17,9 +17,9 @@ __all__ = ["render_json", "render_text"]
 WIDEST = 60
 """Longer cells are cut."""
 SHOWN = 200
-"""Rows of a table that are shown at most."""
+"""Most rows of a table that are shown."""
 _SIGNS = {Severity.GOOD: "+", Severity.NOTICE: "!", Severity.BAD: "x"}
-"""What stands before a headline."""
+"""The mark before a headline."""
 
 
 def render_text(report: Report) -> str:
@@ -93,5 +93,5 @@ def _line(cells: Iterable[str], widths: Sequence[int], columns: Sequence[ReportC
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
+    """Number of terminal columns of a text."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)

@@ -1,4 +1,4 @@
-"""Times, shares and counts as people read them."""
+"""Times, shares and counts as text for people."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -17,12 +17,12 @@ __all__ = [
 
 
 def shown_time(ms: int | None, zone: str) -> str:
-    """An instant in a zone, with its distance from UTC, or Z; nothing for none."""
+    """An instant in a zone, with its offset from UTC, or Z; empty for None."""
     return "" if ms is None else _shown(ms, zone, "seconds").replace("+00:00", "Z")
 
 
 def shown_local(ms: int | None, zone: str, *, with_milliseconds: bool = False) -> str:
-    """An instant in a zone that the reader knows; nothing for none."""
+    """An instant in a zone without its offset; empty for None."""
     if ms is None:
         return ""
     text = _shown(ms, zone, "milliseconds" if with_milliseconds else "seconds")
@@ -30,20 +30,20 @@ def shown_local(ms: int | None, zone: str, *, with_milliseconds: bool = False) -
 
 
 def needs_milliseconds(times: list[int]) -> bool:
-    """Whether two different instants are in the same second, so that their order needs milliseconds."""
+    """Whether two different instants are within one second, so that only milliseconds show their order."""
     different = set(times)
     return len({ms // 1_000 for ms in different}) < len(different)
 
 
 def shown_milliseconds(ms: int | None) -> str:
-    """A duration in a cell of a table: nothing for None, and 0 without a unit."""
+    """A duration in a cell of a table: empty for None, and 0 without a unit."""
     if ms is None:
         return ""
     return shown_duration(ms) if ms else "0"
 
 
 def shown_share(share: float | None) -> str:
-    """A share in percent, never rounded up to the whole; nothing for none."""
+    """A share in percent, never rounded up to 100; empty for None."""
     if share is None:
         return ""
     percent = share * 100
@@ -57,7 +57,7 @@ def shown_number(number: int) -> str:
 
 
 def shown_count(count: int, noun: str) -> str:
-    """How many of what; the noun is one that takes an s."""
+    """A number with its noun, which gets an s in the plural."""
     return f"{shown_number(count)} {noun}" if count == 1 else f"{shown_number(count)} {noun}s"
 
 

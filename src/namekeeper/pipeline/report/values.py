@@ -1,4 +1,4 @@
-"""What a report is, as values: headlines, sections with a table and a plot, and what columns show."""
+"""The report as values: headlines, sections with a table and a plot, and columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -27,11 +27,11 @@ Answers = Mapping[str, Answer]
 """Name of a question -> its answer; see `report.query`."""
 
 KEPT = 1_000
-"""Rows of a section that it has at most; the tables have all of them."""
+"""Most rows of a section; the tables have all of them."""
 AT_MOST = 20_000
-"""Rows that are asked for at most."""
+"""Most rows of an answer."""
 LANES = 40
-"""Brokers, or subjects of disagreement, that a plot shows at most."""
+"""Most brokers, or subjects of disagreement, in a plot."""
 
 
 class Severity(StrEnum):
@@ -43,7 +43,7 @@ class Severity(StrEnum):
 
 
 class Headline(NamedTuple):
-    """What a section says, in a few words for the head of the report."""
+    """The main result of a section, for the head of the report."""
 
     severity: Severity
     text: str
@@ -64,7 +64,7 @@ class ReportColumn(NamedTuple):
     """Value and time zone to text."""
     is_number: bool = False
     is_subject: bool = False
-    """Whether it names what a row is about: rows that differ in this alone are shown as one."""
+    """Whether it names the subject of a row: rows that differ only in this are joined."""
 
     @property
     def is_time(self) -> bool:
@@ -79,24 +79,24 @@ class Fold(NamedTuple):
     summary: str
     rows: Sequence[Row]
     more: int
-    """Rows there are besides."""
+    """Number of further rows."""
 
 
 class Section(NamedTuple):
-    """A section: some sentences, a table, and what its plot shows."""
+    """A section: some sentences, a table, and the rows of its plot."""
 
     name: str
     title: str
     headline: Headline | None
-    """None: it has nothing to say in the head of the report."""
+    """None: it has no headline."""
     summary: Sequence[str]
     columns: Sequence[ReportColumn]
     rows: Sequence[Row]
     total: int
-    """Rows there are; of these the first ones are in `rows`."""
+    """Number of all rows; `rows` has the first ones."""
     plot: Sequence[Row] = ()
     folds: Sequence[Fold] = ()
-    """The same rows in parts; none: they are one table."""
+    """The same rows in parts; empty if they are one table."""
 
 
 class Report(NamedTuple):
@@ -104,11 +104,11 @@ class Report(NamedTuple):
 
     zone: str
     days: tuple[str, str] | None
-    """The first and the last day of which something is known; None: there is nothing."""
+    """The first and the last known day; None if nothing is known."""
     period: Period | None
-    """The time that all plots show; None: there is nothing."""
+    """The time of all plots; None if nothing is known."""
     name_servers: Sequence[Row]
-    """Up to when each is known, and how much of it is unknown."""
+    """Name servers: up to when each is known, and how much of its time is unknown."""
     sections: Sequence[Section]
     warehouse: str = ""
-    """Where its tables are, as the user calls it."""
+    """The place of its tables, as the user gave it."""

@@ -1,3 +1,3 @@
-"""The warehouse: its tables, what is valid of them, and one run at a time."""
+"""The warehouse: its tables, their valid versions, and the lock for one run at a time."""
 
 __all__: list[str] = []

@@ -1,9 +1,9 @@
-"""A warehouse whose tables are in a catalog of Spark's, as Iceberg or Delta.
+"""A warehouse with tables in a Spark catalog, as Iceberg or Delta.
 
 The folder of the warehouse keeps manifests, ledger, lock and scratch data, as with Parquet files; a manifest
-names a version of each table instead of files. Readers ask for these versions: they see a run whole or not at
-all, however many tables it writes. What a run that died has written to a table is undone by the next run
-that writes to it.
+names a version of each table instead of files. Readers ask for these versions, so they see a run completely
+or not at all, however many tables it writes. Rows that a dead run has written to a table are undone by the
+next run that writes to it.
 """
 
 import re
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CatalogReader", "CatalogStore", "CatalogTransaction", "parse_location"]
 
 MARK = "namekeeper.warehouse"
-"""Property of a table that says to which warehouse it belongs."""
+"""Property of a table with the id of its warehouse."""
 
 _LOCATION = re.compile(r"([a-z]+):([\w-]+(?:\.[\w-]+)+)", re.ASCII)
 
@@ -52,7 +52,7 @@ class CatalogReader:
         """All rows of a table.
 
         Raises:
-            WarehouseError: The catalog can't be asked, or has this version no more.
+            WarehouseError: The catalog can't be reached, or has not kept this version.
         """
         if not self.is_there(table):
             return empty(spark, table)
@@ -69,12 +69,12 @@ class CatalogReader:
         return table.name in self._versions
 
     def _found(self, spark: "SparkSession", name: TableName, version: int) -> int:
-        """The version to read instead: catalogs rewrite the files of a table, and drop the old ones."""
+        """The version to read instead: catalogs rewrite a table's files and drop old versions."""
         head = self._fresh_head(spark, name)
         return same_rows(version, self._format.changes(spark, name, version, head))
 
     def _fresh_head(self, spark: "SparkSession", name: TableName) -> int | None:
-        spark.sql(f"REFRESH TABLE {name.sql}").collect()  # a session may hold what another one has changed
+        spark.sql(f"REFRESH TABLE {name.sql}").collect()  # another session may have changed it
         return self._format.head(spark, name)
 
     def _name(self, table: Table) -> TableName:
@@ -122,7 +122,7 @@ class CatalogTransaction(CatalogReader):
 
     @contextmanager
     def _changing(self, spark: "SparkSession", table: Table, by: str | None) -> Iterator[None]:
-        """Prepare a table for a write, and afterwards note the version that the caller has written.
+        """Prepare a table for a write; afterwards note the version that the caller has written.
 
         Raises:
             WarehouseError: Somebody else has written to it in between.
@@ -143,7 +143,7 @@ class CatalogTransaction(CatalogReader):
         self._versions[table.name] = self._readable[table.name] = head
 
     def _base(self, spark: "SparkSession", table: Table, by: str | None) -> int | None:
-        """The version to write on. What a run that died has written after it is undone."""
+        """The version to write on; rows that a dead run has written after it are undone."""
         name = self._name(table)
         version = self._versions.get(table.name)
         if version is None and not spark.catalog.tableExists(name.sql):
@@ -181,7 +181,7 @@ class CatalogTransaction(CatalogReader):
 
 
 class CatalogStore(WarehouseFolder):
-    """A warehouse in a catalog, with a folder for what is not a table."""
+    """A warehouse in a catalog, with a folder for everything but tables."""
 
     def create(
         self, spark: "SparkSession", location: str, report_time_zone: str, names: Collection[str]
@@ -190,12 +190,12 @@ class CatalogStore(WarehouseFolder):
 
         Args:
             spark: A session that has the catalog.
-            location: Where the tables shall be, see `parse_location`.
+            location: Location of the tables, see `parse_location`.
             report_time_zone: Zone that defines a day.
-            names: Names that its tables will have.
+            names: Names of its tables.
 
         Raises:
-            WarehouseError: The catalog can't be used, or folder or namespace have something of others.
+            WarehouseError: The catalog can't be used, or folder or namespace contain something else.
         """
         catalog = parse_location(location)
         self.check_free()
@@ -222,15 +222,15 @@ class CatalogStore(WarehouseFolder):
         return CatalogTransaction(self._folder, manifest, _catalog_of(manifest), self._take_load(manifest))
 
     def clean_up(self) -> None:
-        """Delete what no kept manifest names in the folder; old versions of tables are the catalog's."""
+        """Delete files that no kept manifest names; old versions of tables are the catalog's."""
         self._drop_what_is_old()
 
 
 def parse_location(text: str) -> Catalog:
-    """Where tables shall be, of `iceberg:nk.namekeeper`: a format, a catalog and a namespace in it.
+    """Parse a location such as `iceberg:nk.namekeeper`: a format, a catalog and a namespace in it.
 
     Raises:
-        WarehouseError: It is not like that.
+        WarehouseError: It has another form.
     """
     match = _LOCATION.fullmatch(text)
     if match is None or match[1] not in FORMATS:
@@ -246,7 +246,7 @@ def _catalog_of(manifest: Manifest) -> Catalog:
 
 @contextmanager
 def _refusals(name: TableName) -> Iterator[None]:
-    """Make what a catalog refuses an error of ours.
+    """Turn a refusal of a catalog into an error of ours.
 
     Raises:
         WarehouseError: It refused something.

@@ -1,4 +1,4 @@
-"""Small files of a warehouse as JSON with a checksum: an altered bit must not make it another warehouse."""
+"""Small files of a warehouse as JSON with a checksum, so that an altered bit is found."""
 
 import json
 import re
@@ -11,7 +11,7 @@ __all__ = ["decode_checked", "encode_checked"]
 _MEMBER = "crc"
 _LENGTH = len(b',"crc":"01234567"}\n')
 _LIKE_A_CHECKSUM = re.compile(rb',"[^"]{3}":"[0-9a-f]{8}"}\s*$')
-"""Nothing else in these files ends like this: it is a checksum with an altered name."""
+"""The form of the end of a checked file; with another name it is a checksum with an altered name."""
 
 
 def encode_checked(members: Mapping[str, Any]) -> bytes:
@@ -37,5 +37,5 @@ def decode_checked(data: bytes) -> dict[str, Any]:
 
 
 def _end(start: bytes) -> bytes:
-    """How a file that begins so must end."""
+    """The right end of a file with this beginning."""
     return b',"%b":"%08x"}\n' % (_MEMBER.encode(), crc32(start))

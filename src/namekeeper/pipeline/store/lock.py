@@ -1,8 +1,8 @@
-"""Lets one run at a time work on a warehouse: with a lock of the kernel, or elsewhere with a lease.
+"""Lets one run at a time work on a warehouse: by a kernel lock, or on other file systems by a lease.
 
-For a folder of this machine the kernel holds the lock and drops it when the process ends, in whatever way.
-Elsewhere a small file says who works there and until when; the run renews it. That prevents a second start by
-mistake. If two runs start at the same instant, the commit of one of them fails.
+For a folder of this machine the kernel releases the lock when the process ends, in any way. Elsewhere a small
+file names the run and its time limit; the run renews it. That prevents a second start by mistake. If two runs
+start at the same instant, the commit of one of them fails.
 """
 
 import fcntl
@@ -54,7 +54,7 @@ def lock_warehouse(warehouse: Folder) -> Iterator[Callable[[], None]]:
 
 
 class WarehouseLease:
-    """A file that says who works on a warehouse and until when."""
+    """A file with the owner of a warehouse's lock and its time limit."""
 
     def __init__(
         self, warehouse: Folder, now_ms: Callable[[], int] = lambda: int(time.time() * 1_000)
@@ -67,7 +67,7 @@ class WarehouseLease:
         """Take the lease.
 
         Raises:
-            BusyError: Another run holds it, and it has not ended.
+            BusyError: Another run holds it, and it has not expired.
         """
         owner, token, until_ms = self._read()
         left_ms = until_ms - self._now_ms()
@@ -106,7 +106,7 @@ class WarehouseLease:
             self._warehouse.delete(_NAME)
 
     def _read(self) -> tuple[str, str, int]:
-        """Owner, token and end; a file that can't be read is nobody's."""
+        """Owner, token and end; a file that can't be read has no owner."""
         try:
             members = json.loads(self._warehouse.read(_NAME))
             return str(members["owner"]), str(members["token"]), int(members["until_ms"])

@@ -1,8 +1,8 @@
-"""What a warehouse consists of, as one small file: which data files make up each table, and the settings.
+"""The manifest of a warehouse, one small file: the data files of each table, and the settings.
 
 A run writes new data files beside the old ones, then the manifest with the next number, in one atomic step.
-Readers take the newest manifest and read the files that it names: they see a run whole or not at all, and
-files of a run that died are never seen.
+Readers take the newest manifest and read the files that it names. So they see a run completely or not at all,
+and never see files of a dead run.
 """
 
 import re
@@ -41,26 +41,26 @@ class DataFile(NamedTuple):
     size: int
     """Bytes."""
     value: str | None = None
-    """Value of the column that the table is partitioned by, if it is."""
+    """Value of the partition column, if the table is partitioned."""
     crc: int | None = None
-    """CRC-32 of the file; None: not known, because the folder is not of this machine."""
+    """CRC-32 of the file; None for a folder of another machine."""
 
 
 class Catalog(NamedTuple):
-    """A namespace of a catalog of Spark's that has the tables of a warehouse."""
+    """A namespace of a Spark catalog with the tables of a warehouse."""
 
     format: str
     """`iceberg` or `delta`."""
     namespace: str
     """With the name of the catalog before it, as in `nk.namekeeper`."""
     mark: str
-    """Of the warehouse; each of its tables has it as a property."""
+    """Id of the warehouse; each of its tables has it as a property."""
     versions: Mapping[str, int] = {}
-    """Name of a table -> which version of it is valid, as its format counts them."""
+    """Name of a table -> its valid version, as its format numbers them."""
 
     @property
     def location(self) -> str:
-        """As people write it."""
+        """The location as people write it."""
         return f"{self.format}:{self.namespace}"
 
 
@@ -69,18 +69,18 @@ class Manifest(NamedTuple):
 
     number: int
     next_load: int
-    """The smallest load id that no run has committed or could have used."""
+    """The smallest load id that no run can have used."""
     report_time_zone: str
-    """Zone that defines what a day is; fixed when the warehouse is made."""
+    """Time zone of days; fixed when the warehouse is made."""
     ledger: str
-    """Path of the file that says which segments are in; empty: none yet."""
+    """Path of the ledger; empty: none yet."""
     tables: Mapping[str, Sequence[DataFile]]
-    """Of a warehouse of files."""
+    """Data files by table, in a warehouse of files."""
     catalog: Catalog | None = None
-    """Where the tables are, if they are not files of the warehouse."""
+    """The catalog of the tables, if they are not files of the warehouse."""
 
     def to_json(self) -> bytes:
-        """As it is written."""
+        """The manifest as JSON."""
         tables = {name: [list(part) for part in parts] for name, parts in sorted(self.tables.items())}
         members = {"layout": LAYOUT, **self._asdict(), "tables": tables}
         if self.catalog is None:
@@ -91,7 +91,7 @@ class Manifest(NamedTuple):
 
     @classmethod
     def from_json(cls, data: bytes, where: str) -> "Manifest":
-        """A manifest that was written.
+        """Read a manifest from JSON.
 
         Args:
             data: The file.
@@ -123,7 +123,7 @@ def path_of(number: int) -> str:
 
 
 def numbers_of(warehouse: Folder) -> list[int]:
-    """Numbers of the manifests that there are, the oldest first."""
+    """Numbers of all manifests, the oldest first."""
     found = (_NAME.match(file.path) for file in warehouse.files(MANIFESTS))
     return sorted(int(match[1]) for match in found if match)
 
@@ -135,7 +135,7 @@ def newest_manifest(warehouse: Folder) -> Manifest | None:
         WarehouseError: It can't be read, or there are tables without a manifest.
     """
     try:
-        # A run may delete the newest that was listed only after it has written newer ones: look again.
+        # A run deletes a listed manifest only after it has written newer ones: list again.
         while numbers := numbers_of(warehouse):
             path = path_of(numbers[-1])
             try:

@@ -3,8 +3,8 @@
     WAREHOUSE/tables/NAME/7-1f0c6e2a/        data files that load 7 wrote
     WAREHOUSE/tables/records/7-93ab01c4/     files of a large load, part of several tables
 
-Data files are never changed. The name of a load's folder has a random part: even two runs that take the same
-load id by mistake don't write into one folder.
+Data files are never changed. The name of a load's folder has a random part, so even two runs with the same
+load id don't write into one folder.
 """
 
 import re
@@ -29,20 +29,20 @@ __all__ = ["MOST_ROWS", "ParquetReader", "ParquetStore", "ParquetTransaction", "
 
 SMALL_BYTES = 512 << 10
 FEW_ROWS = 100_000
-"""A data file that is smaller, and has fewer rows, is merged with others ..."""
+"""A smaller data file with fewer rows is merged with others ..."""
 SMALL_FILES = 32
-"""... when a table has so many of them."""
+"""... when a table has this many of them."""
 
 MOST_ROWS = 1_000_000
-"""Rows of a data file at most: rows of checkpoints compress so well that a file could have far too many."""
+"""Most rows of a data file: rows of checkpoints compress so well that a file could have far too many."""
 
 _TABLES = "tables"
 _SHARED = "records"
-"""Beside the folders of tables: files of which several tables consist."""
+"""Folder, beside those of tables, for files that several tables share."""
 _PARTITION = "partition"
 """The folder of a partition is `partition=VALUE`; the column itself stays in the files."""
 _NAMED_BY = 2
-"""Parts of a path that name a data file: its folder and itself."""
+"""Number of path parts that identify a data file: its folder and its name."""
 _LOAD_FOLDER = re.compile(r"^(tables/[^/]+/[0-9]+-[0-9a-f]{8})/")
 
 
@@ -118,7 +118,7 @@ class ParquetTransaction(ParquetReader):
         commit_run(self.folder, manifest, ledger)
 
     def _summed(self) -> dict[str, Sequence[DataFile]]:
-        """The parts of each table; new ones get checksums. Object stores have checksums of their own."""
+        """The data files of each table; new ones get checksums. Object stores have checksums of their own."""
         if not isinstance(self.folder, LocalFolder):
             return dict(self._parts)
         known = {part.path: part.crc for parts in self._manifest.tables.values() for part in parts}
@@ -135,7 +135,7 @@ class ParquetTransaction(ParquetReader):
         """Leave out small files with many rows: their rows compress well."""
         from pyspark.sql import functions as fn
 
-        # Tasks of one job name their files alike in the folders of each kind.
+        # The tasks of a job use the same file names in the folders of all kinds.
         name = fn.substring_index(fn.input_file_name(), "/", -_NAMED_BY)
         counted = self._read(spark, table, parts).groupBy(name).count().where(fn.col("count") >= FEW_ROWS)
         many = {row[0] for row in counted.collect()}
@@ -185,7 +185,7 @@ class ParquetStore(WarehouseFolder):
         return ParquetTransaction(self._folder, manifest, self._take_load(manifest))
 
     def clean_up(self) -> None:
-        """Delete what no kept manifest names; the caller holds the lock, so nobody is writing it."""
+        """Delete files that no kept manifest names; the caller holds the lock, so no run is writing them."""
         manifests = self._drop_what_is_old()
         valid = {folder for manifest in manifests for folder in _load_folders(manifest.tables)}
         matches = (_LOAD_FOLDER.match(file.path) for file in self._folder.files(_TABLES))
@@ -198,7 +198,8 @@ def empty(spark: "SparkSession", table: Table) -> "DataFrame":
     from pyspark.sql import functions as fn
 
     columns = (fn.lit(None).cast(column.type).alias(column.name) for column in table.columns)
-    # Of a condition that is never met Spark sees that nothing is there, and leaves out whatever reads it.
+    # With a condition that is never true Spark knows that there are no rows, and removes the queries that
+    # read it.
     return spark.range(1).select(*columns).where("false")
 
 

@@ -1,4 +1,4 @@
-"""Opens a warehouse; its newest manifest says of which kind it is."""
+"""Opens a warehouse; its newest manifest tells its kind."""
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ Store = ParquetStore | CatalogStore
 
 
 def open_store(warehouse: Folder) -> Store:
-    """The warehouse in a folder; if there is none, using it says so."""
+    """The warehouse in a folder; if there is none, its first use raises an error."""
     manifest = newest_manifest(warehouse)
     return ParquetStore(warehouse) if manifest is None else _store(warehouse, manifest)
 
@@ -34,13 +34,14 @@ def open_or_make_store(
 
     Args:
         warehouse: The folder.
-        report_time_zone: Zone that a day is to be of; None: as it is, UTC for a new one.
-        location: Where the tables shall be, `iceberg:nk.namekeeper`; None: as it is, files for a new one.
-        names: Names that tables of a new one will have.
+        report_time_zone: Time zone of days; None: that of the warehouse, or UTC for a new one.
+        location: Location of the tables, as in `iceberg:nk.namekeeper`; None: that of the warehouse, or
+        files.
+        names: Names of the tables of a new warehouse.
         session: Gives the session, if one is needed.
 
     Raises:
-        WarehouseError: It can't be used, or is not as it is to be.
+        WarehouseError: It can't be used, or has another time zone or location.
     """
     manifest = newest_manifest(warehouse)
     if manifest is not None:
@@ -52,7 +53,7 @@ def open_or_make_store(
         files.create(zone)
         return files
     tables = CatalogStore(warehouse)
-    parse_location(location)  # before Spark is started
+    parse_location(location)  # fails before Spark is started
     tables.create(session(), location, zone, names)
     return tables
 

@@ -1,4 +1,4 @@
-"""What Iceberg and Delta do differently: which version a table has, what came after one, how to go back."""
+"""What differs between Iceberg and Delta: a table's present version, later versions, going back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -28,23 +28,23 @@ class TableName(NamedTuple):
 
     @property
     def sql(self) -> str:
-        """As SQL has it, whatever letters are in it."""
+        """The quoted name for SQL."""
         return quoted(f"{self.namespace}.{self.name}")
 
 
 class VersionChange(NamedTuple):
-    """What made a version of the one before it."""
+    """The change from one version to the next."""
 
     version: int
     is_upkeep: bool
-    """Rows are the same: a catalog merged small files, or the like."""
+    """Whether the rows are the same, as when a catalog merges small files."""
 
 
 class TableFormat(Protocol):
-    """A format of tables that keeps versions of them. A version is what a writer left, under a number."""
+    """A table format that keeps versions. Each write makes a version, which has a number."""
 
     properties: Mapping[str, str]
-    """Of a new table."""
+    """Properties of a new table."""
 
     def head(self, spark: "SparkSession", table: TableName) -> int | None:
         """The version that a table has now; None if it never had rows."""
@@ -52,17 +52,17 @@ class TableFormat(Protocol):
     def changes(
         self, spark: "SparkSession", table: TableName, base: int | None, head: int | None
     ) -> Sequence[VersionChange] | None:
-        """What led from one version to another, in order; None if it is no descendant."""
+        """The changes from one version to another, in order; None if that is no descendant."""
 
     def go_back(self, spark: "SparkSession", table: TableName, version: int) -> None:
-        """Make the table what it was at a version."""
+        """Set the table back to a version."""
 
 
 class Iceberg:
     """Apache Iceberg: versions are snapshots, each of which names its parent."""
 
     properties: Mapping[str, str] = {
-        "write.metadata.delete-after-commit.enabled": "true",  # every run writes some, and --watch runs often
+        "write.metadata.delete-after-commit.enabled": "true",  # every run writes some; --watch runs often
     }
 
     def head(self, spark: "SparkSession", table: TableName) -> int | None:
@@ -88,7 +88,7 @@ class Iceberg:
         return found[::-1]
 
     def go_back(self, spark: "SparkSession", table: TableName, version: int) -> None:
-        """Make the table what it was at a snapshot."""
+        """Set the table back to a snapshot."""
         catalog, _, namespace = table.namespace.partition(".")
         name = literal(quoted(f"{namespace}.{table.name}"))
         spark.sql(f"CALL {quoted(catalog)}.system.set_current_snapshot({name}, {version})").collect()
@@ -121,16 +121,16 @@ class Delta:
         return sorted(found) if found and len(found) == last - first else None
 
     def go_back(self, spark: "SparkSession", table: TableName, version: int) -> None:
-        """Make the table what it was at a version; that makes a new one."""
+        """Set the table back to a version; that makes a new version."""
         spark.sql(f"RESTORE TABLE {table.sql} TO VERSION AS OF {version}").collect()
 
 
 FORMATS: Mapping[str, TableFormat] = {"iceberg": Iceberg(), "delta": Delta()}
-"""By the name that Spark's USING takes."""
+"""Formats by their name in Spark's USING."""
 
 
 def same_rows(base: int, changes: Iterable[VersionChange] | None) -> int:
-    """The newest version behind `changes` that has the rows of `base`, of which the files may be gone."""
+    """The newest version in `changes` with the same rows as `base`, whose files may be gone."""
     versions = [change.version for change in takewhile(lambda change: change.is_upkeep, changes or ())]
     return versions[-1] if versions else base
 
@@ -141,10 +141,10 @@ def properties_of(spark: "SparkSession", table: TableName) -> Mapping[str, str]:
 
 
 def quoted(name: str) -> str:
-    """A name with dots as SQL has it."""
+    """A name with dots, quoted for SQL."""
     return ".".join(f"`{part}`" for part in name.split("."))
 
 
 def literal(text: str) -> str:
-    """A text as SQL has it."""
+    """A text as an SQL literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,7 +1,7 @@
 """The tables of a warehouse: reading them, and changing several of them in one atomic step.
 
-`TableStore` and `Transaction` are what ingest, gold and answers see. `parquet_store` is plain Parquet under
-one manifest, `catalog_store` is Iceberg or Delta in the user's catalog; `stores` knows which a warehouse is.
+Ingest, gold and answers use `TableStore` and `Transaction`. `parquet_store` is plain Parquet under one
+manifest, `catalog_store` is Iceberg or Delta in the user's catalog; `stores` chooses between them.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -25,7 +25,7 @@ class LoadedRange(NamedTuple):
     first_seq: int
     last_seq: int
     first_ts: int
-    """The smallest `ts` in it, ms; clocks may run backwards, so this need not be that of `first_seq`."""
+    """The smallest `ts` in it, ms; a clock may run backwards, so it may differ from that of `first_seq`."""
     last_ts: int
     """The largest `ts` in it, ms."""
 
@@ -53,7 +53,7 @@ class TableReader(Protocol):
     """Tables as they are at one instant."""
 
     report_time_zone: str
-    """Zone that defines what a day is."""
+    """Time zone of days."""
 
     def table(self, spark: "SparkSession", table: Table) -> "DataFrame":
         """All rows of a table; none if nothing was ever written to it."""
@@ -66,7 +66,7 @@ class Transaction(TableReader, Protocol):
     """One run's changes of a warehouse; `table` shows what was committed before and what is in it already."""
 
     load_id: int
-    """Larger than that of every run before, dead ones included."""
+    """Load id, larger than that of every earlier run, also of dead ones."""
 
     def append(self, table: Table, rows: "DataFrame") -> None:
         """Add rows to a table; `rows` has exactly its columns, `load_id` among them if the table has it."""
@@ -102,7 +102,7 @@ class TableStore(Protocol):
         """The tables as they are now; they stay so for this reader."""
 
     def ledger(self) -> bytes | None:
-        """What the last commit's ledger says, None if it is lost or there was none."""
+        """The ledger of the last commit; None if it is lost or there was none."""
 
     def is_empty(self) -> bool:
         """Whether nothing was ever committed."""
@@ -111,4 +111,4 @@ class TableStore(Protocol):
         """Begin a run; the caller holds the lock of the warehouse."""
 
     def clean_up(self) -> None:
-        """Delete what no reader needs: files of dead runs, and of old ones."""
+        """Delete files that no reader needs: those of dead runs and old ones."""

@@ -1,4 +1,4 @@
-"""What every warehouse has in its folder, wherever its tables are: manifests, ledgers and load ids.
+"""The folder of every warehouse, wherever its tables are: manifests, ledgers and load ids.
 
 WAREHOUSE/manifests/000000000012.json    what is valid; the newest counts
 WAREHOUSE/ledger/000000000012.json       which segments are in
@@ -23,19 +23,19 @@ from namekeeper.pipeline.store.manifest import (
 __all__ = ["KEPT_MANIFESTS", "KEPT_MS", "SCRATCH", "WarehouseFolder", "commit_run"]
 
 KEPT_MANIFESTS = 3
-"""This many manifests, and what they name, are always kept ..."""
+"""This many manifests, with their files, are always kept ..."""
 KEPT_MS = 60 * 60 * 1_000
-"""... and those younger than this: a reader that began before a run may still need them."""
+"""... and all younger than this: a reader that began before a run may still need them."""
 
 SCRATCH = "staging"
-"""Folder for what a run keeps only while it runs."""
+"""Folder for temporary files of a run."""
 
 _LEDGERS = "ledger"
 _LOADS = "loads"
 
 
 class WarehouseFolder:
-    """The folder of a warehouse; what is the same for every kind of table."""
+    """The folder of a warehouse, for every kind of table."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -80,7 +80,7 @@ class WarehouseFolder:
         return manifest
 
     def _take_load(self, manifest: Manifest) -> int:
-        """A load id that nobody has had."""
+        """A load id that was never used."""
         taken = [load for load in self._taken_loads() if load >= manifest.next_load]
         load_id = max(taken, default=manifest.next_load - 1) + 1
         while not self._folder.put_new(f"{_LOADS}/{load_id}", b""):
@@ -92,7 +92,7 @@ class WarehouseFolder:
         return [int(name) for name in names if name.isdigit()]
 
     def _drop_what_is_old(self) -> Sequence[Manifest]:
-        """Delete old manifests with their ledgers, and what runs that died have left.
+        """Delete old manifests with their ledgers, and leftovers of dead runs.
 
         Returns:
             The manifests that are kept; the newest is the last.
@@ -127,7 +127,7 @@ def commit_run(folder: Folder, manifest: Manifest, ledger: bytes) -> None:
 
     Args:
         folder: That of the warehouse.
-        manifest: What is valid from now on; its path of a ledger is set here.
+        manifest: The new manifest; its path of the ledger is set here.
         ledger: The ledger.
 
     Raises:

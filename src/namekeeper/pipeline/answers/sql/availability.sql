@@ -1,4 +1,4 @@
--- A broker, and its availability as a share of the time of which something is known.
+-- A broker, and its availability as a share of the known time.
 -- columns: cluster, broker_name, broker_id, up_ms, down_ms, unknown_ms, outages, longest_outage_ms,
 --   unregistered_ms, availability
 -- reads: broker_availability_daily, broker_state_daily

@@ -1,4 +1,5 @@
--- A state of one of the least available brokers, on a day. What is not up comes first, the longest first.
+-- A state of one of the least available brokers, on a day. States other than up come first, the longest
+-- first.
 -- columns: day, cluster, broker_name, broker_id, state, valid_from, valid_to
 -- reads: broker_availability_daily, broker_state_daily
 WITH total AS (

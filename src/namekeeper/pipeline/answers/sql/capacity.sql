@@ -1,4 +1,4 @@
--- What a broker name had on a day, as the name server that held most of it saw it.
+-- Topics and queues of a broker name on a day, as seen by the name server that held most of them.
 -- columns: day, cluster, broker_name, topics, read_queues, write_queues, writable_topics, body_bytes,
 --   frame_used
 -- reads: capacity_daily

@@ -1,4 +1,4 @@
--- What a cluster had on a day.
+-- Queues of a cluster on a day.
 -- columns: day, cluster, write_queues, frame_used
 -- reads: capacity_daily
 WITH of_broker_name AS (

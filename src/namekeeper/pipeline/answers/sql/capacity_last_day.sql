@@ -1,4 +1,4 @@
--- What a broker name had on the last day of which something is known; those with most queues first.
+-- Topics and queues of a broker name on the last known day; most queues first.
 -- columns: day, cluster, broker_name, topics, read_queues, write_queues, writable_topics, body_bytes,
 --   frame_used
 -- reads: capacity_daily

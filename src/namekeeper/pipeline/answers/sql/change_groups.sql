@@ -1,6 +1,6 @@
--- Equal changes in a slice of time: one cause, asked for from one host, about one broker name. Of each slice some rows
--- of each cause are taken before more of another; slices come newest first, and in them what began first. Topics are
--- named where there are not too many records.
+-- Equal changes in a slice of time: one cause, requested by one host, about one broker name. Each slice gives
+-- some rows of every cause before further rows of any cause. Slices come newest first; within a slice, the
+-- earliest change is first. Topics are named if there are not too many records.
 -- columns: slice, slice_groups, slice_items, cause_items, cause, host, broker_name, first_ts, last_ts, records, items,
 --   unnamed, name_servers, clusters, details, topics
 -- reads: change_log

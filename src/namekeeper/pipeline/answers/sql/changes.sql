@@ -1,4 +1,4 @@
--- A record that says who changed what, the newest first.
+-- A record of a change and its requester, the newest first.
 -- columns: day, at_ts, ts, namesrv, boot, seq, kind, cause, peer, action, cluster, broker_name, broker_addr,
 --   topic, items, detail
 -- reads: change_log

@@ -1,4 +1,4 @@
--- How many rows were changed by how many records in a slice of time, by cause.
+-- Number of changed rows and of records in a slice of time, by cause.
 -- columns: slice, cause, items, records
 -- reads: change_log
 SELECT

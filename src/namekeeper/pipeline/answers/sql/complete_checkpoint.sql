@@ -1,4 +1,4 @@
--- A complete checkpoint, from which on the state is known.
+-- A complete checkpoint: from here on the state is known.
 -- columns: namesrv, boot, begin_seq, from_ts
 -- reads: known_span
 SELECT namesrv, boot, begin_seq, from_ts

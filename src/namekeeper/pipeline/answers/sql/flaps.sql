@@ -1,4 +1,4 @@
--- A broker in an hour in which it went; the hours in which brokers went most often first.
+-- A broker in an hour in which it went down; the hours with most of these events first.
 -- columns: day, hour, cluster, broker_name, broker_id, outages, sessions_ended
 -- reads: broker_flap
 SELECT day, hour, cluster, broker_name, broker_id, outages, sessions_ended

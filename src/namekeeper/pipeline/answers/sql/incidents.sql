@@ -1,4 +1,4 @@
--- An incident that touches these days; what cost most comes first.
+-- An incident of these days; the one with the highest cost comes first.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, lasted_ms, cause, peer, brokers, broker_names, topics,
 --   first_topic, name_servers, lookups, languages
 -- reads: incident, name_server_session

@@ -1,4 +1,4 @@
--- What the journal of a name server knows of an instant.
+-- Whether the journal of a name server knows the state at an instant.
 -- columns: namesrv, knowledge, knows_up_to
 -- reads: name_server_session, name_server_timeline
 WITH up_to AS (

@@ -1,4 +1,4 @@
--- What a broker name had when it went, at the name server that kept it longest.
+-- Topics and queues of a broker name at its end, at the name server that kept it longest.
 -- columns: broker_name, until, topics, read_queues, write_queues, cluster
 -- reads: broker_group_history, topic_route
 WITH ended AS (

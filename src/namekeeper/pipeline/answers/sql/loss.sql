@@ -1,4 +1,4 @@
--- A loss: where the first missing record would be.
+-- A loss, with the position of the first missing record.
 -- columns: namesrv, boot, first_seq, unknown_from
 -- reads: lost_records
 SELECT namesrv, boot, first_seq, unknown_from

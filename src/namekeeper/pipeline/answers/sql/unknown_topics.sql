@@ -1,4 +1,4 @@
--- A topic that clients asked for in vain, the most asked for first.
+-- A topic without a route that clients looked up, the most wanted first.
 -- columns: topic, bucket, lookups, name_servers, languages, first_minute, last_minute
 -- reads: unknown_topic_daily
 SELECT

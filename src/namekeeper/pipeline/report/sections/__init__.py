@@ -1,3 +1,3 @@
-"""One module for each section of the report: what it asks, what it says, and what its plot shows."""
+"""One module for each section of the report: its questions, its text, and its plot."""
 
 __all__: list[str] = []

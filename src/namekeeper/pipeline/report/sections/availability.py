@@ -42,7 +42,7 @@ def _brokers(about: ReportTables, _answers: Answers, limit: int) -> Answer:
 
 
 def _states(about: ReportTables, _answers: Answers, limit: int) -> Answer:
-    """States of the least available brokers only: the plot can't show more."""
+    """The states of the least available brokers: the plot can't show more brokers."""
     return about.ask("broker_state", limit, brokers=LANES)
 
 
@@ -108,7 +108,7 @@ def _lane(scale: TimeScale, lane: tuple[str, str, int], rows: Iterable[Row]) -> 
 
 
 def _joined(rows: Iterable[Row]) -> list[tuple[str, tuple[int, int]]]:
-    """States with their times; the parts of one that lies in several days are one."""
+    """States with their times; the daily parts of one state are joined."""
     found: list[tuple[str, tuple[int, int]]] = []
     for row in sorted(rows, key=lambda row: (row["valid_from"], row["valid_to"])):
         times = (row["valid_from"], row["valid_to"])

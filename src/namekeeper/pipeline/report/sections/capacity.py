@@ -42,7 +42,7 @@ def _by_day(about: ReportTables, _answers: Answers, limit: int) -> Answer:
 
 
 def _last_held(about: ReportTables, answers: Answers, limit: int) -> Answer:
-    """What each broker name had when it went; asked only if no day has numbers."""
+    """Topics and queues of each broker name at its end; asked only if no day has numbers."""
     return Answer((), 0) if answers["capacity"].rows else about.ask("last_held", limit)
 
 
@@ -66,7 +66,7 @@ def _make(answers: Answers, _zone: str) -> Section:
 
 
 def _section_of_last_held(held: Answer) -> Section:
-    """The section if nobody was registered at the end of any day."""
+    """The section if no broker was registered at the end of any day."""
     summary = ["A day has the numbers of its end, or of when it was last known. Nobody was registered then."]
     if held.rows:
         summary.append("What each broker name had when it was last there:")

@@ -1,4 +1,4 @@
-"""Changes: how many rows changed when and why, and below it who asked for what, in parts of the time."""
+"""Changes: changed rows by time and cause, and below it who requested them, by slices of time."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -16,11 +16,11 @@ from namekeeper.pipeline.report.values import Answers, Fold, ReportColumn, Row, 
 __all__ = ["CHANGES"]
 
 _COLUMNS_OF_PLOT = 96
-"""Slices of time of the plot, at most."""
+"""Most slices of time in the plot."""
 _FOLDS = 72
-"""Parts of the time in the list, at most."""
+"""Most slices of time in the list."""
 _GROUPS = 2_000
-"""Rows of the list, at most."""
+"""Most rows of the list."""
 _NAMED_RECORDS = 200
 """A row of more records does not name its topics."""
 _HOUR_MS = 3_600_000
@@ -83,7 +83,7 @@ def _make(answers: Answers, zone: str) -> Section:
 
 
 def _group(row: Row) -> Row:
-    """A group as it is shown: with the words for its cause, and without a last time that is the first."""
+    """A group for the table: with the text of its cause, and without a last time that equals the first."""
     unnamed = [f"{row['unnamed']:,} rows of several topics"] if row["unnamed"] else []
     return {
         **row,
@@ -105,7 +105,7 @@ def _folds(groups: Iterable[Row], zone: str) -> Iterator[Fold]:
 
 
 def _draw(section: Section, scale: TimeScale) -> ColumnsPlot:
-    """Changed rows by time and by what kind of cause they have, stacked."""
+    """Changed rows by time and kind of cause, stacked."""
     counts: dict[int, dict[Kind, int]] = {}
     for row in section.plot:
         of_kind = counts.setdefault(row["slice"], {})

@@ -12,7 +12,7 @@ from namekeeper.pipeline.report.values import KEPT, Answers, ReportColumn, Secti
 __all__ = ["FLAPS"]
 
 HOURS_OF_PLOT = 3
-"""Hours that the report has to have, or the plot would show less than the row of the table."""
+"""Least hours of a report with a plot: with fewer, the plot shows less than the table."""
 _HOUR_MS = 3_600_000
 
 _COLUMNS = (
@@ -29,7 +29,7 @@ def _flaps(about: ReportTables, _answers: Answers, limit: int) -> Answer:
 
 
 def _make(answers: Answers, _zone: str) -> Section:
-    """A row is a broker in an hour; the summary counts brokers and hours apart."""
+    """A row is a broker in an hour; the summary counts brokers and hours separately."""
     found, total = answers["flaps"]
     flaps = [{**row, "broker": broker_of(row)} for row in found]
     brokers = {(row["cluster"], row["broker"]) for row in flaps}

@@ -1,4 +1,4 @@
-"""Incidents: what went wrong, from when to when, why, and what it cost; the worst first."""
+"""Incidents: failures with their time, cause and cost; the worst first."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from namekeeper.pipeline.report.values import (
 __all__ = ["INCIDENTS"]
 
 DRAWN = 12
-"""Incidents that the plot shows at most."""
+"""Most incidents in the plot."""
 
 _COLUMNS = (
     count_column("number", "no."),
@@ -37,7 +37,7 @@ _COLUMNS = (
     ReportColumn("clients", "clients"),
 )
 _MILD = frozenset({"drift", "broker_unregistered"})
-"""Kinds that cost nobody a topic."""
+"""Kinds without a cost in topics."""
 _WORDS = {Kind.DOWN: "away, or not to be written to", Kind.NOTICE: "unregistered, or name servers disagreed"}
 
 _CAUSES = {
@@ -50,9 +50,9 @@ _CAUSES = {
     "stopped": "it was stopped",
     "no_stop": "it ended without being stopped",
 }
-"""Cause -> words."""
+"""Cause -> text."""
 _ASKED = frozenset({"unregister_broker", "wipe_write_perm"})
-"""Causes that somebody asked for; of the others a peer is the broker itself."""
+"""Causes that are requests of somebody; for the others the peer is the broker itself."""
 
 
 def _incidents(about: ReportTables, _answers: Answers, limit: int) -> Answer:
@@ -76,7 +76,7 @@ def _make(answers: Answers, _zone: str) -> Section:
 
 
 def _group(rows: Sequence[Row]) -> Row:
-    """Incidents that are alike as one row: the first of the worst, and what they cost in all."""
+    """Similar incidents as one row: the worst of them, with the cost of all."""
     in_order = sorted(rows, key=lambda row: row["from_ts"])
     times = [(row["from_ts"], row["from_ts"] + row["lasted_ms"]) for row in in_order]
     often = f", {len(rows):,} times" if len(rows) > 1 else ""
@@ -100,7 +100,7 @@ def _group(rows: Sequence[Row]) -> Row:
 
 
 def _cost(row: Row) -> tuple[object, ...]:
-    """Sorts by what it cost, as the query does: the worst first."""
+    """Sort key by cost, as in the query: the worst first."""
     is_mild = row["kind"] in _MILD
     return (
         -row["lookups"],
@@ -140,7 +140,7 @@ def _bars(row: Row, scale: TimeScale) -> list[Bar]:
 
 
 def _what(row: Row) -> str:
-    """What happened, and to whom."""
+    """The kind of incident, and its subject."""
     names = some_of(row["broker_names"])
     more = f" ({row['brokers']} brokers)" if row["brokers"] > 1 else ""
     others = f" and {row['topics'] - 1} more" if row["topics"] > 1 else ""

@@ -36,7 +36,7 @@ def _make(answers: Answers, _zone: str) -> Section:
 
 
 def _name(row: Row) -> str:
-    """The topic, or the bucket that counts for topics without a row of their own."""
+    """The topic, or the bucket that counts topics without a row of their own."""
     return row["topic"] if row["topic"] is not None else f"({row['bucket']})"
 
 

@@ -1,6 +1,6 @@
--- Signs of life of each session on each day, and the silences between them. They are added up by the hour first, or by
--- a shorter unit that divides every day; the minutes with a sign of life are bits of a number. There are too many
--- minutes to have a group for each of them, and to find the day of each.
+-- Signs of life of each session on each day, and the silences between them. They are summed up by the hour
+-- first, or by a shorter unit that divides every day; minutes with a sign of life are bits of a number. There
+-- are too many minutes to group by each of them, or to compute the day of each.
 -- columns: day, namesrv, boot, gen, cluster, broker_name, broker_id, broker_addr, minutes, heartbeats, registrations,
 --   max_gap_ms, last_seen, under_1s, under_5s, under_10s, under_20s, under_35s, under_65s, under_125s, longer,
 --   body_bytes

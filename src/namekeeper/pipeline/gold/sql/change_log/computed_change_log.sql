@@ -1,4 +1,4 @@
--- Within the recompute ranges: what was changed, and by whom; also in time that is otherwise unknown.
+-- Within the recompute ranges: changes, and who requested them; also in time that is otherwise unknown.
 -- columns: day, at_ts, ts, namesrv, boot, seq, cause, peer, kind, action, cluster, broker_name, broker_addr, topic,
 --   items, detail
 -- reads: broker_live, broker_name_removed, config, filter_servers, kv, position, server, topic_mapping, topic_row

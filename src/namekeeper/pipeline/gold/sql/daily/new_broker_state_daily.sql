@@ -1,4 +1,4 @@
--- What is known of each broker, cut at midnight.
+-- The state of each broker, cut at midnight.
 -- columns: day, cluster, broker_name, broker_id, state, valid_from, valid_to, began_at, witnesses
 -- reads: broker_state, report_day
 -- writes: broker_state_daily

@@ -1,4 +1,4 @@
--- What each broker name had at the end of each day, or when it was last known on that day.
+-- Topics and queues of each broker name at the end of each day, or at its last known time on that day.
 -- columns: day, namesrv, cluster, broker_name, at_ts, topics, read_queues, write_queues, writable_topics, body_bytes,
 --   frame_used
 -- reads: heartbeat_gap_daily, registered_broker, registered_broker_name, registered_topic, report_day, up_period

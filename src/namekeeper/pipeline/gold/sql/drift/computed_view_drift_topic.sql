@@ -23,7 +23,7 @@ compared_topic AS (
 known_topic AS (
   SELECT DISTINCT cluster, broker_name, topic FROM compared_topic
 ),
--- Most topics are seen the same by all, all the time: of these nothing has to be compared.
+-- For most topics all witnesses always see the same: these need no comparison.
 disputed_topic AS (
   SELECT t.cluster, t.broker_name, t.topic
   FROM known_topic t

@@ -1,6 +1,6 @@
--- Name servers of which there is a record.
+-- Name servers with records.
 -- columns: namesrv
 -- reads: computed_name_server_session
--- collected: a name server that is alone is not compared
+-- collected: a single name server is not compared
 SELECT DISTINCT namesrv
 FROM computed_name_server_session

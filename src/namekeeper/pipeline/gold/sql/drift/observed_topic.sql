@@ -1,4 +1,4 @@
--- What each name server that has a broker name registered sees of each of its topics, on corrected time.
+-- What each name server sees of the topics of its registered broker names, on corrected time.
 -- columns: namesrv, cluster, broker_name, topic, seen, uncorrected_from, uncorrected_to, valid_from, valid_to
 -- reads: name_server_clock_daily, registered_topic
 SELECT

@@ -1,7 +1,7 @@
--- What each checkpoint says of a bucket of topics of a broker name, as a number: equal numbers, equal rows.
+-- For each checkpoint and each bucket of topics of a broker name a number: equal numbers mean equal rows.
 -- columns: namesrv, boot, checkpoint, broker_name, bucket, topics, fingerprint
 -- reads: bucketed_topic_row
--- kept: it is computed while other views bring the records in order
+-- kept: it is computed while other views sort the records
 SELECT
   namesrv, boot, checkpoint, broker_name, bucket, count(*) AS topics,
   bit_xor(xxhash64(topic_hash, read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone)) AS fingerprint

@@ -1,6 +1,6 @@
--- Incidents: what went wrong, from when to when, why, and what it cost. What began at nearly the same time in a cluster
--- and is of one kind is one incident. Topics that could not be written to are the cost of the incident in which they
--- began to; where there is none they are an incident of their own.
+-- Incidents: failures with their time range, cause and cost. Failures of one kind that began at nearly the
+-- same time in a cluster are one incident. A topic that could not be written to belongs to the cost of the
+-- incident during which this began; without such an incident it is an incident of its own.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
 --   name_servers, lookups, languages
 -- reads: broker_group_history, broker_session, broker_state_daily, computed_name_server_session, lost_records,

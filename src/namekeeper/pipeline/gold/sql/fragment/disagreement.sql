@@ -1,7 +1,8 @@
--- Query: periods in which the witnesses of a subject (`$key`) did not all see the same. `$observed` has what each name
--- server saw, in column `seen`; `$witness` says when each of them is asked; `$subject` has every subject; `$absent`
--- stands for a witness that saw nothing. `$views` are the columns that say who saw what. A period ends where any
--- witness or anything that they saw changes: within it each witness saw one thing.
+-- Query: periods in which the witnesses of a subject (`$key`) did not all see the same. `$observed` has what
+-- each name server saw, in column `seen`; `$witness` has the periods of each witness; `$subject` has every
+-- subject; `$absent` is the value of `seen` for a witness that saw nothing. `$views` are the columns with the
+-- views of the witnesses. A period ends where the witnesses or what they see change, so within it each
+-- witness sees one thing.
 change_point AS (
   SELECT $key, valid_from AS at_ts, namesrv, uncorrected_from AS uncorrected_ts, 0 AS is_horizon
   FROM $observed

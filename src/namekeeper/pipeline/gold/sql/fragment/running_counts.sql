@@ -1,5 +1,6 @@
--- CTE running_count: what the changes in count_change add up to, for each `$key` from each time of a change (at_ts) to
--- the next one (until). `$sums` adds up the changes of one time, `$running` those of all times so far.
+-- CTE running_count: the sums of the changes in count_change, for each `$key`, from the time of a change
+-- (at_ts) to the next one (until). `$sums` adds up the changes of one time, `$running` those of all times so
+-- far.
 change_time AS (
   SELECT
     $key, at_ts,

@@ -1,8 +1,8 @@
--- Complete checkpoints in a row that say the same of a bucket of topics, with no change in between: all but the first
--- only confirm it. Rows that are only confirmed, which most rows are, need not be sorted; and a topic that changes
--- takes only the topics of its bucket with it. A checkpoint at whose time something else happened, or that is known for
--- no time, is a run of its own, because the evidence would differ. A run has a row for its first checkpoint, and for
--- those with a change after them.
+-- Runs of complete checkpoints with equal rows of a bucket of topics and no change in between: all but the
+-- first one only confirm the rows. Rows that are only confirmed, as most rows are, need not be sorted, and a
+-- topic that changes affects only the topics of its bucket. A checkpoint is a run of its own if something
+-- else happened at the same time, or if the state is known for no time after it, because the evidence would
+-- differ. A run has a row for its first checkpoint, and for each checkpoint with a change after it.
 -- columns: namesrv, boot, broker_name, bucket, checkpoint, span, span_to_ts, span_ended_by, to_boot, to_position
 -- reads: known_position, topic_change, topic_fingerprint
 -- kept: several views read it, and it has few rows

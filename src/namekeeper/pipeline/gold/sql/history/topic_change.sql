@@ -1,9 +1,9 @@
--- What is recorded of each topic row between checkpoints. A removed broker name ends all rows of its name that were
+-- Records of topic rows between checkpoints. A removed broker name ends all rows of its name that were
 -- recorded before.
 -- columns: namesrv, boot, place, seq, checkpoint, cause, peer, broker_name, topic, bucket, read_queue_nums,
 --   write_queue_nums, perm, topic_sys_flag, gone, reason
 -- reads: broker_name_removed, bucketed_topic_row, known_position
--- not kept: few of its rows are left in what reads it
+-- not kept: the views that read it use few of its rows
 SELECT
   namesrv, boot, place, seq, checkpoint, cause, peer, broker_name, topic, bucket,
   read_queue_nums, write_queue_nums, perm, topic_sys_flag, gone, CAST(NULL AS STRING) AS reason

@@ -1,5 +1,4 @@
--- What is recorded of each topic row, as far as it counts: changes, and checkpoints at which a run begins (see
--- checkpoint_run).
+-- The records of topic rows that count: changes, and checkpoints at which a run begins (see checkpoint_run).
 -- columns: namesrv, boot, place, seq, checkpoint, cause, peer, broker_name, topic, bucket, read_queue_nums,
 --   write_queue_nums, perm, topic_sys_flag, gone, reason
 -- reads: bucketed_topic_row, topic_change

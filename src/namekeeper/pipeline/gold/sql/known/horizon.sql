@@ -1,4 +1,4 @@
--- The last time of which any name server has a record.
+-- The time of the last record of any name server.
 -- columns: up_to
 -- reads: computed_name_server_session
 -- not kept: it is one row, and cheap to compute

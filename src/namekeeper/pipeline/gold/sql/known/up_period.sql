@@ -1,4 +1,5 @@
--- When each name server was up and known. What is later than its last record is not known yet, and not in it.
+-- When each name server was up and its state known. Time after its last record is left out, as it is
+-- not known yet.
 -- columns: namesrv, boot, valid_from, valid_to, is_open, witness_at_latest
 -- reads: computed_name_server_session, name_server_timeline
 -- kept: several views read it, and it has few rows

@@ -1,5 +1,6 @@
--- Positions at which a name server becomes known, is lost or stops, with the next such position. There is none before
--- the first complete checkpoint. What is unknown stays so until a complete checkpoint, even if the server stops.
+-- Positions at which the state of a name server becomes known or unknown, or it stops, with the next such
+-- position. There is none before the first complete checkpoint. An unknown state stays unknown until a
+-- complete checkpoint, even if the server stops.
 -- columns: namesrv, range_id, boot, position, eff_ts, end_seq, is_range_end, state, to_boot, to_position, to_ts,
 --   ended_by
 -- reads: complete_checkpoint, position

@@ -1,5 +1,5 @@
--- The effective time of records: the smallest ts of the record and of all later ones. Activity is there only near a gap
--- or a step of the clock: elsewhere its time makes no difference.
+-- The effective time of records: the smallest ts of the record and of all later ones. Activity is only
+-- here near a gap or a step of the clock: elsewhere its time makes no difference.
 -- columns: namesrv, range_id, boot, position, kind, is_activity, is_range_end, ts, eff_ts
 -- reads: record_block, record_in_range
 -- kept: several views read it

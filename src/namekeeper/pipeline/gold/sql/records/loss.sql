@@ -1,5 +1,5 @@
--- Losses: a gap in seq, or a boot that ended without server_stopped. A loss stands in the order at the first seq that
--- is missing.
+-- Losses: a gap in seq, or a boot that ended without server_stopped. The position of a loss is the first
+-- missing seq.
 -- columns: namesrv, range_id, boot, first_seq, next_boot, next_seq, reason, lost_records
 -- reads: record_block, record_in_range, server
 -- kept: several views read it, and it has few rows

@@ -1,5 +1,5 @@
--- The positions in the order that matter, with their effective times. Rows of a checkpoint stand at its first record
--- and have its time; a loss has the time of the last record before it.
+-- The relevant positions in the order, with their effective times. Rows of a checkpoint have the position and
+-- time of its first record; a loss has the time of the last record before it.
 -- columns: namesrv, range_id, boot, position, kind, is_range_end, ts, eff_ts
 -- reads: event_time, loss, record_block
 -- kept: several views read it

@@ -1,7 +1,7 @@
 -- The first and the last effective time of each range.
 -- columns: range_id, first_ts, last_ts
 -- reads: record_block
--- collected: they say which days to recompute
+-- collected: they give the days to recompute
 SELECT range_id, min(first_eff_ts) AS first_ts, max(last_eff_ts) AS last_ts
 FROM record_block
 GROUP BY range_id

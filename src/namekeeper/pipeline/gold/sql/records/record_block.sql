@@ -1,5 +1,5 @@
--- Records inside the ranges, counted by blocks of seq: whether one is missing between the first and the last, and the
--- effective times of both. Only blocks with changes are read record by record later.
+-- Records inside the ranges, counted by blocks of seq: whether a record is missing between the first and the
+-- last one, and the effective times of both. Later only blocks with changes are read record by record.
 -- columns: namesrv, range_id, boot, block, is_range_end, records, first_seq, last_seq, stop_seq, changes,
 --   clock_steps, first_position, last_position, least_ts, greatest_ts, last_ts, later_ts, first_eff_ts, last_eff_ts,
 --   has_hole

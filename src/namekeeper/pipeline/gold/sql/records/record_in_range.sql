@@ -1,5 +1,5 @@
--- Records inside the ranges to recompute, by seq. A range ends before a complete checkpoint of an earlier run, from
--- which on nothing changes: this checkpoint is one more row, with is_range_end.
+-- Records inside the ranges to recompute, by seq. A range ends before a complete checkpoint of an earlier
+-- run, after which nothing changes: this checkpoint is one more row, with is_range_end.
 -- columns: namesrv, range_id, boot, seq, checkpoint, kind, ts, is_range_end, is_activity
 -- reads: events, recompute_range
 -- not kept: these are all records; an engine reads the few columns from the files again

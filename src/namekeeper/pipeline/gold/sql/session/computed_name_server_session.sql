@@ -1,4 +1,4 @@
--- Boots of name servers, with what was lost of each.
+-- Boots of name servers, with the losses of each.
 -- columns: namesrv, boot, uuid, server_version, port, previous_boot, first_seq, last_seq, first_ts, ended_by,
 --   knows_up_to, losses, lost_records, unknown_ms, dropped_changes, dropped_records, clock_steps, clock_back_ms,
 --   hidden_ms

@@ -1,13 +1,14 @@
--- What is known of each broker from when to when: up, if any witness has it registered; down, if there are witnesses
--- and none has; unregistered instead of down, if it unregistered itself where it was registered last; unknown without a
--- witness. A broker that nobody has had registered for long is not expected any more.
+-- The states of each broker with their time ranges: up, if any witness has it registered; down, if there are
+-- witnesses and none has; unregistered instead of down, if it unregistered itself where it was registered
+-- last; unknown without a witness. A broker that has not been registered anywhere for long is not expected
+-- any more.
 -- columns: cluster, broker_name, broker_id, state, valid_from, valid_to, witnesses
 -- reads: broker_witness, horizon, registered_broker
 -- kept: several views read it
 WITH count_change AS (
   SELECT
     cluster, broker_name, broker_id, valid_from AS at_ts, 1 AS registrations, 0 AS witnesses, 0 AS expecting,
-    -- When a registration ended, and in the last bit whether the broker unregistered.
+    -- The end of a registration; the last bit tells whether the broker unregistered.
     CAST(0 AS BIGINT) AS ended
   FROM registered_broker
   UNION ALL

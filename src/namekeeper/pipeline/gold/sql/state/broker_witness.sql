@@ -1,5 +1,5 @@
--- When each name server was a witness for a broker: from its first registration in this boot on, at the latest some
--- time after the start.
+-- When each name server was a witness for a broker: from the broker's first registration in this boot, or at
+-- the latest from some time after the start.
 -- columns: namesrv, cluster, broker_name, broker_id, is_open, valid_from, valid_to
 -- reads: cluster_witness, registered_broker
 -- kept: several views read it

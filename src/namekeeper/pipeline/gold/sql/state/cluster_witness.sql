@@ -1,4 +1,4 @@
--- When each name server was a witness for a cluster, if the time after its start is left aside.
+-- When each name server was a witness for a cluster, without regard to the time after its start.
 -- columns: namesrv, boot, cluster, is_open, witness_at_latest, valid_from, valid_to
 -- reads: recently_seen_cluster, up_period
 -- kept: several views read it

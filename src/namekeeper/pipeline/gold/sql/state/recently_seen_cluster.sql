@@ -1,4 +1,4 @@
--- When each name server had seen a broker of a cluster not too long ago.
+-- When each name server had recently seen a broker of a cluster.
 -- columns: namesrv, cluster, valid_from, valid_to
 -- reads: registered_broker
 WITH remembered_period AS (

@@ -1,4 +1,4 @@
--- Changes of the topics of registered brokers, as each name server saw them first: broker and data version.
+-- Changes of the topics of registered brokers (broker and data version), with the time at each name server.
 -- columns: namesrv, cluster, broker_addr, data_version, at_ts
 -- reads: broker_address
 -- kept: several views read it

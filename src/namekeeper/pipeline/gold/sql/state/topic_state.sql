@@ -1,6 +1,6 @@
--- What is known of each topic from when to when, as the best of its witnesses saw it: writable, if a master has a queue
--- of it that can be written to; unwritable; no_route; unknown without a witness. A topic that was deleted is not
--- expected any more; one whose brokers went still is for a while.
+-- The states of each topic with their time ranges, as seen by the witness with the best view: writable, if a
+-- master has a queue of it that can be written to; unwritable; no_route; unknown without a witness. A deleted
+-- topic is not expected any more; one whose brokers went is still expected for a while.
 -- columns: cluster, topic, valid_from, valid_to, state
 -- reads: cluster_witness, horizon, registered_broker, registered_topic
 -- kept: several views read it

@@ -1,7 +1,7 @@
--- Within the recompute ranges: what each row of {table} was from when to when, as far as is known. A value holds from
--- the record that gives it until the next record of the same key, or until the end of what is known. Of several records
--- with one effective time the last counts. What a checkpoint only confirms is no new row. All windows have the same
--- order, so that an engine sorts once.
+-- Within the recompute ranges: the values of each row of {table} with their time ranges, as far as is known.
+-- A value is valid from its record until the next record of the same key, or until the end of the known time.
+-- Of several records with one effective time the last one counts. A checkpoint that only confirms a value
+-- makes no new row. All windows have the same order, so that an engine sorts once.
 -- columns: namesrv, {key_and_values}, valid_from, valid_to, from_boot, from_seq, from_cause, from_peer, ended_by,
 --   to_boot, to_seq, to_cause, to_peer{closing_names}
 -- reads: {fact}, known_position{run_read}

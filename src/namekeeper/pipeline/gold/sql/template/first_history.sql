@@ -1,4 +1,5 @@
--- Rows of {table}, of which no earlier run wrote any: the computed ones, whose equal neighbours are one row already.
+-- Rows of {table} if no earlier run wrote any: the computed ones, in which equal neighbours are already
+-- joined.
 -- columns: {table_columns}
 -- reads: computed_{table}
 -- writes: {table}

@@ -1,7 +1,7 @@
--- Rows of {table} as they are now: the computed ones, and the parts of the old ones that lie in the kept ranges. Equal
--- neighbours become one row, so that the result does not depend on where ranges were cut. An old row that began just
--- where a recompute range begins is a period of no length. It says what began the equal period behind it, if that was
--- recorded before the range; otherwise it does not count.
+-- Rows of {table} as they are now: the computed ones, and the parts of the old ones in the kept ranges. Equal
+-- neighbours are joined to one row, so that the result does not depend on the bounds of the ranges. An old
+-- row that began exactly at the begin of a recompute range is a period without length. It gives the begin of
+-- the equal period after it if its record lies before the range; otherwise it does not count.
 -- columns: {table_columns}
 -- reads: computed_{table}, overlapping_{table}, {kept_range}
 -- kept: several views read it

@@ -1,5 +1,5 @@
--- Rows of {table}, each of a position in the order: those of earlier runs outside the recompute ranges, and those that
--- were computed inside.
+-- Rows of {table}, each with one position in the order: those of earlier runs outside the recompute ranges,
+-- and the computed ones inside.
 -- columns: {table_columns}
 -- reads: computed_{table}, old_{table}, recompute_range
 -- writes: {table}
