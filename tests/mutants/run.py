@@ -18,8 +18,12 @@ LIMIT_SECONDS = 3_600
 """A hang: many modules take long, and a busy machine longer."""
 MUTANT_SECONDS = 30
 """A test that hangs with a mutant has caught it."""
+HANG_SECONDS = 300
+"""The same for a run that can't be ended from inside."""
 PASSED, FAILED = 0, 1
 """What pytest returns; anything else says that the tests did not run as meant."""
+HUNG = -100
+"""The status of a run that had to be killed."""
 
 _PLUGINS = ("-p", "tests.mutants.witness", "-p", "anyio.pytest_plugin", "-p", "pytest_timeout")
 """What the tests need; importing every plugin there is would take longer than most of them."""
@@ -68,7 +72,7 @@ def run_mutant(mutant: Mutant, sources: Path, folder: Path) -> Verdict:
     for byte_code in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
         byte_code.unlink()
     path.write_text(text)
-    return judge(mutant, run_tests(copy, mutant.tests, timeout=MUTANT_SECONDS))
+    return judge(mutant, run_tests(copy, mutant.tests, timeout=MUTANT_SECONDS, limit=HANG_SECONDS))
 
 
 def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
@@ -76,17 +80,22 @@ def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
     failed = _FAILED_LINE.search(outcome.output)
     if outcome.status == FAILED and failed:
         return Verdict(mutant, failed[1], None, outcome.seconds)
+    if outcome.status == HUNG:
+        return Verdict(mutant, "a run that hangs", None, outcome.seconds)
     if outcome.status == PASSED:
         return Verdict(mutant, None, "SURVIVED", outcome.seconds)
     last = outcome.output.strip().splitlines()[-1:] or ["no output"]
     return Verdict(mutant, None, f"pytest ended with {outcome.status}: {last[0]}", outcome.seconds)
 
 
-def run_tests(sources: Path, tests: tuple[str, ...], *, timeout: int = 900) -> Outcome:
+def run_tests(
+    sources: Path, tests: tuple[str, ...], *, timeout: int = 900, limit: int = LIMIT_SECONDS
+) -> Outcome:
     """Run test modules against a copy of the sources until the first failure.
 
     `timeout` ends a test, in seconds: without a mutant none may end it, however busy the machine is. The home
-    folder is that of the copy, because a server that ignores its settings writes to the home folder.
+    folder is that of the copy, because a server that ignores its settings writes to the home folder. `limit`
+    ends the whole run, in seconds.
     """
     modules = (str(ROOT / "tests" / "unit" / test) for test in tests)
     command = [sys.executable, "-m", "pytest", *_PLUGINS, *_OPTIONS, "-o", f"timeout={timeout}", *modules]
@@ -106,9 +115,9 @@ def run_tests(sources: Path, tests: tuple[str, ...], *, timeout: int = 900) -> O
             env=environment,
             capture_output=True,
             text=True,
-            timeout=LIMIT_SECONDS,
+            timeout=limit,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Outcome(-1, f"no end after {LIMIT_SECONDS} s", time.monotonic() - begun)
+        return Outcome(HUNG, f"no end after {limit} s", time.monotonic() - begun)
     return Outcome(done.returncode, done.stdout + done.stderr, time.monotonic() - begun)

@@ -8,7 +8,7 @@ import pytest
 from namekeeper.pipeline.gold.sql_text import raw_text
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant
-from tests.mutants.run import Outcome, copy_sources, judge, run_mutant
+from tests.mutants.run import HUNG, Outcome, copy_sources, judge, run_mutant
 from tests.mutants.sql_catalogue import SQL_MUTANTS
 
 BUG = Mutant("bug", "x.py", "return 1", "return 2", "one is one", ("test_x.py",))
@@ -37,6 +37,11 @@ def test_names_are_unique():
 def test_a_failing_test_catches_a_mutant():
     verdict = judge(BUG, Outcome(1, "1 failed\nFAILED tests/unit/test_x.py::test_one[1-a] - assert\n", 2.0))
     assert (verdict.caught_by, verdict.problem, verdict.seconds) == ("test_x.py::test_one[1-a]", None, 2.0)
+
+
+def test_tests_that_hang_catch_a_mutant():
+    verdict = judge(BUG, Outcome(HUNG, "no end after 300 s", 300.0))
+    assert (verdict.caught_by, verdict.problem) == ("a run that hangs", None)
 
 
 def test_tests_that_pass_let_it_survive():

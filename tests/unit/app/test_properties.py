@@ -12,11 +12,15 @@ import pytest
 from namekeeper.config.property import PropertyGroup, PropertyKind, Spec
 from namekeeper.config.settings import SPECS
 from namekeeper.remoting.tls_settings import TlsSettings
+from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codec import encode_command
+from tests.support.server.builders import channel
+from tests.support.server.in_memory import InMemoryNameServer
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.support.wire.peer import connect
 from tests.unit.app.parts import frame, name_server, registration
+from tests.unit.processor.samples import V6_BODY
 
 LOCAL = "127.0.0.1"
 TESTS = Path(__file__).parents[2]
@@ -43,7 +47,7 @@ SHOWN_BY = {
     "supportActingMaster": "unit/processor/test_routing.py::test_105_shows_an_acting_master_if_the_operator_wants_it",
     "enableAllTopicList": "unit/processor/test_topics.py::test_206_lists_topics_unless_it_is_disabled",
     "enableTopicList": "unit/processor/test_topics.py::test_topic_lists_can_be_disabled",
-    "notifyMinBrokerIdChanged": NAMESERVER + "test_brokers_are_notified",
+    "notifyMinBrokerIdChanged": HERE + "test_brokers_are_told_of_a_new_smallest_id_if_that_is_configured",
     "enableControllerInNamesrv": "process/test_start.py::test_a_properties_file_that_can_not_be_used_is_refused_by_name",
     "needWaitForService": "unit/app/test_housekeeping.py::test_look_ups_are_refused_while_brokers_may_not_be_back",
     "waitSecondsForService": "unit/app/test_housekeeping.py::test_how_long_may_be_changed_while_it_lasts",
@@ -81,15 +85,15 @@ SHOWN_BY = {
     "serializeType": NAMESERVER + "test_answers_of_another_form_have_no_front",
     "remotingFrameMaxLength": HERE + "test_a_frame_may_be_as_long_as_configured",
     "proxyProtocolTrustedNetworks": HERE + "test_a_proxy_is_believed_if_it_is_configured",
-    "brokerNamesLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
-    "clusterNamesLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
-    "brokersLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
-    "brokerIdsLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
+    "brokerNamesLimit": HERE + "test_each_limit_of_names_is_as_configured",
+    "clusterNamesLimit": HERE + "test_each_limit_of_names_is_as_configured",
+    "brokersLimit": HERE + "test_each_limit_of_names_is_as_configured",
+    "brokerIdsLimit": HERE + "test_each_limit_of_names_is_as_configured",
     "nameCharactersLimit": "unit/processor/test_registration.py::test_an_operator_can_move_the_limits",
-    "brokerNetworks": "unit/app/test_unknown_networks.py::test_either_address_outside_is_an_alarm_that_names_it",
-    "protectBrokerNames": "unit/route/test_takeover.py::test_another_host_may_not_claim",
+    "brokerNetworks": HERE + "test_brokers_from_elsewhere_are_counted_as_configured",
+    "protectBrokerNames": HERE + "test_another_host_may_take_over_unless_names_are_protected",
     "expiryGuardPercent": "unit/app/test_housekeeping.py::test_the_guard_keeps_brokers_when_too_many_are_silent_at_once",
-    "kvEntriesLimit": "unit/kvconfig/test_store.py::test_entries_and_namespaces_have_a_limit_and_what_is_there_may_change",
+    "kvEntriesLimit": HERE + "test_kv_entries_are_limited_as_configured",
     "maxConnections": "unit/app/test_stats.py::test_newcomers_beyond_the_limit_are_counted",
     "bodyBytesInFlightLimit": HERE + "test_large_requests_wait_for_each_other_as_configured",
     "routeCacheBytes": "unit/processor/test_route_answers.py::test_what_is_kept_is_bounded_in_bytes",
@@ -208,6 +212,61 @@ async def test_a_connection_without_traffic_is_closed_after_the_configured_time(
         assert (await peer.ask()).code == 17
         assert await peer.is_closed_by_server()
         assert server.operators.stats().closed_channels["idle"] == 1
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_brokers_are_told_of_a_new_smallest_id_if_that_is_configured(is_enabled):
+    server = InMemoryNameServer(notify_min_broker_id_changed=str(is_enabled).lower())
+    assert server.register(V6_BODY, brokerId="1", brokerAddr="10.0.0.2:10911").code == 0
+    assert server.register(V6_BODY).code == 0
+    told = [event.min_broker_addr for event in server.events if isinstance(event, MinBrokerIdChanged)]
+    assert (told[-1:] == ["10.0.0.1:10911"]) is is_enabled
+
+
+@pytest.mark.parametrize(
+    ("field", "limit", "other"),
+    [
+        ("broker_names_limit", "brokerNamesLimit", {"brokerName": "broker-b"}),
+        ("cluster_names_limit", "clusterNamesLimit", {"brokerName": "broker-b", "clusterName": "other"}),
+        ("brokers_limit", "brokersLimit", {"brokerName": "broker-b"}),
+        ("broker_ids_limit", "brokerIdsLimit", {"brokerId": "1"}),
+    ],
+)
+def test_each_limit_of_names_is_as_configured(field, limit, other):
+    for number, code in (("1", 1), ("2", 0)):
+        server = InMemoryNameServer(**{field: number})
+        assert server.register(V6_BODY).code == 0
+        refused = server.register(V6_BODY, brokerAddr="10.0.0.2:10911", **other)
+        assert refused.code == code
+        assert code == 0 or limit in refused.remark
+
+
+@pytest.mark.parametrize("is_protected", [True, False])
+def test_another_host_may_take_over_unless_names_are_protected(is_protected):
+    server = InMemoryNameServer(protect_broker_names=str(is_protected).lower())
+    assert server.register(V6_BODY, over=channel(1)).code == 0
+    answer = server.register(V6_BODY, over=channel(2))
+    assert (answer.code == 1) is is_protected
+
+
+def test_kv_entries_are_limited_as_configured():
+    for limit, code in (("2", 1), ("100", 0)):
+        server = InMemoryNameServer(kv_entries_limit=limit)
+        assert server.ask(100, {"namespace": "a", "key": "k", "value": "v"}).code == 0
+        others = [server.ask(100, {"namespace": "a", "key": f"k{n}", "value": "v"}) for n in range(2)]
+        assert others[-1].code == code
+
+
+@both_loops
+@pytest.mark.parametrize(("networks", "count"), [("127.0.0.0/8,10.0.0.0/8", 0), ("192.0.2.0/24", 1)])
+async def test_brokers_from_elsewhere_are_counted_as_configured(tmp_path, networks, count):
+    async with (
+        name_server(tmp_path, broker_networks=networks) as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        await peer.send(encode_command(registration()))
+        assert (await peer.answer()).code == 0
+        assert server.effects.counters.from_unknown_networks == count
 
 
 async def test_the_kernel_keeps_as_many_connections_as_configured(tmp_path):
