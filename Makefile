@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 # More words for a command, e.g. make differential ARGS='--requests 1000000'
 ARGS   ?=
-# Tests run in so many processes; SPREAD= for one. Neighbours stay together: they share started peers.
+# Tests run in as many processes as there are cores; SPREAD= runs them in one.
 SPREAD ?= --numprocesses auto --dist worksteal
 # A plain constraints file pins versions: no lock file, no download addresses.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt

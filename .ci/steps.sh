@@ -19,8 +19,8 @@ beside() {
     shift 2
     printf '\n=== %s, beside the next steps (%ss)\n' "$beside_name" "$SECONDS"
     mkdir -p "$(dirname "$log")"
-    # Its end is written beside the log, because the steps that follow may end later. A process group of its own, so
-    # that all of it can be ended.
+    # Its end is written beside the log, because the steps that follow may end later. It has a process group
+    # of its own, so that all its processes can be ended.
     set -m
     { status=0; "$@" || status=$?; echo "$SECONDS $status" >"$log.end"; } >"$log" 2>&1 &
     others+=("$!")

@@ -74,7 +74,20 @@ COMMON = {
 }
 """A common meaning of a word of the list -> the names that have the word in this meaning."""
 
+COMMON_IN_TESTS = {
+    "to print": "_print_counts _print_run_counts _print_verdicts prints",
+    "to hold": "hold hold_victim",
+    "in contrast with unknown": "assert_known_up_to is_known known known_up_to",
+    "something was said": "said",
+    "RocketMQ's machine rooms": "broker_rooms room",
+    "nothing of it is missing": "_unregister_is_whole",
+}
+"""The same for names in tests and benchmarks."""
+
 COMMON_NAMES = {name for names in COMMON.values() for name in names.split()}
+
+STRANGE = UNMISTAKABLE - {"life", "lives"} | {"straight"}
+"""Words of the list that no sentence needs: not even the names of test functions, which are sentences, have them."""
 
 TERMS = re.compile(
     r"\b(?:handfuls|workshop|crooked|mending|kept[ _]store|tally|tallies|deeds|known requests)\b"
@@ -118,6 +131,21 @@ def sources() -> Iterator[tuple[str, str]]:
             yield path.relative_to(SOURCES).as_posix(), path.read_text()
 
 
+def other_sources() -> Iterator[tuple[str, str]]:
+    for folder in ("tests", "benchmarks", "examples"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path != Path(__file__):
+                yield path.relative_to(ROOT).as_posix(), path.read_text()
+
+
+def wrong_names_in_tests(path: str, source: str) -> Iterator[str]:
+    """The same as `wrong_names`, but names of test functions are sentences, in which common words stay common."""
+    common = {name for names in COMMON_IN_TESTS.values() for name in names.split()}
+    for name in wrong_names(path, source):
+        if not (name in common or (name.startswith("test_") and not has_word(name, STRANGE))):
+            yield name
+
+
 def documents() -> Iterator[tuple[str, str]]:
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
         yield path.relative_to(ROOT).as_posix(), path.read_text()
@@ -126,6 +154,16 @@ def documents() -> Iterator[tuple[str, str]]:
 def test_names_use_the_words_of_the_field():
     wrong = {path: set(wrong_names(path, source)) for path, source in sources()}
     assert {path: names for path, names in wrong.items() if names} == {}
+
+
+def test_names_in_tests_and_benchmarks_use_them_too():
+    wrong = {path: set(wrong_names_in_tests(path, source)) for path, source in other_sources()}
+    assert {path: names for path, names in wrong.items() if names} == {}
+
+
+def test_the_check_of_names_in_tests_can_fail():
+    source = "def test_it_is_told(): ...\ndef test_a_crooked_one(): ...\ndef told(): ...\ndef test_a_sign_of_life(): ..."
+    assert set(wrong_names_in_tests("a.py", source)) == {"test_a_crooked_one", "told"}
 
 
 def test_each_common_name_has_a_word_of_the_list():
@@ -142,7 +180,7 @@ def test_a_class_name_means_one_thing():
 
 
 def test_documents_comments_and_messages_use_the_words_of_the_field():
-    texts = [*documents(), *sources()]
+    texts = [*documents(), *sources(), *other_sources()]
     found = {path: set(TERMS.findall(text)) for path, text in texts}
     assert {path: terms for path, terms in found.items() if terms} == {}
 

@@ -115,13 +115,13 @@ def _facts(bench: Bench, arguments: Sequence[str]) -> dict[str, Any]:
             "kernel": platform.release(),
         },
         "versions": {
-            "namekeeper": f"{version('namekeeper')} at {_said('git', 'rev-parse', '--short', 'HEAD')}",
+            "namekeeper": f"{version('namekeeper')} at {_output_of('git', 'rev-parse', '--short', 'HEAD')}",
             "python": platform.python_version(),
             "uvloop": version("uvloop"),
             "msgspec": version("msgspec"),
             "rocketmq": JAVA_VERSION,
-            "java": _said("java", "-version"),
-            "cc": _said("cc", "--version"),
+            "java": _output_of("java", "-version"),
+            "cc": _output_of("cc", "--version"),
         },
         "servers": {
             "namekeeper": "python -m namekeeper serve --front python, at 127.0.0.1 and on free ports",
@@ -163,7 +163,7 @@ def _plain(sample: Any) -> dict[str, float | None]:
     return {key: value if math.isfinite(value) else None for key, value in sample.items()}
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     """Return the first line that a program says."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

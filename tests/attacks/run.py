@@ -86,7 +86,7 @@ def run_row(
         server, target, memory = stack.enter_context(served(row, scale))
         with contextlib.ExitStack() as prepared:
             row.prepare(target, prepared)
-            bystanders = stack.enter_context(_standing_by(server, target))
+            bystanders = stack.enter_context(_bystanders_of(server, target))
             threading.Event().wait(BEFORE_SECONDS)
             held = memory.now()
             memory.forget()
@@ -189,7 +189,7 @@ class _Bystanders:
 
 
 @contextlib.contextmanager
-def _standing_by(server: NameServerProcess, target: Target) -> Iterator[_Bystanders]:
+def _bystanders_of(server: NameServerProcess, target: Target) -> Iterator[_Bystanders]:
     ours, theirs = SPAWN.Pipe()
     process = SPAWN.Process(
         target=stand_by, args=(target.port, target.http_port, server.pid, theirs), daemon=True

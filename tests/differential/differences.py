@@ -66,7 +66,7 @@ def _lost_id(world: World) -> list[Step]:
     return _register(_broker(world), _broker(world, addr=1, conn=2))
 
 
-def _whole(world: World) -> list[Step]:
+def _unregister_is_whole(world: World) -> list[Step]:
     broker = _broker(world)
     return [*_register(broker), *_leave(broker, 1, clusterName=world.clusters[1])]
 
@@ -168,7 +168,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "A 104 ends the whole registration of the address, under the name it has, in every cluster that lists "
         "the emptied name; one for somebody who is not in the group leaves the group as it is.",
         "Half-removed brokers can't be cleaned up but by a restart.",
-        _whole,
+        _unregister_is_whole,
     ),
     "close_ends_all": Difference(
         "When a connection closes, one of the brokers registered over it is removed, whichever hashes first, "

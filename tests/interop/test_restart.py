@@ -48,7 +48,7 @@ def test_a_new_producer_and_consumer_find_the_broker_at_once(kill):
 
 
 @contextlib.contextmanager
-def at_work(
+def clients_running(
     server: Namekeeper, folder: Path
 ) -> Iterator[tuple[SteadyClient, Client, subprocess.Popen[bytes]]]:
     """Java's producer and consumer at a broker of Java; it and we look up topics of a fleet of 20 brokers.
@@ -69,7 +69,7 @@ def at_work(
 
 @pytest.mark.parametrize("kill", [False, True], ids=["SIGTERM", "kill -9"])
 def test_a_producer_and_a_consumer_work_on_over_ten_restarts(kill, tmp_path):
-    with Namekeeper() as server, at_work(server, tmp_path) as (java, ours, _):
+    with Namekeeper() as server, clients_running(server, tmp_path) as (java, ours, _):
         for _ in range(RESTARTS):
             server.restart(kill=kill)
             java.wait(5)
@@ -86,7 +86,10 @@ def test_a_producer_and_a_consumer_work_on_over_ten_restarts(kill, tmp_path):
 
 def test_without_it_java_s_client_sees_the_gap(tmp_path):
     """So that the test above can fail."""
-    with Namekeeper({"restoreRoutes": "false"}) as server, at_work(server, tmp_path) as (java, ours, brokers):
+    with (
+        Namekeeper({"restoreRoutes": "false"}) as server,
+        clients_running(server, tmp_path) as (java, ours, brokers),
+    ):
         brokers.send_signal(signal.SIGSTOP)  # so that the gap lasts until it is seen
         server.restart()
 

@@ -27,7 +27,7 @@ from namekeeper.route.tables import RouteTables
 from tests.property import laws
 from tests.property.local_server import LocalServer
 
-__all__ = ["JournalledServer", "Position", "Written", "losses", "shown", "unknown", "whole_checkpoints"]
+__all__ = ["JournalledServer", "Position", "Written", "complete_checkpoints", "losses", "shown", "unknown"]
 
 Position = tuple[int, int]
 """Boot and seq."""
@@ -218,7 +218,7 @@ class JournalledServer:
         self.truth[self.boot, self.seq] = self.shown()
 
 
-def whole_checkpoints(server: JournalledServer) -> list[Position]:
+def complete_checkpoints(server: JournalledServer) -> list[Position]:
     """Begins of the checkpoints of which every line is there, and every seq until their end."""
     found = []
     by_position = {(each.boot, each.seq): each for each in server.written}
@@ -256,7 +256,7 @@ def losses(server: JournalledServer) -> list[Position]:
 
 def unknown(server: JournalledServer) -> list[tuple[Position, Position | None]]:
     """From the last complete change before a loss to the begin of the next whole checkpoint."""
-    whole = whole_checkpoints(server)
+    whole = complete_checkpoints(server)
     spans: list[tuple[Position, Position | None]] = []
     for position in losses(server):
         if not whole or position < whole[0] or (spans and (spans[-1][1] is None or position < spans[-1][1])):

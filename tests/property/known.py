@@ -7,19 +7,26 @@ from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import split_lines
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.history import AnyRecord
-from tests.property.journalled import JournalledServer, Position, Written, shown, unknown, whole_checkpoints
+from tests.property.journalled import (
+    JournalledServer,
+    Position,
+    Written,
+    complete_checkpoints,
+    shown,
+    unknown,
+)
 from tests.support.history.oracle import State
 from tests.support.pipeline.gold_state import frozen
 
-__all__ = ["Known", "held", "read"]
+__all__ = ["JournalOracle", "held", "read"]
 
 
-class Known:
+class JournalOracle:
     """A server, and what its journal must be known to say."""
 
     def __init__(self, server: JournalledServer) -> None:
         self.server = server
-        self.whole = whole_checkpoints(server)
+        self.whole = complete_checkpoints(server)
         self._in_order = [each for each in server.written if not each.checkpoint]
         self._effective = effective_times(self._in_order)
         self._unknown = unknown(server)

@@ -12,7 +12,7 @@ from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.replay import state_at
 from namekeeper.route import registration, removal
 from tests.property.histories import random_history
-from tests.property.known import Known, held, read
+from tests.property.known import JournalOracle, held, read
 from tests.support.pipeline.gold_state import GoldState
 
 __all__ = ["LiveLaw", "small_pieces"]
@@ -27,7 +27,7 @@ class LiveLaw:
         self._chance = Random(seed)
         with small_pieces():
             self._known = [
-                Known(
+                JournalOracle(
                     random_history(
                         self._chance,
                         happenings,

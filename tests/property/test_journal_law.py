@@ -12,8 +12,8 @@ from namekeeper.journal.reading.coverage import Coverage, Knowledge, TimeRange
 from namekeeper.journal.reading.history import steps
 from namekeeper.journal.reading.replay import Replay, state_at
 from tests.property.histories import random_history
-from tests.property.journalled import JournalledServer, unknown, whole_checkpoints
-from tests.property.known import Known, held, read
+from tests.property.journalled import JournalledServer, complete_checkpoints, unknown
+from tests.property.known import JournalOracle, held, read
 from tests.property.live_law import small_pieces
 
 EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "200"))
@@ -38,7 +38,7 @@ def is_unknown(ranges, position) -> bool:
 
 def check_law(server: JournalledServer) -> int:
     """Follow the replay beside the truth; returns how many places were compared."""
-    whole, ranges = whole_checkpoints(server), unknown(server)
+    whole, ranges = complete_checkpoints(server), unknown(server)
     replay, compared = Replay(), 0
     for step in steps(read(server)):
         replay.take(step)
@@ -76,7 +76,7 @@ def test_many_places_are_known():
 def test_the_state_at_an_instant_goes_by_effective_time(chance):
     """Whatever the clock did: an instant is the position of the last record that is not later."""
     server = random_history(chance, 40, clock_jumps=True)
-    known = Known(server)
+    known = JournalOracle(server)
     for at in known.instants(chance, 3):
         found = state_at(read(server), at)
         assert found.knowledge == known.knowledge(at)

@@ -24,7 +24,7 @@ from namekeeper.journal.reading.history import steps
 from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import TOPICS, random_history
 from tests.property.journalled import JournalledServer, Position, Written, losses, unknown
-from tests.property.known import Known, read
+from tests.property.known import JournalOracle, read
 from tests.property.live_law import small_pieces
 from tests.support.journal.folder import read_records
 
@@ -52,7 +52,7 @@ class Truth:
     """What the server held of one topic, by position; only positions whose records are on disk."""
 
     def __init__(self, server: JournalledServer, topic: str) -> None:
-        self.known = Known(server)
+        self.known = JournalOracle(server)
         self._topic = topic
         self._server = server
         self._lost = unknown(server)
@@ -242,7 +242,7 @@ def test_a_client_has_a_queue_to_send_to_if_why_says_so(chance):
     """One definition of writable, whatever acting masters and order configurations do to the route."""
     server = random_history(chance, 40)
     topic = chance.choice(TOPICS)
-    known, evidence, records = Known(server), evidence_of(server, topic), read(server)
+    known, evidence, records = JournalOracle(server), evidence_of(server, topic), read(server)
     for at in known.instants(chance, 4):
         state = state_at(records, at)
         if state.knowledge is not Knowledge.KNOWN:

@@ -13,7 +13,7 @@ from namekeeper.pipeline.schema import FACTS, KINDS_OF
 from namekeeper.pipeline.store.manifest import newest_manifest
 from namekeeper.pipeline.table import Table, names_in
 
-__all__ = ["Rows", "expected_facts", "whole_changes", "written"]
+__all__ = ["Rows", "complete_changes", "expected_facts", "written"]
 
 Record = dict[str, Any]
 Rows = list[str]
@@ -25,7 +25,7 @@ NOT_COMPARED = {"load_id", "file"}
 TOPIC = ("topic", "read_queue_nums", "write_queue_nums", "perm", "topic_sys_flag")
 
 
-def whole_changes(records: Iterable[Record]) -> list[Record]:
+def complete_changes(records: Iterable[Record]) -> list[Record]:
     """Records of changes of which every record is there, each once."""
     changes: dict[tuple[str, int, int], dict[int, Record]] = {}
     for record in records:
@@ -40,7 +40,7 @@ def whole_changes(records: Iterable[Record]) -> list[Record]:
 
 def expected_facts(records: Iterable[Record], uuid8: str) -> Mapping[str, Rows]:
     """Every table that is made of records."""
-    whole = whole_changes(records)
+    whole = complete_changes(records)
     tables = {"events": [_row(FACTS["events"], record, uuid8) for record in whole]}
     for name, kinds in KINDS_OF.items():
         parts = (part for record in whole if record["kind"] in kinds for part in _parts(name, record))

@@ -80,7 +80,7 @@ def test_the_law_of_ingest(spark: SparkSession, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])
-def test_what_is_whole_goes_straight_on_and_says_what_it_brought(
+def test_clean_segments_are_written_at_once_and_counted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
     monkeypatch.setattr(batch, "LARGE_BYTES", large_bytes)

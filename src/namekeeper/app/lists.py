@@ -36,7 +36,7 @@ class ListAnswers:
         Args:
             call_soon: calls a function after the other requests had a turn.
             call_later: calls a function later, to try again after an answer could not be taken; by default
-            the running loop's.
+                the running loop's.
             clock: seconds; decides when a turn is over.
         """
         self._call_soon = call_soon

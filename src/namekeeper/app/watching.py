@@ -55,7 +55,7 @@ class RouteWatch:
     Args:
         state: the state with the routes.
         numbering: gives the journal's numbering of changes; None while it records nothing: then changes are
-        counted here.
+            counted here.
         clock: the time.
         watchers_limit: how many may watch at once.
     """

@@ -273,8 +273,7 @@ class BrokerRegistrar:
         rate = self._rate(self._settings.period_ms, first_ms=MIN_PERIOD_MS)
         while True:
             await rate.next()
-            # Not awaited: a late answer of one name server must not delay the next registration at the
-            # others.
+            # Not awaited: one late answer must not delay the next registration at other name servers.
             self._registrations.start(self.register_broker_all(force=self._settings.force_register))
 
     async def _send_heartbeats(self) -> None:

@@ -42,7 +42,7 @@ class WatchPage:
         Args:
             source: where changes come from.
             keep: lets a connection last longer than those of other pages; returns the function that ends
-            this.
+                this.
         """
         self._source = source
         self._keep = keep

@@ -119,7 +119,7 @@ class LookupCache:
             topic: what the request asks for.
             body: the answer's.
             revision: `revision` from before the answer was made; if something was forgotten since, the answer
-            is not learned.
+                is not learned.
         """
         before, _, rest = header.partition(_OPAQUE)
         digits, comma, after = rest.partition(b",")

@@ -50,7 +50,7 @@ class RequestReader:
         Args:
             cache: the cache.
             scope: put before each header, so that an answer learned in one scope is not found in another one.
-            Used when only some peers may have an answer.
+                Used when only some peers may have an answer.
         """
         self._scope = scope
         if cache is None:

@@ -4,7 +4,7 @@ JSON, a zlib stream of sections, or before 3.0.11 a bare topic-config wrapper. T
 version say which one it is, with two exceptions.
 
 * A body that starts like a zlib stream is one, whatever the header says: 5.x brokers set a wrong flag (trap
-T9).
+  T9).
 * Below version 37 (a missing version is 0) the members tell a wrapper from a register body (trap T14).
 
 Some values Java neither refuses nor can use. Here a table, wrapper or version that is `null` is empty or 0; a

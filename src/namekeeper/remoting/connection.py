@@ -3,11 +3,11 @@
 Rules that every path below keeps:
 
 * Requests are handed over in the order of their frames; answers go out as they are ready.
-* Reading pauses while there are unserved requests: because the peer is slow to read its answers, too many
-requests wait to be answered later, a large frame waits for the budget, or the turn is over. So a connection
-holds at most one read of the transport beside the frame that is arriving.
+* Reading pauses while requests are not served: the peer is slow to read, too many requests wait to be
+  answered later, a large frame waits for the budget, or the turn is over. So a connection holds at most one
+  read of the transport beside the frame that is arriving.
 * A connection asks for the body budget in the order of its frames, and only when nothing before the frame
-waits. So waiting connections can't block each other for ever.
+  waits. So waiting connections can't block each other for ever.
 """
 
 import asyncio
@@ -36,13 +36,11 @@ SIMPLE_READ_BYTES = 16 * 1024
 REQUESTS_PER_TURN = 256
 """Waiting look-ups that are served before other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
-"""Bytes of answers after which a turn ends: large answers must not pile up for a peer that may not read
-them."""
+"""Bytes of answers after which a turn ends: the peer may not read them."""
 ARRIVAL_LOOK_SECONDS = 1.0
 MIN_ARRIVAL_BYTES = 64 * 1024
 MAX_STALLS = 2
-"""While others wait for room, a large frame must bring that many bytes in one of two looks; the slowest link
-that a broker has brings ten times as much."""
+"""While others wait, a large frame must bring this much in one of two looks; slow links bring ten times."""
 MAX_DEFERRED = 64
 """Requests of one connection that wait to be answered later; a real broker has a few."""
 FLUSH_SECONDS = 2.0

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tests.support.history.histories import Record
-from tests.support.history.oracle import whole_changes
+from tests.support.history.oracle import complete_changes
 from tests.support.history.sums import DAY, UpPeriod, day_of
 
 __all__ = ["capacity_of", "heartbeats_of", "vain_lookups_of"]
@@ -20,7 +20,7 @@ def heartbeats_of(records: Iterable[Record]) -> Rows:
     """(day, name server, boot, generation) -> what heartbeat_gap_daily says; days are those of UTC."""
     found: Rows = {}
     minutes: dict[Any, set[int]] = defaultdict(set)
-    for record in _whole(records, "broker_minute"):
+    for record in _complete(records, "broker_minute"):
         key = day_of(record["minute"]), record["namesrv"], record["boot"], record["gen"]
         names = ("cluster", "broker_name", "broker_id", "broker_addr")
         row = found.setdefault(key, {**{name: record[name] for name in names}, **dict.fromkeys(GAPS, 0)})
@@ -38,7 +38,7 @@ def heartbeats_of(records: Iterable[Record]) -> Rows:
 def vain_lookups_of(records: Iterable[Record]) -> Rows:
     """(day, name server, topic, language, version) -> what unknown_topic_daily says."""
     found: Rows = {}
-    for record in _whole(records, "unknown_topic_minute"):
+    for record in _complete(records, "unknown_topic_minute"):
         asked = record["topic"], record["language"], record["client_version"]
         minute = record["minute"]
         row = found.setdefault(
@@ -89,5 +89,5 @@ def _sums(state: Mapping[str, Any], broker_name: str) -> dict[str, int]:
     }
 
 
-def _whole(records: Iterable[Record], kind: str) -> list[Record]:
-    return [record for record in whole_changes(records) if record["kind"] == kind]
+def _complete(records: Iterable[Record], kind: str) -> list[Record]:
+    return [record for record in complete_changes(records) if record["kind"] == kind]

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from namekeeper.pipeline.schema import FACTS, KINDS_OF
 from namekeeper.pipeline.table import Table
-from tests.support.history.oracle import whole_changes
+from tests.support.history.oracle import complete_changes
 
 __all__ = ["fact_tables"]
 
@@ -37,7 +37,7 @@ def fact_tables(records: Iterable[dict[str, Any]], load_id: int = 1) -> dict[str
     of_server: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         of_server.setdefault(record["namesrv"], []).append(record)
-    whole = [record for some in of_server.values() for record in whole_changes(some)]
+    whole = [record for some in of_server.values() for record in complete_changes(some)]
     tables = {"events": _table(FACTS["events"], [_row(FACTS["events"], record, load_id) for record in whole])}
     for name, kinds in KINDS_OF.items():
         table = FACTS[name]

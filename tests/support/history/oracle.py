@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["Story", "StoryStep", "tell", "whole_changes"]
+__all__ = ["Story", "StoryStep", "complete_changes", "tell"]
 
 Record = dict[str, Any]
 State = dict[str, dict[tuple[Any, ...], Any]]
@@ -60,7 +60,7 @@ class Story:
 
 def tell(records: Iterable[Record]) -> Story:
     """Fold the records of one name server, in any order and with doubles."""
-    whole = whole_changes(records)
+    whole = complete_changes(records)
     losses = _losses(whole)
     complete = _complete_checkpoints(whole, losses)
     ordered = sorted([*whole, *losses], key=_order)
@@ -90,7 +90,7 @@ def _order(record: Record) -> tuple[int, int, int]:
     return int(record["boot"]), int(record.get("checkpoint", seq)), seq
 
 
-def whole_changes(records: Iterable[Record]) -> list[Record]:
+def complete_changes(records: Iterable[Record]) -> list[Record]:
     """Records, by (boot, seq), of changes of which nothing is missing; given in any order and with doubles."""
     written = [record for _, record in sorted({(r["boot"], r["seq"]): r for r in records}.items())]
     present = Counter((r["boot"], r["change"]) for r in written)

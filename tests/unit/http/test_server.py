@@ -99,7 +99,7 @@ async def test_metrics_are_those_of_now(site: Site) -> None:
     assert answer.headers["Content-Type"].startswith("text/plain; version=")
 
 
-async def test_healthz_says_that_the_process_lives(site: Site) -> None:
+async def test_healthz_says_that_the_process_runs(site: Site) -> None:
     site.state = HealthState(phase=Phase.DRAINING)
     answer = await site.ask("/healthz")
 

@@ -55,11 +55,11 @@ def test_all_rows_are_one_change():
 
 def test_a_restored_registration_begins_a_generation_of_this_boot_and_has_no_connection():
     world = restored()
-    lives = list(world.tables.broker_live_table)
-    assert [live.gen for live in lives] == [1, 2, 3]
+    registrations = list(world.tables.broker_live_table)
+    assert [live.gen for live in registrations] == [1, 2, 3]
     assert world.tables.gen == 3
-    assert {live.channel_id for live in lives} == {NO_CHANNEL}
-    assert {live.channel for live in lives} == {None}
+    assert {live.channel_id for live in registrations} == {NO_CHANNEL}
+    assert {live.channel for live in registrations} == {None}
     events = [event for event in world.events if isinstance(event, BrokerLiveChanged)]
     assert all(event.is_new and event.idle_ms == 7_000 for event in events)
 

@@ -40,7 +40,7 @@ def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: s
     Args:
         tables: The warehouse.
         name: A topic or a broker name, for topic rows and mappings. Rows about brokers are all returned,
-        because only topic rows tell which brokers a topic has.
+            because only topic rows tell which brokers a topic has.
         since: Wall ms.
         until: Wall ms.
         namesrv: Only this name server; None: all.

@@ -73,8 +73,8 @@ def records_of(spark: SparkSession, paths: Sequence[str], *, all_readable: bool 
         spark: The session.
         paths: Segments, as Spark reads them.
         all_readable: Whether reading fails (`is_unreadable`) at a file with damaged compressed data and at a
-        line that can't be parsed. Then lines are not compared with their checksums: gzip's checksum of the
-        whole file is enough, because only right lines are sealed. That takes two thirds of the time.
+            line that can't be parsed. Then lines are not compared with their checksums: gzip's checksum of
+            the whole file is enough, because only right lines are sealed. That takes two thirds of the time.
     """
     if all_readable:
         reader = spark.read.schema(read_schema()).options(

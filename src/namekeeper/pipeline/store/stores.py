@@ -36,7 +36,7 @@ def open_or_make_store(
         warehouse: The folder.
         report_time_zone: Time zone of days; None: that of the warehouse, or UTC for a new one.
         location: Location of the tables, as in `iceberg:nk.namekeeper`; None: that of the warehouse, or
-        files.
+            files.
         names: Names of the tables of a new warehouse.
         session: Gives the session, if one is needed.
 

@@ -18,7 +18,7 @@ from tests.support.system.model_os import Crash, ModelOs
 from tests.unit.journal.disk_parts import FOLDER, Feeder, model_disk, records_in, writer_on
 
 SEEDS = range(60)
-LIVES = 4
+BOOTS = 4
 
 
 class History:
@@ -92,7 +92,7 @@ def check_segments(disk: ModelOs) -> None:
 
 def check_history(seed: int, disk: ModelOs | None = None, limits: Limits | None = None) -> None:
     history = History(seed, disk, limits)
-    for _ in range(LIVES):
+    for _ in range(BOOTS):
         history.live()
         check(history)
         check_segments(history.disk)
@@ -146,7 +146,7 @@ SMALL = Limits(max_bytes=900, max_age_ms=3_600_000)
 @pytest.mark.parametrize("seed", range(40))
 def test_with_retention_a_complete_checkpoint_is_always_there(seed):
     history = History(seed, limits=SMALL)
-    for _ in range(LIVES):
+    for _ in range(BOOTS):
         history.live()
         check_segments(history.disk)
         check_replayable(history)

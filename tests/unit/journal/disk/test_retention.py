@@ -50,13 +50,13 @@ def test_a_large_step_of_the_clock_pauses_age_for_a_day():
 
 
 @pytest.mark.parametrize(
-    ("newest", "wall", "is_over"),
+    ("newest", "wall_ms", "is_over"),
     [
         (0, 5 * DAY_MS, True), (5 * DAY_MS, 6 * DAY_MS, True), (5 * DAY_MS, 6 * DAY_MS + 1, False),
         (50 * DAY_MS, DAY_MS, False),
     ],
 )  # fmt: skip
-def test_so_does_a_start_long_after_or_before_the_newest_record(newest, wall, is_over):
+def test_so_does_a_start_long_after_or_before_the_newest_record(newest, wall_ms, is_over):
     pause = AgePause()
-    pause.note_start(newest_ts=newest, wall_ms=wall, mono_ms=7)
+    pause.note_start(newest_ts=newest, wall_ms=wall_ms, mono_ms=7)
     assert pause.is_over(7) == is_over

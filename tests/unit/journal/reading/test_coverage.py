@@ -12,7 +12,7 @@ from namekeeper.journal.reading.state import State
 STARTED = ServerStarted(uuid="u", server_version="0")
 
 
-class Told:
+class CoverageHistory:
     """Steps at instants."""
 
     def __init__(self):
@@ -37,7 +37,7 @@ class Told:
 
 @pytest.fixture
 def history():
-    return Told()
+    return CoverageHistory()
 
 
 def test_nothing_is_known_without_records(history):

@@ -13,7 +13,7 @@ def part_of(folder, until, pauses=None):
     return recent_part(folder, until, lambda: None if pauses is None else pauses.append(1))
 
 
-def told(part, topic="T"):
+def causes_in(part, topic="T"):
     return [each.cause for each in part.changes if each.shown_in({topic})]
 
 
@@ -34,9 +34,9 @@ def end_of(story):
 
 def test_the_changes_of_a_topic_have_cause_and_peer_over_a_restart(story, tmp_path):
     part = part_of(story.folder(tmp_path), end_of(story))
-    assert told(part)[:2] == ["register_broker", "wipe_write_perm"]
-    assert told(part)[-1] == STARTED
-    assert told(part, "U")[-1] == "register_broker"
+    assert causes_in(part)[:2] == ["register_broker", "wipe_write_perm"]
+    assert causes_in(part)[-1] == STARTED
+    assert causes_in(part, "U")[-1] == "register_broker"
     assert part.changes[0].peer == "peer:1"
     assert [each.revision for each in part.changes] == sorted(each.revision for each in part.changes)
     assert part.floor < part.changes[0].revision
@@ -56,8 +56,8 @@ def test_a_loss_shows_in_every_topic_at_the_first_position_behind_it(tmp_path):
     story.journal.dropping = False
     story.alive()
     part = part_of(story.folder(tmp_path), end_of(story))
-    assert told(part, "any") == [LOST]
-    assert told(part) == ["register_broker", LOST]
+    assert causes_in(part, "any") == [LOST]
+    assert causes_in(part) == ["register_broker", LOST]
     assert part.changes[-1].revision == end_of(story)
 
 
@@ -67,7 +67,7 @@ def test_a_crash_is_a_start(tmp_path):
     story.journal.crash(keep=len(story.journal.written) - 1)
     story.later()
     story.journal.start()
-    assert told(part_of(story.folder(tmp_path), end_of(story)), "any")[-1] == STARTED
+    assert causes_in(part_of(story.folder(tmp_path), end_of(story)), "any")[-1] == STARTED
 
 
 def test_without_a_whole_checkpoint_before_it_there_is_no_part(story, tmp_path):
@@ -100,5 +100,5 @@ def test_order_configuration_and_properties_count(tmp_path):
         story.later()
         story.journal.server.ask(request, 99, story.journal.up_ms)
     part = part_of(story.folder(tmp_path), end_of(story))
-    assert told(part)[-2:] == ["put_kv_config", "update_namesrv_config"]
-    assert told(part, "any")[-1] == "update_namesrv_config"
+    assert causes_in(part)[-2:] == ["put_kv_config", "update_namesrv_config"]
+    assert causes_in(part, "any")[-1] == "update_namesrv_config"

@@ -116,7 +116,7 @@ def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:
 
 
 @pytest.mark.parametrize("seed", [5, 6, 7])
-def test_a_run_writes_only_the_days_that_are_concerned(seed: int):
+def test_a_run_writes_only_the_days_that_changed(seed: int):
     (each,) = histories(seed, 1, actions=200)
     early, late = cut_late(each, 0.1)
     duck, at_once = Duck(), Duck()

@@ -60,7 +60,7 @@ def test_what_the_name_does_not_promise_is_not_whole(count):
     assert not is_complete(segment(1, 3), count)
 
 
-def test_a_segment_of_whole_changes_is_straight():
+def test_a_segment_of_complete_changes_is_clean():
     assert is_clean(segment(1, 3), SegmentCount((group_of([1, 2, 3]),)))
     for wrong in ({"first_change": 0}, {"ends": False}, {"endings": 2}):
         assert not is_clean(segment(1, 3), SegmentCount((group_of([1, 2, 3], **wrong),)))
