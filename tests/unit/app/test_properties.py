@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.config.property import PropertyGroup, PropertyKind, Spec
 from namekeeper.config.settings import SPECS
-from namekeeper.remoting.tls_settings import TlsSettings
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codec import encode_command
 from tests.support.server.builders import channel
@@ -19,7 +19,7 @@ from tests.support.server.in_memory import InMemoryNameServer
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.support.wire.peer import connect
-from tests.unit.app.parts import frame, name_server, registration
+from tests.unit.app.parts import frame, name_server, registration, startup
 from tests.unit.processor.samples import V6_BODY
 
 LOCAL = "127.0.0.1"
@@ -155,12 +155,14 @@ def test_every_property_in_effect_has_a_test_that_shows_it_and_no_other_has():
     [spec for spec in IN_EFFECT if spec.facts.group is PropertyGroup.TLS and spec.name != "tls.config.file"],
     ids=lambda spec: spec.name,
 )
-def test_every_tls_property_makes_a_difference_to_tls(spec: Spec):
+def test_every_tls_property_of_the_server_makes_a_difference_to_tls(spec: Spec, tmp_path):
     if spec.kind is PropertyKind.BOOLEAN:
         value = "false" if spec.default else "true"
     else:
         value = next((choice for choice in spec.facts.choices if choice != spec.default), "something")
-    assert TlsSettings.from_properties({spec.name: value}) != TlsSettings.from_properties({})
+    trusted = {"tls_server_trust_cert_path": "/authorities"} if value == "require" else {}
+    given = read_tls_settings(startup(tmp_path, **trusted, **{spec.field: value}))
+    assert given != read_tls_settings(startup(tmp_path, **trusted))
 
 
 async def test_the_kv_file_is_where_it_is_configured(tmp_path):
