@@ -1,5 +1,6 @@
 """Words of our own that gave way to the field's: no name is made of them again; and each class name means one thing."""
 
+import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -85,6 +86,8 @@ COMMON_IN_TESTS = {
 """The same for names in tests and benchmarks."""
 
 COMMON_NAMES = {name for names in COMMON.values() for name in names.split()}
+
+FILLERS = {"a", "an", "and", "as", "in", "is", "it", "of", "the", "this", "to"}
 
 STRANGE = UNMISTAKABLE - {"life", "lives"} | {"straight"}
 """Words of the list that no sentence needs: not even the names of test functions, which are sentences, have them."""
@@ -177,6 +180,44 @@ def test_a_class_name_means_one_thing():
             for name in classes_of(source):
                 homes[name].add(path)
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def empty_docstrings(source: str) -> Iterator[str]:
+    """Docstrings that say no more than the name does, and arguments that are described by their own name."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node) or ""
+            names = {word.rstrip("s") for word in words_of(node.name)}
+            said = {word.rstrip("s") for word in words_of(text)} - FILLERS
+            if text and said <= names:
+                yield text
+            for name, meaning in re.findall(r"^ +(\w+): (.*)$", text, re.MULTILINE):
+                if set(words_of(meaning)) - FILLERS <= set(words_of(name)):
+                    yield f"{name}: {meaning}"
+
+
+def test_no_docstring_only_repeats_its_name():
+    found = {path: list(empty_docstrings(source)) for path, source in sources() if path.endswith(".py")}
+    assert {path: texts for path, texts in found.items() if texts} == {}
+
+
+def test_the_check_of_docstrings_can_fail():
+    source = '''
+def read_file(path, how):
+    """Read a file.
+
+    Args:
+        path: The path.
+        how: How.
+        record: It.
+    """
+class Boot:
+    """One run of a process."""
+'''
+    assert list(empty_docstrings(source)) == [
+        "path: The path.", "how: How.", "record: It.",
+    ]  # fmt: skip
+    assert list(empty_docstrings('def read_file():\n    """Read the file."""')) == ["Read the file."]
 
 
 def test_documents_comments_and_messages_use_the_words_of_the_field():

@@ -51,7 +51,7 @@ def evidence_from_facts(
     """Evidence about a topic at each name server.
 
     Args:
-        topic: the topic.
+        topic: its name, which need not be known.
         tables: rows as described above.
         bases: the name servers, and where each begins.
         knows_up_to: name server -> wall ms of its last record.

@@ -105,7 +105,7 @@ class JournalFolder:
         """The evidence about a topic.
 
         Args:
-            topic: the topic.
+            topic: its name, which need not be known.
             at: the time in question, wall ms; None is the end of the journal.
             back_ms: how long before that time reading begins; the whole journal is read if that does not
                 show the cause.

@@ -8,7 +8,7 @@ __all__ = ["Explanation", "Fact", "Judgement", "Verdict"]
 
 
 class Verdict(StrEnum):
-    """The cause."""
+    """The cause that an answer names; its value is the word in JSON."""
 
     HAS_ROUTE = "has_route"
     """The topic had a route with queues to write to."""

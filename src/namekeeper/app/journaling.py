@@ -88,7 +88,7 @@ class Journaling:
 
     Args:
         state: the state to record.
-        clock: the clock.
+        clock: gives the present time.
         connections: gives the number of open connections.
 
     Raises:

@@ -39,7 +39,7 @@ class Restoring:
     Args:
         state: the state, whose route tables are empty.
         submit: submits a change of the tables.
-        clock: the clock.
+        clock: gives the present time.
     """
 
     def __init__(

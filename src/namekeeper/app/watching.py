@@ -123,7 +123,7 @@ class RouteWatch:
         """Begin to watch; changes after a revision come first.
 
         Args:
-            topics: the topics.
+            topics: the topics to watch.
             after: a revision as text; one that can't be read is too old. None: from now on.
         """
         if not self._follow().boot:

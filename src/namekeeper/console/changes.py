@@ -120,7 +120,7 @@ def _cut(event: HistoryEvent, topic: str) -> HistoryEvent:
     """The same event with the rows that are sent, brokers first; its text is made of them.
 
     Args:
-        event: the event.
+        event: a change with all its rows.
         topic: of topic rows only those of this topic are sent; empty: all.
     """
     brokers = [row for row in event.rows if row.key[0] in {"live", "group"}]

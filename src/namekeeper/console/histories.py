@@ -45,7 +45,7 @@ class FollowedSource(Protocol):
 
     @property
     def followed(self) -> Followed:
-        """The history."""
+        """The history, and the state of reading it."""
         ...
 
     def read(self, lock: threading.Lock) -> bool:

@@ -51,7 +51,7 @@ class SimulatedBroker:
         await self.registrar.__aenter__()
 
     async def stop(self) -> None:
-        """Unregister."""
+        """Unregister from every name server, as a clean stop does."""
         self.is_hanging = False
         registrar, self.registrar = self.registrar, None
         if registrar is not None:

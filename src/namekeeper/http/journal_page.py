@@ -16,7 +16,7 @@ __all__ = ["JournalFiles", "JournalPage"]
 
 
 class JournalFiles(Protocol):
-    """The files of a journal."""
+    """Gives the files of a running name server's journal, if it has one."""
 
     def __call__(self) -> tuple[Path, Callable[[], list[str]]] | None:
         """The folder, and a slow function that lists its files; None without a journal."""

@@ -55,7 +55,7 @@ class Journal:
         Args:
             settings: How the server records.
             source: What to record besides changes.
-            clock: The clock.
+            clock: Gives the times of the records.
         """
         self._settings = settings
         self._clock = clock

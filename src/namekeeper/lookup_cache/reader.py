@@ -48,7 +48,7 @@ class RequestReader:
         """Ask this cache from now on; None decodes everything.
 
         Args:
-            cache: the cache.
+            cache: answers requests whose bytes it knows.
             scope: put before each header, so that an answer learned in one scope is not found in another one.
                 Used when only some peers may have an answer.
         """

@@ -53,7 +53,7 @@ class Request(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """The result of a run."""
+    """What a run took in, wrote and found."""
 
     listing: Listing
     loads: Sequence["Ingested"] = ()

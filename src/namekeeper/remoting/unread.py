@@ -33,7 +33,7 @@ STALL_SECONDS = 5.0
 
 
 class Holder(Protocol):
-    """A connection."""
+    """A connection with answers that its peer has not read."""
 
     def abort(self) -> None:
         """Close at once."""

@@ -44,7 +44,7 @@ def assess(
     """Assess a registration on the tables as they are now; this changes nothing.
 
     Args:
-        tables: the tables.
+        tables: read, not changed.
         header: what the registration claims to be.
         body: its topics.
         channel: the connection that it came over; None is not compared with anybody.

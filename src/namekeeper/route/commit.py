@@ -117,7 +117,7 @@ class Commit:
             leave_group(self._edit, live.broker_name, live.broker_addr, Cause.REPLACED)
 
     def _join_cluster(self) -> None:
-        """Step 1."""
+        """Step 1: add the broker name to its cluster."""
         cluster_name, broker_name = self._header.cluster_name, self._header.broker_name
         names = self._tables.cluster_addr_table.get(cluster_name, NO_NAMES)
         if broker_name not in names:
@@ -170,7 +170,7 @@ class Commit:
                 self._edit.apply(TopicMappingChanged(topic, mapping.bname, mapping))
 
     def _put_filter_servers(self) -> None:
-        """Step 15."""
+        """Step 15: store the filter servers of the broker, if they have changed."""
         filter_servers = self._body.filter_servers
         if filter_servers is None:
             return

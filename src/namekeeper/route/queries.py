@@ -39,17 +39,17 @@ UnitFilter = Callable[[int], bool]
 
 
 def is_unit(sys_flag: int) -> bool:
-    """Code 311."""
+    """Whether a topic's flag marks it as one of a unit (code 311)."""
     return bool(sys_flag & TopicSysFlag.UNIT)
 
 
 def has_unit_sub(sys_flag: int) -> bool:
-    """Code 312."""
+    """Whether a topic's flag says that units subscribe to it (code 312)."""
     return bool(sys_flag & TopicSysFlag.UNIT_SUB)
 
 
 def has_unit_sub_ununit(sys_flag: int) -> bool:
-    """Code 313."""
+    """The same for a topic that is not one of a unit (code 313)."""
     return has_unit_sub(sys_flag) and not is_unit(sys_flag)
 
 

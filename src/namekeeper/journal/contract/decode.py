@@ -77,7 +77,7 @@ class RecordReader:
         """The record of a line; None if it has none, which is counted in `unreadable`.
 
         Args:
-            line: The line.
+            line: one line of a segment, with its problem if it has one.
             segment: Where it was read: a record of another name server or boot is none. None: anywhere.
         """
         record = self._read(line)

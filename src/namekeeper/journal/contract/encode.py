@@ -125,7 +125,7 @@ def topic_records(broker_name: str, rows: Mapping[str, TopicRow], topics: Iterab
     """Records of some topics of a broker name: what `rows` says of each, or that it is gone.
 
     Args:
-        broker_name: the broker name.
+        broker_name: the name that has the rows.
         rows: all its rows.
         topics: the topics to write; pass `rows` itself to write all of them, which is faster.
     """

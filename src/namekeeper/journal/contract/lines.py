@@ -59,7 +59,7 @@ def read_envelope(line: Line, segment: SegmentName | None = None) -> Envelope | 
     """The envelope of a line, or why the line is not a record of any version.
 
     Args:
-        line: The line.
+        line: one line of a segment, with its problem if it has one.
         segment: Where it was read: a record of another name server or boot is none. None: anywhere.
     """
     if line.problem:

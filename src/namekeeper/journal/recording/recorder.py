@@ -61,7 +61,7 @@ class Recorder:
         Args:
             source: What to record besides changes.
             backlog: The queue.
-            clock: The clock.
+            clock: Gives the times of the records.
             started: Makes the first record of a boot; the writer calls it, because it knows the folder.
             checkpoint_ms: Time between two checkpoints.
         """

@@ -61,7 +61,7 @@ class Sequencer:
         """Queue a record that is a change of its own.
 
         Args:
-            record: The record.
+            record: About the server, its activity or a checkpoint.
             time: Its time.
             checkpoint: The seq of `checkpoint_begin` for a row or the end of a checkpoint, else 0.
             mark: Tells the writer that a checkpoint begins or ends here.

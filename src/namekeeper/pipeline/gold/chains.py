@@ -24,7 +24,7 @@ def make_chain(
     """Define the views of a chain; write the tables of some of them, and make these tables readable.
 
     Args:
-        engine: The engine.
+        engine: Runs the queries and keeps the tables.
         chain: Views; each comes after those that it needs.
         args: Parameters of their queries.
         days: Partitions of daily tables that are written.

@@ -63,7 +63,7 @@ which facts are made: [the journal](journal.md).
 
 
 def render_reference() -> str:
-    """The page."""
+    """The page docs/reference/warehouse.md, as Markdown."""
     return "\n".join(_lines()) + "\n"
 
 

@@ -82,8 +82,8 @@ def make_gold(
     """Update every gold table with the new records of the facts.
 
     Args:
-        engine: The engine.
-        new_records: The new records.
+        engine: Runs the queries and keeps the tables.
+        new_records: One item for each boot with new records.
         block_records: Size of a block of seq numbers; the result does not depend on it.
     """
     new_records = list(new_records)
@@ -203,7 +203,7 @@ def _make_window(engine: Engine, graph: Graph, window: Window, wait_for_topics: 
     """Compare name servers and sum up days, for a window of consecutive days.
 
     Args:
-        engine: The engine.
+        engine: Runs the queries and keeps the tables.
         graph: All views.
         window: The days.
         wait_for_topics: Returns when the rows of topics are written.

@@ -32,7 +32,7 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
 
     Args:
         folder: The folder of the file.
-        segment: The segment.
+        segment: What its name promises.
         count: The counts of what was read from it.
     """
     read = count.records + count.rejected

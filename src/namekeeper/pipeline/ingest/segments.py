@@ -95,7 +95,7 @@ def parse_segment(file: File, journal: str) -> Segment | None:
     """A sealed segment from a file, None if it is something else.
 
     Args:
-        file: The file.
+        file: As listed in the folder.
         journal: URI of the folder that it was found in.
     """
     name = file.path.rpartition("/")[2]

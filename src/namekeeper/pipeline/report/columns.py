@@ -43,7 +43,7 @@ def duration_column(name: str, title: str) -> ReportColumn:
 
 
 def count_column(name: str, title: str) -> ReportColumn:
-    """A column of counts."""
+    """A column that is aligned as numbers are."""
     return ReportColumn(name, title, is_number=True)
 
 

@@ -80,7 +80,7 @@ class Transaction(TableReader, Protocol):
         """Replace rows of a table with `rows`.
 
         Args:
-            table: The table.
+            table: Its name.
             rows: New rows, with exactly its columns.
             by: Column that the table is partitioned by, always the same; not null. Its values as text name
                 the partitions.

@@ -128,7 +128,7 @@ def commit_run(folder: Folder, manifest: Manifest, ledger: bytes) -> None:
     Args:
         folder: That of the warehouse.
         manifest: The new manifest; its path of the ledger is set here.
-        ledger: The ledger.
+        ledger: The records that are in the warehouse after this run.
 
     Raises:
         WarehouseError: Another run has committed since.
