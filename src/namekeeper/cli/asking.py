@@ -31,7 +31,7 @@ __all__ = [
 T = TypeVar("T")
 
 _NAMES_SHOWN = 10
-"""Names that are listed where none is near."""
+"""Most names that are listed if none is similar."""
 
 Action = Callable[[Namesrv], Awaitable[T]]
 
@@ -78,7 +78,7 @@ class Session:
         return asyncio.run(self._all(action))
 
     def emit(self, value: object, text: str) -> None:
-        """Print a result, as JSON if that was asked for."""
+        """Print a result; with --json as JSON."""
         if self.as_json:
             echo(render_json(value))
         elif text:
@@ -124,7 +124,7 @@ class Session:
 
 
 def mqadmin_command(name: str, description: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a sub-command of a function that takes a `Session` first; the options all share come with it."""
+    """Make a sub-command of a function that takes a `Session` first, and add the options that all share."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
@@ -148,7 +148,7 @@ def refuse_usage(message: str) -> NoReturn:
 
 
 def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
-    """End with exit code 2: a name server answered, and has nothing of this name."""
+    """End with exit code 2: a name server answered that it has nothing with this name."""
     names = sorted(known)
     shown = f"; there is {', '.join(names[:_NAMES_SHOWN])}" if names else ", and no other"
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""

@@ -42,7 +42,7 @@ def connection_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def take_connection(context: click.Context, options: dict[str, Any]) -> tuple[Connector, int]:
-    """Take the values of `connection_options` out of `options`; return how to connect and the limit in ms.
+    """Take the values of `connection_options` out of `options`; return the connector and the limit in ms.
 
     Raises:
         ConfigError: there is no secret key, or the file with the credentials can't be read.

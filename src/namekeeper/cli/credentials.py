@@ -1,4 +1,4 @@
-"""What commands sign their requests with: from options, the environment, or the file of Java's tools."""
+"""The credentials with which commands sign: from options, the environment, or the file of Java's tools."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ class Credentials(Struct, frozen=True):
 def credential_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that `take_credentials` takes out again."""
     for option in (
-        # By the environment only: what is on a command line can be read by every user of the host.
+        # From the environment only: every user of the host can read a command line.
         click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", metavar="KEY", hidden=True),
         click.option(
             "--access-key", envvar="ROCKETMQ_ACCESS_KEY", metavar="KEY",

@@ -71,7 +71,7 @@ PIPELINE_COMMANDS: Commands = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is run or asked for help, not before."""
+    """A group that imports a command only when the command or its help is used."""
 
     def __init__(self, commands: Commands, **settings: Any) -> None:  # noqa: ANN401 -- click's
         super().__init__(context_settings={"help_option_names": ["-h", "--help"]}, **settings)

@@ -1,4 +1,4 @@
-"""What the commands about the past share: sources of history, times, zones, progress."""
+"""Common parts of the commands about the past: sources of history, times, zones, progress."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -36,15 +36,15 @@ EXIT_NOT_KNOWN = 3
 """Exit status: the state is not known at any name server."""
 
 _LINES_FROM = 50
-"""Without a terminal, progress is printed if there are at least so many segments."""
+"""Without a terminal, progress is printed if there are at least this many segments."""
 _LINES = 10
-"""How many lines of progress are printed."""
+"""Number of printed lines of progress."""
 
 _CONFIG_FILES, _ADDRESSES = "namekeeper.config_files", "namekeeper.addresses"
 _PAGES, _TOKEN = "namekeeper.pages", "namekeeper.token"
 """Keys of the context at which the values of `-c`, `-n`, `--http` and `--token` are kept."""
 _REMOTE = "namekeeper.remote_journals"
-"""Key of the context at which journals of other hosts are kept: `--follow` goes on from what was copied."""
+"""Key of the context with the journals of other hosts: `--follow` continues with the copied files."""
 
 AT_HELP = "Time: ISO 8601, a time of day, or '2 hours ago'."
 

@@ -1,4 +1,4 @@
-"""What `mqnamesrv` and `namekeeper serve` share: read the sources, start the server, say what is wrong."""
+"""Common parts of `mqnamesrv` and `namekeeper serve`: read settings, start the server, report errors."""
 
 import os
 import sys
@@ -93,7 +93,7 @@ def guarded(start: Callable[[], int]) -> int:
     except ConfigError as error:
         print(f"namekeeper: {error}", file=sys.stderr)
     except BrokenPipeError:
-        pass  # the reader of our output has closed the pipe
+        pass  # the reader of the output has closed the pipe
     except Exception:  # noqa: BLE001 -- a bug: everything about it is of use, and Java's status too
         import traceback
 

@@ -19,7 +19,7 @@ _USAGE = "Useage: mqshutdown namesrv [-c FILE] [--log-root FOLDER]"  # the word 
 _STILL_RUNNING = 1
 _POLL_SECONDS = 0.05
 _GRACE_SECONDS = 15
-"""For what an orderly stop does besides the draining that shutdownWaitTimeSeconds bounds."""
+"""Time of an orderly stop besides the draining, which shutdownWaitTimeSeconds limits."""
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ class BadOptionError(Exception):
 def parse_options(
     arguments: Sequence[str], with_value: Mapping[str, str], without_value: Mapping[str, str]
 ) -> dict[str, str]:
-    """Options by their keys; values stand apart or after `=`, and words that are no options are passed over.
+    """Options by their keys; a value is the next word or follows `=`; other words are ignored.
 
     Args:
         arguments: What was typed.

@@ -1,4 +1,4 @@
-"""Where commands print: text of strangers reaches a terminal in no other way."""
+"""The only functions by which commands print, so that text from strangers is made safe for a terminal."""
 
 import click
 
@@ -8,7 +8,7 @@ __all__ = ["echo", "note"]
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print lines; what would act on a terminal is shown as an escape."""
+    """Print lines; characters that act on a terminal are shown as escapes."""
     click.echo(printable_lines(text), err=err)
 
 

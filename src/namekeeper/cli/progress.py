@@ -1,4 +1,4 @@
-"""A line on stderr that shows how far long work is."""
+"""A line on stderr that shows the progress of long work."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

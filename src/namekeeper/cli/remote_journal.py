@@ -1,7 +1,7 @@
 """The journal of a running name server on another host, read over its operators' HTTP port.
 
-Files are copied into a temporary folder, each when it is read for the first time: most questions need a few
-of many. A sealed segment does not change, so it is copied once.
+Files are copied into a temporary folder when they are first read, because most questions need only a few of
+them. A sealed segment does not change, so it is copied once.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from namekeeper.remoting.address import Address
 __all__ = ["RemoteJournal", "http_address_of"]
 
 ANSWER_SECONDS = 30.0
-"""How long a name server may take before the next bytes of an answer."""
+"""Longest pause of a name server within an answer."""
 
 
 def http_address_of(address: Address) -> str:
-    """Where a name server has its operators' pages, as it says itself (request 319).
+    """The address of a name server's operators' pages, from its properties (request 319).
 
     Raises:
         ConfigError: it does not say; the message says what to do.
@@ -66,7 +66,7 @@ class _Listing(Struct):
 
 
 class RemoteJournal:
-    """Copies of the files of a journal, as they are needed.
+    """Copies the files of a journal when they are needed.
 
     Args:
         address: host and port of the operators' HTTP pages.
@@ -99,7 +99,7 @@ class RemoteJournal:
         self._copied -= {name for name, parsed in names.items() if parsed.is_open}
         if IDENTITY_FILE in listing.files:
             self._copy(IDENTITY_FILE)
-        system = cast("Os", _CopyingOs(self))  # it passes on what it does not have
+        system = cast("Os", _CopyingOs(self))  # everything else comes from `os`
         place = f"http://{self._address}/journal"
         return FoundJournal(str(self._folder), system=system, is_running=True, place=place)
 
@@ -148,7 +148,7 @@ class RemoteJournal:
 
 
 class _CopyingOs:
-    """The module `os`, but a file is copied before it is opened."""
+    """Like the module `os`, but a file is copied before it is opened."""
 
     def __init__(self, journal: RemoteJournal) -> None:
         self._journal = journal

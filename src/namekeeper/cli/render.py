@@ -1,6 +1,6 @@
-"""Values as text: the very lines and columns that Java's mqadmin 5.5.0 prints, and JSON.
+"""Values as text: exactly the lines and columns of Java's mqadmin 5.5.0, and JSON.
 
-Functions here take values and return text without a line end; writing it is the caller's part.
+Functions here take values and return text without a line end; the caller prints it.
 """
 
 import json
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 UNKNOWN = "-"
-"""Stands in columns that only brokers could fill."""
+"""The text in columns that only brokers could fill."""
 
 _ROUTE_ROW = "{:<45} {:<32} {:<50} {:<10} {:<11} {:<5}"
 _ROUTE_RULE = 158

@@ -1,4 +1,4 @@
-"""`namekeeper access check | explain`: what a file of rules says, before a server reads it."""
+"""`namekeeper access check | explain`: tries out a file of rules before a server reads it."""
 
 import os
 import sys
@@ -130,7 +130,7 @@ def _name(code: int) -> str:
 
 
 def _remarks(rules: AccessRules) -> Iterator[str]:
-    """What is probably not meant: rules that nothing reaches, and classes that nobody may use."""
+    """Probable mistakes: rules that never decide, and classes that nobody may use."""
     for position, rule in enumerate(rules.rules):
         everybody = rule.is_certain and rule.networks is None and rule.certificates is None
         for later in rules.rules[position + 1 :] if everybody else ():

@@ -72,7 +72,7 @@ def data_version(
 
 
 def _emit_perm(session: Session, verb: str, broker_name: str, replies: Sequence[Reply[int]]) -> None:
-    """Print the replies; of a broker name that no name server knows say so, and end with 2.
+    """Print the replies; if no name server knows the broker name, say so and end with 2.
 
     The answer of a name server is the same for an unknown broker name as for one without topics: 0.
     """

@@ -32,7 +32,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 def verify(folder: str, *, as_json: bool) -> None:
     """Check everything in DIR: no missing numbers, complete changes and checkpoints, readable files.
 
-    What is wrong itself comes before what does not count because of it; --json has everything. Exits with 0
+    Problems come before lines that do not count because of them; --json has everything. Exits with 0
     if nothing is lost, 1 if something is or may be lost, 2 if DIR is not a journal.
     """
     try:

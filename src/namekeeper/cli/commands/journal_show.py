@@ -27,7 +27,7 @@ POLL_SECONDS = 0.2
 
 _ROW = "{:<24} {:>14} {:>14} {:>12}  {}"
 _DELETE = b"\x7f"
-"""The one character that JSON leaves bare in ASCII and that is not for display."""
+"""The only ASCII character that JSON does not escape although it can't be displayed."""
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 

@@ -30,7 +30,7 @@ from namekeeper.remoting.address import Address
 __all__ = ["past"]
 
 HOST = "127.0.0.1"
-"""Clients of today must not find the routes of yesterday by accident."""
+"""Default address: today's clients must not find old routes by accident."""
 
 
 @click.command("past", context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,7 +76,7 @@ def past(  # noqa: PLR0913 - one for each option
 
 
 def _held(source: HistorySource, at: int | None) -> HeldAt:
-    """The state at a time; by default the last one, of a stopped name server that before the stop."""
+    """The state at a time; by default the last one, or for a stopped name server the one before the stop."""
     namesrv = _only(source)
     held = source.held(namesrv, at)
     if at is None and held.knowledge is Knowledge.STOPPED:

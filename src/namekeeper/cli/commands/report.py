@@ -30,7 +30,7 @@ def _day(_context: click.Context, _param: click.Parameter, value: str | None) ->
 
 
 def _check_days(first_day: str | None, last_day: str | None) -> None:
-    """Refuse days of which there can be no report: an answer of zeros would look like good news."""
+    """Refuse days without any data: a report full of zeros would look like good news."""
     # Days are those of the warehouse's zone, which is up to 14 hours ahead of UTC.
     now = datetime.fromtimestamp(SystemClock().now().wall_ms / 1_000, UTC)
     if first_day is not None and first_day > (now + timedelta(hours=14)).date().isoformat():
@@ -40,7 +40,7 @@ def _check_days(first_day: str | None, last_day: str | None) -> None:
 
 
 def _take_output(_context: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
-    """Take a file of a folder that is there; without one the work would be for nothing."""
+    """Take a file whose folder exists; otherwise the work would be lost."""
     if value is not None and not value.absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder {value.parent}: make it, or choose another place")
     return value
@@ -91,7 +91,7 @@ def report(  # noqa: PLR0913 - one for each option
 
 
 def _renderer(form: str) -> Callable[["Report"], str]:
-    """What writes a report; found before any work is done."""
+    """The function that writes a report; chosen before any work is done."""
     if form == "html":
         from namekeeper.pipeline.report.html import render_html
 

@@ -1,4 +1,4 @@
-"""Sub-commands about topics: routes, lists, the name server's part of deletion."""
+"""Sub-commands about topics: routes, lists, and deletion at name servers."""
 
 import asyncio
 

@@ -73,7 +73,7 @@ async def _ask_all(addrs: list[str], topic: str, token: str) -> list[WhoKnows | 
 
 
 async def _answer(addr: str, topic: str, token: str) -> WhoKnows | RemotingError:
-    """What a name server says, or why it does not: the others are shown all the same."""
+    """The answer of a name server, or its error: the others are shown in any case."""
     try:
         return await _ask(addr, topic, token)
     except RemotingError as error:

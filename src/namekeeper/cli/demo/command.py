@@ -1,4 +1,4 @@
-"""`namekeeper demo`: an incident in fast motion, then what the journals tell of it."""
+"""`namekeeper demo`: an incident in fast motion, and then its explanation from the journals."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ def demo(report: str, *, in_browser: bool | None) -> None:
 
     Everything is on free loopback ports and in a temporary folder, but for the report.
     """
-    # What the client and the registrars would log is part of the story, and told there.
+    # The demo itself shows what the client and the registrars would log.
     logging.getLogger("namekeeper").addHandler(logging.NullHandler())
     console = Console(highlight=False)
     stage = Stage(console)
@@ -53,7 +53,7 @@ def demo(report: str, *, in_browser: bool | None) -> None:
 
 
 def _is_wanted(in_browser: bool | None) -> bool:  # noqa: FBT001 - the value of the option
-    """Whether somebody is there to look at a browser, unless the option says it."""
+    """Whether to open a browser: the option, or whether a terminal and a display are there."""
     if in_browser is not None:
         return in_browser
     has_display = sys.platform in {"darwin", "win32"} or bool(

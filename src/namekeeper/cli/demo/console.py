@@ -1,4 +1,4 @@
-"""The end of the demo where somebody watches: the console over its journals, in a browser."""
+"""The end of the demo on a screen: the console with its journals, in a browser."""
 
 import contextlib
 import subprocess

@@ -58,18 +58,18 @@ IN_A_HURRY: BrokerSettings = structs.replace(
     broker_heartbeat_interval_ms=500,
     broker_not_active_timeout_ms=15_000,
 )
-"""So that a broker that falls silent is expired while one watches, and a restart takes less than that."""
+"""Short, so that a silent broker expires during the demo; but longer than a restart."""
 POLL_MS = 300
-"""A client asks every 30 s; this one is in a hurry too."""
+"""A normal client asks every 30 s; this one more often."""
 FLAPS = 3
-PATIENCE_SECONDS = 120.0  # a busy machine is no reason to fail
+PATIENCE_SECONDS = 120.0  # far away, for a busy machine
 LOOK_SECONDS = 0.05
 LINGER_SECONDS = 1.2
 """Each state lasts a little, so that it can be seen in the report."""
 
 
 class IncidentTimes(Struct):
-    """When what happened, in wall ms: what the second half asks about."""
+    """Times of the events, in wall ms, for the questions of the second half."""
 
     calm_ms: int = 0
     """All brokers are there."""
@@ -95,7 +95,7 @@ class Incident:
         self._producer: Producer
 
     async def run(self) -> None:
-        """Live through it; every process is stopped at the end.
+        """Play the incident; every process is stopped at the end.
 
         Raises:
             NamekeeperError: something did not happen in time.
@@ -153,7 +153,7 @@ class Incident:
         await self._show(0)
 
     async def _restart(self) -> None:
-        """Ask as soon as the port listens: before any broker could have registered again."""
+        """Ask as soon as the port listens, before any broker can have registered again."""
         self._stage.step("ns-1 is restarted, as for an upgrade: its routes are there when its port listens")
         await self.servers[0].stop()
         await self.servers[0].start()
@@ -272,7 +272,7 @@ class Incident:
         return not await self._is_present(namesrv, broker)
 
     async def _register_again(self) -> bool:
-        """Brokers would do so by themselves within 30 s; here nobody wants to wait for that."""
+        """Register now: brokers would do so themselves within 30 s, which is too long for a demo."""
         results = [await registrar.register_broker_all() for registrar in self._fleet.registrars.values()]
         return all(result.error is None for some in results for result in some)
 
