@@ -2,7 +2,7 @@
 
 from namekeeper.config.property import Spec
 from tests.mutants.mutant import Mutant
-from tests.unit.app.test_properties import IN_EFFECT, SHOWN_BY
+from tests.unit.app.property_tests import IN_EFFECT, SHOWN_BY
 
 __all__ = ["PROPERTY_MUTANTS"]
 
