@@ -1,6 +1,7 @@
 """What peers of a name server send, made for attacks: frames of any content, and connections that misbehave."""
 
 import contextlib
+import signal
 import socket
 import struct
 import threading
@@ -15,7 +16,7 @@ from namekeeper.model.version import DataVersion
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import request
 
-__all__ = ["Target", "Wire", "frame", "opened", "pipelined", "registration", "topics"]
+__all__ = ["Target", "Wire", "frame", "opened", "pipelined", "registration", "topics", "wait_for_the_end"]
 
 CONNECT_SECONDS = 30
 ANSWER_SECONDS = 120
@@ -122,6 +123,11 @@ def opened(port: int, count: int) -> Iterator[list[Wire]]:
     """That many connections at once."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(Wire(port)) for _ in range(count)]
+
+
+def wait_for_the_end() -> None:
+    """Hold all connections until the process is ended."""
+    signal.pause()
 
 
 def pipelined(port: int, frames: Iterable[bytes]) -> int:

@@ -6,8 +6,6 @@ Each is a function of the target that returns when all is sent, or never: its pr
 import contextlib
 import json
 import os
-import resource
-import signal
 import socket
 import struct
 import threading
@@ -18,7 +16,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics
+from tests.attacks.crowds import (
+    allow_connections,
+    ask_for_wide_topic,
+    be_refused_everywhere,
+    hold_wide_topic,
+    leave_frames_half_sent,
+    register_and_wait_everywhere,
+)
+from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
 
 __all__ = ["ROWS", "Row"]
 
@@ -69,11 +75,6 @@ def hold_victim(count: int, target: Target, stack: contextlib.ExitStack) -> None
     wire = stack.enter_context(Wire(target.port))
     header, _ = wire.ask(registration(VICTIM, topics("Victim", count), compressed=True))
     assert b'"code":0,' in header, header
-
-
-def wait_for_the_end() -> None:
-    """Hold all connections until the process is ended."""
-    signal.pause()
 
 
 def side_by_side(count: int, work: Callable[[int], None]) -> None:
@@ -384,8 +385,7 @@ def never_read_routes(target: Target) -> None:
 
 def never_read_routes_of_many(target: Target) -> None:
     """Do it over so many connections that small answers add up."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    allow_connections()
     burst = frame(105, {"topic": "Known000001"}) * 1_000
     with opened(target.port, target.times(1_500)) as wires:
         for wire in wires:
@@ -506,5 +506,9 @@ ROWS = _among((
     Row("18", "150 broken frames of 16 MB", send_broken_frames),
     Row("19", "1,000,000 requests that access rules refuse", be_refused_by_rules, files=write_access_rules,
         check=refusals_fill_the_disk, seconds=60, flags={"access_file": "{folder}/access.toml"}),
+    Row("20", "10,000 frames of 64 KB, none sent to its end", leave_frames_half_sent, seconds=20),
+    Row("21", "1,000 connections, 64 registrations wait in each", register_and_wait_everywhere),
+    Row("22", "1,000 connections send 318, which is refused", be_refused_everywhere),
+    Row("23", "a topic of 18,000 broker names, 100 connections", ask_for_wide_topic, hold_wide_topic),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

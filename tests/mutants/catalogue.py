@@ -4,6 +4,7 @@ from tests.mutants.access import ACCESS_MUTANTS
 from tests.mutants.changes import CHANGE_MUTANTS
 from tests.mutants.common import COMMON_MUTANTS
 from tests.mutants.console import CONSOLE_MUTANTS
+from tests.mutants.crowds import CROWD_MUTANTS
 from tests.mutants.disk import DISK_MUTANTS
 from tests.mutants.edge import EDGE_MUTANTS
 from tests.mutants.mutant import Mutant
@@ -507,6 +508,7 @@ MUTANTS = (
     *RESTORING_MUTANTS,
     *SERVING_MUTANTS,
     *ACCESS_MUTANTS,
+    *CROWD_MUTANTS,
     *EDGE_MUTANTS,
     *COMMON_MUTANTS,
     *CONSOLE_MUTANTS,

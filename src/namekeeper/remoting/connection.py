@@ -18,6 +18,7 @@ from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader
 from namekeeper.remoting.budget import BudgetClaim
 from namekeeper.remoting.connection_context import ConnectionContext
+from namekeeper.remoting.owed import OwedAnswers, bytes_of
 from namekeeper.remoting.unread import LARGE_ANSWERS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import decode_frame, encode_response
@@ -36,13 +37,11 @@ SIMPLE_READ_BYTES = 16 * 1024
 REQUESTS_PER_TURN = 256
 """Waiting look-ups that are served before other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
-"""Bytes of answers after which a turn ends: the peer may not read them."""
+"""Bytes of answers after which a turn ends: large ones must not pile up for a peer that reads nothing."""
 ARRIVAL_LOOK_SECONDS = 1.0
 MIN_ARRIVAL_BYTES = 64 * 1024
 MAX_STALLS = 2
-"""While others wait, a large frame must bring this much in one of two looks; slow links bring ten times."""
-MAX_DEFERRED = 64
-"""Requests of one connection that wait to be answered later; a real broker has a few."""
+"""While others wait for room, a large frame must bring that much in one of two looks: slow links do."""
 FLUSH_SECONDS = 2.0
 """How long a closed connection may take to send what was written before."""
 
@@ -51,30 +50,11 @@ class ServerConnection(asyncio.Protocol):
     """Reads requests, hands them to `context.handler`, writes what it answers."""
 
     __slots__ = (
-        "_claims",
-        "_close_announced",
-        "_context",
-        "_deadline",
-        "_deferred",
-        "_frames",
-        "_is_careful",
-        "_is_json",
-        "_loop",
-        "_partial_claim",
-        "_queue",
-        "_read_part",
-        "_serving",
-        "_transport",
-        "_turn_is_due",
-        "_unread",
-        "_write_is_blocked",
-        "bytes_in",
-        "bytes_out",
-        "channel",
-        "read",
-        "reader",
-        "seen_by_sweep",
-    )
+        "_claims", "_close_announced", "_context", "_deadline", "_frames", "_held_bytes", "_is_careful",
+        "_is_json", "_loop", "_owed", "_partial_claim", "_queue", "_read_part", "_serving", "_transport",
+        "_turn_is_due", "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel", "read",
+        "reader", "seen_by_sweep",
+    )  # fmt: skip
 
     def __init__(self, channel: Channel, context: ConnectionContext) -> None:
         self.channel = channel
@@ -92,9 +72,9 @@ class ServerConnection(asyncio.Protocol):
         self._unread: list[bytes] = []
         """Bytes that were received when the turn had no time left."""
         self._queue: list[Item] = []
-        """Requests that were not handled yet, and between them answers from the cache."""
-        self._deferred: set[int] = set()
-        """Requests that will be answered later, by identity."""
+        """Requests that were not handed over yet, and between them answers from the cache."""
+        self._owed = OwedAnswers()
+        self._held_bytes = 0  # what `context.unserved` has of this connection
         self._serving: RemotingCommand | None = None
         """The request whose handler runs; None as soon as `respond` has answered it."""
         self._claims: dict[int, BudgetClaim] = {}
@@ -104,10 +84,8 @@ class ServerConnection(asyncio.Protocol):
         self._deadline: asyncio.TimerHandle | None = None
         """The deadline of that frame; after `close`, of the remaining output."""
         self._is_careful = False
-        """Whether something prevents serving requests as they come."""
-        self._turn_is_due = False
-        self._write_is_blocked = False
-        self._close_announced = False
+        """Whether something stands in the way of serving requests as they come."""
+        self._turn_is_due = self._write_is_blocked = self._close_announced = False
 
     def __repr__(self) -> str:
         return f"ServerConnection({self.channel!r})"
@@ -118,14 +96,19 @@ class ServerConnection(asyncio.Protocol):
         return self.channel.is_paused and not self._write_is_blocked
 
     @property
+    def has_broker(self) -> bool:
+        """Whether a broker is registered over it."""
+        return self._context.has_broker(self.channel)
+
+    @property
     def has_room(self) -> bool:
         """Whether one more large answer may be written, over any connection or when this one is closed."""
         return not self.channel.is_open or self._context.unread.has_room()
 
     @property
     def is_settled(self) -> bool:
-        """Whether all requests are answered and all answers are passed to the kernel."""
-        return not (self._unread or self._queue or self._deferred or self._transport.get_write_buffer_size())
+        """Whether nothing is owed to the peer: all requests answered, all answers handed to the kernel."""
+        return not (self._unread or self._queue or self._owed or self._transport.get_write_buffer_size())
 
     def respond(self, request: RemotingCommand, response: Response) -> None:
         """Answer a request for which the handler returned None, or is about to.
@@ -136,11 +119,12 @@ class ServerConnection(asyncio.Protocol):
         if not self.channel.is_open:
             return
         identity = id(request)
-        if identity in self._deferred:
-            self._deferred.discard(identity)
+        if self._owed.remove(identity):
             self._schedule_turn()
             if (claim := self._claims.pop(identity, None)) is not None:
                 claim.release()
+            if self._held_bytes:
+                self._note_held()
         elif request is self._serving:
             self._serving = None
         else:
@@ -156,8 +140,7 @@ class ServerConnection(asyncio.Protocol):
         if self.channel.is_open:
             self._forget_everything()
             self._transport.close()
-            # A peer that doesn't read must not keep the socket open.
-            self._deadline = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)
+            self._deadline = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)  # it may never read
             self._loop.call_soon(self._announce_close)
 
     def abort(self) -> None:
@@ -203,7 +186,7 @@ class ServerConnection(asyncio.Protocol):
                 self._queue.append(request)
         else:
             self._queue += requests[self._serve(requests) :]
-        if self._deferred or self._queue:
+        if self._owed.bytes or self._queue or self._held_bytes:
             self._settle()
 
     def eof_received(self) -> None:
@@ -255,8 +238,8 @@ class ServerConnection(asyncio.Protocol):
             self._serving = None
 
     def _serve(self, requests: list[Item]) -> int:
-        """Handle requests up to the limits of a turn; return their number."""
-        handler, is_json, deferred = self._context.handler, self._is_json, self._deferred
+        """Hand requests over until one of the limits of a turn; return how many were."""
+        handler, is_json, owed = self._context.handler, self._is_json, self._owed
         answers: list[bytes] = []
         size = 0
         for request in requests:
@@ -283,7 +266,7 @@ class ServerConnection(asyncio.Protocol):
                 answer = self._answer(request)
             answers.append(answer)
             size += len(answer)
-            if size > ANSWER_BYTES_PER_TURN or len(deferred) >= MAX_DEFERRED:
+            if size > ANSWER_BYTES_PER_TURN or (owed.bytes and self._is_full):
                 break
         self._serving = None
         self._write(b"".join(answers))
@@ -300,7 +283,7 @@ class ServerConnection(asyncio.Protocol):
     def _defer(self, request: RemotingCommand) -> bytes:
         """Remember that the answer comes later, unless `respond` was called already."""
         if self._serving is not None:
-            self._deferred.add(id(request))
+            self._owed.add(request, self._claims)
         return b""
 
     def _encode_failure(self, request: RemotingCommand, error: Exception) -> bytes:
@@ -320,6 +303,7 @@ class ServerConnection(asyncio.Protocol):
         if self._context.turns.has_time():
             self._turn()
         else:
+            self._note_held()
             self._set_reading(wanted=False)
             self._schedule_turn()
 
@@ -327,7 +311,8 @@ class ServerConnection(asyncio.Protocol):
         """Schedule one more turn, never from inside a handler, and only one at a time."""
         if self._is_careful and not self._turn_is_due:
             self._turn_is_due = True
-            self._context.turns.wait(self._turn, is_long=self._is_next_large())
+            peer = self.channel.host, self.has_broker
+            self._context.turns.wait(self._turn, peer=peer, is_long=self._is_next_large())
 
     def _turn(self) -> None:
         self._turn_is_due = False
@@ -354,8 +339,8 @@ class ServerConnection(asyncio.Protocol):
         self._queue += requests
 
     def _servable(self) -> list[Item]:
-        """Requests at the front of the queue that can be served now."""
-        if self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED:
+        """Requests at the front of the queue that nothing holds up."""
+        if self._is_full:
             return []
         if self._queue and not isinstance(self._queue[0], (bytes, RemotingCommand)):
             self._decode_first(self._queue[0])
@@ -379,18 +364,17 @@ class ServerConnection(asyncio.Protocol):
     def _is_admitted(self, request: RemotingCommand) -> bool:
         claim = self._claims.get(id(request))
         if claim is None:
-            claim = self._claim(len(request.body))
-            self._claims[id(request)] = claim
+            claim = self._claims[id(request)] = self._claim(len(request.body))
         return claim.is_granted
 
     def _release_answered(self, requests: list[Item]) -> None:
         for identity in map(id, requests):
-            if identity in self._claims and identity not in self._deferred:
+            if identity in self._claims and identity not in self._owed:
                 self._claims.pop(identity).release()
 
     def _settle(self) -> None:
-        """Decide how to go on: end, read on, schedule a turn, or wait for a callback."""
-        is_full = self._write_is_blocked or len(self._deferred) >= MAX_DEFERRED
+        """Decide how to go on: end, read on, come back soon, or wait to be called."""
+        is_full = self._is_full
         if self._queue or self._unread or is_full:
             self._set_reading(wanted=False)
             if not is_full and self._lacks_space():
@@ -399,8 +383,10 @@ class ServerConnection(asyncio.Protocol):
                 self._schedule_turn()
         elif self._frames.failure:
             self._fail(self._frames.failure)
+            return
         else:
             self._await_next_frame()
+        self._note_held()
 
     def _is_next_large(self) -> bool:
         return bool(self._queue) and getattr(self._queue[0], "code", None) in LARGE_ANSWERS
@@ -423,9 +409,21 @@ class ServerConnection(asyncio.Protocol):
         self._is_careful = claim is not None
 
     def _claim(self, size: int) -> BudgetClaim:
-        host = self.channel.remote_addr.rpartition(":")[0]
-        has_broker = self._context.has_broker(self.channel)
-        return self._context.budget.ask(size, self._schedule_turn, peer=host, has_broker=has_broker)
+        ask = self._context.budget.ask
+        return ask(size, self._schedule_turn, peer=self.channel.host, has_broker=self.has_broker)
+
+    @property
+    def _is_full(self) -> bool:
+        return self._write_is_blocked or self._owed.is_much(is_tight=self._context.unserved.is_tight)
+
+    def _note_held(self) -> None:
+        """Have all connections' account know what this one holds that no claim counts."""
+        held = self._owed.bytes
+        if self._partial_claim is None or not self._partial_claim.is_granted:
+            held += self._frames.buffered
+        if not self._write_is_blocked:  # else what waits is counted with the answers
+            held += sum(map(len, self._unread)) + bytes_of(self._queue, self._claims)
+        self._held_bytes = self._context.unserved.keep(self, self.channel.host, held)
 
     def _watch_arrival(self, seconds_left: float, *, stalls: int) -> None:
         """Check the arriving large frame at intervals: while others wait, its bytes must keep coming."""
@@ -481,7 +479,9 @@ class ServerConnection(asyncio.Protocol):
         self._cancel_deadline()
         self._unread.clear()
         self._queue.clear()
-        self._deferred.clear()
+        self._owed.clear()
+        self._held_bytes = 0
+        self._context.unserved.let_go(self, self.channel.host)
         for claim in self._claims.values():
             claim.release()
         self._claims.clear()

@@ -13,6 +13,7 @@ from namekeeper.remoting.counters import RemotingCounters
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.turns import Turns
 from namekeeper.remoting.unread import UnreadAnswers
+from namekeeper.remoting.unserved import UnservedRequests
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import RemotingCommand, Response
@@ -48,6 +49,7 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     turns: Turns = field(default_factory=Turns)
     """The time that everything but look-ups may take."""
     unread: UnreadAnswers = field(default_factory=UnreadAnswers)
+    unserved: UnservedRequests = field(default_factory=UnservedRequests)
     counters: RemotingCounters = field(default_factory=RemotingCounters)
     serialize_type: SerializeType = SerializeType.JSON
     """Header form of answers; peers of language CPP get JSON in any case (trap T2)."""
@@ -56,7 +58,7 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     large_frame_seconds: float = 30.0
     """How long an admitted large frame may take to arrive."""
     has_broker: Callable[[Channel], bool] = _has_none
-    """Whether a broker is registered over the connection: its large frames go before those of others."""
+    """Whether a broker is registered over the connection: it doesn't wait behind strangers."""
     lookup_cache: LookupCache | None = None
     """Cache that is asked for the whole answer to a request before the request is decoded."""
     on_connect: Callable[[Channel], None] = _nobody

@@ -97,7 +97,7 @@ class LendingConnection(ServerConnection):
         return (
             self.channel.is_open
             and not self._is_careful
-            and not (self._queue or self._unread or self._deferred or self._claims)
+            and not (self._queue or self._unread or self._owed or self._claims)
             and not self._frames.buffered
             and not self._frames.failure
             and not self._transport.get_write_buffer_size()

@@ -53,6 +53,11 @@ class Channel:
         """Broker -> the newest generation when this connection first carried a 103, 322 or 904 of it."""
         self._carried_bytes = 0
 
+    @property
+    def host(self) -> str:
+        """The peer's address without its port: all connections from one host are one peer."""
+        return self.remote_addr.rpartition(":")[0]
+
     def __repr__(self) -> str:
         return f"Channel({self.channel_id}, {self.remote_addr})"
 

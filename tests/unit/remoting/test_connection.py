@@ -13,7 +13,10 @@ from namekeeper.remoting import connection as module
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import LARGE_FRAME_BYTES, ServerConnection
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
+from namekeeper.remoting.owed import MAX_OWED, OWED_BYTES
 from namekeeper.remoting.turns import TURN_SECONDS, Turns
+from namekeeper.remoting.unread import QUEUED_BYTES
+from namekeeper.remoting.unserved import UnservedRequests
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import RemotingCommand, Response, request
@@ -231,20 +234,105 @@ class TestAnswersGivenLater:
         for data in [b"".join(frames)] if at_once else frames:
             if joined.transport.is_reading():
                 joined.deliver(data)
-        assert len(later.waiting) == module.MAX_DEFERRED
+        assert len(later.waiting) == MAX_OWED
         assert joined.channel.is_paused
         assert joined.connection.is_held_up
         assert not joined.transport.is_reading()
         later.answer(1)
         await turns()
-        assert len(later.waiting) == module.MAX_DEFERRED - (not at_once)
+        assert len(later.waiting) == MAX_OWED - (not at_once)
         later.answer()
         await turns()
         later.answer()
         await turns()
         assert joined.transport.is_reading()
         assert not joined.channel.is_paused
-        assert len(joined.answers) == (100 if at_once else module.MAX_DEFERRED)
+        assert len(joined.answers) == (100 if at_once else MAX_OWED)
+
+    async def test_large_requests_that_wait_are_few(self):
+        """64 of 60 KB over a thousand connections once took 3 GB."""
+        later = Later()
+        joined = Joined(later)
+        body = b"x" * 60_000
+        for number in range(64):
+            if joined.transport.is_reading():
+                joined.deliver(frame(number, body=body))
+        assert len(later.waiting) == 5
+        assert not joined.transport.is_reading()
+        later.answer(1)
+        await turns()
+        assert joined.transport.is_reading()
+
+
+class TestWhatAllHoldTogether:
+    """Beside what claims on the budget count, all connections have one account of requests that are held."""
+
+    @pytest.mark.parametrize("end", ["served", "closed"])
+    async def test_half_a_frame_counts_until_the_rest_comes(self, end: str):
+        joined = Joined()
+        data = frame(1, body=b"x" * 50_000)
+        joined.deliver(data[:40_000])
+        assert joined.context.unserved.bytes == 40_000
+        if end == "served":
+            joined.deliver(data[40_000:])
+        else:
+            joined.transport.abort()
+            await turns()
+        assert joined.context.unserved.bytes == 0
+
+    async def test_a_large_frame_counts_until_its_claim_is_granted(self):
+        context = Joined(budget=BodyBudget(len(LARGE) + 1_000)).context
+        first, second = (Joined(context=context) for _ in range(2))
+        data = frame(1, body=LARGE)
+        first.deliver(data[:20_000])
+        assert context.unserved.bytes == 0
+        second.deliver(data[:30_000])
+        assert context.unserved.bytes == 30_000
+        first.transport.abort()
+        await turns()
+        assert context.unserved.bytes == 0
+
+    async def test_a_request_that_waits_for_its_answer_counts_with_its_header_and_its_body(self):
+        later = Later()
+        joined = Joined(later)
+        joined.deliver(frame(1, body=b"x" * 5_000))
+        wanted = OWED_BYTES + QUEUED_BYTES + len("topic" + "T") + 5_000
+        assert joined.context.unserved.bytes == wanted
+        later.answer()
+        await turns()
+        assert joined.context.unserved.bytes == 0
+
+    async def test_what_waits_for_its_turn_counts(self):
+        slow = Slow()
+        one = Joined(slow, turns=slow.turns)
+        other = Joined(context=one.context)
+        one.deliver(frame(1, code=206))
+        other.deliver(b"".join(frame(number, code=206, body=b"x" * 1_000) for number in range(20)))
+        assert one.context.unserved.bytes > 20_000
+        await eventually(lambda: len(other.answers) == 20)
+        await turns()
+        assert one.context.unserved.bytes == 0
+
+    async def test_beyond_the_limit_a_connection_is_closed(self):
+        one = Joined(unserved=UnservedRequests(100_000))
+        others = [Joined(context=one.context) for _ in range(4)]
+        data = frame(1, body=b"x" * 50_000)[:30_000]
+        for joined in (one, *others):
+            joined.deliver(data)
+        assert [joined.channel.is_open for joined in (one, *others)] == [False, False, True, True, True]
+        assert one.context.unserved.bytes == 90_000
+
+    async def test_when_it_is_tight_who_waits_for_an_answer_is_not_read_from(self):
+        later = Later()
+        one = Joined(later, unserved=UnservedRequests(100_000))
+        other = Joined(context=one.context)
+        one.deliver(frame(1, body=b"x" * 60_000)[:55_000])
+        other.deliver(frame(1) + frame(2))
+        assert len(later.waiting) == 1
+        assert not other.transport.is_reading()
+        later.answer()
+        await turns()
+        assert [request.opaque for request, _ in later.waiting] == [2]
 
 
 class TestTurns:
@@ -603,6 +691,16 @@ class TestTimeOfATurn:
             await turns(1)
             assert [len(joined.answers) for joined in others].count(1) == number
         assert all(joined.transport.is_reading_now for joined in others)
+
+    async def test_a_broker_does_not_wait_for_all_the_strangers_behind_its_address(self):
+        slow = Slow()
+        one = Joined(slow, turns=slow.turns, has_broker=lambda channel: channel is known.channel)
+        strangers = [Joined(context=one.context) for _ in range(50)]
+        known = Joined(context=one.context)
+        for joined in (one, *strangers, known):
+            joined.deliver(frame(1, code=103))
+        await turns(2)
+        assert known.answered == [1]
 
     async def test_large_answers_that_wait_hold_nobody_else_up(self):
         slow = Slow()

@@ -88,3 +88,25 @@ async def test_what_takes_long_waits_apart_one_for_each_turn():
     await asyncio.sleep(0)
     assert served == ["x", "a", "y", "b", "c"]
     assert turns.has_time(), "nobody waits: a new turn begins"
+
+
+async def test_peers_take_turns_however_many_connections_one_has():
+    clock = Clock()
+    turns = Turns(clock)
+    served = []
+
+    def work(name: str) -> None:
+        served.append(name)
+        clock.time += TURN_SECONDS
+
+    for name, peer in {
+        "a1": ("a", False),
+        "a2": ("a", False),
+        "a3": ("a", False),
+        "broker": ("a", True),
+    }.items():
+        turns.wait(lambda name=name: work(name), peer=peer)
+    turns.wait(lambda: work("b1"), peer=("b", False))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert served == ["a1", "broker", "b1", "a2", "a3"]

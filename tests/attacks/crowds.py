@@ -1,0 +1,112 @@
+"""Attacks over so many connections that what each of them may have adds up."""
+
+import contextlib
+import resource
+import selectors
+import struct
+import threading
+from itertools import count
+
+from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
+
+__all__ = [
+    "allow_connections",
+    "ask_for_wide_topic",
+    "be_refused_everywhere",
+    "hold_wide_topic",
+    "leave_frames_half_sent",
+    "register_and_wait_everywhere",
+]
+
+HALF_FRAME_BYTES = 65_000
+"""Below the size from which a frame needs a place in the budget."""
+WIDE_NAMES = 18_000
+READ_BYTES = 1 << 18
+
+
+def allow_connections() -> None:
+    """Have as many connections as the system lets one process have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def leave_frames_half_sent(target: Target) -> None:
+    """Send nearly all of a frame over each of 10,000 connections."""
+    allow_connections()
+    header = b'{"code":103,"language":"JAVA","version":513,"opaque":1,"flag":0,"extFields":{}}'
+    data = struct.pack(">II", HALF_FRAME_BYTES - 4, len(header)) + header
+    data += b"x" * (HALF_FRAME_BYTES - len(data) - 10)
+    with opened(target.port, target.times(10_000)) as wires:
+        for wire in wires:
+            with contextlib.suppress(OSError):
+                wire.send(data)
+        wait_for_the_end()
+
+
+def register_and_wait_everywhere(target: Target) -> None:
+    """Send registrations of 60 KB that wait for each other, over 1,000 connections."""
+    rows = topics("Wait", 380)
+    name, addr = f"waits{target.salt}", "10.9.0.1:1"
+    _keep_sending(
+        target, 1_000, b"".join(registration(name, rows, addr=addr, counter=index) for index in range(64))
+    )
+
+
+def be_refused_everywhere(target: Target) -> None:
+    """Send changes of the configuration, which are refused, over 1,000 connections."""
+    body = "".join(f"unknownProperty{index}=some value\n" for index in range(2_000)).encode()[:60_000]
+    _keep_sending(target, 1_000, frame(318, {}, body) * 8)
+
+
+def hold_wide_topic(target: Target, stack: contextlib.ExitStack) -> None:
+    """Register 18,000 broker names with the same topic, and stay."""
+    wire = stack.enter_context(Wire(target.port))
+    rows = topics("Wide", 1)
+    answered = threading.Semaphore(0)
+
+    def read() -> None:
+        for _ in range(WIDE_NAMES):
+            wire.answer()
+            answered.release()
+
+    threading.Thread(target=read, daemon=True).start()
+    for index in range(WIDE_NAMES):
+        addr = f"10.7.{index >> 8}.{index & 255}:10911"
+        wire.send(registration(f"wide-{index:05}", rows, cluster="Wide", addr=addr))
+    for _ in range(WIDE_NAMES):
+        answered.acquire()
+
+
+def ask_for_wide_topic(target: Target) -> None:
+    """Look the topic up over 100 connections, each time with another header, so that no cache helps."""
+
+    def flood(part: int) -> None:
+        with contextlib.suppress(OSError):
+            fields = ({"topic": "Wide000000", "x": f"{part}-{index}"} for index in count())
+            pipelined(target.port, (frame(105, each) for each in fields))
+
+    for part in range(target.times(100)):
+        threading.Thread(target=flood, args=(part,), daemon=True).start()
+    wait_for_the_end()
+
+
+def _keep_sending(target: Target, connections: int, burst: bytes) -> None:
+    """Send the same bytes again and again, as fast as each connection takes them, and read what comes."""
+    allow_connections()
+    selector = selectors.DefaultSelector()
+    with opened(target.port, target.times(connections)) as wires:
+        for wire in wires:
+            wire.socket.setblocking(False)
+            selector.register(wire.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, [wire, 0])
+        while selector.get_map():
+            for key, events in selector.select():
+                wire, sent = key.data
+                try:
+                    if events & selectors.EVENT_READ and not wire.socket.recv(READ_BYTES):
+                        selector.unregister(wire.socket)
+                    elif events & selectors.EVENT_WRITE:
+                        key.data[1] = (sent + wire.socket.send(memoryview(burst)[sent:])) % len(burst)
+                except BlockingIOError:
+                    pass
+                except OSError:  # closed by the server, which defends itself
+                    selector.unregister(wire.socket)
