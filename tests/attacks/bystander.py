@@ -1,8 +1,9 @@
 """Well-behaved peers beside an attack, in a process of their own: a client, a known broker, an operator's probe.
 
 Each sample is the time of its request and the seconds until the answer. From these seconds the time is taken
-away that the server's main thread and the asking thread were ready to run and had no processor: an attack
-from this machine takes processors that an attack from elsewhere would not take.
+away that the server's main thread was ready to run and had no processor, or that the asking thread had none,
+whichever is more: an attack from this machine takes processors that an attack from elsewhere would not take.
+Both may have waited at the same time, so their sum would take away too much.
 """
 
 import contextlib
@@ -35,6 +36,13 @@ class Sample:
     seconds: float
     problem: str = ""
     """What went wrong; empty when the answer was right."""
+    starved: float = 0.0
+    """Seconds that were taken away."""
+
+    @property
+    def ended(self) -> float:
+        """On the same clock."""
+        return self.began + self.seconds + self.starved
 
 
 @dataclass
@@ -73,11 +81,12 @@ class _Clock:
     def __init__(self, server_pid: int) -> None:
         self._files = Path(f"/proc/{server_pid}/schedstat"), Path("/proc/thread-self/schedstat")
 
-    def starved(self) -> float:
-        """Seconds so far in which the server's main thread or this one was ready and did not run."""
+    def starved(self) -> tuple[float, float]:
+        """Seconds so far in which the server's main thread was ready and did not run, and those of this one."""
         with contextlib.suppress(OSError, IndexError):
-            return sum(int(file.read_text().split()[1]) for file in self._files) / 1e9
-        return 0.0
+            server, own = (int(file.read_text().split()[1]) / 1e9 for file in self._files)
+            return server, own
+        return 0.0, 0.0
 
 
 class _Asker(threading.Thread):
@@ -107,8 +116,10 @@ class _Asker(threading.Thread):
                 problem = self._ask()
             except (OSError, urllib.error.URLError) as error:
                 problem = str(error) or type(error).__name__
-            seconds = time.monotonic() - self._pending - (self._clock.starved() - starved)
-            self._samples.append(Sample(self._pending, max(0.0, seconds), problem))
+            passed = time.monotonic() - self._pending
+            lost = max(after - before for after, before in zip(self._clock.starved(), starved, strict=True))
+            lost = min(passed, max(0.0, lost))
+            self._samples.append(Sample(self._pending, passed - lost, problem, lost))
             self._pending = None
             self.was_answered.set()
             self._over.wait(self._pause)

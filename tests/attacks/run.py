@@ -62,14 +62,7 @@ class Measured:
         return [
             sample
             for sample in self.seen.lookups
-            if phase
-            == (
-                "before"
-                if sample.began + sample.seconds < begin
-                else "during"
-                if sample.began < end
-                else "after"
-            )
+            if phase == ("before" if sample.ended < begin else "during" if sample.began < end else "after")
         ]
 
 

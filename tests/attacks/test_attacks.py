@@ -67,6 +67,15 @@ def test_what_happened_before_the_attack_counts_for_nothing():
     assert measured(seen=seen).lookups("before") == [before]
 
 
+def test_time_without_a_processor_is_shown_beside_what_counts():
+    sample = Sample(0.5, 0.05, "", 0.6)
+    assert measured(seen=Seen([sample])).lookups("during") == [sample], (
+        "it was under way when the attack began"
+    )
+    assert "50.0 / 50 (650)" in line(ROW, measured(seen=Seen([sample])))
+    assert complaints(ROW, measured(seen=Seen([sample]))) == []
+
+
 def test_percentiles():
     assert (percentile([], 0.99), percentile([3.0, 1.0, 2.0], 0.5), percentile([1.0], 0.99)) == (
         0.0,
