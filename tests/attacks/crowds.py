@@ -11,6 +11,7 @@ from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registra
 
 __all__ = [
     "allow_connections",
+    "ask_for_cluster_information",
     "ask_for_wide_topic",
     "be_refused_everywhere",
     "hold_wide_topic",
@@ -86,6 +87,18 @@ def ask_for_wide_topic(target: Target) -> None:
             pipelined(target.port, (frame(105, each) for each in fields))
 
     for part in range(target.times(100)):
+        threading.Thread(target=flood, args=(part,), daemon=True).start()
+    wait_for_the_end()
+
+
+def ask_for_cluster_information(target: Target) -> None:
+    """Ask for the brokers of all clusters over 64 connections, again and again."""
+
+    def flood(_: int) -> None:
+        with contextlib.suppress(OSError):
+            pipelined(target.port, (frame(106) for _ in count()))
+
+    for part in range(target.times(64)):
         threading.Thread(target=flood, args=(part,), daemon=True).start()
     wait_for_the_end()
 

@@ -1,4 +1,4 @@
-"""Makes answers that look at every topic: one at a time, slice by slice, between turns of other requests.
+"""Answers that look at every topic or broker, made one at a time, in slices: others are served between them.
 
 Waiting requests for the same list share one answer, made from the tables as they are after all of them came.
 """
@@ -15,7 +15,8 @@ __all__ = ["ListAnswers"]
 TURN_SECONDS = 0.002
 """Time for slices in one turn."""
 
-Key = tuple[int, str]
+Key = tuple[int, str, bool]
+"""Request code, cluster, and the form of JSON: who asks for the same gets the same answer."""
 Make = Callable[[], Generator[None, None, Response]]
 Done = Callable[["Response | Exception"], bool]
 """Gets the answer or the error; returns whether it could take it. If not, it is called again."""

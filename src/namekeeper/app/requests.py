@@ -14,6 +14,7 @@ from namekeeper.app.lists import ListAnswers
 from namekeeper.app.saver import Saver
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
+from namekeeper.messages.routing import wants_standard_json
 from namekeeper.processor import dispatch
 from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Lister, Reader
 from namekeeper.processor.outcome import Deferred, Outcome
@@ -195,7 +196,8 @@ class Requests:
             connection.respond_failure(request, outcome)
             return True
 
-        key = (request.code, (request.ext_fields or {}).get("cluster", ""))
+        cluster = (request.ext_fields or {}).get("cluster", "")
+        key = (request.code, cluster, wants_standard_json(request.version))
         self._lists.ask(key, partial(lister, self._state, request), done)
 
     def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:

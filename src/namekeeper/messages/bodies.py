@@ -7,7 +7,7 @@ In the legacy form queue data carries `topicSynFlag` as well as `topicSysFlag` (
 A route is also built from fragments, so that a server can keep encoded brokers and queues.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 
 from msgspec import json
 
@@ -28,6 +28,7 @@ from namekeeper.model.version import DataVersion
 
 __all__ = [
     "EMPTY_FILTER_SERVER_TABLE",
+    "SLICE_NAMES",
     "assemble_topic_route",
     "decode_broker_member_group",
     "decode_cluster_info",
@@ -48,6 +49,9 @@ __all__ = [
     "encode_topic_route",
     "is_absent",
 ]
+
+SLICE_NAMES = 128
+"""Broker names that are encoded in one slice: some 400 microseconds."""
 
 EMPTY_FILTER_SERVER_TABLE = b"{}"
 """What `filterServerTable` nearly always is."""
@@ -156,13 +160,17 @@ def encode_mapping(mapping: TopicQueueMappingInfo, *, standard: bool) -> bytes:
     )
 
 
-def encode_cluster_info(info: ClusterInfo, *, standard: bool) -> bytes:
-    """Write the answer to 106 (protocol.md 2.2)."""
+def encode_cluster_info(info: ClusterInfo, *, standard: bool) -> Generator[None, None, bytes]:
+    """Write the answer to 106 (protocol.md 2.2), yielding wherever a turn of the loop may end."""
     brokers = info.broker_addr_table
-    members = (
-        b"%b:%b" % (_encode(name), encode_broker_data(brokers[name], standard=standard))
-        for name in sorted(brokers)
-    )
+    names = sorted(brokers)
+    members: list[bytes] = []
+    for start in range(0, len(names), SLICE_NAMES):
+        members += (
+            b"%b:%b" % (_encode(name), encode_broker_data(brokers[name], standard=standard))
+            for name in names[start : start + SLICE_NAMES]
+        )
+        yield
     clusters = {name: sorted(info.cluster_addr_table[name]) for name in sorted(info.cluster_addr_table)}
     return b'{"brokerAddrTable":{%b},"clusterAddrTable":%b}' % (b",".join(members), _encode(clusters))
 

@@ -27,7 +27,7 @@ Reader = Callable[[NameServerState, RemotingCommand], Response]
 """Answers from the current state, and changes nothing; raises RequestError for an error code."""
 
 Lister = Callable[[NameServerState, RemotingCommand], Generator[None, None, Response]]
-"""A reader that looks at every topic, slice by slice: others are served between two slices."""
+"""A reader that looks at every topic or broker, slice by slice: others are served between two slices."""
 
 Changer = Callable[[NameServerState, RemotingCommand, Channel, Now], "Outcome | Deferred"]
 """Changes the state, at once or slice by slice; raises RequestError for an error code."""
@@ -35,7 +35,6 @@ Changer = Callable[[NameServerState, RemotingCommand, Channel, Now], "Outcome | 
 READERS: Mapping[int, Reader] = {
     Code.GET_KV_CONFIG: kv.get_kv_config,
     Code.GET_ROUTEINFO_BY_TOPIC: routing.get_route_info_by_topic,
-    Code.GET_BROKER_CLUSTER_INFO: routing.get_broker_cluster_info,
     Code.GET_KVLIST_BY_NAMESPACE: kv.get_kv_list_by_namespace,
     Code.GET_SYSTEM_TOPIC_LIST_FROM_NS: topics.get_system_topic_list,
     Code.GET_NAMESRV_CONFIG: settings.get_namesrv_config,
@@ -43,6 +42,7 @@ READERS: Mapping[int, Reader] = {
 }
 
 LISTERS: Mapping[int, Lister] = {
+    Code.GET_BROKER_CLUSTER_INFO: routing.get_broker_cluster_info,
     Code.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: topics.get_all_topic_list,
     Code.GET_TOPICS_BY_CLUSTER: topics.get_topics_by_cluster,
     Code.GET_UNIT_TOPIC_LIST: topics.get_unit_topic_list,

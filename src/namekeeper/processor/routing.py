@@ -1,5 +1,7 @@
 """Requests of clients: routes, cluster information, member groups (protocol.md 2.1, 2.2, 2.7)."""
 
+from collections.abc import Generator
+
 from namekeeper.errors import RequestError
 from namekeeper.messages.bodies import encode_broker_member_group, encode_cluster_info, encode_topic_route
 from namekeeper.messages.fields import decode_header
@@ -56,10 +58,13 @@ def no_route(topic: str | None) -> Response:
     return Response(ResponseCode.TOPIC_NOT_EXIST, remark)
 
 
-def get_broker_cluster_info(state: NameServerState, request: RemotingCommand) -> Response:
-    """GET_BROKER_CLUSTER_INFO (106)."""
+def get_broker_cluster_info(
+    state: NameServerState, request: RemotingCommand
+) -> Generator[None, None, Response]:
+    """GET_BROKER_CLUSTER_INFO (106): as the tables are in the first slice."""
     standard = wants_standard_json(request.version)
-    return Response(body=encode_cluster_info(queries.cluster_info(state.tables), standard=standard))
+    body = yield from encode_cluster_info(queries.cluster_info(state.tables), standard=standard)
+    return Response(body=body)
 
 
 def get_broker_member_group(state: NameServerState, request: RemotingCommand) -> Response:

@@ -14,7 +14,6 @@ __all__ = ["LARGE_ANSWERS", "QUEUED_BYTES", "ROOM_LOOK_SECONDS", "UnreadAnswers"
 
 LARGE_ANSWERS = frozenset(
     {
-        RequestCode.GET_BROKER_CLUSTER_INFO,
         RequestCode.GET_KVLIST_BY_NAMESPACE,
         RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,
     }

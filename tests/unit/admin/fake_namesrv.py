@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
+from namekeeper.common.slices import run_slices
 from namekeeper.errors import RemotingConnectError
 from namekeeper.messages import bodies
 from namekeeper.model.broker import BrokerData
@@ -123,7 +124,9 @@ def _route(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
 
 def _cluster_info(server: FakeNamesrv, fields: Fields, body: bytes) -> RemotingCommand:
     return answer(
-        body=bodies.encode_cluster_info(ClusterInfo(server.brokers, server.clusters()), standard=False)
+        body=run_slices(
+            bodies.encode_cluster_info(ClusterInfo(server.brokers, server.clusters()), standard=False)
+        )
     )
 
 

@@ -33,7 +33,7 @@ class Making:
                 self.answers.append((who, outcome))
             return self.has_room
 
-        self.lists.ask((206, name), make, done)
+        self.lists.ask((206, name, True), make, done)
 
     def run(self) -> int:
         turns = 0

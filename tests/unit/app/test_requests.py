@@ -9,10 +9,12 @@ import pytest
 from namekeeper.app import requests as module
 from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.requests import OTHER
+from namekeeper.messages.routing import STANDARD_JSON_VERSION
 from namekeeper.processor import dispatch
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
 from namekeeper.wire.codec import encode_command
+from namekeeper.wire.command import request
 from tests.unit.app.parts import FakeClock, Parts, frame, registration, startup
 
 BROKER = {
@@ -75,6 +77,14 @@ async def test_a_reader_answers_at_once(parts):
     assert (answer.code, answer.opaque) == (0, 7)
     assert b"broker-a" in answer.body
     assert parts.results(105) == {0: 1}
+
+
+async def test_who_reads_another_form_of_json_shares_no_answer(parts, monkeypatch):
+    asked = []
+    monkeypatch.setattr(parts.requests._lists, "ask", lambda key, _make, _done: asked.append(key))
+    for version in (STANDARD_JSON_VERSION, STANDARD_JSON_VERSION - 1, STANDARD_JSON_VERSION):
+        parts.connect().deliver(encode_command(request(106, version=version)))
+    assert asked[0] == asked[2] != asked[1]
 
 
 async def test_answers_of_readers_are_counted_by_their_code(parts):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import json
 
+from namekeeper.common.slices import run_slices
 from namekeeper.messages import bodies
 from namekeeper.messages.bodies import encode_mapping
 from namekeeper.messages.registration_body import decode_registration_body
@@ -37,7 +38,9 @@ FUZZ_TARGETS: dict[str, Callable[[bytes], object]] = {
     "registration_compressed_4x": _registration(373, compressed=True),
     "registration_compressed_5x": _registration(513, compressed=True),
     "topic_route": lambda data: bodies.encode_topic_route(bodies.decode_topic_route(data), standard=True),
-    "cluster_info": lambda data: bodies.encode_cluster_info(bodies.decode_cluster_info(data), standard=True),
+    "cluster_info": lambda data: run_slices(
+        bodies.encode_cluster_info(bodies.decode_cluster_info(data), standard=True)
+    ),
     "data_version": lambda data: bodies.encode_data_version(bodies.decode_data_version(data)),
     "kv_table": lambda data: bodies.encode_kv_table(bodies.decode_kv_table(data)),
     "topic_list": lambda data: bodies.encode_topic_list(bodies.decode_topic_list(data)),

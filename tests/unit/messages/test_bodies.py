@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from namekeeper.common.slices import run_slices
 from namekeeper.errors import RequestError
 from namekeeper.messages import bodies
 from namekeeper.messages.bodies import (
     EMPTY_FILTER_SERVER_TABLE,
+    SLICE_NAMES,
     assemble_topic_route,
     decode_broker_member_group,
     decode_cluster_info,
@@ -220,17 +222,28 @@ def test_the_answer_of_2_2_is_written_in_either_form():
         '{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"10.0.0.1:10911",1:"10.0.0.2:10911"},"brokerName":"broker-a",'
         '"cluster":"DefaultCluster","enableActingMaster":false}},"clusterAddrTable":{"DefaultCluster":["broker-a"]}}'
     )
-    assert encode_cluster_info(INFO, standard=False).decode() == literal
+    assert run_slices(encode_cluster_info(INFO, standard=False)).decode() == literal
     quoted = literal.replace("0:", '"0":', 1).replace(',1:"', ',"1":"')
-    assert encode_cluster_info(INFO, standard=True).decode() == quoted
+    assert run_slices(encode_cluster_info(INFO, standard=True)).decode() == quoted
     assert (
-        encode_cluster_info(ClusterInfo(), standard=False) == b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
+        run_slices(encode_cluster_info(ClusterInfo(), standard=False))
+        == b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
     )
+
+
+def test_cluster_information_of_many_broker_names_is_written_in_slices():
+    names = [f"broker-{index}" for index in range(3 * SLICE_NAMES)]
+    info = ClusterInfo(
+        {name: msgspec.structs.replace(PAIR, broker_name=name) for name in names}, {"C": sorted(names)}
+    )
+    slices = encode_cluster_info(info, standard=True)
+    assert sum(1 for _ in slices) == 3
+    assert decode_cluster_info(run_slices(encode_cluster_info(info, standard=True))) == info
 
 
 @given(cluster_infos, forms)
 def test_cluster_information_survives_either_form(info, standard):
-    assert decode_cluster_info(encode_cluster_info(info, standard=standard)) == info
+    assert decode_cluster_info(run_slices(encode_cluster_info(info, standard=standard))) == info
 
 
 GROUP = BrokerMemberGroup("DefaultCluster", "broker-a", {0: "10.0.0.1:10911"})
