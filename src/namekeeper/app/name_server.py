@@ -68,6 +68,9 @@ log = logging.getLogger("namekeeper.namesrv")
 FINISH_SECONDS = 2.0
 """Time for open answers when the server stops; a build of 100,000 topics takes less than a second."""
 
+CLOSE_SECONDS = 5.0
+"""How long tasks, operators' pages and connections may take to end; the journal is closed all the same."""
+
 STOP_SECONDS = 7.0
 """Time of a whole stop, after clients were asked to go; the journal gets the rest of it."""
 JOURNAL_SECONDS = 2.0
@@ -239,6 +242,23 @@ class NameServer:
         await self.server.drain(FINISH_SECONDS)
         # From here on we close the connections ourselves, so closing one removes no broker.
         self._is_stopping = True
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._close_edges()
+        except TimeoutError:
+            log.error(  # noqa: TRY400 - where it was waiting says nothing; what it waited for does
+                "the stop goes on though not all has ended in %g s: %d connections, %s",
+                CLOSE_SECONDS, len(self.server.connections), sorted(map(str, asyncio.all_tasks())),
+            )  # fmt: skip
+        # What was recorded and what was stored is on disk before the process ends.
+        left = STOP_SECONDS - (self._loop.time() - begin)
+        await self._journaling.stop(max(JOURNAL_SECONDS, left))
+        await self._saver.finish()
+        await self._loop.run_in_executor(None, self._files.shutdown)
+        self._kv_file.release()
+
+    async def _close_edges(self) -> None:
+        """End what runs by itself, and every connection."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -248,12 +268,6 @@ class NameServer:
             await self._cluster_test.close()
         # Written answers are sent before the connections close.
         await self.server.close()
-        # Journal and KV configuration are on disk before the process ends.
-        left = STOP_SECONDS - (self._loop.time() - begin)
-        await self._journaling.stop(max(JOURNAL_SECONDS, left))
-        await self._saver.finish()
-        await self._loop.run_in_executor(None, self._files.shutdown)
-        self._kv_file.release()
 
     def _lookup_cache(self) -> LookupCache | None:
         """The cache that connections use; None if its form of answers is not the configured one."""

@@ -126,6 +126,30 @@ async def test_stopping_removes_no_broker_and_may_be_done_twice(tmp_path, caplog
 
 
 @both_loops
+async def test_what_does_not_end_keeps_the_journal_from_nothing(tmp_path, monkeypatch, caplog):
+    """A stop hung before the journal was closed, twice among hundreds: its records would be lost."""
+    monkeypatch.setattr("namekeeper.app.name_server.CLOSE_SECONDS", 0.1)
+    stopped = []
+
+    async def never(self):
+        await asyncio.Event().wait()
+
+    async def stop(self, seconds):
+        stopped.append(seconds)
+
+    async with name_server(tmp_path) as server, connect(f"{LOCAL}:{server.port}") as peer:
+        await peer.ask()
+        close = server.server.close
+        with monkeypatch.context() as patched:
+            patched.setattr(type(server.server), "close", never)
+            patched.setattr(type(server._journaling), "stop", stop)
+            await server.stop()
+        await close()
+    assert len(stopped) == 1
+    assert "not all has ended in 0.1 s: 1 connections, [" in caplog.text
+
+
+@both_loops
 async def test_two_stops_at_once_are_one(tmp_path):
     async with name_server(
         tmp_path, enable_shutdown_gracefully="true", shutdown_wait_time_seconds="20"
