@@ -93,4 +93,20 @@ CROWD_MUTANTS = (
         "who reads another form of JSON shares no answer",
         ("app/test_requests.py",),
     ),
+    Mutant(
+        "a-stop-that-waits-for-ever",
+        "app/name_server.py",
+        "async with asyncio.timeout(CLOSE_SECONDS):",
+        "async with asyncio.timeout(None):",
+        "what does not end keeps the journal from nothing",
+        ("app/test_name_server.py",),
+    ),
+    Mutant(
+        "memory-that-was-held-once-stays",
+        "app/memory.py",
+        "(has_grown or may_be_free)",
+        "has_grown",
+        "what was held when freed memory was looked for goes back when it is free",
+        ("app/test_memory.py",),
+    ),
 )

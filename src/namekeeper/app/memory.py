@@ -27,7 +27,10 @@ KEPT_BYTES = 8 * 1024 * 1024
 """Bytes that may be free at the end of the heap before it shrinks."""
 
 GROWTH_BYTES = 32 * 1024 * 1024
-"""The heap is trimmed when the process has grown by this much since the last time."""
+"""By how much a process has to be larger than it was at last before its heap is looked through again."""
+AGAIN_SECONDS = 30.0
+"""How often it is looked through while a process is larger than it once was, grown or not: what was held when
+it was looked through may be free by now, and nobody tells. It takes no time if nothing is free."""
 QUIET_SHARE = 0.1
 """A time is quiet if the process uses no more than this share of a processor."""
 LOOK_SECONDS = 10.0
@@ -65,12 +68,12 @@ def resident_bytes() -> int:
 
 
 class Trimming:
-    """Decides when the heap is trimmed: after growth, once the process is quiet."""
+    """Decides when the heap is looked through: after growth and then now and then, in a quiet time."""
 
     def __init__(self, resident: int) -> None:
-        """Begin with the present memory of the process, in bytes."""
-        self._least = resident
-        self._cpu_seconds = 0.0
+        """Begin with so many bytes that the process has."""
+        self._least = self._left = resident
+        self._cpu_seconds = self._passed_seconds = 0.0
 
     def is_due(self, resident: int, *, cpu_seconds: float, passed_seconds: float) -> bool:
         """Whether to trim now.
@@ -82,12 +85,17 @@ class Trimming:
         """
         is_quiet = cpu_seconds - self._cpu_seconds <= QUIET_SHARE * passed_seconds
         self._cpu_seconds = cpu_seconds
+        self._passed_seconds += passed_seconds
         self._least = min(self._least, resident)
-        return is_quiet and resident > self._least + GROWTH_BYTES
+        self._left = min(self._left, resident)
+        has_grown = resident > self._left + GROWTH_BYTES
+        may_be_free = resident > self._least + GROWTH_BYTES and self._passed_seconds >= AGAIN_SECONDS
+        return is_quiet and (has_grown or may_be_free)
 
     def note_trimmed(self, resident: int) -> None:
-        """Note the resident bytes after trimming."""
-        self._least = resident
+        """Note what is left after it was done: that much is held for now."""
+        self._left = resident
+        self._passed_seconds = 0.0
 
 
 async def return_memory_in_quiet_times() -> None:

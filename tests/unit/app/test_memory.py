@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from namekeeper.app.memory import GROWTH_BYTES, Trimming, resident_bytes
+from namekeeper.app.memory import AGAIN_SECONDS, GROWTH_BYTES, Trimming, resident_bytes
 from tests.support.system.waiting import PATIENCE
 
 PIECES = 20
@@ -76,7 +76,7 @@ def test_memory_is_returned_once_after_growth_and_in_a_quiet_time():
     assert not is_due(grown, 2.1), "it is busy"
     assert is_due(grown, 3.1)
     trimming.note_trimmed(grown)
-    assert not is_due(grown, 3.1), "what is left is held"
+    assert not is_due(grown, 3.1), "what is left is held for now"
 
 
 def test_growth_before_the_first_look_counts():
@@ -85,3 +85,21 @@ def test_growth_before_the_first_look_counts():
 
 def test_a_process_has_memory():
     assert resident_bytes() > 1 << 20
+
+
+def test_what_was_held_when_it_was_looked_for_may_be_free_later():
+    """An attack of half frames is quiet: the heap was looked through amid it, and never again after it."""
+    trimming = Trimming(100)
+    grown = 101 + GROWTH_BYTES
+
+    def is_due(passed_seconds):
+        return trimming.is_due(grown, cpu_seconds=1.0, passed_seconds=passed_seconds)
+
+    assert is_due(10)
+    trimming.note_trimmed(grown)
+    assert not is_due(AGAIN_SECONDS - 1)
+    assert is_due(1)
+    trimming.note_trimmed(grown)
+    assert not is_due(1)
+    trimming.note_trimmed(100)
+    assert not trimming.is_due(100, cpu_seconds=1.0, passed_seconds=AGAIN_SECONDS), "nothing can be free"
