@@ -22,6 +22,7 @@ __all__ = [
 HALF_FRAME_BYTES = 65_000
 """Below the size from which a frame needs a place in the budget."""
 WIDE_NAMES = 18_000
+READY_SECONDS = 60
 READ_BYTES = 1 << 18
 
 
@@ -62,12 +63,13 @@ def be_refused_everywhere(target: Target) -> None:
 def hold_wide_topic(target: Target, stack: contextlib.ExitStack) -> None:
     """Register 18,000 broker names with the same topic, and stay."""
     wire = stack.enter_context(Wire(target.port))
-    rows = topics("Wide", 1)
+    rows = topics("Wide", 2)  # one alone is refused
     answered = threading.Semaphore(0)
 
     def read() -> None:
         for _ in range(WIDE_NAMES):
-            wire.answer()
+            header, _ = wire.answer()
+            assert b'"code":0,' in header, header
             answered.release()
 
     threading.Thread(target=read, daemon=True).start()
@@ -75,7 +77,7 @@ def hold_wide_topic(target: Target, stack: contextlib.ExitStack) -> None:
         addr = f"10.7.{index >> 8}.{index & 255}:10911"
         wire.send(registration(f"wide-{index:05}", rows, cluster="Wide", addr=addr))
     for _ in range(WIDE_NAMES):
-        answered.acquire()
+        assert answered.acquire(timeout=READY_SECONDS), "it was refused"
 
 
 def ask_for_wide_topic(target: Target) -> None:
