@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from namekeeper.clock import Clock
+from namekeeper.clock import Clock, machine_boot
 from namekeeper.common.durations import shown_duration
 from namekeeper.errors import JournalError
 from namekeeper.model.broker import BrokerKey
@@ -53,8 +53,8 @@ class Restoring:
         """Make the routes visible; the server starts even if the journal can't be used."""
         try:
             with _without_collector():
-                last = await asyncio.to_thread(self._read)
-                self._state.restored = self._restore(last)
+                last, machine = await asyncio.to_thread(lambda: (self._read(), machine_boot()))
+                self._state.restored = self._restore(last, machine)
         except JournalError as error:
             self._state.restored = f"nothing is restored: {error}"
         except Exception as error:
@@ -62,9 +62,9 @@ class Restoring:
             self._state.restored = f"nothing is restored: a bug, see the log: {type(error).__name__}"
         log.info("routes at the start: %s", self._state.restored)
 
-    def _restore(self, last: "LastState") -> str:
+    def _restore(self, last: "LastState", machine: str) -> str:
         """Restore; raises JournalError with the reason if nothing can be restored."""
-        away_ms = _away_ms(last, self._clock.now())
+        away_ms = _away_ms(last, self._clock.now(), machine)
         idle_ms = _idle_ms(last, away_ms)
         if not idle_ms:
             raise JournalError("no broker was registered at the end of the journal")
@@ -111,9 +111,15 @@ class Restoring:
         return f"restored {what} of boot {last.boot}, which {how} {ago} ago{expired}"
 
 
-def _away_ms(last: "LastState", now: Now) -> int:
-    """How long the server was away, by the wall clock."""
+def _away_ms(last: "LastState", now: Now, machine: str) -> int:
+    """How long the server was away, by the wall clock.
+
+    Unless the machine was booted meanwhile, its monotonic clock knows it too: what says more counts. The wall
+    clock may have been set back; the other one stands still while the machine sleeps.
+    """
     away_ms = now.wall_ms - last.ts
+    if machine and machine == last.machine:
+        return max(0, away_ms, now.mono_ms - last.mono_ms)
     if away_ms < -CLOCK_STEP_MS:
         raise JournalError(
             f"the clock is {shown_duration(-away_ms)} before the last record of the journal, so it is not"

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from namekeeper.clock import Clock
+from namekeeper.clock import Clock, machine_boot
 from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.disk.heard_file import HeardTimes
 from namekeeper.journal.queue.backlog import Backlog
 from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused, WriterMessage
 from namekeeper.journal.recording.recorder import Recorder
@@ -71,7 +72,9 @@ class Journal:
         self._writer: Writer | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = False
+        self._machine = ""
         self._heard_due_ms = 0
+        self._heard_at_end: list[tuple[str, str, int]] | None = None
         self._bug = ""
         """The exception that ended the last step of the writer, if the disk was not its cause."""
 
@@ -137,6 +140,7 @@ class Journal:
         """Record the stop, and let the thread finish."""
         if self._writer is not None:
             self._handle_messages(self._writer)
+        self._heard_at_end = self.recorder.last_heard()
         self.recorder.end()
         self._is_stopping = True
         self._backlog.wake()
@@ -152,11 +156,14 @@ class Journal:
         return True
 
     def _note_heard(self, writer: "Writer", now: Now) -> None:
-        """Have the times at which brokers were last heard written beside the records, for a crash."""
+        """Have the times at which brokers were last heard written beside the records."""
         heard = self.recorder.last_heard()
         if heard is not None:
-            writer.note_heard(heard)
+            writer.note_heard(self._times(heard))
         self._heard_due_ms = now.mono_ms + max(HEARD_MS, len(heard or ()))
+
+    def _times(self, heard: list[tuple[str, str, int]]) -> HeardTimes:
+        return HeardTimes(0, heard, self._machine, self.recorder.began_ms)
 
     def _handle_messages(self, writer: "Writer") -> None:
         while writer.messages:
@@ -196,6 +203,7 @@ class Journal:
         # Imported here: the server answers requests before this import.
         from namekeeper.journal.disk.writer import Writer
 
+        self._machine = machine_boot()
         pauses = Pauses(self._pause_ratio)
         self._writer = writer = Writer(settings, self._backlog, pause=pauses.take)
         while not self._is_stopping:
@@ -214,6 +222,8 @@ class Journal:
             if not self._is_stopping:
                 time.sleep(GROUP_S)
         try:
+            if self._heard_at_end is not None:
+                writer.note_heard(self._times(self._heard_at_end))
             writer.close(self._clock.now())
         except Exception:
             log.exception("a bug in the journal's writer")

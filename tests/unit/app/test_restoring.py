@@ -175,13 +175,19 @@ async def test_after_a_stop_longer_than_every_timeout_nothing_is_left(tmp_path):
     assert [record for record in records if record.get("cause") == "restored"] == []
 
 
+def reboot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the machine."""
+    monkeypatch.setattr("namekeeper.app.restoring.machine_boot", lambda: "another")
+
+
 @both_loops
 @pytest.mark.parametrize("mono_ms", [-900_000, 3_600_000])
-async def test_after_a_reboot_the_wall_clock_decides(tmp_path, mono_ms):
+async def test_after_a_reboot_the_wall_clock_decides(tmp_path, monkeypatch, mono_ms):
     """The monotonic clock begins anew with the machine."""
     clock = Clock()
     await lived(tmp_path, clock)
     clock.step(40_000, mono_ms)
+    reboot(monkeypatch)
     async with boot(tmp_path, clock) as server:
         clock.advance(80)
         await server.housekeeping.expire()
@@ -192,13 +198,30 @@ async def test_after_a_reboot_the_wall_clock_decides(tmp_path, mono_ms):
 
 
 @both_loops
-async def test_a_clock_that_jumped_back_restores_nothing(tmp_path):
+async def test_a_clock_that_jumped_back_over_a_reboot_restores_nothing(tmp_path, monkeypatch):
     """How long the server was away is not known, and a dead broker must not be served."""
     clock = Clock()
     await lived(tmp_path, clock)
     clock.step(-MINUTE_MS)
+    reboot(monkeypatch)
     async with boot(tmp_path, clock) as server:
         assert "the clock is 1 min before the last record of the journal" in server.state.restored
+
+
+@both_loops
+@pytest.mark.parametrize("jump_ms", [-3 * MINUTE_MS, -30_000])
+async def test_without_a_reboot_a_clock_that_jumped_back_changes_nothing(tmp_path, jump_ms):
+    """The monotonic clock went on: by the wall clock alone a dead broker would be served for longer."""
+    clock = Clock()
+    await lived(tmp_path, clock, silent_s=10)
+    clock.step(jump_ms + 50_000, 50_000)
+    async with boot(tmp_path, clock) as server:
+        clock.advance(60)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 1
+        clock.advance(0.001)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 0
 
 
 @both_loops
@@ -226,10 +249,11 @@ async def test_a_broker_expires_if_the_records_do_not_say_when_it_was_heard(tmp_
 
 
 @both_loops
-async def test_a_small_step_back_is_usual(tmp_path):
+async def test_a_small_step_back_is_usual(tmp_path, monkeypatch):
     clock = Clock()
     await lived(tmp_path, clock)
     clock.step(-900)
+    reboot(monkeypatch)
     async with boot(tmp_path, clock) as server:
         assert len(server.state.tables.broker_live_table) == 1
 

@@ -241,7 +241,7 @@ class TestShutdown:
         await server.start()
         async with connect(server.addresses[0]) as peer:
             await peer.send(frame(1)[:1])
-            await eventually(lambda: closing and closing[0].done())
+            await eventually(lambda: closing and closing[0].done(), within_seconds=1)
             assert await peer.is_closed_by_server()
         assert not server.connections
 

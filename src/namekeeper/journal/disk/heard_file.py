@@ -1,7 +1,8 @@
-"""`.heard`: when each live broker was last heard; written again each second, for the start after a crash.
+"""`.heard`: when each live broker was last heard, written again each second and at the stop, for a restart.
 
-Activity is recorded by the minute, so a broker with a timeout of ten seconds would expire at such a start.
-Only a restart reads the file. It is not synced: a reboot of the machine takes longer than such a timeout.
+Activity is recorded by the minute, so a broker with a timeout of ten seconds would expire at a start after a
+crash. Only a restart reads the file. It is not synced: a reboot of the machine takes longer than such a
+timeout.
 """
 
 import contextlib
@@ -24,6 +25,10 @@ class HeardTimes(msgspec.Struct, frozen=True):
     boot: int
     brokers: list[tuple[str, str, int]]
     """Cluster, address, monotonic ms since the boot began."""
+    machine: str = ""
+    """In which run of the machine, see `machine_boot`; empty if that is not known."""
+    began_ms: int = 0
+    """When the boot began: monotonic ms of that run."""
 
     def of_boot(self, boot: int) -> dict[BrokerKey, int]:
         """The times, if they are of this boot."""

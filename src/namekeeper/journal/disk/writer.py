@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
@@ -184,6 +184,7 @@ class Writer:
                     folder.archive.step()
         except OSError as error:
             self._fail(folder, error, now)
+        self._save_heard(folder)
         self._count_disk_bytes(folder)
         self.lost_records += folder.output.give_up()
         self._discard()
@@ -195,11 +196,9 @@ class Writer:
         if folder is not None:
             folder.archive.age_pause.note_step(step_ms, now.mono_ms)
 
-    def note_heard(self, brokers: list[tuple[str, str, int]]) -> None:
-        """Take the times at which the brokers of this boot were last heard; the next step writes them."""
-        opened = self.opened
-        if opened is not None:
-            self._heard = HeardTimes(opened.boot, brokers)
+    def note_heard(self, times: HeardTimes) -> None:
+        """Take the times at which brokers were last heard; the next check writes them for this boot."""
+        self._heard = times
 
     # Opening, and going on after failures.
 
@@ -362,13 +361,16 @@ class Writer:
         except FileNotFoundError:
             self._has_lost_file = True
             raise
-        heard, self._heard = self._heard, None
-        if heard is not None:
-            save_heard(folder.held.path, heard, system=self._system)
+        self._save_heard(folder)
         if folder.has(SEAL_REQUEST, self._system):
             self._is_sealing_on_request = True
             folder.output.rotate()
         self._count_disk_bytes(folder)
+
+    def _save_heard(self, folder: _OpenFolder) -> None:
+        heard, self._heard = self._heard, None
+        if heard is not None and self.opened is not None:
+            save_heard(folder.held.path, structs.replace(heard, boot=self.opened.boot), system=self._system)
 
     def _seal_and_retain(self, folder: _OpenFolder, now: Now) -> None:
         """Seal for a few steps; run retention after a sealing and every ten minutes."""

@@ -59,6 +59,10 @@ class LastState(Struct, frozen=True):
     """Live registration -> ms from when it was last heard until the last record; negative if heard later.
     Without registrations whose time is not known.
     """
+    machine: str
+    """In which run of the machine it ran, see `machine_boot`; empty if that is not known."""
+    mono_ms: int
+    """Monotonic ms of that run at the last record."""
 
 
 def read_last_state(folder: str, *, system: Os = os) -> LastState:
@@ -169,6 +173,7 @@ class _BootEnd:
             raise JournalError("records of its last boot are lost")
         if not _are_consistent(tables):
             raise JournalError("groups and live registrations of its last boot contradict each other")
+        is_of_boot = times.boot == last.boot
         for key, up_ms in times.of_boot(last.boot).items():
             self._heard.up_ms[key] = max(up_ms, self._heard.up_ms.get(key, up_ms))
         idle_ms = {
@@ -184,6 +189,8 @@ class _BootEnd:
             is_stopped=self._is_stopped,
             tables=tables,
             idle_ms=idle_ms,
+            machine=times.machine if is_of_boot else "",
+            mono_ms=times.began_ms + last.up_ms,
         )
 
 

@@ -91,8 +91,14 @@ class Recorder:
         """Cluster, address, ms since the boot began, of each live broker; None while nothing is recorded."""
         if not self.is_recording:
             return None
-        begin_ms = self._timeline.begin_ms
-        return [(cluster, addr, mono_ms - begin_ms) for cluster, addr, mono_ms in self._source.last_heard()]
+        return [
+            (cluster, addr, mono_ms - self.began_ms) for cluster, addr, mono_ms in self._source.last_heard()
+        ]
+
+    @property
+    def began_ms(self) -> int:
+        """Monotonic ms at which the boot began; ask once something is recorded."""
+        return self._timeline.begin_ms
 
     @property
     def is_incomplete(self) -> bool:

@@ -76,6 +76,12 @@ def test_activity_over_a_step_of_the_clock_says_nothing(step_ms):
     assert heard(live(9_000), step, late) == 9_000
 
 
+def test_activity_before_a_step_back_within_a_minute_says_nothing():
+    """Heard at 41 s, 5 s back at 44 s: by its time of the wall clock it was heard at 46 s."""
+    step = ClockChanged(step_ms=-5_000, up_ms=44_000)
+    assert heard(live(9_000), step, minute(60_000, NOON + 41_000, ts=NOON + 55_000)) == 9_000
+
+
 def test_activity_after_a_step_of_the_clock_counts_again():
     step = ClockChanged(step_ms=3_600_000, up_ms=50_000)
     later = minute(120_000, NOON + 3_600_000 + 101_000, ts=NOON + 3_600_000 + 120_000)

@@ -98,6 +98,18 @@ def test_after_a_crash_the_file_beside_the_records_says_when(server, tmp_path):
     assert read_last_state(str(folder)).idle_ms == {KEY: -700}
 
 
+@pytest.mark.parametrize(("of_boot", "machine"), [(0, "m"), (1, "")])
+def test_it_also_says_on_which_clock_the_boot_ran(server, tmp_path, of_boot, machine):
+    """So it is known how long the server was away, whatever the wall clock did."""
+    server.alive()
+    folder = write_journal(tmp_path / "j", server.lines())
+    save_heard(str(folder), HeardTimes(server.boot + of_boot, [], machine="m", began_ms=70_000))
+    last = read_last_state(str(folder))
+    assert last.machine == machine
+    if machine:
+        assert last.mono_ms == 70_000 + server.up_ms
+
+
 @pytest.mark.parametrize(("boot", "up_ms"), [(1, 2_000), (0, 100)])
 def test_that_file_makes_no_broker_older_and_counts_for_its_boot_only(server, tmp_path, boot, up_ms):
     server.alive()
