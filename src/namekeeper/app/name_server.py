@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
+from namekeeper.app.console_command import console_command
 from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.journal_files import journal_files
@@ -284,7 +285,7 @@ class NameServer:
         """Start the HTTP pages; if that fails, the server routes without them."""
         settings = self.state.settings
         try:
-            http_server = await load_operator_http_server()
+            http_server, console_process = await load_operator_http_server()
             server = await self._http.enter_async_context(
                 http_server(
                     settings.http_bind_address,
@@ -296,6 +297,9 @@ class NameServer:
                     journal_files=lambda: journal_files(self._journaling.stats()),
                     watch=self._watch,
                     who_knows=None if self._memory is None else self._memory.who_knows,
+                    console=console_process(
+                        lambda: console_command(self._journaling.stats(), settings.bind_address, self.port)
+                    ),
                     **({} if self.access is None else {"refuse": self.access.refuse_page}),
                 )
             )

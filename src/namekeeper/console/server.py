@@ -7,19 +7,19 @@ token.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from importlib.resources import files
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 from aiohttp import web
 
-from namekeeper.console.doors import COOKIE, Doors
 from namekeeper.console.histories import FollowedSource, Histories
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.http.doors import COOKIE, Doors
 from namekeeper.http.gate import Gate
+from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS, problem, send_page_file
 
 __all__ = ["ConsoleServer"]
 
@@ -32,36 +32,10 @@ PAUSE_SECONDS = 0.3
 BEAT_SECONDS = 10.0
 """Interval of signs of life in a stream."""
 LASTING_LIMIT = 64
-"""Most open streams, and most `why` requests at a time; each costs a descriptor."""
+"""Pages that listen, and questions that others answer, at a time; each costs a descriptor."""
 SHUTDOWN_SECONDS = 1.0
 MAX_REQUEST_LINE_BYTES = 8_192
 MAX_REQUEST_BODY_BYTES = 1_024
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self';"
-    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-"""Headers of every answer."""
-
-_OWN, _REPORT = "namekeeper.console", "namekeeper.pipeline.report"
-FILES: Mapping[str, tuple[str, str, str]] = {
-    "/": (_OWN, "static/index.html", "text/html"),
-    "/report.css": (_REPORT, "templates/report.css", "text/css"),
-    "/console.css": (_OWN, "static/console.css", "text/css"),
-    "/icon.svg": (_OWN, "static/icon.svg", "image/svg+xml"),
-    **{
-        f"/{name}.js": (_OWN, f"static/{name}.js", "text/javascript")
-        for name in ("preact", "hooks", "app", "api", "parts", "plots", "tables", "views", "time")
-    },
-}
-"""Path -> package, file, type; the style sheet of the report is shared."""
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -153,15 +127,17 @@ class ConsoleServer:
             middlewares=[self._note_request, self._finish, self._judge],
             client_max_size=MAX_REQUEST_BODY_BYTES,
         )
-        for path in FILES:
-            application.router.add_get(path, _send_file)
+        for path in PAGE_FILES:
+            application.router.add_get(path, send_page_file)
         views = self._views
         for view in (
             views.overview, views.troubles, views.brokers, views.topics, views.changes, views.beside,
             views.topic, views.broker, views.compare, views.search,
         ):  # fmt: skip
             application.router.add_get(f"/api/{view.__name__}", self._answer(view, locked=True))
-        application.router.add_get("/api/why", self._lasting(self._answer(views.why, locked=False)))
+        for view in (views.why, views.who_knows):
+            handler = self._lasting(self._answer(view, locked=False))
+            application.router.add_get(f"/api/{view.__name__}", handler)
         application.router.add_get("/api/events", self._lasting(self._events), allow_head=False)
         application.router.add_post("/api/login", self._login)
         return application
@@ -178,14 +154,14 @@ class ConsoleServer:
         try:
             response = await handler(request)
         except web.HTTPException as error:
-            response = _problem(error.status, _HTTP_TEXTS.get(error.status, error.reason))
+            response = problem(error.status, _HTTP_TEXTS.get(error.status, error.reason))
         except NamekeeperError as error:
-            response = _problem(400, str(error))
+            response = problem(400, str(error))
         except Exception:
             log.exception("the page %s failed", request.path)
-            response = _problem(500, "this view failed; the log of the console says why")
+            response = problem(500, "this view failed; the log of the console says why")
         if not response.prepared:
-            response.headers.update(HEADERS)
+            response.headers.update(PAGE_HEADERS)
             response.force_close()
         return response
 
@@ -193,13 +169,13 @@ class ConsoleServer:
     async def _judge(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         reason = self._doors.refuse_host(request.headers.get("Host"))
         if reason is not None:
-            return _problem(421, reason)
+            return problem(421, reason)
         if request.path.startswith("/api/") and request.path != "/api/login":
             scheme, _, given = request.headers.get("Authorization", "").partition(" ")
             tokens = [request.cookies.get(COOKIE, ""), given.strip() if scheme.lower() == "bearer" else ""]
             reason = self._doors.refuse_token(tokens)
             if reason is not None:
-                return _problem(401, reason)
+                return problem(401, reason)
         return await handler(request)
 
     def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> _Handler:
@@ -220,7 +196,7 @@ class ConsoleServer:
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if self._lasting_count >= LASTING_LIMIT:
-                return _problem(503, "too many pages are open: close some, and try again")
+                return problem(503, "too many pages are open: close some, and try again")
             assert self._gate is not None
             self._lasting_count += 1
             self._gate.keep(request.protocol)
@@ -236,14 +212,14 @@ class ConsoleServer:
         token = (await request.text()).strip()
         reason = self._doors.refuse_token([token])
         if reason is not None:
-            return _problem(401, reason)
+            return problem(401, reason)
         response = web.Response(status=204)
         response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
         return response
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Send the revision, at once and after each change, and signs of life in between."""
-        response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
+        """Say the revision, at once and whenever it changes; now and then that the console is there."""
+        response = web.StreamResponse(headers={**PAGE_HEADERS, "Content-Type": "text/event-stream"})
         with contextlib.suppress(ConnectionError):  # the page was closed
             await response.prepare(request)
             while not self._is_closed:
@@ -263,15 +239,3 @@ class ConsoleServer:
 
 
 _HTTP_TEXTS = {404: "there is nothing at this address; / is the page", 405: "these pages are read only"}
-
-
-async def _send_file(request: web.Request) -> web.StreamResponse:
-    package, name, content_type = FILES[request.path]
-    data = await asyncio.to_thread((files(package) / name).read_bytes)
-    return web.Response(body=data, content_type=content_type, charset="utf-8")
-
-
-def _problem(status: int, text: str) -> web.Response:
-    return web.Response(
-        status=status, body=msgspec.json.encode({"problem": text}), content_type="application/json"
-    )

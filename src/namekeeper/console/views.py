@@ -25,7 +25,8 @@ from namekeeper.console.tables import (
     topic_rows,
     troubles,
 )
-from namekeeper.errors import ConfigError
+from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.http.watchers import WhoKnows
 from namekeeper.pipeline.report.columns import CAUSES
 from namekeeper.pipeline.report.html import SHAPES
 
@@ -41,17 +42,23 @@ class ConsoleViews:
     """Answers the requests of the page.
 
     Args:
-        histories: the histories to show; callers hold its lock, except for `why`.
+        histories: what is shown; whoever calls holds its lock, but for `why` and `who_knows`.
         open_source: opens the journals for `why`; None if there are none.
         clock: tells the present.
+        who_knows: asks name servers who has asked for a topic; by the addresses of their operators' pages.
     """
 
     def __init__(
-        self, histories: Histories, open_source: Callable[[], HistorySource] | None, clock: Clock
+        self,
+        histories: Histories,
+        open_source: Callable[[], HistorySource] | None,
+        clock: Clock,
+        who_knows: Callable[[str], Mapping[str, WhoKnows | RemotingError]] = lambda _topic: {},
     ) -> None:
         self._histories = histories
         self._open_source = open_source
         self._clock = clock
+        self._who_knows = who_knows
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
 
     def overview(self, query: Query) -> dict[str, Any]:
@@ -151,10 +158,22 @@ class ConsoleViews:
         """Why a topic had no route at an instant; reads the journals, as the command does."""
         name, at = _name(query), self._instant(query, "at")
         if self._open_source is None:
-            raise ConfigError("the cause is in the journals: start the console with --journal DIR")
+            raise ConfigError(
+                "the cause is in the journals: start the console with --journal DIR, or --http HOST:PORT"
+            )
         source = self._open_source()
         explanations = explain(source.evidence(name, at), at)
         return {"name": name, "explanations": explanation_values(explanations), "notes": source.notes}
+
+    def who_knows(self, query: Query) -> dict[str, Any]:
+        """Who has asked for a topic since its last change, at each name server that can be asked."""
+        rows = [
+            {"namesrv": addr, "problem": str(answer), "answer": None}
+            if isinstance(answer, RemotingError)
+            else {"namesrv": addr, "problem": "", "answer": answer}
+            for addr, answer in self._who_knows(_name(query)).items()
+        ]
+        return {"rows": rows}
 
     @property
     def _versions(self) -> list[RowVersions]:

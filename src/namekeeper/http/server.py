@@ -6,6 +6,7 @@ warning: a name server without its HTTP pages still routes.
 
 import asyncio
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
 from types import TracebackType
@@ -15,10 +16,14 @@ import msgspec
 from aiohttp import web
 
 from namekeeper import __version__
+from namekeeper.http.console_page import ConsolePage
+from namekeeper.http.console_process import ConsoleProcess
+from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Gate
 from namekeeper.http.health import HealthSource, health_of
 from namekeeper.http.journal_page import JournalFiles, JournalPage
 from namekeeper.http.metrics import render_metrics
+from namekeeper.http.page_files import send_page_file
 from namekeeper.http.stats import JournalStats, StatsSource
 from namekeeper.http.watch import REVISION_HEADER, WatchPage
 from namekeeper.http.watchers import WatchSource, WhoKnows
@@ -36,6 +41,7 @@ MAX_REQUEST_BODY_BYTES = 1_024
 _INDEX = """\
 namekeeper, a RocketMQ name server
 
+/                  in a browser: what is there, what happened, why
 /metrics           for Prometheus
 /healthz           200 while the process runs
 /readyz            200 while clients should use it; ?strict=1 counts degraded as not ready
@@ -67,6 +73,7 @@ class OperatorHttpServer:
         watch: gives the changes of routes to who watches, and their revision.
         who_knows: gives the connections that have asked for a topic; None if they are not remembered.
         refuse: says why a client may not read a page, from its address and its token; None if it may.
+        console: shows browsers what happens here; None: `/` is the list of pages for them, too.
     """
 
     def __init__(  # noqa: PLR0913 - each is a page's source, by name
@@ -82,6 +89,7 @@ class OperatorHttpServer:
         journal: Callable[[], JournalStats | None] = lambda: None,
         journal_files: JournalFiles = lambda: None,
         refuse: Callable[[str, str | None], str | None] = lambda _host, _token: None,
+        console: ConsoleProcess | None = None,
     ) -> None:
         self._host = host
         self._port = port
@@ -94,6 +102,7 @@ class OperatorHttpServer:
         self._watch = watch
         self._who_knows = who_knows
         self._watch_page = WatchPage(watch, keep=self._keep)
+        self._console_page = None if console is None else self._page_of(console)
         self._gate: Gate | None = None
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
@@ -138,6 +147,8 @@ class OperatorHttpServer:
         if server is not None:
             server.close()
         self._watch_page.close()
+        if self._console_page is not None:
+            await self._console_page.close()
         if runner is not None:
             await runner.cleanup()
 
@@ -156,7 +167,9 @@ class OperatorHttpServer:
         files = JournalPage(self._journal_files)
         application.router.add_get("/journal", files.names)
         application.router.add_get("/journal/{name}", files.file)
-        # Clients with a unit name append `-<unit>?nofix=1`: all get the same list (protocol.md 6.8).
+        if self._console_page is not None:
+            self._console_page.add_routes(application.router)
+        # With a unit name clients append `-<unit>?nofix=1`: the list is the same for all (protocol.md 6.8).
         application.router.add_get(r"/rocketmq/nsaddr{unit:(-[^/]*)?}", self._get_nsaddr)
         return application
 
@@ -174,6 +187,12 @@ class OperatorHttpServer:
             response.headers[REVISION_HEADER] = revision
         return response
 
+    def _page_of(self, console: ConsoleProcess) -> ConsolePage:
+        here = socket.gethostname().lower()
+        names = frozenset({here, here.partition(".")[0]})
+        doors = Doors(self._host, names, remedy="open it by the address of this host")
+        return ConsolePage(console, doors, self._refuse, self._keep, self._who_knows)
+
     def _keep(self, request: web.Request) -> Callable[[], None]:
         assert self._gate is not None
         self._gate.keep(request.protocol)
@@ -181,6 +200,9 @@ class OperatorHttpServer:
 
     @web.middleware
     async def _judge(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        page = self._console_page
+        if page is not None and (page.is_open(request.path) or _wants_page(request)):
+            return await handler(request)
         if not request.path.startswith(OPEN_PAGES):
             scheme, _, token = request.headers.get("Authorization", "").partition(" ")
             has_token = scheme.lower() == "bearer" and token
@@ -189,7 +211,9 @@ class OperatorHttpServer:
                 return _text(403, reason)
         return await handler(request)
 
-    async def _index(self, _request: web.Request) -> web.Response:
+    async def _index(self, request: web.Request) -> web.StreamResponse:
+        if self._console_page is not None and _wants_page(request):
+            return await send_page_file(request)
         return web.Response(text=_INDEX)
 
     async def _get_metrics(self, request: web.Request) -> web.Response:
@@ -241,6 +265,11 @@ class OperatorHttpServer:
         if not addresses:
             return _text(404, "no address list: set addressServerList")
         return _text(200, addresses)
+
+
+def _wants_page(request: web.Request) -> bool:
+    """Whether a browser opens the page; a terminal gets the list of pages."""
+    return request.path == "/" and "text/html" in request.headers.get("Accept", "")
 
 
 @web.middleware

@@ -11,11 +11,12 @@ import aiohttp
 import pytest
 
 from namekeeper.console import server
-from namekeeper.console.doors import COOKIE, Doors
 from namekeeper.console.histories import Histories, JournalHistory
-from namekeeper.console.server import FILES, HEADERS, ConsoleServer
+from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
+from namekeeper.http.doors import COOKIE, Doors
+from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS
 from namekeeper.journal.reading.reader import FoundJournal
 from tests.support.journal.folder import write_journal
 from tests.support.system.waiting import eventually
@@ -71,7 +72,7 @@ async def running(site: Site) -> AsyncIterator[Site]:
 
 async def test_the_files_are_there_with_their_types(site):
     async with running(site):
-        for path, (_, _, content_type) in FILES.items():
+        for path, (_, _, content_type) in PAGE_FILES.items():
             status, text, headers = await site.get(path)
             assert (status, headers["Content-Type"].partition(";")[0]) == (200, content_type)
             assert text
@@ -80,7 +81,7 @@ async def test_the_files_are_there_with_their_types(site):
 def test_every_file_of_the_page_is_served():
     there = {each.name for each in (files("namekeeper.console") / "static").iterdir()}
     served = {
-        name.rpartition("/")[2] for package, name, _ in FILES.values() if package == "namekeeper.console"
+        name.rpartition("/")[2] for package, name, _ in PAGE_FILES.values() if package == "namekeeper.console"
     }
     assert there - served == {"preact.LICENSE"}
 
@@ -89,8 +90,8 @@ async def test_every_answer_forbids_scripts_of_strangers(site):
     async with running(site):
         for path in ("/", "/app.js", "/api/overview", "/api/topic", "/nowhere"):
             _, _, headers = await site.get(path)
-            assert {name: headers[name] for name in HEADERS} == HEADERS
-        policy = HEADERS["Content-Security-Policy"]
+            assert {name: headers[name] for name in PAGE_HEADERS} == PAGE_HEADERS
+        policy = PAGE_HEADERS["Content-Security-Policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         page = (await site.get("/"))[1]

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,13 +15,16 @@ from namekeeper.cli.connecting import Connector, connection_options, take_connec
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import echo
+from namekeeper.cli.remote_journal import RemoteJournal
 from namekeeper.clock import SystemClock
-from namekeeper.console.doors import Doors, is_loopback, make_token
 from namekeeper.console.histories import Histories, JournalHistory
 from namekeeper.console.live import LiveHistory
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
-from namekeeper.errors import ConfigError, NamekeeperError
+from namekeeper.errors import ConfigError, NamekeeperError, RemotingError
+from namekeeper.http.asking_who_knows import ask_who_knows
+from namekeeper.http.doors import Doors, is_loopback, make_token
+from namekeeper.http.watchers import WhoKnows
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
 from namekeeper.remoting.address import parse_addresses
 
@@ -48,6 +53,12 @@ __all__ = ["console", "journal_histories", "live_histories"]
     "--namesrv", "namesrvs", multiple=True, metavar="LIST",
     help="Name servers that run, 'host:port;host:port': they are asked, and remembered from now on.",
 )  # fmt: skip
+@click.option(
+    "--http", "pages", multiple=True, metavar="LIST",
+    help="Operators' HTTP ports of name servers, 'host:port;host:port': who has asked for a topic, and the "
+    "journal behind `why` where none is given.",
+)  # fmt: skip
+@click.option("--http-token", default="", help="Sent to them, where access rules ask for one.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=9_888, show_default=True, help="0: a free one."
@@ -60,12 +71,14 @@ __all__ = ["console", "journal_histories", "live_histories"]
     "--allow-host", "names", multiple=True, metavar="NAME",
     help="Another name by which browsers reach this host; may be repeated.",
 )  # fmt: skip
+@click.option("--until-eof", is_flag=True, hidden=True, help="End when the standard input does.")
 @connection_options
 @click.pass_context
 def console(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
-    addresses: tuple[str, ...], namesrvs: tuple[str, ...], host: str, port: int, token: str | None,
-    names: tuple[str, ...], **connection: Any,  # noqa: ANN401
+    addresses: tuple[str, ...], namesrvs: tuple[str, ...], pages: tuple[str, ...], http_token: str,
+    host: str, port: int, token: str | None, names: tuple[str, ...], until_eof: bool,
+    **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
@@ -77,6 +90,7 @@ def console(  # noqa: PLR0913 - one for each option
             folders += journals_of_this_host(config_files)
         live = live_histories(namesrvs, *take_connection(context, connection))
         histories = Histories([*journal_histories(folders), *live])
+        operators = _addresses(pages)
     except NamekeeperError as error:
         raise failure_of(error) from error
     if token is None and not is_loopback(host):
@@ -84,11 +98,19 @@ def console(  # noqa: PLR0913 - one for each option
     doors = Doors(host, frozenset(name.lower() for name in names), token or "")
 
     def open_source() -> HistorySource:
-        return JournalSource(folders)
+        remote = [] if folders else [RemoteJournal(addr, http_token).found() for addr in operators]
+        return JournalSource([*folders, *remote])
 
-    views = ConsoleViews(histories, open_source if folders else None, SystemClock())
+    def who_knows(topic: str) -> dict[str, WhoKnows | RemotingError]:
+        answers = asyncio.run(ask_who_knows(operators, topic, http_token))
+        return dict(zip(operators, answers, strict=True))
+
+    source = open_source if folders or operators else None
+    views = ConsoleViews(histories, source, SystemClock(), who_knows)
     with contextlib.suppress(KeyboardInterrupt), _closing(live):
-        asyncio.run(_serve(ConsoleServer(host, port, doors, histories, views), host, token))
+        asyncio.run(
+            _serve(ConsoleServer(host, port, doors, histories, views), host, token, until_eof=until_eof)
+        )
 
 
 def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:
@@ -102,8 +124,12 @@ def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) 
     Raises:
         ConfigError: an address can't be used.
     """
-    addrs = dict.fromkeys(str(address) for text in lists for address in parse_addresses(text))
-    return [LiveHistory(addr, connector.open, timeout_ms) for addr in addrs]
+    return [LiveHistory(addr, connector.open, timeout_ms) for addr in _addresses(lists)]
+
+
+def _addresses(lists: Sequence[str]) -> list[str]:
+    """Each address of some lists once."""
+    return list(dict.fromkeys(str(address) for text in lists for address in parse_addresses(text)))
 
 
 def journal_histories(folders: Sequence[str]) -> list[JournalHistory]:
@@ -135,9 +161,11 @@ def _closing(live: Sequence[LiveHistory]) -> Iterator[None]:
             history.close()
 
 
-async def _serve(server: ConsoleServer, host: str, token: str | None) -> None:
+async def _serve(server: ConsoleServer, host: str, token: str | None, *, until_eof: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    if until_eof:  # whoever started it may be killed, and can't end it then
+        loop.add_reader(sys.stdin, lambda: stop.set() if not os.read(sys.stdin.fileno(), 100) else None)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     try:

@@ -1,9 +1,7 @@
 """`namekeeper who-knows`: which clients have asked for a topic since its last change, and which have not."""
 
 import asyncio
-from urllib.parse import urlencode
 
-import aiohttp
 import click
 import msgspec
 
@@ -12,7 +10,8 @@ from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, fai
 from namekeeper.cli.history import take_zone, zone_option
 from namekeeper.cli.output import echo, note
 from namekeeper.common.printable import printable, printable_json
-from namekeeper.errors import NamekeeperError, RemotingConnectError, RemotingError
+from namekeeper.errors import NamekeeperError, RemotingError
+from namekeeper.http.asking_who_knows import ask_who_knows
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.remoting.address import parse_addresses
 
@@ -20,7 +19,6 @@ __all__ = ["EXIT_OLD", "who_knows"]
 
 EXIT_OLD = 1
 """Exit status: some client may hold the old route."""
-ANSWER_SECONDS = 10
 
 
 @click.command("who-knows", context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,7 +44,7 @@ def who_knows(
         named = [str(addr) for addr in parse_addresses(addrs)]
     except NamekeeperError as error:
         raise failure_of(error) from error
-    answers = dict(zip(named, asyncio.run(_ask_all(named, topic, token)), strict=True))
+    answers = dict(zip(named, asyncio.run(ask_who_knows(named, topic, token)), strict=True))
     if as_json:
         value = {addr: _plain(answer) for addr, answer in answers.items()}
         echo(printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
@@ -66,45 +64,6 @@ def _exit_code(answer: WhoKnows | RemotingError) -> int:
     if isinstance(answer, WhoKnows):
         return EXIT_OLD if answer.before_count else 0
     return EXIT_UNREACHABLE if is_unreachable(answer) else EXIT_REFUSED
-
-
-async def _ask_all(addrs: list[str], topic: str, token: str) -> list[WhoKnows | RemotingError]:
-    return await asyncio.gather(*(_answer(addr, topic, token) for addr in addrs))
-
-
-async def _answer(addr: str, topic: str, token: str) -> WhoKnows | RemotingError:
-    """The answer of a name server, or its error: the others are shown in any case."""
-    try:
-        return await _ask(addr, topic, token)
-    except RemotingError as error:
-        return error
-
-
-async def _ask(addr: str, topic: str, token: str) -> WhoKnows:
-    """Ask one name server.
-
-    Raises:
-        RemotingError: it does not remember look-ups, or refuses to tell.
-        RemotingConnectError: it does not answer.
-    """
-    url = f"http://{addr}/who-knows?{urlencode({'topic': topic})}"
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    try:
-        async with (
-            asyncio.timeout(ANSWER_SECONDS),
-            aiohttp.ClientSession(headers=headers) as session,
-            session.get(url) as response,
-        ):
-            body = await response.read()
-            if response.status != 200:
-                remark = body.decode(errors="replace").strip()
-                raise RemotingError(addr, f"refused: {remark} (HTTP {response.status})")
-            return msgspec.json.decode(body, type=WhoKnows)
-    except (aiohttp.ClientError, OSError, TimeoutError, msgspec.MsgspecError) as error:
-        reason = str(error) or "no answer in time"
-        raise RemotingConnectError(
-            addr, f"can't be asked: {reason}; is that its port for operators (httpPort)?"
-        ) from None
 
 
 def _print(addr: str, answer: WhoKnows, zone: Zone) -> None:

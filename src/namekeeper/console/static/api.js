@@ -7,7 +7,7 @@ export class Problem extends Error {
   }
 }
 
-const GONE = "the console does not answer: is `namekeeper console` still running?";
+const GONE = "the console does not answer: is it still running?";
 
 export const ask = async (view, query = {}, signal = undefined) => {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);

@@ -90,16 +90,16 @@ const useKeys = () => useEffect(() => {
   return () => removeEventListener("keydown", press);
 }, []);
 
-const Login = ({ done }) => {
-  const [problem, setProblem] = useState("");
+const Login = ({ why, done }) => {
+  const [problem, setProblem] = useState(why);
   const send = (event) => {
     event.preventDefault();
     login(event.target.elements.token.value.trim()).then(done, (error) => setProblem(error.message));
   };
   return h("form", { class: "console-filters", onSubmit: send },
-    h("label", null, "Token, as the console printed it when it started", h("input", { name: "token", type: "password", autocomplete: "current-password" })),
+    h("label", null, "Token", h("input", { name: "token", type: "password", autocomplete: "current-password" })),
     h("button", { type: "submit" }, "Open"),
-    problem ? h(Notice, { kind: "bad" }, problem) : null);
+    h(Notice, { kind: "bad" }, problem));
 };
 
 const App = () => {
@@ -113,8 +113,8 @@ const App = () => {
   const isLocked = problem && problem.status === 401;
   return h(Page.Provider, { value: page },
     h(Head, { page }),
-    isGone ? h(Notice, { kind: "bad" }, `The console does not answer since ${both(heard)}. What is below is what it said then; it is asked again every second. Is \`namekeeper console\` still running?`) : null,
-    isLocked ? h(Login, { done: () => setLogins(logins + 1) }) : problem && !isGone ? h(Notice, { kind: "bad" }, problem.message) : null,
+    isGone ? h(Notice, { kind: "bad" }, `The console does not answer since ${both(heard)}. What is below is what it said then; it is asked again every second. Is it still running?`) : null,
+    isLocked ? h(Login, { why: problem.message, done: () => setLogins(logins + 1) }) : problem && !isGone ? h(Notice, { kind: "bad" }, problem.message) : null,
     value && !isLocked ? h("main", { id: "view", "data-view": page.view }, h(View, { overview: value, version: `${version} ${logins}`, key: `${page.view} ${page.view === "why" ? "" : page.params.name || ""}` })) : null,
     !value && !problem ? h("p", { class: "soft", role: "status" }, "The console is asked …") : null);
 };

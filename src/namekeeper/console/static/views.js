@@ -144,6 +144,7 @@ export const Topic = ({ overview, version }) => {
     value && value.is_there ? h(Slider, { overview, title: "When it had a queue to write to", lanes: value.lanes }) : null,
     value && value.is_there ? h("div", { class: "sides" }, value.routes.map((route) => h("section", { key: route.namesrv, class: "route-of", "data-namesrv": route.namesrv },
       h("h3", null, "Route at ", h(Name, { text: route.namesrv })), h(RouteTable, { route })))) : null,
+    value && value.is_there ? h(WhoKnows, { name, version }) : null,
     h("section", { "aria-labelledby": "its-changes" }, h("h3", { id: "its-changes" }, "Its changes, newest first"),
       changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, empty: "No change is recorded." }) : null));
 };
@@ -183,6 +184,29 @@ export const Broker = ({ overview, version }) => {
             [h(BrokerLink, { name: row.broker_name }), ` ${row.broker_id} `, h(BrokerLink, { name: row.addr })], h(Name, { text: row.namesrv })],
         })),
       })) : null);
+};
+
+// Connections that may still hold the route from before the last change.
+const WhoKnows = ({ name, version }) => {
+  const { value, problem } = useAnswer("who_knows", { name }, version);
+  const clients = (addrs, count) => [addrs.map((addr, index) => [index ? ", " : "", h(Name, { text: addr })]),
+    count > addrs.length ? ` and ${(count - addrs.length).toLocaleString("en")} more` : ""];
+  return h("section", { "aria-labelledby": "who-knows" },
+    h("h3", { id: "who-knows" }, "Who has asked since its last change"),
+    h(Wrong, { problem }),
+    value && !value.rows.length ? h("p", { class: "soft" }, "A name server with rememberLookups=true knows: start the console with --http HOST:PORT, its operators' port.") : null,
+    value && value.rows.length ? h(Table, {
+      label: "Who has asked", empty: "",
+      columns: [{ title: "name server", kind: "addr" }, { title: "last change", kind: "time" }, { title: "have asked since", kind: "number" },
+        { title: "have not", kind: "number" }, { title: "may hold the old route" }],
+      rows: value.rows.map(({ namesrv, problem: why, answer }) => ({
+        key: namesrv,
+        cells: answer === null ? [h(Name, { text: namesrv || "this one" }), null, null, null, h("span", { class: "soft" }, printable(why))]
+          : [h(Name, { text: namesrv || "this one" }), answer.change === null ? h("span", { class: "soft" }, "none that is kept") : h(Time, { ms: answer.change.at }),
+            answer.since_count.toLocaleString("en"), answer.before_count.toLocaleString("en"),
+            answer.before_count ? clients(answer.before.slice(0, 20), answer.before_count) : "nobody"],
+      })),
+    }) : null);
 };
 
 const Facts = ({ facts }) => h("ul", { class: "evidence" }, facts.map((fact, index) => h("li", { key: index },

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 from click.testing import CliRunner
 
 from namekeeper.cli.commands import who_knows as command
@@ -33,14 +31,11 @@ def answers(monkeypatch):
     """What each name server answers."""
     given = {}
 
-    async def ask(addr, topic, token):
-        answer = given[addr]
-        if isinstance(answer, Exception):
-            raise answer
+    async def ask(addrs, topic, token):
         assert (topic, token) == ("T", "secret")
-        return answer
+        return [given[addr] for addr in addrs]
 
-    monkeypatch.setattr(command, "_ask", ask)
+    monkeypatch.setattr(command, "ask_who_knows", ask)
     return given
 
 
@@ -92,32 +87,6 @@ def test_a_name_server_that_can_not_say_hides_no_other_one(answers, error, statu
     assert "not since: z:1" in result.stdout
     said = json.loads(run("--http", "a:1;b:2", "--json").stdout)
     assert (said["a:1"], said["b:2"]["before"]) == ({"error": f"name server {error}"}, ["z:1"])
-
-
-@pytest.mark.parametrize(
-    ("given", "kind", "said"),
-    [
-        (
-            web.Response(status=404, text="set rememberLookups=true\n"),
-            RemotingError,
-            "set rememberLookups=true",
-        ),
-        (web.Response(text="{"), RemotingConnectError, "is that its port for operators"),
-        (None, RemotingConnectError, "is that its port for operators"),
-    ],
-)
-async def test_what_a_name_server_answers_is_read(given, kind, said):
-    async def answer(request):
-        assert (request.query["topic"], request.headers["Authorization"]) == ("a&b", "Bearer secret")
-        if given is None:
-            request.transport.abort()
-        return given or web.Response()
-
-    application = web.Application()
-    application.router.add_get("/who-knows", answer)
-    async with TestServer(application) as server:
-        error = await command._answer(f"127.0.0.1:{server.port}", "a&b", "secret")
-    assert (type(error), said in str(error)) == (kind, True)
 
 
 def test_an_address_that_is_none_is_refused():

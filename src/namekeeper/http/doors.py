@@ -21,7 +21,9 @@ class Doors(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     """Further names of this host that a browser may use."""
     token: str = ""
-    """Empty: no token is needed."""
+    """Empty: nobody needs one."""
+    remedy: str = "give --allow-host for it"
+    """What to do about a name that is refused."""
 
     def refuse_host(self, header: str | None) -> str | None:
         """Why the host name of a request is refused; None if it is accepted.
@@ -34,7 +36,7 @@ class Doors(Struct, frozen=True):
             return None
         is_local = name in _LOCAL_NAMES or is_loopback(name)
         is_ours = is_local if is_loopback(self.host) else _is_address(name)
-        return None if is_ours else "this page does not go by that name: give --allow-host for it"
+        return None if is_ours else f"this page does not go by that name: {self.remedy}"
 
     def refuse_token(self, tokens: Collection[str]) -> str | None:
         """Why the tokens of a request are refused; None if one of them is right."""

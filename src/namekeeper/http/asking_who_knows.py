@@ -1,0 +1,60 @@
+"""Asks operators' pages who has asked for a topic since its last change."""
+
+import asyncio
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+import aiohttp
+import msgspec
+
+from namekeeper.errors import RemotingConnectError, RemotingError
+from namekeeper.http.watchers import WhoKnows
+
+__all__ = ["ask_who_knows"]
+
+ANSWER_SECONDS = 10
+
+
+async def ask_who_knows(addrs: Sequence[str], topic: str, token: str) -> list[WhoKnows | RemotingError]:
+    """What each name server says, or why it does not: the others are shown all the same.
+
+    Args:
+        addrs: host and port of their operators' pages.
+        topic: the topic.
+        token: sent as bearer token; empty: none.
+    """
+    return await asyncio.gather(*(_answer(addr, topic, token) for addr in addrs))
+
+
+async def _answer(addr: str, topic: str, token: str) -> WhoKnows | RemotingError:
+    try:
+        return await _ask(addr, topic, token)
+    except RemotingError as error:
+        return error
+
+
+async def _ask(addr: str, topic: str, token: str) -> WhoKnows:
+    """Ask one name server.
+
+    Raises:
+        RemotingError: it does not remember look-ups, or refuses to tell.
+        RemotingConnectError: it does not answer.
+    """
+    url = f"http://{addr}/who-knows?{urlencode({'topic': topic})}"
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        async with (
+            asyncio.timeout(ANSWER_SECONDS),
+            aiohttp.ClientSession(headers=headers) as session,
+            session.get(url) as response,
+        ):
+            body = await response.read()
+            if response.status != 200:
+                remark = body.decode(errors="replace").strip()
+                raise RemotingError(addr, f"refused: {remark} (HTTP {response.status})")
+            return msgspec.json.decode(body, type=WhoKnows)
+    except (aiohttp.ClientError, OSError, TimeoutError, msgspec.MsgspecError) as error:
+        reason = str(error) or "no answer in time"
+        raise RemotingConnectError(
+            addr, f"can't be asked: {reason}; is that its port for operators (httpPort)?"
+        ) from None

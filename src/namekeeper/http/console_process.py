@@ -1,0 +1,134 @@
+"""The console of a name server: a process of its own that is there while somebody looks at the page.
+
+Reading a month of journal takes seconds of a processor and some memory. None of it is the name server's:
+look-ups go on beside it, and if the console dies they don't notice.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from msgspec import Struct
+
+__all__ = ["ConsoleAddress", "ConsoleProcess", "NoConsoleError"]
+
+log = logging.getLogger("namekeeper.http")
+
+IDLE_SECONDS = 600.0
+"""How long after the last request it is ended."""
+START_SECONDS = 30.0
+"""How long it may take to say where it listens."""
+TOKEN_VARIABLE = "NAMEKEEPER_CONSOLE_TOKEN"  # noqa: S105 - its name
+
+
+class NoConsoleError(Exception):
+    """The console does not run; the message says what to do."""
+
+
+class ConsoleAddress(Struct, frozen=True):
+    """Where a console listens, and the token that it wants."""
+
+    url: str
+    """Without a slash at the end."""
+    token: str
+
+
+class ConsoleProcess:
+    """Starts the console when it is asked for, and ends it when nobody has asked for a while.
+
+    Args:
+        command: gives the words of its command; it prints its address, and ends at the end of its input.
+    """
+
+    def __init__(self, command: Callable[[], Sequence[str]]) -> None:
+        self._command = command
+        self._child: subprocess.Popen[str] | None = None
+        self._address: ConsoleAddress | None = None
+        self._starting = asyncio.Lock()
+        self._users = 0
+        self._end: asyncio.TimerHandle | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs."""
+        return self._child is not None and self._child.poll() is None
+
+    @contextlib.asynccontextmanager
+    async def used(self) -> AsyncIterator[ConsoleAddress]:
+        """Its address; it is not ended while this is entered.
+
+        Raises:
+            NoConsoleError: it does not start.
+        """
+        self._users += 1
+        if self._end is not None:
+            self._end.cancel()
+        try:
+            async with self._starting:
+                if not self.is_running:
+                    await self._start()
+            assert self._address is not None
+            yield self._address
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._end = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.stop)
+
+    def stop(self) -> None:
+        """End it, if it runs; it ends by itself once its input is closed."""
+        if self._end is not None:
+            self._end.cancel()
+        child, self._child = self._child, None
+        if child is not None:
+            _ended(child)
+            log.info("the console (process %d) is ended", child.pid)
+
+    async def _start(self) -> None:
+        if self._child is not None:
+            _ended(self._child)  # it died: what is left of it goes
+        token = secrets.token_urlsafe(24)
+        words = list(self._command())
+        try:
+            child = await asyncio.to_thread(_started, words, token)
+        except OSError as error:
+            raise NoConsoleError(f"the console did not start: {error}") from None
+        assert child.stdout is not None
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                line = await asyncio.to_thread(child.stdout.readline)
+        except TimeoutError:
+            line = ""
+        url, _, _ = line.strip().partition("#")
+        if not url:
+            _ended(child)
+            raise NoConsoleError("the console did not start; the error output of the name server says why")
+        log.info("the console runs as process %d", child.pid)
+        self._child, self._address = child, ConsoleAddress(url.rstrip("/"), token)
+
+
+def _started(words: Sequence[str], token: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(  # noqa: S603 - our own program
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, TOKEN_VARIABLE: token},
+    )
+
+
+def _ended(child: "subprocess.Popen[str]") -> None:
+    """End a child; it is waited for beside, since that may take a moment."""
+    child.terminate()
+    threading.Thread(target=_reaped, args=(child,), daemon=True).start()
+
+
+def _reaped(child: "subprocess.Popen[str]") -> None:
+    child.wait()
+    for stream in (child.stdin, child.stdout):
+        assert stream is not None
+        stream.close()
