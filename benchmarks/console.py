@@ -55,7 +55,7 @@ def move(views: ConsoleViews, instant: int) -> float:
     """What the page asks when the slider moves; milliseconds of the CPU."""
     before = time.process_time()
     query = {"at": str(instant), "limit": "50"}
-    for view in (views.overview, views.brokers, views.topics):
+    for view in (views.overview, views.troubles, views.brokers, views.topics):
         msgspec.json.encode(view(query))
     return (time.process_time() - before) * 1_000
 

@@ -7,7 +7,8 @@ its position. The tables here have the names of the pipeline's queries, in `pipe
 - for times: `server_start_or_stop`, `loss`, `complete_checkpoint`, `name_server_boot`,
   `hidden_time`;
 - rows of state kinds, of changes and of complete checkpoints: `recorded_live`, `recorded_group`,
-  `recorded_topic`, `recorded_name_removed`, `recorded_mapping`, `recorded_filter_servers`;
+  `recorded_topic`, `recorded_name_removed`, `recorded_mapping`, `recorded_filter_servers`, `recorded_kv`,
+  `recorded_config`;
 - for evidence, `name_server_period`, `lookup_in_vain` of the topic, and `refused_request`.
 """
 
@@ -27,7 +28,9 @@ from namekeeper.journal.contract.record import (
     BrokerGroup,
     BrokerLive,
     BrokerNameRemovedRecord,
+    Config,
     FilterServers,
+    Kv,
     Record,
     ServerStarted,
     TopicMapping,
@@ -215,6 +218,14 @@ def _filter_servers(row: Row) -> Record:
     )
 
 
+def _kv(row: Row) -> Record:
+    return Kv(namespace=row["namespace"], key=row["key"], value=row["value"] or "", gone=bool(row["gone"]))
+
+
+def _config(row: Row) -> Record:
+    return Config(properties={row["property"]: row["value"]})
+
+
 _RECORDS: Mapping[str, Callable[[Row], Record]] = {
     "recorded_live": _live,
     "recorded_group": _group,
@@ -222,4 +233,6 @@ _RECORDS: Mapping[str, Callable[[Row], Record]] = {
     "recorded_name_removed": _name_removed,
     "recorded_mapping": _mapping,
     "recorded_filter_servers": _filter_servers,
+    "recorded_kv": _kv,
+    "recorded_config": _config,
 }

@@ -2,22 +2,24 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
 
-from namekeeper.answers.from_journal import QUIET_MS
+from namekeeper.answers.from_journal import QUIET_MS, JournalFolder
 from namekeeper.answers.row_changes import Key
 from namekeeper.answers.row_versions import RowVersions
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.errors import JournalError
 from namekeeper.journal.disk.heard_file import load_heard
+from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.following import JournalFollower
-from namekeeper.journal.reading.history import Step
+from namekeeper.journal.reading.history import CheckpointApplied, Step
 from namekeeper.journal.reading.reader import FoundJournal
 
-__all__ = ["Followed", "FollowedSource", "Histories", "JournalHistory"]
+__all__ = ["Followed", "FollowedSource", "Histories", "HistoryLock", "JournalHistory"]
 
 _STEPS_AT_ONCE = 500
 """Steps applied in a row; then requests of the page are answered."""
@@ -40,6 +42,49 @@ class Followed(Struct):
     """Live row -> when its broker was heard last, wall ms; of name servers that run and write it down."""
 
 
+class HistoryLock:
+    """Held by whoever changes a history or looks at it; who looks goes first.
+
+    A reader that takes a lock again as soon as it let it go would leave nobody else a turn.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lookers = 0
+        self._turn = threading.Condition()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody looks or wants to."""
+        return self._lookers > 0
+
+    def __enter__(self) -> None:
+        """Hold it to change a history, as soon as nobody looks or wants to."""
+        self.wait_for_lookers()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def wait_for_lookers(self) -> None:
+        """Wait until nobody looks or wants to."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self.is_wanted)
+
+    @contextmanager
+    def to_look(self) -> Iterator[None]:
+        """Hold it to look."""
+        with self._turn:
+            self._lookers += 1
+        try:
+            with self._lock:
+                yield
+        finally:
+            with self._turn:
+                self._lookers -= 1
+                self._turn.notify_all()
+
+
 class FollowedSource(Protocol):
     """The source of the history of a name server."""
 
@@ -48,8 +93,8 @@ class FollowedSource(Protocol):
         """The history, and the state of reading it."""
         ...
 
-    def read(self, lock: threading.Lock) -> bool:
-        """Read new steps, with the lock held while the history is changed; returns whether there were any."""
+    def read(self, lock: HistoryLock) -> bool:
+        """Read what is new, holding the lock while the history is changed; returns whether anything is."""
         ...
 
 
@@ -66,11 +111,13 @@ class JournalHistory:
         self._follower = JournalFollower(found)
         self._looked_ms = -_LOOK_MS
         self._is_idle = False
-        """Whether no name server was writing at the last check."""
-        self.followed = Followed(RowVersions(self._follower.namesrv))
+        """Whether no name server wrote when that was looked at last."""
+        self._versions = RowVersions(self._follower.namesrv)
+        """Of the whole journal; shown once all of it was read."""
+        self.followed = Followed(self._versions)
 
-    def read(self, lock: threading.Lock) -> bool:
-        """Read new steps; returns whether anything shown has changed.
+    def read(self, lock: HistoryLock) -> bool:
+        """Read what is new; returns whether anything that is shown has changed.
 
         Args:
             lock: held while the history is changed, and released in between.
@@ -78,8 +125,11 @@ class JournalHistory:
         followed = self.followed
         before = (followed.problem, followed.is_running)
         count = 0
+        if not self._versions.coverage.boots:
+            self._show_end(lock)
         try:
             count = self._take(self._follower.new_steps(), lock)
+            followed.versions = self._versions
             was_idle = self._is_idle
             self._look_who_writes(has_new=bool(count))
             if was_idle and self._is_idle and not count:
@@ -92,6 +142,18 @@ class JournalHistory:
         followed.heard = self._heard()
         return bool(count) or before != (followed.problem, followed.is_running)
 
+    def _show_end(self, lock: HistoryLock) -> None:
+        """Show what it held last while its journal is read: that is seen at once, a month takes seconds."""
+        try:
+            found = JournalFolder(self._follower.found).state_at(None)
+        except (JournalError, OSError):
+            return  # the same is found, and said, when everything is read
+        if found.knowledge is Knowledge.KNOWN:
+            end = RowVersions(self._follower.namesrv)
+            end.take(CheckpointApplied(boot=0, seq=0, ts=found.at, state=found.state))
+            with lock:
+                self.followed.versions = end
+
     def _look_who_writes(self, *, has_new: bool) -> None:
         """Check whether its name server runs; only at intervals while it does not."""
         now_ms = self._clock.now().mono_ms
@@ -101,27 +163,29 @@ class JournalHistory:
             self._is_idle = not self.followed.is_running
 
     def _heard(self) -> Mapping[Key, int]:
-        """When each broker was last heard, which a running name server writes to a file each second."""
-        boots = self.followed.versions.coverage.boots
+        """When each broker was heard last, as a running name server writes it down each second."""
+        boots = self._versions.coverage.boots
         if not self.followed.is_running or not boots:
             return {}
         times = load_heard(self._follower.found.folder).of_boot(boots[-1].boot)
         return {("live", *key): boots[-1].since + up_ms for key, up_ms in times.items()}
 
     def _extend(self) -> None:
-        """Extend the last state to now if the name server runs and has not been silent for long."""
-        versions = self.followed.versions
+        """What a running name server held when it wrote last, it holds now, unless it is silent for long."""
+        versions = self._versions
         last, now_ms = versions.coverage.knows_up_to, self._clock.now().wall_ms
         is_current = self.followed.is_running and last is not None and now_ms - last <= QUIET_MS
         versions.extend(now_ms if is_current else None)
 
-    def _take(self, steps: Iterator[Step], lock: threading.Lock) -> int:
+    def _take(self, steps: Iterator[Step], lock: HistoryLock) -> int:
         count = 0
         while True:
-            with lock:
+            lock.wait_for_lookers()
+            is_shown = self.followed.versions is self._versions
+            with lock if is_shown else nullcontext():
                 part = list(islice(steps, _STEPS_AT_ONCE))
                 for step in part:
-                    self.followed.versions.take(step)
+                    self._versions.take(step)
                 self.followed.progress = self._follower.progress
             count += len(part)
             if len(part) < _STEPS_AT_ONCE:
@@ -137,8 +201,8 @@ class Histories:
 
     def __init__(self, sources: Iterable[FollowedSource]) -> None:
         self._sources = sorted(sources, key=lambda source: source.followed.versions.namesrv)
-        self.lock = threading.Lock()
-        """Held while a history is changed or read."""
+        self.lock = HistoryLock()
+        """Held by whoever changes a history or looks at it."""
         self.revision = 0
         """Number of changes of what is shown."""
 

@@ -1,6 +1,5 @@
 """The history of a running name server from now on, by a request every half second."""
 
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
@@ -11,7 +10,7 @@ from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart, SnapshotScope, take_snapshot
 from namekeeper.answers.row_versions import RowVersions
 from namekeeper.clock import Clock, SystemClock
-from namekeeper.console.histories import Followed
+from namekeeper.console.histories import Followed, HistoryLock
 from namekeeper.console.live_steps import LiveSteps
 from namekeeper.errors import NamekeeperError, ResponseError
 from namekeeper.journal.reading.history import Step
@@ -60,8 +59,8 @@ class LiveHistory:
         self._next_ms: int | None = None
         self._heard_at = 0
 
-    def read(self, lock: threading.Lock) -> bool:
-        """Ask it, if it is time; returns whether anything shown has changed.
+    def read(self, lock: HistoryLock) -> bool:
+        """Ask it, if it is time; returns whether anything that is shown has changed.
 
         Args:
             lock: held while the history is changed.
@@ -93,7 +92,7 @@ class LiveHistory:
         if opened is not None:
             loop_thread().run(opened.aclose(), timeout_seconds=None)
 
-    def _take(self, steps: Iterable[Step], lock: threading.Lock) -> int:
+    def _take(self, steps: Iterable[Step], lock: HistoryLock) -> int:
         count = 0
         with lock:
             for step in steps:

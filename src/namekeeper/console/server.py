@@ -182,7 +182,7 @@ class ConsoleServer:
         def body(query: Query) -> bytes:
             if not locked:
                 return msgspec.json.encode(view(query))
-            with self._histories.lock:
+            with self._histories.lock.to_look():
                 return msgspec.json.encode(view(query))
 
         async def handle(request: web.Request) -> web.StreamResponse:

@@ -1,6 +1,6 @@
 """The tables of an instant: name servers side by side, brokers, topics; one window at a time."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ __all__ = [
     "namesrv_rows",
     "topic_rows",
     "troubles",
-    "writable_at",
+    "writable_topics",
 ]
 
 ROWS_LIMIT = 500
@@ -106,12 +106,15 @@ def topic_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any
     """Topics by name; their queues on each broker name, and the name servers with these queues."""
     known = [held for held in all_held if held.has_state]
     names = sorted({topic for held in known for topic in held.topics})
-    wanted = [name for name in names if _has_text(query.text, (name,))]
+    wanted = [name for name in names if _has_text(query.text, (name,))] if query.text else names
     if query.only == "differs":
         wanted = [name for name in wanted if _is_different(known, name)]
     elif query.only == "unwritable":
-        wanted = [name for name in wanted if any(not writable_at(held, name) for held in known)]
-    rows = [_topic(known, topic) for topic in wanted[query.offset : query.offset + query.limit]]
+        unwritable = _unwritable(known, wanted)
+        wanted = [name for name in wanted if name in unwritable]
+    window = wanted[query.offset : query.offset + query.limit]
+    writable = {held.namesrv: writable_topics(held, window) for held in known}
+    rows = [_topic(known, topic, writable) for topic in window]
     return {"total": len(wanted), "offset": query.offset, "rows": rows}
 
 
@@ -122,16 +125,39 @@ def troubles(all_held: Sequence[RowsHeld]) -> dict[str, Any]:
     brokers = {key for held in known for key in held.live}
     return {
         "topics": len(names),
-        "unwritable": sum(any(not writable_at(held, name) for held in known) for name in names),
-        "topics_differ": sum(_is_different(known, name) for name in names),
+        "unwritable": len(_unwritable(known, names)),
+        "topics_differ": sum(_is_different(known, name) for name in names) if len(known) > 1 else 0,
         "brokers_differ": sum(differs_since(known, [key]) is not None for key in brokers),
         "known": len(known),
     }
 
 
-def writable_at(held: RowsHeld, topic: str) -> bool:
-    """Whether a producer could use a queue of the topic."""
-    return any(_is_writable(held, name, row) for name, row in held.topics.get(topic, {}).items())
+def _unwritable(known: Sequence[RowsHeld], names: Collection[str]) -> set[str]:
+    """The topics of which a producer could use no queue at one of the name servers."""
+    writable = [writable_topics(held) for held in known]
+    return {name for name in names if any(name not in each for each in writable)}
+
+
+def writable_topics(held: RowsHeld, topics: Iterable[str] | None = None) -> set[str]:
+    """The topics of which a producer could use a queue.
+
+    Args:
+        held: what a name server held.
+        topics: only of these; None: of all.
+    """
+    masters = {name for name, group in held.groups.items() if _has_master(group)}
+    wanted = held.topics if topics is None else topics
+    return {topic for topic in wanted if _can_be_written(held.topics.get(topic, {}), masters)}
+
+
+def _can_be_written(rows: Mapping[str, Values], masters: Collection[str]) -> bool:
+    """Whether a row of a topic can be used, of those by the names of their brokers."""
+    for name, (_, write, perm, _) in rows.items():
+        assert isinstance(perm, int)
+        assert isinstance(write, int)
+        if is_writable(perm, write, has_master=name in masters):
+            return True
+    return False
 
 
 def _live_at(held: RowsHeld, key: Key, name: str, heard: Heard) -> dict[str, Any] | None:
@@ -141,12 +167,12 @@ def _live_at(held: RowsHeld, key: Key, name: str, heard: Heard) -> dict[str, Any
     return {"since": since(held.versions, key, held.at), "heard": heard.get(held.namesrv, {}).get(key)}
 
 
-def _topic(known: Sequence[RowsHeld], topic: str) -> dict[str, Any]:
+def _topic(known: Sequence[RowsHeld], topic: str, writable: Mapping[str, Collection[str]]) -> dict[str, Any]:
     keys = sorted({key for held in known for key in held.versions.keys_of_topic(topic)})
     return {
         "topic": topic,
         "routes": list(_routes(known, topic)),
-        "writable": {held.namesrv: writable_at(held, topic) for held in known},
+        "writable": {held.namesrv: topic in writable[held.namesrv] for held in known},
         "differs_since": differs_since(known, keys) if _is_different(known, topic) else None,
     }
 
@@ -171,14 +197,10 @@ def _is_different(known: Sequence[RowsHeld], topic: str) -> bool:
     return any(route != routes[0] for route in routes[1:])
 
 
-def _is_writable(held: RowsHeld, broker_name: str, row: Values) -> bool:
-    _, write, perm, _ = row
-    group = held.groups.get(broker_name)
-    members = group[3] if group is not None else ()
+def _has_master(group: Values) -> bool:
+    members = group[3]
     assert isinstance(members, tuple)
-    assert isinstance(perm, int)
-    assert isinstance(write, int)
-    return is_writable(perm, write, has_master=any(member[0] == MASTER_ID for member in members))
+    return any(member[0] == MASTER_ID for member in members)
 
 
 def _has_text(text: str, names: Iterable[str]) -> bool:

@@ -1,11 +1,15 @@
 """Histories that are followed: what is read when, and whether it is told."""
 
-from namekeeper.console.histories import Histories, JournalHistory
+import threading
+
+from namekeeper.console.histories import Histories, HistoryLock, JournalHistory
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
+from namekeeper.journal.reading.following import JournalFollower
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.now import Now
 from tests.support.journal.folder import write_journal
+from tests.support.system.processes import eventually
 from tests.unit.answers.story import Story
 
 
@@ -34,6 +38,30 @@ def test_a_change_is_read_once_and_told(tmp_path):
     assert followed.versions.events[-1].cause == "wipe_write_perm"
     assert followed.progress[0] == followed.progress[1]
     assert not followed.is_running
+
+
+def test_while_a_journal_is_read_what_it_held_last_is_shown(tmp_path, monkeypatch):
+    story = Story()
+    story.registers()
+    story.wiped()
+    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
+    new_steps, seen = JournalFollower.new_steps, []
+
+    def watched(follower):
+        seen.append(history.followed.versions)
+        return new_steps(follower)
+
+    monkeypatch.setattr(JournalFollower, "new_steps", watched)
+    histories = Histories([history])
+    read(histories)
+    read(histories)
+    end, all_of_it = seen
+    at = end.knows_up_to
+    assert end.route("T", at).route == all_of_it.route("T", at).route
+    assert dict(end.rows("live", at)) == dict(all_of_it.rows("live", at))
+    assert (end.knows_from, end.events) == (at, [])
+    assert history.followed.versions is all_of_it
+    assert all_of_it.knows_from < at
 
 
 def test_name_servers_come_by_their_ids(tmp_path):
@@ -140,3 +168,20 @@ def test_steps_that_wait_for_a_checkpoint_come_when_nobody_completes_it(tmp_path
     clock.mono_ms = 2_000
     assert read(histories)
     assert history.followed.versions.events[-1].at == wiped
+
+
+def test_who_looks_goes_before_who_reads_on():
+    lock, order = HistoryLock(), []
+
+    def look():
+        with lock.to_look():
+            order.append("look")
+
+    with lock:
+        looker = threading.Thread(target=look)
+        looker.start()
+        eventually(lambda: lock.is_wanted, within=20, what="somebody who wants to look")
+    with lock:
+        order.append("read")
+    looker.join()
+    assert order == ["look", "read"]

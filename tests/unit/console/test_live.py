@@ -1,9 +1,8 @@
 """A running name server that is asked: when, for what, and what is told of it."""
 
-import threading
-
 import pytest
 
+from namekeeper.console.histories import HistoryLock
 from namekeeper.console.live import LiveHistory
 from tests.unit.admin.fake_namesrv import DEAD, A, FakeNamesrv, FakeSender, broker, queues, typical
 from tests.unit.console.test_histories import Clock
@@ -22,7 +21,7 @@ class Watched:
     def read(self, after_ms: int = 500) -> bool:
         self.clock.wall_ms += after_ms
         self.clock.mono_ms += after_ms
-        return self.history.read(threading.Lock())
+        return self.history.read(HistoryLock())
 
     def asked(self) -> list[int]:
         codes = [code for _, code, _ in self.sender.asked]

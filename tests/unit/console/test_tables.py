@@ -7,7 +7,7 @@ from namekeeper.console.tables import (
     namesrv_rows,
     topic_rows,
     troubles,
-    writable_at,
+    writable_topics,
 )
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import followed_of, two_stories
@@ -84,11 +84,11 @@ def test_a_group_without_a_master_can_not_be_written_to():
     story = Story()
     story.registers("b0", "a0:1", ("T",), broker_id=1)
     (held,) = all_held(story)
-    assert not writable_at(held, "T")
+    assert "T" not in writable_topics(held)
     story.registers("b0", "a1:1", ("T",))
     (held,) = all_held(story)
-    assert writable_at(held, "T")
-    assert not writable_at(held, "nowhere")
+    assert "T" in writable_topics(held)
+    assert writable_topics(held, ["nowhere"]) == set()
 
 
 def test_troubles_are_counted_as_the_tables_list_them():

@@ -5,30 +5,35 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
 
-from namekeeper.answers.source import HistorySource, JournalSource
-from namekeeper.cli.connecting import Connector, connection_options, take_connection
+from namekeeper.answers.source import HistorySource
+from namekeeper.cli.connecting import connection_options, take_connection
+from namekeeper.cli.console_sources import (
+    OperatorsPages,
+    WarehouseOfConsole,
+    addresses_in,
+    journal_histories,
+    live_histories,
+    source_of,
+)
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import echo
-from namekeeper.cli.remote_journal import RemoteJournal
+from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.clock import SystemClock
-from namekeeper.console.histories import Histories, JournalHistory
+from namekeeper.console.histories import Histories
 from namekeeper.console.live import LiveHistory
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
-from namekeeper.errors import ConfigError, NamekeeperError, RemotingError
-from namekeeper.http.asking_who_knows import ask_who_knows
+from namekeeper.errors import NamekeeperError
 from namekeeper.http.doors import Doors, is_loopback, make_token
-from namekeeper.http.watchers import WhoKnows
-from namekeeper.journal.reading.reader import FoundJournal, find_journals
-from namekeeper.remoting.address import parse_addresses
 
-__all__ = ["console", "journal_histories", "live_histories"]
+__all__ = ["console"]
 
 
 @click.command("console", context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,6 +59,10 @@ __all__ = ["console", "journal_histories", "live_histories"]
     help="Name servers that run, 'host:port;host:port': they are asked, and remembered from now on.",
 )  # fmt: skip
 @click.option(
+    "--warehouse", metavar="URI",
+    help="Tables that `namekeeper pipeline run` made, as they are when the console starts.",
+)  # fmt: skip
+@click.option(
     "--http", "pages", multiple=True, metavar="LIST",
     help="Operators' HTTP ports of name servers, 'host:port;host:port': who has asked for a topic, and the "
     "journal behind `why` where none is given.",
@@ -73,83 +82,46 @@ __all__ = ["console", "journal_histories", "live_histories"]
 )  # fmt: skip
 @click.option("--until-eof", is_flag=True, hidden=True, help="End when the standard input does.")
 @connection_options
+@session_options
 @click.pass_context
 def console(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
-    addresses: tuple[str, ...], namesrvs: tuple[str, ...], pages: tuple[str, ...], http_token: str,
-    host: str, port: int, token: str | None, names: tuple[str, ...], until_eof: bool,
-    **connection: Any,  # noqa: ANN401
+    addresses: tuple[str, ...], namesrvs: tuple[str, ...], warehouse: str | None, session: MakeSession,
+    pages: tuple[str, ...], http_token: str, host: str, port: int, token: str | None,
+    names: tuple[str, ...], until_eof: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
     Runs until it is interrupted. Nothing can be changed by the page.
     """
+    if warehouse is not None and (journals or config_files or addresses):
+        raise click.UsageError(
+            "give either --warehouse URI, or journals by --journal DIR, -c FILE or -n HOST:PORT"
+        )
     try:
+        operators = OperatorsPages(addresses_in(pages), http_token)
         folders = [*journals, *journals_at(addresses)]
-        if config_files or not (folders or namesrvs):
+        if config_files or not (folders or namesrvs or warehouse):
             folders += journals_of_this_host(config_files)
         live = live_histories(namesrvs, *take_connection(context, connection))
-        histories = Histories([*journal_histories(folders), *live])
-        operators = _addresses(pages)
+        tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
+        stored = () if tables is None else tables.histories()
+        histories = Histories([*journal_histories(folders), *live, *stored])
     except NamekeeperError as error:
         raise failure_of(error) from error
     if token is None and not is_loopback(host):
         token = make_token()
     doors = Doors(host, frozenset(name.lower() for name in names), token or "")
-
-    def open_source() -> HistorySource:
-        remote = [] if folders else [RemoteJournal(addr, http_token).found() for addr in operators]
-        return JournalSource([*folders, *remote])
-
-    def who_knows(topic: str) -> dict[str, WhoKnows | RemotingError]:
-        answers = asyncio.run(ask_who_knows(operators, topic, http_token))
-        return dict(zip(operators, answers, strict=True))
-
-    source = open_source if folders or operators else None
-    views = ConsoleViews(histories, source, SystemClock(), who_knows)
+    open_source: Callable[[], HistorySource] | None = None
+    if tables is not None:
+        open_source = tables.source
+    elif folders or operators:
+        open_source = partial(source_of, folders, operators)
+    views = ConsoleViews(histories, open_source, SystemClock(), operators.who_knows)
     with contextlib.suppress(KeyboardInterrupt), _closing(live):
         asyncio.run(
             _serve(ConsoleServer(host, port, doors, histories, views), host, token, until_eof=until_eof)
         )
-
-
-def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:
-    """The histories of running name servers, from now on.
-
-    Args:
-        lists: their addresses, `host:port;host:port`.
-        connector: how to reach them.
-        timeout_ms: how long to wait for each answer.
-
-    Raises:
-        ConfigError: an address can't be used.
-    """
-    return [LiveHistory(addr, connector.open, timeout_ms) for addr in _addresses(lists)]
-
-
-def _addresses(lists: Sequence[str]) -> list[str]:
-    """Each address of some lists once."""
-    return list(dict.fromkeys(str(address) for text in lists for address in parse_addresses(text)))
-
-
-def journal_histories(folders: Sequence[str]) -> list[JournalHistory]:
-    """The histories in some folders.
-
-    Raises:
-        JournalError: a folder is not a journal, or can't be read.
-        ConfigError: two folders are of one name server.
-    """
-    sources: dict[str, JournalHistory] = {}
-    found_at: dict[str, FoundJournal] = {}
-    for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
-        source = JournalHistory(found)
-        namesrv = source.followed.versions.namesrv
-        if namesrv in sources:
-            raise ConfigError(
-                f"{found_at[namesrv]} and {found} are both the journal of {namesrv}: give one of them"
-            )
-        sources[namesrv], found_at[namesrv] = source, found
-    return list(sources.values())
 
 
 @contextlib.contextmanager

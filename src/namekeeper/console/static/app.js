@@ -102,20 +102,31 @@ const Login = ({ why, done }) => {
     h(Notice, { kind: "bad" }, problem));
 };
 
+// While journals are read it is asked again so often how far that is.
+const READING_MS = 500;
+
 const App = () => {
   const page = usePage();
   const { version, isGone, heard } = useRevision();
   const [logins, setLogins] = useState(0);
+  const [reads, setReads] = useState(0);
   useKeys();
-  const { value, problem } = useAnswer("overview", { at: page.params.at }, `${version} ${logins}`);
+  const asked = `${version} ${logins} ${reads}`;
+  const { value, problem } = useAnswer("overview", { at: page.params.at }, asked);
   useEffect(() => { document.title = `${page.params.name ? `${page.params.name} · ` : ""}${page.view} · Namekeeper`; }, [page]);
+  const isRead = !value || value.namesrvs.every((row) => row.problem || row.progress[0] >= row.progress[1]);
+  useEffect(() => {
+    if (isRead) return undefined;
+    const timer = setTimeout(() => setReads(reads + 1), READING_MS);
+    return () => clearTimeout(timer);
+  }, [isRead, reads]);
   const View = VIEWS[page.view];
   const isLocked = problem && problem.status === 401;
   return h(Page.Provider, { value: page },
     h(Head, { page }),
     isGone ? h(Notice, { kind: "bad" }, `The console does not answer since ${both(heard)}. What is below is what it said then; it is asked again every second. Is it still running?`) : null,
     isLocked ? h(Login, { why: problem.message, done: () => setLogins(logins + 1) }) : problem && !isGone ? h(Notice, { kind: "bad" }, problem.message) : null,
-    value && !isLocked ? h("main", { id: "view", "data-view": page.view }, h(View, { overview: value, version: `${version} ${logins}`, key: `${page.view} ${page.view === "why" ? "" : page.params.name || ""}` })) : null,
+    value && !isLocked ? h("main", { id: "view", "data-view": page.view }, h(View, { overview: value, version: asked, key: `${page.view} ${page.view === "why" ? "" : page.params.name || ""}` })) : null,
     !value && !problem ? h("p", { class: "soft", role: "status" }, "The console is asked …") : null);
 };
 

@@ -45,6 +45,8 @@ export const Headlines = ({ namesrvs, version }) => {
   const silent = namesrvs.filter((row) => row.problem || row.knowledge !== "known");
   const lines = silent.map((row) => ["bad", {}, "namesrvs", `${printable(row.namesrv)}: ${row.problem ? printable(row.problem)
     : row.progress[0] < row.progress[1] ? "its journal is being read" : row.knowledge_text}`]);
+  namesrvs.filter((row) => !silent.includes(row) && row.progress[0] < row.progress[1]).forEach((row) => lines.push(["notice", {}, "namesrvs",
+    `${printable(row.namesrv)} is shown as it was last: its journal is being read, ${row.progress[0].toLocaleString("en")} of ${row.progress[1].toLocaleString("en")} parts`]));
   if (value && value.unwritable) lines.push(["bad", { tonly: "unwritable" }, "topics", `${number(value.unwritable, "topic has", "topics have")} no queue to write to${value.known > 1 ? " at some name server" : ""}`]);
   if (value && value.brokers_differ) lines.push(["notice", { bonly: "differs" }, "brokers", `name servers disagree about ${number(value.brokers_differ, "broker", "brokers")}`]);
   if (value && value.topics_differ) lines.push(["notice", { tonly: "differs" }, "topics", `name servers disagree about ${number(value.topics_differ, "topic", "topics")}`]);

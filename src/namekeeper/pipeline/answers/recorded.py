@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from namekeeper.pipeline.answers.queries import AnswerTables, Row
 
-__all__ = ["HOUR_MS", "Recorded", "recorded", "recorded_for_why"]
+__all__ = ["HOUR_MS", "Recorded", "recorded", "recorded_everything", "recorded_for_why"]
 
 HOUR_MS = 60 * 60 * 1_000
 
@@ -23,6 +23,8 @@ _STATE = (
     "recorded_mapping",
     "recorded_filter_servers",
 )
+_SETTINGS = ("recorded_kv", "recorded_config")
+_FOR_EVER = 2**62
 
 
 class Recorded(NamedTuple):
@@ -61,6 +63,13 @@ def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: s
     found = {query: tables.ask(query, args).rows for query in (*_TIMES, *_STATE)}
     wanted = [row for row in checkpoints if (row["boot"], row["begin_seq"]) >= bases[row["namesrv"]]]
     return Recorded({**found, "name_server_boot": boots, "complete_checkpoint": wanted}, bases)
+
+
+def recorded_everything(tables: AnswerTables, namesrv: str) -> Mapping[str, Sequence[Row]]:
+    """All that was recorded at a name server: of checkpoints those from which the state is known."""
+    args = {"name": None, "namesrv": namesrv, "since": 0, "until": _FOR_EVER}
+    queries = ("name_server_boot", "complete_checkpoint", *_TIMES, *_STATE, *_SETTINGS)
+    return {query: tables.ask(query, args).rows for query in queries}
 
 
 def recorded_for_why(

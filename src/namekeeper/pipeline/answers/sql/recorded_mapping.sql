@@ -1,4 +1,4 @@
--- A static-topic mapping as recorded, of a topic or a broker name.
+-- A static-topic mapping as recorded, of a topic, a broker name or all.
 -- columns: namesrv, boot, place, seq, checkpoint, change, ts, cause, peer, topic,
 --   broker_name, mapping, gone
 -- reads: topic_mapping, known_span
@@ -11,5 +11,5 @@ LEFT JOIN known_span k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.begin_
 WHERE
   ((f.checkpoint IS NULL AND f.ts >= :since AND f.ts <= :until) OR (k.from_ts >= :since AND k.from_ts <= :until))
   AND (:namesrv IS NULL OR f.namesrv = :namesrv)
-  AND (f.topic = :name OR f.broker_name = :name)
+  AND (:name IS NULL OR f.topic = :name OR f.broker_name = :name)
 ORDER BY f.namesrv, f.boot, f.place, f.seq

@@ -1,0 +1,148 @@
+"""What `namekeeper console` shows, and whom it asks: journals, running name servers, a warehouse."""
+
+import asyncio
+from collections.abc import Sequence
+
+from namekeeper.answers.evidence import Evidence
+from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.cli.connecting import Connector
+from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.remote_journal import RemoteJournal
+from namekeeper.cli.spark import MakeSession, refusals
+from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.console.histories import FollowedSource, JournalHistory
+from namekeeper.console.live import LiveHistory
+from namekeeper.errors import ConfigError, RemotingError
+from namekeeper.http.asking_who_knows import ask_who_knows
+from namekeeper.http.watchers import WhoKnows
+from namekeeper.journal.reading.reader import FoundJournal, find_journals
+from namekeeper.remoting.address import parse_addresses
+
+__all__ = [
+    "OperatorsPages",
+    "WarehouseOfConsole",
+    "addresses_in",
+    "journal_histories",
+    "live_histories",
+    "source_of",
+]
+
+
+class OperatorsPages:
+    """Name servers that are asked over their operators' pages.
+
+    Args:
+        addrs: host and port of each.
+        token: sent where access rules ask for one; empty: none.
+    """
+
+    def __init__(self, addrs: Sequence[str], token: str) -> None:
+        self._addrs, self._token = addrs, token
+
+    def __bool__(self) -> bool:
+        """Whether there is anyone to ask."""
+        return bool(self._addrs)
+
+    def who_knows(self, topic: str) -> dict[str, WhoKnows | RemotingError]:
+        """Who has asked for a topic since its last change, at each of them."""
+        answers = asyncio.run(ask_who_knows(self._addrs, topic, self._token))
+        return dict(zip(self._addrs, answers, strict=True))
+
+    def journals(self) -> list[FoundJournal]:
+        """Their journals as they are now.
+
+        Raises:
+            JournalError: one can't be read.
+        """
+        return [RemoteJournal(addr, self._token).found() for addr in self._addrs]
+
+
+class WarehouseOfConsole:
+    """A warehouse whose refusals are shown on the page, and not in the terminal.
+
+    Args:
+        uri: where it is.
+        session: makes the session of Spark, if Spark has to read the tables.
+    """
+
+    def __init__(self, uri: str, session: MakeSession) -> None:
+        self._uri, self._session = uri, session
+
+    def histories(self) -> Sequence[FollowedSource]:
+        """The histories of its name servers.
+
+        Raises:
+            CommandRefused: there is no warehouse, or no Spark to read it with.
+        """
+        with refusals():
+            from namekeeper.console.warehouse_history import warehouse_histories
+            from namekeeper.pipeline.answers.engines import open_tables
+
+            return warehouse_histories(open_tables(self._uri, self._session))
+
+    def source(self) -> HistorySource:
+        """Where the cause of an error is found.
+
+        Raises:
+            ConfigError: the warehouse can't be read.
+        """
+        try:
+            return _ShownWarehouse(self._uri, self._session)
+        except CommandRefused as error:
+            raise ConfigError(error.message) from error
+
+
+class _ShownWarehouse(WarehouseSource):
+    def evidence(self, topic: str, at: int | None) -> list[Evidence]:
+        try:
+            return super().evidence(topic, at)
+        except CommandRefused as error:
+            raise ConfigError(error.message) from error
+
+
+def source_of(folders: Sequence[str], pages: OperatorsPages) -> HistorySource:
+    """The journals in some folders; without any, those that operators' pages give.
+
+    Raises:
+        JournalError: one can't be read.
+    """
+    return JournalSource([*folders] if folders else pages.journals())
+
+
+def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:
+    """The histories of running name servers, from now on.
+
+    Args:
+        lists: their addresses, `host:port;host:port`.
+        connector: how to reach them.
+        timeout_ms: how long to wait for each answer.
+
+    Raises:
+        ConfigError: an address can't be used.
+    """
+    return [LiveHistory(addr, connector.open, timeout_ms) for addr in addresses_in(lists)]
+
+
+def addresses_in(lists: Sequence[str]) -> list[str]:
+    """Each address of some lists once."""
+    return list(dict.fromkeys(str(address) for text in lists for address in parse_addresses(text)))
+
+
+def journal_histories(folders: Sequence[str]) -> list[JournalHistory]:
+    """The histories in some folders.
+
+    Raises:
+        JournalError: a folder is not a journal, or can't be read.
+        ConfigError: two folders are of one name server.
+    """
+    sources: dict[str, JournalHistory] = {}
+    found_at: dict[str, FoundJournal] = {}
+    for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
+        source = JournalHistory(found)
+        namesrv = source.followed.versions.namesrv
+        if namesrv in sources:
+            raise ConfigError(
+                f"{found_at[namesrv]} and {found} are both the journal of {namesrv}: give one of them"
+            )
+        sources[namesrv], found_at[namesrv] = source, found
+    return list(sources.values())

@@ -1,0 +1,12 @@
+-- An entry of the KV configuration as recorded: changes, and what complete checkpoints say.
+-- columns: namesrv, boot, place, seq, checkpoint, change, ts, cause, peer, namespace, key, value, gone
+-- reads: kv, known_span
+SELECT
+  f.namesrv, f.boot, f.place, f.seq, f.checkpoint, f.change, f.ts, f.cause, f.peer,
+  f.namespace, f.`key`, f.`value`, f.gone
+FROM kv f
+LEFT JOIN known_span k ON k.namesrv = f.namesrv AND k.boot = f.boot AND k.begin_seq = f.checkpoint
+WHERE
+  ((f.checkpoint IS NULL AND f.ts >= :since AND f.ts <= :until) OR (k.from_ts >= :since AND k.from_ts <= :until))
+  AND (:namesrv IS NULL OR f.namesrv = :namesrv)
+ORDER BY f.namesrv, f.boot, f.place, f.seq

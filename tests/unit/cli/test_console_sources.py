@@ -1,0 +1,105 @@
+"""What the console shows, and whom it asks."""
+
+import pytest
+
+from namekeeper.answers.explain import explain
+from namekeeper.cli.connecting import Connector
+from namekeeper.cli.console_sources import (
+    OperatorsPages,
+    WarehouseOfConsole,
+    journal_histories,
+    live_histories,
+    source_of,
+)
+from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.console.histories import Histories
+from namekeeper.errors import ConfigError, JournalError, RemotingConnectError
+from tests.support.pipeline.file_warehouse import FileWarehouse
+from tests.unit.answers.story import Story
+
+
+@pytest.fixture
+def folders(tmp_path):
+    found = []
+    for name in ("a_1", "b_1"):
+        story = Story(name)
+        story.registers()
+        found.append(story.folder(tmp_path / name))
+    return found
+
+
+def test_a_folder_may_hold_several_journals(folders, tmp_path):
+    histories = Histories(journal_histories([str(tmp_path)]))
+    assert [each.versions.namesrv for each in histories.followed] == ["a_1", "b_1"]
+    assert len(journal_histories([*folders, folders[0]])) == 2
+
+
+def test_two_journals_of_one_name_server_are_refused(folders, tmp_path):
+    again = Story("a_1").folder(tmp_path / "again")
+    with pytest.raises(ConfigError, match="are both the journal of a_1"):
+        journal_histories([folders[0], again])
+
+
+def test_a_folder_without_a_journal_is_refused(tmp_path):
+    with pytest.raises(JournalError, match="is not a journal"):
+        journal_histories([str(tmp_path)])
+
+
+def test_each_address_of_a_list_is_asked_once():
+    live = live_histories(("127.0.0.1:1;127.0.0.1:2", "127.0.0.1:1"), Connector(lambda: None), 5)
+    assert [each.followed.versions.namesrv for each in live] == ["127.0.0.1:1", "127.0.0.1:2"]
+
+
+def no_session():
+    raise AssertionError("files need no Spark")
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory) -> str:
+    return FileWarehouse(tmp_path_factory.mktemp("warehouse")).uri
+
+
+def test_a_warehouse_has_a_history_for_each_name_server(uri):
+    histories = Histories(WarehouseOfConsole(uri, no_session).histories())
+    assert [each.versions.namesrv for each in histories.followed] == WarehouseSource(
+        uri, no_session
+    ).namesrvs()
+
+
+def test_why_is_what_why_says_of_the_warehouse(uri):
+    source = WarehouseOfConsole(uri, no_session).source()
+    wanted = WarehouseSource(uri, no_session).evidence("payments", None)
+    assert explain(source.evidence("payments", None)) == explain(wanted)
+
+
+def test_a_warehouse_that_is_not_there_is_refused(tmp_path):
+    missing = WarehouseOfConsole(str(tmp_path / "none"), no_session)
+    with pytest.raises(CommandRefused):
+        missing.histories()
+    with pytest.raises(ConfigError):
+        missing.source()
+
+
+def test_a_warehouse_that_goes_meanwhile_is_told_on_the_page(uri, monkeypatch):
+    source = WarehouseOfConsole(uri, no_session).source()
+
+    def refused(*_):
+        raise CommandRefused("it is gone")
+
+    monkeypatch.setattr(WarehouseSource, "evidence", refused)
+    with pytest.raises(ConfigError, match="it is gone"):
+        source.evidence("payments", None)
+
+
+def test_folders_come_before_the_journals_of_operators_pages(folders):
+    assert source_of(folders, OperatorsPages(["127.0.0.1:1"], "")).namesrvs() == ["a_1", "b_1"]
+    with pytest.raises(JournalError, match="can't read the journal over http"):
+        source_of([], OperatorsPages(["127.0.0.1:1"], ""))
+
+
+def test_operators_pages_that_can_not_be_asked_say_so():
+    assert not OperatorsPages([], "")
+    assert OperatorsPages([], "").who_knows("T") == {}
+    (error,) = OperatorsPages(["127.0.0.1:1"], "").who_knows("T").values()
+    assert isinstance(error, RemotingConnectError)

@@ -1,0 +1,108 @@
+"""The history that the console makes of a warehouse is that of the journals, at every name server."""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from namekeeper.answers.row_versions import RowVersions
+from namekeeper.console.histories import Histories
+from namekeeper.console.warehouse_history import warehouse_histories
+from namekeeper.journal.reading.coverage import Knowledge
+from namekeeper.journal.reading.history import steps
+from namekeeper.pipeline.answers.queries import Answer, AnswerTables
+from namekeeper.pipeline.errors import WarehouseError
+from tests.support.pipeline.file_warehouse import SEED, FileWarehouse
+from tests.support.pipeline.law import read
+from tests.unit.console.test_histories import Clock
+
+INSTANTS = 6
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> FileWarehouse:
+    """Of made-up name servers: losses, kills and clocks that go back included."""
+    return FileWarehouse(tmp_path_factory.mktemp("warehouse"))
+
+
+@pytest.fixture(scope="module")
+def found(warehouse: FileWarehouse) -> dict[str, RowVersions]:
+    histories = Histories(warehouse_histories(warehouse.tables))
+    assert all(histories.read(source) for source in histories.sources)
+    assert not any(histories.read(source) for source in histories.sources)
+    return {each.versions.namesrv: each.versions for each in histories.followed}
+
+
+def journals(warehouse: FileWarehouse) -> dict[str, RowVersions]:
+    made = {}
+    for history, namesrv, _ in warehouse.law.servers():
+        versions = RowVersions(namesrv)
+        for step in steps(read(history.records[namesrv])):
+            versions.take(step)
+        made[namesrv] = versions
+    return made
+
+
+def test_every_instant_is_that_of_the_journal(warehouse: FileWarehouse, found: dict[str, RowVersions]):
+    rng, known, orders = random.Random(SEED), 0, 0
+    wanted = journals(warehouse)
+    assert found.keys() == wanted.keys()
+    for namesrv, versions in wanted.items():
+        other = found[namesrv]
+        assert other.knows_from == versions.knows_from, namesrv
+        assert other.knows_up_to == versions.knows_up_to, namesrv
+        assert other.periods() == versions.periods(), namesrv
+        if versions.knows_from is None:
+            continue
+        for at in rng.choices(range(versions.knows_from, versions.knows_up_to + 1), k=INSTANTS):
+            assert other.knowledge(at) == versions.knowledge(at), (namesrv, at)
+            if versions.knowledge(at) is not Knowledge.KNOWN:
+                continue
+            known += 1
+            for kind in ("live", "group", "topic", "mapping", "filter"):
+                assert dict(other.rows(kind, at)) == dict(versions.rows(kind, at)), (namesrv, kind, at)
+            for topic in rng.sample(sorted(versions.topics()), min(2, len(list(versions.topics())))):
+                assert other.route(topic, at).route == versions.route(topic, at).route, (namesrv, topic, at)
+            namespace = "ORDER_TOPIC_CONFIG"
+            assert other.kv_at(at, namespace) == versions.kv_at(at, namespace), (namesrv, at)
+            orders += bool(versions.kv_at(at, namespace))
+    assert known > len(wanted)
+    assert orders
+
+
+def test_what_happened_is_that_of_the_journal(warehouse: FileWarehouse, found: dict[str, RowVersions]):
+    for namesrv, versions in journals(warehouse).items():
+        got, expected = (
+            [(each.at, each.what, each.cause, each.peer, sorted(each.rows, key=repr)) for each in events]
+            for events in (found[namesrv].events, versions.events)
+        )
+        assert got == expected, namesrv
+
+
+class Broken:
+    """Tables that can't be read at first."""
+
+    report_time_zone = "UTC"
+
+    def __init__(self, tables: AnswerTables) -> None:
+        self._tables = tables
+        self.is_broken = True
+
+    def ask(self, name: str, args: Mapping[str, Any], *, limit: int | None = None) -> Answer:
+        if self.is_broken and name != "knowledge":
+            raise WarehouseError("it can't be read")
+        return self._tables.ask(name, args, limit=limit)
+
+
+def test_tables_that_can_not_be_read_are_told_and_tried_again_later(warehouse: FileWarehouse):
+    tables, clock = Broken(warehouse.tables), Clock(5)
+    histories = Histories(warehouse_histories(tables, clock)[:1])
+    (source,) = histories.sources
+    assert histories.read(source)
+    assert source.followed.problem == "it can't be read"
+    tables.is_broken = False
+    assert not histories.read(source)
+    clock.mono_ms += 60_000
+    assert histories.read(source)
+    assert (source.followed.problem, source.followed.progress) == ("", (1, 1))
