@@ -129,5 +129,6 @@ def test_a_name_server_that_is_killed_is_told_and_found_again(browser: Any, runn
         aside(again.started)
         page.get_by_text("The console does not answer since").wait_for(state="detached")
         page.locator("table[aria-label='Name servers'] tbody tr", has_text="runs").wait_for()
+        page.wait_for_selector("figure rect.unknown", state="attached")  # the journal knows of the kill
         until(page, "document.querySelectorAll('table[aria-label=Brokers] tbody tr').length > 0")
     context.close()

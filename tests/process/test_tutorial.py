@@ -1,9 +1,11 @@
 """The tutorial works as it is written: its broker registers, its commands say what it says they do."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 from tests.process.running import BIN, NameServerProcess, environment
 from tests.support.documents.shapes import block_after, shows
@@ -76,6 +78,18 @@ def test_a_broker_registers_is_found_and_goes(tmp_path):
             # Failed look-ups are recorded at the end of their minute: perhaps it has come.
             out = "\n".join(line for line in out.splitlines() if "look-ups without a route" not in line)
             assert shows(block_after(TEXT, command), out), out
+        (command,) = re.findall(r"^    (namekeeper console .*)$", TEXT, re.MULTILINE)
+        words = [places.get(word, word) for word in command.split()]
+        with Process(
+            "console",
+            [str(BIN / words[0]), *words[1:], "--port", "0"],
+            output=tmp_path / "console.txt",
+            env=env,
+        ) as console:
+            address = console.await_line(r"http://\S+", within=20).group(0)
+            with urlopen(f"{address}api/why?name=orders", timeout=30 * PATIENCE) as answer:
+                explanations = json.load(answer)["explanations"]
+        assert [each["verdict"] for each in explanations] == ["broker_gone"] * 2
 
 
 def test_what_the_tutorial_shows_of_files_and_commands_is_there():

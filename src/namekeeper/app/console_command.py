@@ -3,21 +3,31 @@
 import sys
 from collections.abc import Sequence
 
+from namekeeper.http.console_process import NoConsoleError
 from namekeeper.http.stats import JournalStats
 
 __all__ = ["console_command"]
 
 
-def console_command(journal: JournalStats | None, host: str, port: int) -> Sequence[str]:
+def console_command(
+    journal: JournalStats | None, host: str, port: int, *, has_journal: bool
+) -> Sequence[str]:
     """The words of the command; it ends when its input does.
 
     Args:
-        journal: the journal; None without one: then the name server is asked, from now on.
+        journal: the journal; None without one, and at first.
         host: where the name server listens; empty: everywhere.
         port: its port.
+        has_journal: whether it is to have one. Without one that can be written the name server is asked, from
+            now on.
+
+    Raises:
+        NoConsoleError: the journal is not open yet.
     """
     if journal is not None and journal.namesrv:
         source = ("--journal", journal.folder)
+    elif has_journal and (journal is None or journal.is_writable):
+        raise NoConsoleError("the name server opens its journal: it is asked again every second")
     else:
         source = ("--namesrv", f"{_reachable(host)}:{port}")
     return (sys.executable, "-m", "namekeeper", "console", "--port", "0", "--until-eof", *source)

@@ -13,7 +13,7 @@ import os
 import resource
 import ssl
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
@@ -297,9 +297,7 @@ class NameServer:
                     journal_files=lambda: journal_files(self._journaling.stats()),
                     watch=self._watch,
                     who_knows=None if self._memory is None else self._memory.who_knows,
-                    console=console_process(
-                        lambda: console_command(self._journaling.stats(), settings.bind_address, self.port)
-                    ),
+                    console=console_process(self._console_command),
                     **({} if self.access is None else {"refuse": self.access.refuse_page}),
                 )
             )
@@ -308,6 +306,10 @@ class NameServer:
             return
         if server.port is not None:
             log.info("operators' pages at http://%s:%d/", settings.http_bind_address, server.port)
+
+    def _console_command(self) -> Sequence[str]:
+        settings, journal = self.state.settings, self._journaling.stats()
+        return console_command(journal, settings.bind_address, self.port, has_journal=settings.journal_enable)
 
     async def _wait_until_gone(self, seconds: float) -> None:
         """Wait until every client has left, at most this long."""

@@ -9,11 +9,13 @@ from namekeeper.answers.row_changes import HistoryEvent, Key, Values, What
 from namekeeper.answers.row_versions import PeriodState, RowVersions
 from namekeeper.console.subjects import keys_of_broker
 
-__all__ = ["FLAPS_FROM", "broker_absences", "broker_sessions"]
+__all__ = ["FLAPS_FROM", "WAS_THERE", "broker_absences", "broker_sessions"]
 
 HOUR_MS = 3_600_000
 FLAPS_FROM = 2
 """A broker that went so often within an hour flaps."""
+WAS_THERE = "was_there"
+"""What a session began by that the first complete checkpoint shows: it began before what is known."""
 _NOT_GONE = frozenset({PeriodState.STOPPED, PeriodState.UNKNOWN})
 """Ends of a session that say nothing of the broker: its name server stopped, or records were lost."""
 
@@ -117,8 +119,9 @@ def _ended(versions: RowVersions, event: HistoryEvent, began: int) -> dict[str, 
 
 
 def _begun(versions: RowVersions, key: Key, event: HistoryEvent, values: Values) -> dict[str, Any]:
+    was_there = event.what is What.CORRECTED and event.at == versions.knows_from
     return {
         "namesrv": versions.namesrv, "knows_up_to": versions.knows_up_to, "cluster": key[1], "addr": key[2],
         "broker_name": values[0], "broker_id": values[1], "since": event.at,
-        "from_cause": event.cause or event.what, "from_peer": event.peer,
+        "from_cause": WAS_THERE if was_there else event.cause or event.what, "from_peer": event.peer,
     }  # fmt: skip

@@ -10,7 +10,7 @@ from namekeeper.answers.source import HistorySource
 from namekeeper.answers.times import instant_of
 from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
-from namekeeper.console.broker_sessions import broker_absences, broker_sessions
+from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
 from namekeeper.console.changes import ChangeQuery, beside, change_rows
 from namekeeper.console.difference import difference
 from namekeeper.console.histories import Histories
@@ -209,6 +209,7 @@ class ConsoleViews:
 
 _EVENTS = {
     "change": "seen in an answer",
+    WAS_THERE: "before what is known",
     "lost": "records lost",
     "corrected": "found by a checkpoint after a loss",
 }

@@ -189,7 +189,7 @@ class OperatorHttpServer:
 
     def _page_of(self, console: ConsoleProcess) -> ConsolePage:
         here = socket.gethostname().lower()
-        names = frozenset({here, here.partition(".")[0]})
+        names = frozenset({here, here.partition(".")[0], "localhost"})  # the last for forwarded ports
         doors = Doors(self._host, names, remedy="open it by the address of this host")
         return ConsolePage(console, doors, self._refuse, self._keep, self._who_knows)
 

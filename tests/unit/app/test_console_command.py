@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from namekeeper.app.console_command import console_command
+from namekeeper.http.console_process import NoConsoleError
 from namekeeper.http.stats import JournalStats
 
 
 def test_it_reads_the_journal_of_this_name_server():
-    words = console_command(JournalStats(folder=str(Path.cwd()), namesrv="ns_9876"), "", 9876)
+    words = console_command(
+        JournalStats(folder=str(Path.cwd()), namesrv="ns_9876"), "", 9876, has_journal=True
+    )
     assert words[:4] == (sys.executable, "-m", "namekeeper", "console")
     assert words[-2:] == ("--journal", str(Path.cwd()))
     assert "--until-eof" in words
@@ -24,5 +27,12 @@ def test_it_reads_the_journal_of_this_name_server():
     ],
 )  # fmt: skip
 def test_without_a_journal_it_asks_the_name_server(host, address):
-    for journal in (None, JournalStats(folder="", namesrv="")):
-        assert console_command(journal, host, 1)[-2:] == ("--namesrv", address)
+    assert console_command(None, host, 1, has_journal=False)[-2:] == ("--namesrv", address)
+
+
+def test_it_waits_for_a_journal_that_is_being_opened_and_not_for_one_that_can_not_be():
+    for journal in (None, JournalStats(namesrv="")):
+        with pytest.raises(NoConsoleError, match="opens its journal"):
+            console_command(journal, "", 1, has_journal=True)
+    unusable = JournalStats(namesrv="", is_writable=False)
+    assert "--namesrv" in console_command(unusable, "", 1, has_journal=True)

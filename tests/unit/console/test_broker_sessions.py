@@ -1,6 +1,10 @@
 """The life of a broker: sessions, how long it was away between them, flaps."""
 
-from namekeeper.console.broker_sessions import FLAPS_FROM, broker_absences, broker_sessions
+from namekeeper.answers.row_versions import RowVersions
+from namekeeper.console.broker_sessions import FLAPS_FROM, WAS_THERE, broker_absences, broker_sessions
+from namekeeper.journal.contract.record import BrokerLive
+from namekeeper.journal.reading.history import CheckpointApplied
+from namekeeper.journal.reading.state import State
 from tests.unit.answers.story import Story
 from tests.unit.console.incident import two_stories, versions_of
 
@@ -90,3 +94,12 @@ def test_each_address_at_each_name_server_has_its_absences():
         ("a_1", "a1:1", 1), ("b_1", "a1:1", 1),
     ]  # fmt: skip
     assert broker_absences([]) == []
+
+
+def test_a_broker_that_the_first_checkpoint_shows_was_there_before():
+    versions = RowVersions("ns")
+    state = State()
+    state.apply([BrokerLive(cluster="c", broker_addr="a0:1", broker_name="b0", broker_id=0, gen=1)])
+    versions.take(CheckpointApplied(boot=1, seq=1, ts=1_000, state=state))
+    (session,) = broker_sessions([versions], "b0")
+    assert (session["since"], session["from_cause"]) == (1_000, WAS_THERE)

@@ -96,10 +96,16 @@ const Login = ({ why, done }) => {
     event.preventDefault();
     login(event.target.elements.token.value.trim()).then(done, (error) => setProblem(error.message));
   };
-  return h("form", { class: "console-filters", onSubmit: send },
+  return h("main", null, h("h2", null, "Who is there?"), h("form", { class: "console-filters", onSubmit: send },
     h("label", null, "Token", h("input", { name: "token", type: "password", autocomplete: "current-password" })),
     h("button", { type: "submit" }, "Open"),
-    h(Notice, { kind: "bad" }, problem));
+    h(Notice, { kind: "bad" }, problem)));
+};
+
+// What is wrong with the instant of the address, or with the console as a whole.
+const Trouble = ({ problem, isAlone }) => {
+  const notice = h(Notice, { kind: "bad" }, problem.message);
+  return isAlone ? h("main", null, notice, h("p", null, h(Link, { to: { view: "now" } }, "What is there"))) : notice;
 };
 
 // While journals are read it is asked again so often how far that is.
@@ -125,9 +131,9 @@ const App = () => {
   return h(Page.Provider, { value: page },
     h(Head, { page }),
     isGone ? h(Notice, { kind: "bad" }, `The console does not answer since ${both(heard)}. What is below is what it said then; it is asked again every second. Is it still running?`) : null,
-    isLocked ? h(Login, { why: problem.message, done: () => setLogins(logins + 1) }) : problem && !isGone ? h(Notice, { kind: "bad" }, problem.message) : null,
+    isLocked ? h(Login, { why: problem.message, done: () => setLogins(logins + 1) }) : problem && !isGone ? h(Trouble, { problem, isAlone: !value }) : null,
     value && !isLocked ? h("main", { id: "view", "data-view": page.view }, h(View, { overview: value, version: asked, key: `${page.view} ${page.view === "why" ? "" : page.params.name || ""}` })) : null,
-    !value && !problem ? h("p", { class: "soft", role: "status" }, "The console is asked …") : null);
+    !value && !problem ? h("main", null, h("p", { class: "soft", role: "status" }, "The console is asked …")) : null);
 };
 
 const start = () => render(h(App), document.getElementById("app"));

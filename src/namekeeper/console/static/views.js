@@ -76,7 +76,7 @@ export const ChangeTable = ({ value, causes, empty }) => h(Table, {
   rows: value.rows.map((row) => ({
     key: `${row.at} ${Object.keys(row.seen)} ${row.text}`,
     cells: [h(Time, { ms: row.at }), causes[row.cause || row.what] || row.cause || row.what,
-      h(Details, { text: printable(row.text.replace(/ \([^()]*\)$/, "")) }), h(Name, { text: row.peer || "" }),
+      h(Details, { text: printable(row.text.replace(/ \([^()]*\)$/, "")) }), row.peer ? h(Name, { text: row.peer }) : null,
       row.row_count || "", h(Seen, { seen: row.seen, at: row.at })],
   })),
 });
