@@ -15,8 +15,8 @@ static void usage(void)
 
 static enum kind kind_named(const char *name)
 {
-    static const char *const names[] = {"same", "other", "binary", "unknown", "signed"};
-    for (int i = 0; i < 5; i++)
+    static const char *const names[] = {"same", "other", "binary", "unknown", "signed", "first"};
+    for (int i = 0; i < 6; i++)
         if (!strcmp(name, names[i]))
             return (enum kind)i;
     usage();

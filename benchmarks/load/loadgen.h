@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum kind { KIND_SAME, KIND_OTHER, KIND_BINARY, KIND_UNKNOWN, KIND_SIGNED };
+enum kind { KIND_SAME, KIND_OTHER, KIND_BINARY, KIND_UNKNOWN, KIND_SIGNED, KIND_FIRST };
 
 struct options {
     int port;
@@ -18,7 +18,7 @@ struct options {
     int topics;           /* lookups: topics are <topic_prefix>00000 ... */
     const char *topic_prefix;
     uint32_t body_bytes;  /* lookups: the exact size of a right answer's body */
-    enum kind kind;       /* lookups: same (the default), other, binary, unknown or signed; see lookups.c */
+    enum kind kind;       /* lookups: same (the default), other, binary, unknown, signed or first; see lookups.c */
     const char *signatures; /* lookups, signed: file with a line of 28 characters for each topic */
     const char *frames;   /* register: file of whole frames; one connection for each */
     int hold;             /* register: keep the connections open until stdin ends */

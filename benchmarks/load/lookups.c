@@ -1,4 +1,4 @@
-/* Route look-ups (code 105) of uniformly random topics in one of several forms (--kind), each answer verified.
+/* Route look-ups (code 105) of topics, mostly uniformly random, in one of several forms (--kind), each answer verified.
  *
  * Closed loop: every connection keeps --in-flight requests outstanding.
  * Open loop (--rate): requests are due at fixed instants, whatever the server does,
@@ -87,8 +87,12 @@ static void read_signatures(void)
     fclose(file);
 }
 
-static uint32_t random_topic(void)
+/* With --kind first, one after the other. */
+static uint32_t next_topic(void)
 {
+    static uint32_t asked;
+    if (opt->kind == KIND_FIRST)
+        return asked++ % (uint32_t)opt->topics;
     seed ^= seed << 13;
     seed ^= seed >> 7;
     seed ^= seed << 17;
@@ -114,14 +118,14 @@ static char *put_decimal(char *p, uint32_t value, int least_digits)
 }
 
 /* The header of a look-up as the Java client of 5.5.0 writes it. With --kind other, each header has an ext
- * field that no header had before; with --kind unknown, no broker has the topic; with --kind signed, it has the
- * signature that --signatures has for its topic. */
+ * field that no header had before; with --kind first, it has one, too, and topics come in turn; with --kind
+ * unknown, no broker has the topic; with --kind signed, it has the signature that --signatures has for its topic. */
 static char *put_json_header(char *p, uint32_t opaque)
 {
     static uint32_t number;
     p = put_text(p, "{\"code\":105,\"extFields\":{\"topic\":\"");
     p = put_text(p, opt->topic_prefix);
-    uint32_t topic = random_topic();
+    uint32_t topic = next_topic();
     p = put_decimal(p, topic, 5);
     if (opt->kind == KIND_SIGNED) {
         p = put_text(p, "\",\"AccessKey\":\"bench\",\"Signature\":\"");
@@ -130,7 +134,7 @@ static char *put_json_header(char *p, uint32_t opaque)
     }
     if (opt->kind == KIND_UNKNOWN)
         p = put_text(p, "-unknown");
-    if (opt->kind == KIND_OTHER) {
+    if (opt->kind == KIND_OTHER || opt->kind == KIND_FIRST) {
         p = put_text(p, "\",\"client\":\"");
         p = put_decimal(p, ++number, 1);
     }
@@ -142,7 +146,7 @@ static char *put_json_header(char *p, uint32_t opaque)
 /* The same in the binary form: code, language, version, opaque, flag, no remark, one ext field. */
 static char *put_binary_header(char *p, uint32_t opaque)
 {
-    char topic[256], *end = put_decimal(put_text(topic, opt->topic_prefix), random_topic(), 5);
+    char topic[256], *end = put_decimal(put_text(topic, opt->topic_prefix), next_topic(), 5);
     uint32_t size = (uint32_t)(end - topic);
     memcpy(p, "\x00\x69\x00\x02\x01", 5);
     put32(p + 5, opaque);

@@ -22,7 +22,6 @@ from benchmarks.load.servers import JAVA_JVM, JAVA_VERSION
 
 __all__ = ["show", "write"]
 
-OURS = "namekeeper"
 MISSING = "-"
 WIDTH = 160
 """Of the table where there is no terminal to ask."""
@@ -94,9 +93,9 @@ def _verdicts(bench: Bench, row: Row, bounds: Sequence[Bound]) -> str:
 def _verdict(bench: Bench, row: Row, bound: Bound) -> str:
     """Name the bound, what was measured in its terms, and whether that meets it."""
     if bound.of or bound.row:
-        figure = bench.ratio(row.samples, bound.metric, OURS, of=bound.of or "", row=bound.row or "")
+        figure = bench.ratio(row.samples, bound.metric, bound.server, of=bound.of or "", row=bound.row or "")
     else:
-        figure = (bench.medians(row.samples, OURS) or {}).get(bound.metric)
+        figure = (bench.medians(row.samples, bound.server) or {}).get(bound.metric)
     if figure is None:
         return str(bound)
     return f"{bound}: {figure:.3g} {'met' if bound.met(figure) else 'NOT MET'}"

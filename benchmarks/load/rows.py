@@ -1,7 +1,8 @@
 """What is measured and what it must be (docs/decisions/0018), as data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["FULL", "QUICK", "ROWS", "Bound", "Row", "Scale"]
 
@@ -10,6 +11,11 @@ LABELS = {
     "rss_mib": "memory", "answered_ms": "time", "all_s": "time", "dropped": "dropped records",
     "pause_ms": "pause", "cost": "CPU as without rules", "ready_ms": "time", "failures": "failures",
 }  # fmt: skip
+
+
+PYTHON, NATIVE = "namekeeper", "native"
+"""Our server without and with the native front."""
+FRONTS = (PYTHON, NATIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,7 @@ class Scale:
     warmup_requests: int = 100_000  # after the start of a server: Java compiles meanwhile
     topics: int = 20_000
     watchers: int = 1_000
+    json_topics: int = 60_000
     large_topics: int = 100_000
     large_brokers: int = 16
     heartbeat_topics: int = 10_000
@@ -35,25 +42,28 @@ class Scale:
 
 FULL = Scale()
 QUICK = Scale(
-    rounds=1, seconds=0.5, warmup=0.1, warmup_requests=10_000, large_topics=20_000, large_brokers=4,
-    heartbeats=5, watchers=100, storm_brokers=20, storm_topics=2_000, storm_distinct=4_000, storm_seconds=20,
+    rounds=1, seconds=0.5, warmup=0.1, warmup_requests=10_000, json_topics=6_000, large_topics=20_000,
+    large_brokers=4, heartbeats=5, watchers=100, storm_brokers=20, storm_topics=2_000, storm_distinct=4_000,
+    storm_seconds=20,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A limit for one metric of namekeeper: a factor of another server's or of another row's, or a number."""
+    """A limit for one metric of a server: a factor of another server's or of another row's, or a number."""
 
     metric: str
     factor: float
     of: str | None = None
     at_least: bool = False
     row: str | None = None
+    server: str = PYTHON
 
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
         other = self.of or self.row
-        return f"{LABELS[self.metric]} {sign} {self.factor:.3g}" + (f" x {other}" if other else "")
+        whose = "" if self.server == PYTHON else f"{self.server}: "
+        return f"{whose}{LABELS[self.metric]} {sign} {self.factor:.3g}" + (f" x {other}" if other else "")
 
     def met(self, figure: float) -> bool:
         """Say whether a figure, or the ratio of two, is within the bound."""
@@ -77,11 +87,16 @@ class Row:
         return self.source or self.key
 
 
-def _rate(factor: float, of: str) -> Bound:
-    return Bound("per_second", factor, of, at_least=True)
+def _rate(factor: float, of: str, server: str = PYTHON) -> Bound:
+    return Bound("per_second", factor, of, at_least=True, server=server)
 
 
-def _look_ups(key: str, how: str, of_java: float, aim: float, *more: Bound) -> Row:
+def _both(metric: str, factor: float, of: str | None = None, **more: Any) -> tuple[Bound, ...]:
+    """The same bound for both fronts."""
+    return tuple(Bound(metric, factor, of, **more, server=server) for server in FRONTS)
+
+
+def _look_ups(key: str, how: str, of_java: float, aim: float, native_of_java: float, *more: Bound) -> Row:
     return Row(
         key,
         f"look-ups/s, {how}",
@@ -91,18 +106,25 @@ def _look_ups(key: str, how: str, of_java: float, aim: float, *more: Bound) -> R
             _rate(0.95, "no-journal"),
             _rate(of_java, "java"),
             *more,
-            Bound("failures", 0),
+            _rate(0.8, "bare-c", NATIVE),
+            _rate(native_of_java, "java", NATIVE),
+            Bound("p99_ms", 1 / 3, "java", server=NATIVE),
+            Bound("cpu_us", 1.3, "bare-c", server=NATIVE),
+            *_both("failures", 0),
         ),
         (_rate(aim, "java"),),
     )
 
 
-def _misses(kind: str, what: str) -> Row:
+def _misses(key: str, what: str, servers: Sequence[str] = FRONTS) -> Row:
     return Row(
-        f"lookups-{kind}",
+        key,
         f"look-ups/s, 16 connections, {what}",
         "{per_second:,.0f}, CPU {cpu_us:.1f} us\np99 {p99_ms:.2f} ms\np99.9 {p999_ms:.2f} ms",
-        (_rate(1, "java"), Bound("failures", 0)),
+        (
+            *(_rate(1, "java", server) for server in servers),
+            *(Bound("failures", 0, server=server) for server in servers),
+        ),
     )
 
 
@@ -112,8 +134,22 @@ def _changes(whose: str, what: str) -> Iterator[Row]:
             f"changes-{whose}-{rate}",
             f"look-ups/s, 16 connections, {rate} changes a second of {what}",
             "{per_second:,.0f}\np99 {p99_ms:.2f} ms\np99.9 {p999_ms:.2f} ms",
-            (Bound("per_second", kept, at_least=True, row="lookups-16"), Bound("failures", 0)),
+            (*_both("per_second", kept, at_least=True, row="lookups-16"), *_both("failures", 0)),
         )
+
+
+def _registration(key: str, what: str, of_java: float, pause_ms: float, aim: tuple[Bound, ...] = ()) -> Row:
+    return Row(
+        key,
+        f"registration of {what}; longest look-up",
+        "{answered_ms:.0f} ms, CPU {cpu_ms:.0f}\nlook-up {pause_ms:.1f} ms",
+        (
+            *_both("answered_ms", of_java, "java"),
+            *_both("pause_ms", pause_ms),
+            *_both("failures", 0),
+        ),
+        aim,
+    )
 
 
 def _watchers(key: str, what: str, kept: float, beside: str) -> Row:
@@ -136,19 +172,27 @@ def _storm(key: str, what: str) -> Row:
         + what
         + ": all answered, look-ups' p99.9",
         "{all_s:.2f} s, CPU {cpu_s:.1f}\np99.9 {p999_ms:.0f} ms\npeak {peak_mib:.0f} MiB",
-        (Bound("all_s", 1, "java"), Bound("p999_ms", 250), Bound("failures", 0), Bound("dropped", 0)),
+        (
+            *_both("all_s", 1, "java"),
+            Bound("p999_ms", 100),
+            Bound("p999_ms", 10, server=NATIVE),
+            *_both("failures", 0),
+            *_both("dropped", 0),
+        ),
         (Bound("all_s", 6),),
     )
 
 
 def _rows() -> Iterator[Row]:
-    yield _look_ups("lookups-16", "16 connections closed loop", 2, 3, Bound("p99_ms", 1 / 3, "java"))
-    yield _look_ups("lookups-1x16", "1 connection x 16 in flight", 2, 2.5)
-    yield _look_ups("lookups-200", "200 connections", 2, 2.5)
-    yield _look_ups("lookups-1024", "1,024 connections", 1.5, 2)
-    yield _misses("other", "each with a header of its own")
-    yield _misses("binary", "binary headers")
-    yield _misses("unknown", "topics without route")
+    yield _look_ups("lookups-16", "16 connections closed loop", 2, 3, 3, Bound("p99_ms", 1 / 3, "java"))
+    yield _look_ups("lookups-1x16", "1 connection x 16 in flight", 2, 2.5, 2.5)
+    yield _look_ups("lookups-200", "200 connections", 2, 2.5, 2.5)
+    yield _look_ups("lookups-1024", "1,024 connections", 1.5, 2, 2)
+    yield _misses("lookups-other", "each with a header of its own")
+    yield _misses("lookups-binary", "binary headers")
+    yield _misses("lookups-unknown", "topics without route")
+    yield _misses("lookups-uncached", "without any cache", (PYTHON,))
+    yield _misses("lookups-first", "{topics:,} topics after all of them changed, each once")
     yield from _changes("small", "topics that nobody looks up")
     yield from _changes("base", "topics that are looked up")
     yield _watchers("watchers", "20 topics each, 10 changes a second", 0.95, "changes-base-10")
@@ -170,18 +214,16 @@ def _rows() -> Iterator[Row]:
     )  # fmt: skip
     yield Row(
         "memory", "resident memory, {topics:,} topics x 4 brokers", "{rss_mib:.0f} MiB\npeak {peak_mib:.0f}",
-        (Bound("rss_mib", 120),), (Bound("rss_mib", 115),),
+        _both("rss_mib", 120), (Bound("rss_mib", 115),),
     )  # fmt: skip
     yield Row(
         "memory-large", "resident memory, {large_topics:,} topics x {large_brokers} brokers",
-        "{rss_mib:.0f} MiB\npeak {peak_mib:.0f}", (Bound("rss_mib", 600),),
+        "{rss_mib:.0f} MiB\npeak {peak_mib:.0f}", _both("rss_mib", 600),
     )  # fmt: skip
-    yield Row(
-        "registration", "registration of {large_topics:,} topics, compressed; longest look-up",
-        "{answered_ms:.0f} ms, CPU {cpu_ms:.0f}\nlook-up {pause_ms:.1f} ms",
-        (Bound("answered_ms", 2, "java"), Bound("pause_ms", 50), Bound("failures", 0)),
-        (Bound("answered_ms", 1, "java"),),
-    )  # fmt: skip
+    yield _registration("registration-json", "{json_topics:,} topics, JSON", 1, 10)
+    yield _registration(
+        "registration", "{large_topics:,} topics, compressed", 2, 50, (Bound("answered_ms", 1, "java"),)
+    )
     for form, name in (("JSON", "heartbeat-json"), ("compressed", "heartbeat-compressed")):
         yield Row(
             name, "unchanged registration of {heartbeat_topics:,} topics, " + form + ", CPU each",

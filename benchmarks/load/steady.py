@@ -46,6 +46,10 @@ MISSES: dict[str, dict[str, Any]] = {
     f"lookups-{kind}": {"connections": 16, "kind": kind} for kind in ("other", "binary", "unknown")
 }
 """What a cache by the bytes of requests can't answer; see lookups.c."""
+FIRST = "lookups-first"
+UNCACHED = "lookups-uncached"
+NO_CACHE = ("--lookup-cache-bytes", "0", "--route-cache-bytes", "0")
+"""How one of ours is started for that row."""
 CHANGES = {
     f"changes-{whose}-{rate}": (change, rate)
     for whose, change in (("small", change_of_small), ("base", change_of_base))
@@ -62,32 +66,47 @@ BACKGROUND: dict[str, float] = {"rate": 2000, "connections": 4, "warmup": 0.3, "
 """Open loop: what clients ask while brokers register."""
 
 LARGE = Broker("bench-large", "10.0.1.1:9091")
+REGISTRATIONS = {"registration-json": False, "registration": True}
+"""Row -> whether the body is compressed."""
 GET_BROKER_CLUSTER_INFO = 106
 WARM_UP_SECONDS = 30
 GONE_SECONDS = 300
+FIRST_SECONDS = 60
+FIRST_CHANGE = 1_000_000
+"""Above the numbers of the changes before."""
 REGISTRATION_SECONDS = 300
 
 
 def run(bench: Bench) -> None:
     """Start every server once, then take the rows in rounds: A B C D, A B C D, ..."""
-    if not bench.wants("memory", "registration", *LOOKUPS, *MISSES, *CHANGES, *WATCHED, *HEARTBEATS):
+    if not bench.wants(
+        "memory", FIRST, UNCACHED, *LOOKUPS, *MISSES, *CHANGES, *WATCHED, *REGISTRATIONS, *HEARTBEATS
+    ):
         return
-    brokers = [*BASE_BROKERS, SMALL]
-    frames = [*base_frames(bench.scale.topics), registration(SMALL, SMALL_TOPICS, compressed=True)]
     with contextlib.ExitStack() as opened:
         fleets: Fleets = {}
         for name in bench.names:
-            server = opened.enter_context(bench.started(name))
-            fleets[server] = opened.enter_context(registered(server.port, brokers, frames))
-            check_routes(server, bench.scale.topics)
-            warm_up(bench, server)
+            server, fleets[server] = _started(bench, name, opened)
             if bench.wants("memory"):
                 rss, peak = server.memory_mib()
                 bench.record("memory", name, {"rss_mib": rss, "peak_mib": peak})
         _lookups(bench, fleets)
-        if bench.wants("registration"):
-            _registrations(bench, fleets)
+        _registrations(bench, fleets)
         _heartbeats(bench, fleets)
+        real = {server: fleet for server, fleet in fleets.items() if server.name in REAL}
+        _first(bench, real)
+        if bench.wants(UNCACHED):
+            _uncached(bench, {server: fleet for server, fleet in real.items() if server.name not in OURS})
+
+
+def _started(bench: Bench, name: str, opened: contextlib.ExitStack, *options: str) -> tuple[Server, Fleet]:
+    """A server with its brokers, which has answered enough to be warm."""
+    frames = [*base_frames(bench.scale.topics), registration(SMALL, SMALL_TOPICS, compressed=True)]
+    server = opened.enter_context(bench.started(name, *options))
+    fleet = opened.enter_context(registered(server.port, [*BASE_BROKERS, SMALL], frames))
+    check_routes(server, bench.scale.topics)
+    warm_up(bench, server)
+    return server, fleet
 
 
 def base_frames(count: int) -> list[bytes]:
@@ -160,11 +179,9 @@ def _watched_topics(bench: Bench, each: int) -> list[list[str]]:
 
 def _look_up(bench: Bench, server: Server, load: dict[str, Any]) -> Sample:
     seconds = max(bench.scale.seconds, load.get("seconds", 0))
+    defaults = {"warmup": bench.scale.warmup, "topics": bench.scale.topics, "body_bytes": ROUTE_BYTES}
     with Meter(server) as meter:
-        found = bench.generator.lookups(
-            server.port, warmup=bench.scale.warmup, topics=bench.scale.topics, body_bytes=ROUTE_BYTES,
-            **(load | {"seconds": seconds}),
-        ).result()  # fmt: skip
+        found = bench.generator.lookups(server.port, **(defaults | load | {"seconds": seconds})).result()
     return {
         "per_second": found["per_second"],
         "p50_ms": found["p50_us"] / 1000,
@@ -177,11 +194,43 @@ def _look_up(bench: Bench, server: Server, load: dict[str, Any]) -> Sample:
     }
 
 
+def _uncached(bench: Bench, fleets: Fleets) -> None:
+    """Our server without any cache beside the others."""
+    with contextlib.ExitStack() as opened:
+        server, fleet = _started(bench, OURS[0], opened, *NO_CACHE)
+        for key, load, each in _turns(bench, {UNCACHED: LOOKUPS["lookups-16"]}, {server: fleet, **fleets}):
+            bench.record(key, each.name, _look_up(bench, each, load))
+
+
+def _first(bench: Bench, fleets: Fleets) -> None:
+    """Every route changes, and then clients ask for each once, with headers that were never seen."""
+    rows = [base_topic(index) for index in range(bench.scale.topics)]
+    changed = [(name, 12 - read, 12 - write) for name, read, write in rows]
+    once: dict[str, Any] = {
+        "connections": 16,
+        "kind": "first",
+        "requests": len(rows),
+        "seconds": FIRST_SECONDS,
+    }
+    for number, (key, _, server) in enumerate(_turns(bench, {FIRST: None}, fleets)):
+        turn = number // len(fleets)
+        for broker in BASE_BROKERS:
+            frame = registration(
+                broker, rows if turn % 2 else changed, compressed=True, changes=FIRST_CHANGE + turn
+            )
+            fleets[server].send_as(broker, frame)
+        bench.record(key, server.name, _look_up(bench, server, LOOKUPS["lookups-16"] | once))
+
+
 def _registrations(bench: Bench, fleets: Fleets) -> None:
     """A broker that the server does not know registers many new topics while clients look up others."""
-    frame = registration(LARGE, topics("LargeTopic", range(bench.scale.large_topics)), compressed=True)
-    for key, _, server in _turns(bench, {"registration": None}, fleets):
-        bench.record(key, server.name, _register(bench, server, frame))
+    sizes = {"registration-json": bench.scale.json_topics, "registration": bench.scale.large_topics}
+    for key, compressed in REGISTRATIONS.items():
+        if not bench.wants(key):
+            continue
+        frame = registration(LARGE, topics("LargeTopic", range(sizes[key])), compressed=compressed)
+        for _, _, server in _turns(bench, {key: None}, fleets):
+            bench.record(key, server.name, _register(bench, server, frame))
 
 
 def _register(bench: Bench, server: Server, frame: bytes) -> Sample:

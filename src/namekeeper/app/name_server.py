@@ -271,11 +271,10 @@ class NameServer:
         await self.server.close()
 
     def _lookup_cache(self) -> LookupCache | None:
-        """The cache that connections use; None if its form of answers is not the configured one."""
+        """The cache that connections ask; None if it is off, or keeps another form of answers."""
         settings = self.state.settings
-        if settings.serialize_type != SerializeType.JSON.name or settings.cluster_test:
-            return None
-        return self.state.lookup_cache
+        is_usable = settings.serialize_type == SerializeType.JSON.name and not settings.cluster_test
+        return self.state.lookup_cache if is_usable and settings.lookup_cache_bytes else None
 
     def _access_changed(self, policy: "AccessPolicy") -> None:
         if self.access is not None:

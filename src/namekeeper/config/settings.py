@@ -381,6 +381,10 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
         int,
         Property("Memory for encoded routes", _OURS, "bytes", low=0, high=_LONG_MAX, long=True, remote=False),
     ] = 32 * MIB
+    lookup_cache_bytes: Annotated[
+        int,
+        Property("Memory for look-ups known by their bytes; 0: none", _OURS, "bytes", low=0, remote=False),
+    ] = 16 * MIB
     http_bind_address: Annotated[
         str, Property("Address of the HTTP pages for operators", _OURS, nonempty=True, remote=False)
     ] = "127.0.0.1"

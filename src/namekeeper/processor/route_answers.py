@@ -122,7 +122,10 @@ class RouteAnswers:
         return structs.replace(route, order_topic_conf=order)
 
     def _answer(self, topic: str, *, standard: bool) -> Response | None:
-        body = self._plain_body(topic, standard=standard)
+        rows = self._tables.rows_of(topic)
+        if not rows:
+            return None
+        body = self._plain_body(topic, rows, standard=standard)
         if body is None:
             route = self.route(topic)
             if route is None:
@@ -132,7 +135,7 @@ class RouteAnswers:
         self._keep(self._standard if standard else self._legacy, topic, shared)
         return shared.answer
 
-    def _plain_body(self, topic: str, *, standard: bool) -> bytes | None:
+    def _plain_body(self, topic: str, rows: list[tuple[str, TopicRow]], *, standard: bool) -> bytes | None:
         """The encoded route of a topic, if it depends on its rows and their groups and nothing else."""
         tables = self._tables
         if (
@@ -142,7 +145,6 @@ class RouteAnswers:
             or self._settings.support_acting_master
         ):
             return None
-        rows = tables.rows_of(topic)
         key = (standard, *[part for name, row in rows for part in (name, id(row))])
         groups = [tables.broker_addr_table.get(name) for name, _ in rows]
         alike = self._alike.get(key)

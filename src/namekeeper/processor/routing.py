@@ -28,9 +28,8 @@ def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) ->
     fields = request.ext_fields
     if fields is not None and "__ZONE_MODE" not in fields and not state.is_waiting_for_service:
         standard = request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)
-        answer = state.route_answers.get(fields.get("topic"), standard)
-        if answer is not None:
-            return answer
+        topic = fields.get("topic")
+        return state.route_answers.get(topic, standard) or no_route(topic)
     return _rare_answer(state, fields or {}, request.version)
 
 

@@ -9,9 +9,6 @@ from namekeeper.route.tables import RouteRules, RouteTables
 
 __all__ = ["NameServerState", "rules_of"]
 
-MAX_LOOKUP_CACHE_BYTES = 16 * 1024 * 1024
-"""Look-ups of some 50,000 topics by one kind of client."""
-
 
 class NameServerState:
     """Route tables, KV configuration and settings; touched from one event loop only, so without locks."""
@@ -47,7 +44,7 @@ class NameServerState:
         """What came back from the journal at the start, or why nothing did, in one line."""
         self.config = config
         self.lookup_cache = LookupCache(
-            MAX_LOOKUP_CACHE_BYTES, counts_by_topic=config.settings.journal_enable
+            config.settings.lookup_cache_bytes, counts_by_topic=config.settings.journal_enable
         )
         """Asked before a request is decoded, so it forgets as soon as an answer changes."""
         self.route_answers = RouteAnswers(self.tables, kv_config, config.settings, self.lookup_cache)

@@ -29,6 +29,101 @@ SOURCE = TESTS.parent / "src" / "namekeeper"
 IN_CONFIG = {"configBlackList", "enableControllerInNamesrv", "allowConfigUpdate"}
 """What they do is done in `config/`: which changes are allowed, which settings are refused."""
 
+NAMESERVER = "unit/app/test_name_server.py::"
+HERE = "unit/app/test_properties.py::"
+JOURNAL = "unit/app/test_journal_settings.py::test_what_is_set_is_what_is_done"
+TLS = "unit/remoting/test_tls_contexts.py::"
+CLUSTER_TEST = "unit/app/test_cluster_test.py::"
+SHOWN_BY = {
+    "rocketmqHome": "unit/cli/test_mqnamesrv.py::test_the_server_runs_without_a_home_of_rocketmq_and_says_so",
+    "kvConfigPath": "unit/app/test_requests.py::test_a_kv_change_is_answered_when_it_is_on_disk",
+    "configStorePath": "process/test_config_attacks.py::test_an_allowed_change_is_written_where_the_operator_said_and_can_not_smuggle",
+    "productEnvName": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
+    "clusterTest": CLUSTER_TEST + "test_without_it_nothing_is_looked_up_elsewhere",
+    "orderMessageEnable": "unit/answers/test_route.py::test_the_order_configuration_shows_where_the_server_showed_it",
+    "configBlackList": "unit/processor/test_settings.py::test_318_never_sets_a_path",
+    "returnOrderTopicConfigToBroker": "unit/processor/test_registration.py::test_the_order_configuration_is_not_sent_if_the_operator_does_not_want_it",
+    "scanNotActiveBrokerInterval": "unit/app/test_housekeeping.py::test_the_interval_is_a_property_of_the_start",
+    "supportActingMaster": "unit/route/test_queries.py::test_the_smallest_slave_is_shown_as_master",
+    "enableAllTopicList": "unit/processor/test_topics.py::test_206_lists_topics_unless_it_is_disabled",
+    "enableTopicList": "unit/processor/test_topics.py::test_topic_lists_can_be_disabled",
+    "notifyMinBrokerIdChanged": "unit/route/test_removal.py::test_all_that_remain_are_told_of_the_new_smallest_id",
+    "enableControllerInNamesrv": "process/test_start.py::test_a_properties_file_that_can_not_be_used_is_refused_by_name",
+    "needWaitForService": "unit/app/test_housekeeping.py::test_look_ups_are_refused_while_brokers_may_not_be_back",
+    "waitSecondsForService": "unit/app/test_housekeeping.py::test_how_long_may_be_changed_while_it_lasts",
+    "deleteTopicWithBrokerRegistration": "unit/route/test_registration.py::test_topics_missing_in_a_registration_stay_unless_the_operator_wants_them_gone",
+    "listenPort": "process/test_start.py::test_a_port_in_use_says_what_to_do",
+    "bindAddress": "process/test_start.py::test_ipv6",
+    "serverChannelMaxIdleTimeSeconds": NAMESERVER + "test_an_idle_time_of_0_closes_nobody",
+    "serverSocketSndBufSize": NAMESERVER + "test_the_sizes_of_socket_buffers_are_as_configured",
+    "serverSocketRcvBufSize": NAMESERVER + "test_the_sizes_of_socket_buffers_are_as_configured",
+    "writeBufferHighWaterMark": NAMESERVER + "test_water_marks_count_if_both_are_set",
+    "writeBufferLowWaterMark": NAMESERVER + "test_water_marks_count_if_both_are_set",
+    "serverSocketBacklog": HERE + "test_the_kernel_keeps_as_many_connections_as_configured",
+    "enableShutdownGracefully": NAMESERVER + "test_graceful_shutdown_sends_away_and_waits_until_they_are_gone",
+    "shutdownWaitTimeSeconds": NAMESERVER + "test_graceful_shutdown_does_not_wait_for_ever",
+    "tls.server.mode": "unit/remoting/test_tls.py::test_each_mode_takes_its_kinds_of_connections",
+    "tls.enable": NAMESERVER + "test_bad_certificates_of_our_own_requests_are_refused",
+    "tls.config.file": NAMESERVER + "test_keys_of_the_tls_file_count",
+    "tls.test.mode.enable": TLS + "test_test_mode_needs_no_files",
+    "tls.server.certPath": NAMESERVER + "test_bad_certificates_keep_tls_clients_out_and_nobody_else",
+    "tls.server.keyPath": NAMESERVER + "test_bad_certificates_keep_tls_clients_out_and_nobody_else",
+    "tls.server.keyPassword": TLS + "test_a_key_may_have_a_password",
+    "tls.server.need.client.auth": TLS + "test_client_certificates_are_asked_for_as_configured",
+    "tls.server.authClient": TLS + "test_client_certificates_are_asked_for_as_configured",
+    "tls.server.trustCertPath": TLS + "test_a_required_client_certificate_needs_somebody_to_trust",
+    "tls.client.certPath": TLS + "test_what_can_not_be_used_is_named",
+    "tls.client.keyPath": TLS + "test_what_can_not_be_used_is_named",
+    "tls.client.keyPassword": TLS + "test_the_key_of_a_client_may_have_a_password",
+    "tls.client.authServer": TLS + "test_clients_verify_the_server_as_configured",
+    "tls.client.trustCertPath": TLS + "test_clients_verify_the_server_as_configured",
+    "tls.ciphers": TLS + "test_ciphers_have_the_jdks_names",
+    "tls.protocols": TLS + "test_protocols_are_a_range",
+    "allowConfigUpdate": "process/test_config_attacks.py::test_no_request_chooses_a_path",
+    "front": NAMESERVER + "test_the_operator_chooses_the_front",
+    "accessFile": NAMESERVER + "test_rules_of_access_hold_and_follow_their_file",
+    "serializeType": "unit/remoting/test_connection.py::test_answers_have_the_servers_own_form",
+    "remotingFrameMaxLength": HERE + "test_a_frame_may_be_as_long_as_configured",
+    "proxyProtocolTrustedNetworks": HERE + "test_a_proxy_is_believed_if_it_is_configured",
+    "brokerNamesLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
+    "clusterNamesLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
+    "brokersLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
+    "brokerIdsLimit": "unit/route/test_assessment.py::test_a_limit_refuses_what_is_new_and_nothing_else",
+    "nameCharactersLimit": "unit/processor/test_registration.py::test_an_operator_can_move_the_limits",
+    "brokerNetworks": "unit/app/test_unknown_networks.py::test_either_address_outside_is_an_alarm_that_names_it",
+    "protectBrokerNames": "unit/route/test_takeover.py::test_another_host_may_not_claim",
+    "expiryGuardPercent": "unit/app/test_housekeeping.py::test_the_guard_keeps_brokers_when_too_many_are_silent_at_once",
+    "kvEntriesLimit": "unit/kvconfig/test_store.py::test_entries_and_namespaces_have_a_limit_and_what_is_there_may_change",
+    "maxConnections": "unit/app/test_stats.py::test_newcomers_beyond_the_limit_are_counted",
+    "bodyBytesInFlightLimit": HERE + "test_large_requests_wait_for_each_other_as_configured",
+    "lookupCacheBytes": HERE + "test_look_ups_are_known_by_their_bytes_as_far_as_configured",
+    "routeCacheBytes": "unit/processor/test_route_answers.py::test_what_is_kept_is_bounded_in_bytes",
+    "httpBindAddress": HERE + "test_the_http_pages_are_where_they_are_configured",
+    "httpPort": NAMESERVER + "test_an_http_port_in_use_keeps_nobody_from_routing",
+    "rememberLookups": NAMESERVER + "test_it_is_told_who_has_asked_since_a_change",
+    "httpWatchersLimit": NAMESERVER + "test_routes_are_watched_over_http",
+    "addressServerList": "unit/app/test_stats.py::test_the_address_list_is_what_clients_can_connect_to",
+    "rocketmq.namesrv.domain": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
+    "rocketmq.namesrv.domain.subgroup": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",
+    "journalEnable": "unit/app/test_journaling.py::test_where_none_is_wanted_there_is_none",
+    "journalPath": "unit/app/test_journal_settings.py::test_the_folder_is_beside_the_kv_file_or_where_it_is_wanted",
+    "restoreRoutes": "unit/app/test_restoring.py::test_why_nothing_is_restored_is_said",
+    "journalNamesrvId": JOURNAL,
+    "journalFsync": JOURNAL,
+    "journalFsyncIntervalMs": JOURNAL,
+    "journalSegmentBytes": JOURNAL,
+    "journalSegmentSeconds": JOURNAL,
+    "journalRetentionBytes": JOURNAL,
+    "journalRetentionDays": JOURNAL,
+    "journalCheckpointHours": JOURNAL,
+    "journalQueueBytes": JOURNAL,
+    "logRoot": "process/test_start.py::test_a_log_folder_that_can_not_be_written_sends_the_log_to_stderr",
+    "logLevel": NAMESERVER + "test_the_level_of_the_log_follows_its_property",
+}  # fmt: skip
+"""Property -> a test in which it makes a difference."""
+
+IN_EFFECT = [spec for spec in SPECS.values() if not spec.facts.inert]
+
 
 def sources() -> dict[Path, str]:
     """The texts of all modules outside `config/`."""
@@ -196,6 +291,26 @@ async def test_a_frame_may_be_as_long_as_configured(tmp_path):
         async with connect(f"{LOCAL}:{server.port}") as peer:
             await peer.send(frame(106, bytes(2049 - len(fitting))))
             assert await peer.is_closed_by_server()
+
+
+@both_loops
+@pytest.mark.parametrize(("limit", "found"), [("0", 0), ("10", 0), ("100000", 2)])
+async def test_look_ups_are_known_by_their_bytes_as_far_as_configured(tmp_path, limit, found):
+    async with (
+        name_server(tmp_path, lookup_cache_bytes=limit) as server,
+        connect(f"{LOCAL}:{server.port}") as peer,
+    ):
+        await peer.send(encode_command(registration()))
+        assert (await peer.answer()).code == 0
+        answers = []
+        for _ in range(3):
+            await peer.send(frame(105, topic="T1"))
+            answers.append(await peer.answer())
+        assert answers[0].code == 0
+        assert answers[1:] == answers[:1] * 2
+        stats = server.operators.stats()
+        assert (stats.cached_lookups, stats.requests[105, 0]) == (found, 3)
+        assert (server.server.front is None) or limit != "0"
 
 
 @both_loops
