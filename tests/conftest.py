@@ -10,6 +10,8 @@ import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
+from tests.support.server.front import lend_early
+
 __all__: list[str] = []
 
 THREAD_GRACE_SECONDS = 30.0
@@ -25,6 +27,8 @@ settings.load_profile("namekeeper")
 
 # asyncio's debug mode reports slow callbacks, which a busy machine has without anybody blocking.
 logging.getLogger("asyncio").setLevel(logging.ERROR)
+
+lend_early()
 
 
 def pytest_configure() -> None:

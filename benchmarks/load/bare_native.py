@@ -110,7 +110,7 @@ def protocols(kind: str, routes: Path) -> Any:
         for topic, body in lines:
             answers.learn(KEY % topic, body)
         return lambda: module.Responder(answers, responder)
-    front: Any = import_module("namekeeper_front").Front(HEAD, TAIL)
+    front: Any = import_module("namekeeper_front").Front(HEAD, TAIL, 1)
     for topic, body in lines:
         front.learn(KEY % topic, 0, body)
 

@@ -1,16 +1,23 @@
-//! Sockets that are lent by the server, served by one thread as long as they ask for what is known.
+//! Sockets that are lent by the server, served by threads as long as they ask for what is known.
 //!
 //! Anything else gives a socket back with the bytes that were read and those that could not be written: a
 //! request that is not known, a body, a broken frame, a peer that does not read, the end of the stream.
 //! The server keeps the socket open meanwhile, reads and writes it only while it is not lent, and decides all
 //! that is not a matter of course: limits, idleness, failures, closing.
+//!
+//! Each socket belongs to one thread, and all threads look into one store. A thread holds the store for reading
+//! from before it answers a connection until the answers are written, and who forgets holds it for writing: so
+//! what is forgotten is not answered after.
+//!
+//! Locks are taken in this order: the loans of a thread, the store, what was returned.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use mio::net::TcpStream;
@@ -60,29 +67,29 @@ enum Served {
     },
 }
 
-struct State {
-    store: Store,
+/// What one thread serves.
+#[derive(Default)]
+struct Loans {
     connections: HashMap<usize, Connection>,
-    returned: Vec<Returned>,
-    panics: u64,
-    is_stopping: bool,
+    /// Nothing is served any more.
+    is_over: bool,
 }
 
-struct Shared {
-    state: Mutex<State>,
+/// One thread's part of what is shared.
+struct Lane {
+    loans: Mutex<Loans>,
     registry: Registry,
-    /// Says that `returned` is not empty any more.
-    notice: UnixStream,
+    waker: Waker,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl Lane {
+    fn lock(&self) -> MutexGuard<'_, Loans> {
+        self.loans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Take a connection out of this thread's hands; its descriptor here is closed.
-    fn take(&self, state: &mut State, id: usize) -> Option<Returned> {
-        let mut connection = state.connections.remove(&id)?;
+    /// Take a connection out of the thread's hands; its descriptor here is closed.
+    fn take(&self, loans: &mut Loans, id: usize) -> Option<Returned> {
+        let mut connection = loans.connections.remove(&id)?;
         // The socket goes on in the server: a failure to leave this poll can't be told apart from success.
         let _ = self.registry.deregister(&mut connection.stream);
         Some(Returned {
@@ -93,12 +100,39 @@ impl Shared {
             ..Returned::default()
         })
     }
+}
 
-    fn give_back(&self, state: &mut State, returned: Returned) {
-        state.returned.push(returned);
-        if state.returned.len() == 1 {
+struct Shared {
+    store: RwLock<Store>,
+    returned: Mutex<Vec<Returned>>,
+    panics: AtomicU64,
+    /// Says that `returned` is not empty any more.
+    notice: UnixStream,
+}
+
+impl Shared {
+    fn returned(&self) -> MutexGuard<'_, Vec<Returned>> {
+        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self, came: Returned) {
+        let mut returned = self.returned();
+        returned.push(came);
+        if returned.len() == 1 {
             // Full means that an earlier notice was not read yet: one is enough.
             let _ = (&self.notice).write(&[1]);
+        }
+    }
+
+    /// End all loans of a thread, and serve nothing there any more.
+    fn end(&self, lane: &Lane) {
+        let mut loans = lane.lock();
+        loans.is_over = true;
+        let ids: Vec<usize> = loans.connections.keys().copied().collect();
+        for id in ids {
+            if let Some(returned) = lane.take(&mut loans, id) {
+                self.give_back(returned);
+            }
         }
     }
 }
@@ -106,33 +140,45 @@ impl Shared {
 /// The front: what the server calls. Every call returns when it has taken effect.
 pub struct Front {
     shared: Arc<Shared>,
-    waker: Waker,
+    lanes: Vec<Arc<Lane>>,
     notices: UnixStream,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Front {
-    /// Start the thread. `head` and `tail` are the bytes of a successful answer's header around its opaque.
-    pub fn start(head: &[u8], tail: &[u8]) -> io::Result<Self> {
-        let poll = Poll::new()?;
+    /// Start some threads. `head` and `tail` are the bytes of a successful answer's header around its opaque.
+    pub fn start(head: &[u8], tail: &[u8], threads: usize) -> io::Result<Self> {
         let (notice, notices) = UnixStream::pair()?;
         notice.set_nonblocking(true)?;
         notices.set_nonblocking(true)?;
+        let shared = Arc::new(Shared {
+            store: RwLock::new(Store::new(head, tail)),
+            returned: Mutex::default(),
+            panics: AtomicU64::default(),
+            notice,
+        });
+        let mut front = Front { shared, lanes: Vec::new(), notices, threads: Mutex::default() };
+        for _ in 0..threads.max(1) {
+            front.start_thread()?;
+        }
+        Ok(front)
+    }
+
+    fn start_thread(&mut self) -> io::Result<()> {
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
-        let state = State {
-            store: Store::new(head, tail),
-            connections: HashMap::new(),
-            returned: Vec::new(),
-            panics: 0,
-            is_stopping: false,
-        };
-        let shared =
-            Arc::new(Shared { state: Mutex::new(state), registry: poll.registry().try_clone()?, notice });
-        let for_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("namekeeper-front".into())
-            .spawn(move || Worker::new(for_thread).run(poll))?;
-        Ok(Front { shared, waker, notices, thread: Mutex::new(Some(thread)) })
+        let lane = Arc::new(Lane { loans: Mutex::default(), registry, waker });
+        let worker = Worker::new(Arc::clone(&self.shared), Arc::clone(&lane));
+        let name = "namekeeper-front".into();
+        let thread = std::thread::Builder::new().name(name).spawn(move || worker.run(poll))?;
+        self.lanes.push(lane);
+        self.threads.get_mut().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+
+    fn lane(&self, id: usize) -> &Lane {
+        &self.lanes[id % self.lanes.len()]
     }
 
     /// Becomes readable when `take_returned` has something.
@@ -143,73 +189,81 @@ impl Front {
     /// Serve a socket, which must not block, until it is returned.
     pub fn lend(&self, id: usize, descriptor: OwnedFd) -> io::Result<()> {
         let mut stream = TcpStream::from_std(std::net::TcpStream::from(descriptor));
-        let mut state = self.shared.lock();
-        self.shared.registry.register(&mut stream, Token(id), Interest::READABLE)?;
+        let lane = self.lane(id);
+        let mut loans = lane.lock();
+        if loans.is_over {
+            return Err(ErrorKind::NotConnected.into());
+        }
+        lane.registry.register(&mut stream, Token(id), Interest::READABLE)?;
         let connection =
             Connection { stream, partial: Vec::new(), bytes_in: 0, bytes_out: 0, has_moved: false };
-        state.connections.insert(id, connection);
+        loans.connections.insert(id, connection);
         Ok(())
     }
 
     /// End a loan now; None if the socket is not lent.
     pub fn take_back(&self, id: usize) -> Option<Returned> {
-        let mut state = self.shared.lock();
-        if let Some(at) = state.returned.iter().position(|returned| returned.id == id) {
-            return Some(state.returned.swap_remove(at));
+        let lane = self.lane(id);
+        let mut loans = lane.lock();
+        let mut returned = self.shared.returned();
+        if let Some(at) = returned.iter().position(|returned| returned.id == id) {
+            return Some(returned.swap_remove(at));
         }
-        self.shared.take(&mut state, id)
+        lane.take(&mut loans, id)
     }
 
     /// Sockets that were returned since the last call.
     pub fn take_returned(&self) -> Vec<Returned> {
         let mut notices = [0; 64];
         while matches!((&self.notices).read(&mut notices), Ok(64)) {}
-        std::mem::take(&mut self.shared.lock().returned)
+        std::mem::take(&mut self.shared.returned())
     }
 
     /// Which lent sockets had bytes in or out since the last call, with the bytes since they were lent.
     pub fn take_moved(&self) -> Vec<(usize, u64, u64)> {
-        let mut state = self.shared.lock();
-        let moved = state.connections.iter_mut().filter(|(_, connection)| connection.has_moved);
-        moved
-            .map(|(id, connection)| {
+        let mut found = Vec::new();
+        for lane in &self.lanes {
+            let mut loans = lane.lock();
+            for (id, connection) in loans.connections.iter_mut().filter(|(_, each)| each.has_moved) {
                 connection.has_moved = false;
-                (*id, connection.bytes_in, connection.bytes_out)
-            })
-            .collect()
+                found.push((*id, connection.bytes_in, connection.bytes_out));
+            }
+        }
+        found
     }
 
-    /// Do something with what is known.
-    pub fn with_store<R>(&self, act: impl FnOnce(&mut Store) -> R) -> R {
-        act(&mut self.shared.lock().store)
+    /// Change what is known; returns when no thread answers any more with what was known before.
+    pub fn change<R>(&self, act: impl FnOnce(&mut Store) -> R) -> R {
+        act(&mut self.shared.store.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Requests answered since the last call: (counter, requests).
+    pub fn take_counts(&self) -> Vec<(usize, u64)> {
+        self.shared.store.read().unwrap_or_else(PoisonError::into_inner).take_counts()
     }
 
     /// How many sockets are lent.
     pub fn lent(&self) -> usize {
-        self.shared.lock().connections.len()
+        self.lanes.iter().map(|lane| lane.lock().connections.len()).sum()
     }
 
-    /// How often the thread failed, each time with one connection.
+    /// How often a thread failed, each time with one connection.
     pub fn panics(&self) -> u64 {
-        self.shared.lock().panics
+        self.shared.panics.load(Ordering::Relaxed)
     }
 
-    /// End the thread; what is lent is returned.
+    /// End the threads; what is lent is returned.
     pub fn stop(&self) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(thread) = thread else { return };
-        {
-            let mut state = self.shared.lock();
-            state.is_stopping = true;
-            let ids: Vec<usize> = state.connections.keys().copied().collect();
-            for id in ids {
-                if let Some(returned) = self.shared.take(&mut state, id) {
-                    self.shared.give_back(&mut state, returned);
-                }
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_woken = self.lanes.iter().map(|lane| {
+            self.shared.end(lane);
+            lane.waker.wake().is_ok()
+        });
+        let is_woken: Vec<bool> = is_woken.collect();
+        for (thread, is_woken) in threads.into_iter().zip(is_woken) {
+            if is_woken {
+                let _ = thread.join();
             }
-        }
-        if self.waker.wake().is_ok() {
-            let _ = thread.join();
         }
     }
 }
@@ -222,91 +276,70 @@ impl Drop for Front {
 
 struct Worker {
     shared: Arc<Shared>,
+    lane: Arc<Lane>,
     scanner: Scanner,
     read: Vec<u8>,
+    key: Vec<u8>,
     answers: Vec<u8>,
 }
 
 impl Worker {
-    fn new(shared: Arc<Shared>) -> Self {
-        Worker { shared, scanner: Scanner::default(), read: vec![0; READ_BYTES], answers: Vec::new() }
+    fn new(shared: Arc<Shared>, lane: Arc<Lane>) -> Self {
+        let read = vec![0; READ_BYTES];
+        Worker { shared, lane, scanner: Scanner::default(), read, key: Vec::new(), answers: Vec::new() }
     }
 
     fn run(mut self, mut poll: Poll) {
         let mut events = Events::with_capacity(EVENTS_AT_ONCE);
         loop {
             match poll.poll(&mut events, None) {
-                Err(error) if error.kind() != ErrorKind::Interrupted => return self.end(),
+                // The system can't tell of events any more: everything goes back.
+                Err(error) if error.kind() != ErrorKind::Interrupted => return self.shared.end(&self.lane),
                 _ => {}
             }
             for event in &events {
                 if event.token() != WAKE {
                     self.serve(event.token().0, event.is_read_closed());
-                } else if self.shared.lock().is_stopping {
+                } else if self.lane.lock().is_over {
                     return;
                 }
             }
         }
     }
 
-    /// The system can't tell of events any more: everything goes back.
-    fn end(&self) {
-        let mut state = self.shared.lock();
-        let ids: Vec<usize> = state.connections.keys().copied().collect();
-        for id in ids {
-            if let Some(returned) = self.shared.take(&mut state, id) {
-                self.shared.give_back(&mut state, returned);
-            }
-        }
-    }
-
-    /// Serve what one connection has. The state is locked meanwhile: what is forgotten is not answered after.
+    /// Serve what one connection has.
     ///
     /// A peer that closed is told of once, perhaps with the bytes before: then it is looked at again.
     fn serve(&mut self, id: usize, has_closed: bool) {
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.lock();
-        let State { store, connections, .. } = &mut *state;
-        let Some(connection) = connections.get_mut(&id) else { return };
-        let served = catch_unwind(AssertUnwindSafe(|| self.serve_connection(connection, store)));
-        match served {
-            Ok(Served::Idle) if !has_closed => {}
+        let lane = Arc::clone(&self.lane);
+        let mut loans = lane.lock();
+        let Some(connection) = loans.connections.get_mut(&id) else { return };
+        let served = catch_unwind(AssertUnwindSafe(|| self.serve_connection(connection)));
+        let came = match served {
+            Ok(Served::Idle) if !has_closed => return,
             Ok(Served::Idle | Served::More) => {
                 // Registered again, it is told of at once if there is more; others have their turn before.
-                let again = shared.registry.reregister(&mut connection.stream, Token(id), Interest::READABLE);
-                if again.is_err() {
-                    self.return_to_server(&mut state, id, Vec::new(), Vec::new(), false);
+                let again = lane.registry.reregister(&mut connection.stream, Token(id), Interest::READABLE);
+                if again.is_ok() {
+                    return;
                 }
+                Returned::default()
             }
-            Ok(Served::Returned { unread, unsent }) => {
-                self.return_to_server(&mut state, id, unread, unsent, false);
-            }
+            Ok(Served::Returned { unread, unsent }) => Returned { unread, unsent, ..Returned::default() },
             Err(_) => {
-                state.panics += 1;
-                self.return_to_server(&mut state, id, Vec::new(), Vec::new(), true);
+                self.shared.panics.fetch_add(1, Ordering::Relaxed);
+                Returned { is_broken: true, ..Returned::default() }
             }
+        };
+        if let Some(mut returned) = lane.take(&mut loans, id) {
+            if !came.unread.is_empty() {
+                returned.unread = came.unread;
+            }
+            self.shared.give_back(Returned { unsent: came.unsent, is_broken: came.is_broken, ..returned });
         }
     }
 
-    fn return_to_server(
-        &self,
-        state: &mut State,
-        id: usize,
-        unread: Vec<u8>,
-        unsent: Vec<u8>,
-        is_broken: bool,
-    ) {
-        if let Some(mut returned) = self.shared.take(state, id) {
-            if !unread.is_empty() {
-                returned.unread = unread;
-            }
-            returned.unsent = unsent;
-            returned.is_broken = is_broken;
-            self.shared.give_back(state, returned);
-        }
-    }
-
-    fn serve_connection(&mut self, connection: &mut Connection, store: &mut Store) -> Served {
+    fn serve_connection(&mut self, connection: &mut Connection) -> Served {
         let size = match connection.stream.read(&mut self.read) {
             Ok(0) => return Served::Returned { unread: Vec::new(), unsent: Vec::new() },
             Ok(size) => size,
@@ -325,9 +358,12 @@ impl Worker {
             &joined
         };
         let mut at = 0;
+        // Until the answers are written: what is forgotten is not answered after.
+        let store = self.shared.store.read().unwrap_or_else(PoisonError::into_inner);
         loop {
             self.answers.clear();
-            let is_over = answer_some(&self.scanner, store, input, &mut at, &mut self.answers);
+            let is_over =
+                answer_some(&self.scanner, &store, input, &mut at, &mut self.key, &mut self.answers);
             let sent = send(&mut connection.stream, &self.answers);
             connection.bytes_out += sent as u64;
             if sent < self.answers.len() {
@@ -349,15 +385,16 @@ impl Worker {
 /// Answer requests from `at` on; return what ends it, or None when there are enough answers to write.
 fn answer_some<'a>(
     scanner: &Scanner,
-    store: &mut Store,
+    store: &Store,
     input: &'a [u8],
     at: &mut usize,
+    key: &mut Vec<u8>,
     answers: &mut Vec<u8>,
 ) -> Option<Next<'a>> {
     while answers.len() < WRITE_BYTES {
         match scanner.next(&input[*at..]) {
             Next::Request { before, digits, after, size } => {
-                if !store.answer(before, digits, after, answers) {
+                if !store.answer(key, before, digits, after, answers) {
                     return Some(Next::Other);
                 }
                 *at += size;
@@ -402,14 +439,20 @@ mod tests {
         [&(size + 8).to_be_bytes()[..], &size.to_be_bytes()[..], &header, b"body"].concat()
     }
 
-    /// A front that knows one answer, and both ends of a connection of which one is lent to it as 5.
-    fn lent() -> (Front, StdStream, StdStream) {
-        let front = Front::start(b"<", b">").unwrap();
-        front.with_store(|store| store.learn(KEY, 0, b"body"));
+    /// Both ends of a connection.
+    fn connected() -> (StdStream, StdStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let peer = StdStream::connect(listener.local_addr().unwrap()).unwrap();
         let (own, _) = listener.accept().unwrap();
         own.set_nonblocking(true).unwrap();
+        (own, peer)
+    }
+
+    /// A front that knows one answer, and both ends of a connection of which one is lent to it as 5.
+    fn lent() -> (Front, StdStream, StdStream) {
+        let front = Front::start(b"<", b">", 2).unwrap();
+        front.change(|store| store.learn(KEY, 0, b"body"));
+        let (own, peer) = connected();
         front.lend(5, own.try_clone().unwrap().into()).unwrap();
         (front, own, peer)
     }
@@ -420,14 +463,18 @@ mod tests {
         bytes
     }
 
-    /// Wait for the notice, as an event loop does.
     fn returned(front: &Front) -> Returned {
+        all_returned(front).pop().unwrap()
+    }
+
+    /// Wait for the notice, as an event loop does.
+    fn all_returned(front: &Front) -> Vec<Returned> {
         let notices = front.notices().try_clone().unwrap();
         notices.set_nonblocking(false).unwrap();
         notices.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         (&notices).read_exact(&mut [0]).unwrap();
         notices.set_nonblocking(true).unwrap();
-        front.take_returned().pop().unwrap()
+        front.take_returned()
     }
 
     #[test]
@@ -481,7 +528,7 @@ mod tests {
     #[test]
     fn a_peer_that_does_not_read_comes_back_with_what_it_is_owed() {
         let (front, _own, mut peer) = lent();
-        front.with_store(|store| store.learn(b"{\"x\":3}", 0, &[b'b'; 100_000]));
+        front.change(|store| store.learn(b"{\"x\":3}", 0, &[b'b'; 100_000]));
         peer.set_nonblocking(true).unwrap();
         let request = frame(b"{\"opaque\":7,\"x\":3}");
         let mut asked = 0;
@@ -512,9 +559,45 @@ mod tests {
             peer.write_all(&frame(HEADER)).unwrap();
             read(&mut peer, answer(b"7").len());
         }
-        front.with_store(|store| store.forget(KEY));
+        front.change(|store| store.forget(KEY));
         peer.write_all(&frame(HEADER)).unwrap();
         assert_eq!(returned(&front).unread, frame(HEADER));
+    }
+
+    #[test]
+    fn a_panic_ends_one_connection_and_is_counted() {
+        let (front, _own, mut peer) = lent();
+        let (own, mut other) = connected();
+        front.lend(7, own.into()).unwrap(); // on the same thread as 5
+        peer.write_all(&frame(&[crate::store::PANICS, b"\"opaque\":7,\"x\":1}"].concat())).unwrap();
+        let came = returned(&front);
+        assert_eq!((came.id, came.is_broken, front.panics()), (5, true, 1));
+        other.write_all(&frame(HEADER)).unwrap();
+        assert_eq!(read(&mut other, answer(b"7").len()), answer(b"7"));
+    }
+
+    #[test]
+    fn every_thread_answers_and_forgets() {
+        let front = Front::start(b"<", b">", 3).unwrap();
+        front.change(|store| store.learn(KEY, 0, b"body"));
+        let mut pairs: Vec<_> = (0..6).map(|_| connected()).collect();
+        for (id, (own, peer)) in pairs.iter_mut().enumerate() {
+            front.lend(id, own.try_clone().unwrap().into()).unwrap();
+            peer.write_all(&frame(HEADER)).unwrap();
+            assert_eq!(read(peer, answer(b"7").len()), answer(b"7"));
+        }
+        assert_eq!(front.take_counts(), [(0, 6)]);
+        assert_eq!(front.take_moved().len(), 6);
+        front.change(|store| store.forget(KEY));
+        for (_, peer) in &mut pairs {
+            peer.write_all(&frame(HEADER)).unwrap();
+        }
+        let mut came: Vec<usize> = Vec::new();
+        while came.len() < 6 {
+            came.extend(all_returned(&front).iter().map(|each| each.id));
+        }
+        came.sort_unstable();
+        assert_eq!(came, [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]

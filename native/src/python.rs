@@ -10,7 +10,7 @@ use crate::front::{Front, Returned};
 
 type ReturnedTuple<'py> = (usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>, u64, u64, bool);
 
-/// One thread that answers known look-ups on sockets that are lent to it.
+/// Threads that answer known look-ups on sockets that are lent to them.
 #[pyclass(name = "Front", module = "namekeeper_front", frozen)]
 struct PyFront {
     front: Front,
@@ -19,8 +19,8 @@ struct PyFront {
 #[pymethods]
 impl PyFront {
     #[new]
-    fn new(head: &[u8], tail: &[u8]) -> PyResult<Self> {
-        Ok(PyFront { front: Front::start(head, tail)? })
+    fn new(head: &[u8], tail: &[u8], threads: usize) -> PyResult<Self> {
+        Ok(PyFront { front: Front::start(head, tail, threads)? })
     }
 
     /// Becomes readable when `take_returned` has something.
@@ -60,24 +60,24 @@ impl PyFront {
 
     /// Answer requests whose header without its opaque is `key` with this body, and count them.
     fn learn(&self, py: Python<'_>, key: &[u8], counter: usize, body: &[u8]) {
-        py.allow_threads(|| self.front.with_store(|store| store.learn(key, counter, body)));
+        py.allow_threads(|| self.front.change(|store| store.learn(key, counter, body)));
     }
 
     /// Answer requests with these keys no more; returns when no such answer can be written any more.
     fn forget(&self, py: Python<'_>, keys: Vec<Vec<u8>>) {
         py.allow_threads(|| {
-            self.front.with_store(|store| keys.iter().for_each(|key| store.forget(key)));
+            self.front.change(|store| keys.iter().for_each(|key| store.forget(key)));
         });
     }
 
     /// Answer nothing more until it is learned.
     fn forget_all(&self, py: Python<'_>) {
-        py.allow_threads(|| self.front.with_store(|store| store.forget_all()));
+        py.allow_threads(|| self.front.change(|store| store.forget_all()));
     }
 
     /// Requests answered since the last call: (counter, requests).
     fn take_counts(&self, py: Python<'_>) -> Vec<(usize, u64)> {
-        py.allow_threads(|| self.front.with_store(|store| store.take_counts()))
+        py.allow_threads(|| self.front.take_counts())
     }
 
     /// How many sockets are lent.
@@ -85,12 +85,12 @@ impl PyFront {
         py.allow_threads(|| self.front.lent())
     }
 
-    /// How often the thread failed, each time with one connection.
+    /// How often a thread failed, each time with one connection.
     fn panics(&self, py: Python<'_>) -> u64 {
         py.allow_threads(|| self.front.panics())
     }
 
-    /// Return what is lent and end the thread; may be called twice.
+    /// Return what is lent and end the threads; may be called twice.
     fn stop(&self, py: Python<'_>) {
         py.allow_threads(|| self.front.stop());
     }

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from tests.differential.peers import Peer
 from tests.support.java.servers import JavaNameServer
 from tests.support.java_model.tables import Rules
+from tests.support.server.front import FRONT_UNDER_TEST, serve_command
 from tests.support.system.processes import Process
 
 __all__ = ["JAVA_PROPERTIES", "OURS", "start"]
@@ -50,7 +50,7 @@ def _namekeeper() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="namekeeper-") as folder:
         home = Path(folder)
         command = [
-            sys.executable, "-m", "namekeeper", "serve", "--listen-port", "0", "--bind-address", "127.0.0.1",
+            *serve_command(), "--listen-port", "0", "--bind-address", "127.0.0.1", "--front", FRONT_UNDER_TEST,
             "--http-port", "-1", "--scan-not-active-broker-interval", str(_SCAN_MS), "--allow-config-update",
             "--kv-config-path", str(home / "kv.json"), "--config-store-path", str(home / "namesrv.properties"),
             "--log-root", str(home / "logs"), "--journal-path", str(home / "journal"),

@@ -2,12 +2,12 @@
 
 import contextlib
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 from tests.support.java.servers import JavaNameServer, write_properties
+from tests.support.server.front import FRONT_UNDER_TEST, serve_command
 from tests.support.system.processes import Process, eventually, free_port, scratch_folder
 from tests.support.wire.ask import ask
 
@@ -61,11 +61,12 @@ class Namekeeper:
             "logRoot": home / "logs",
             "httpPort": 0,
             "allowConfigUpdate": "true",  # Java allows changes without being asked
+            "front": FRONT_UNDER_TEST,
             **self.properties,
         }
         file = write_properties(home / "namesrv.properties", values)
         self.process = Process(
-            "namekeeper", [sys.executable, "-m", "namekeeper", "serve", "-c", str(file)],
+            "namekeeper", [*serve_command(), "-c", str(file)],
             output=home / "stdout.txt", env={"HOME": str(home), "ROCKETMQ_HOME": str(home)}, logs=home, cwd=home,
         )  # fmt: skip
 

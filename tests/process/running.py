@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.support.server.front import FRONT_UNDER_TEST, serve_command
 from tests.support.system.processes import eventually
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import Answer, ask
@@ -39,10 +40,10 @@ class NameServerProcess:
         self.log_root = folder / "logs"
         given = {
             "listen_port": "0", "bind_address": "127.0.0.1", "http_port": "-1", "tls_config_file": "",
-            "kv_config_path": str(self.kv_file), "log_root": str(self.log_root), **flags,
+            "kv_config_path": str(self.kv_file), "log_root": str(self.log_root), "front": FRONT_UNDER_TEST, **flags,
         }  # fmt: skip
         arguments = [word for field, text in given.items() for word in (f"--{field.replace('_', '-')}", text)]
-        words = command or (sys.executable, "-m", "namekeeper", "serve", *arguments)
+        words = command or (*serve_command(), *arguments)
         self._files = folder / "stdout.txt", folder / "stderr.txt"
         with self._files[0].open("wb") as out, self._files[1].open("wb") as err:
             self._child = subprocess.Popen(

@@ -160,7 +160,7 @@ class NameServer:
             serialize_type=SerializeType[settings.serialize_type],
             body_budget_bytes=settings.body_bytes_in_flight_limit,
             lookup_cache=lookup_cache,
-            front=None if lookup_cache is None else _make_front(settings.front),
+            front=None if lookup_cache is None else _make_front(settings),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network)
@@ -428,10 +428,10 @@ def _make_access_control(
     return AccessControl(files, requests, state, journaling=journaling, lookup_cache=lookup_cache)
 
 
-def _make_front(front: str) -> Front | None:
-    """The configured front, or none; ConfigError if it is configured and not installed."""
-    found = None if front == "python" else load_front()
-    if found is None and front == "native":
+def _make_front(settings: NamesrvSettings) -> Front | None:
+    """The front that the operator wants, or none; ConfigError if it is wanted and not installed."""
+    found = None if settings.front == "python" else load_front(settings.front_threads)
+    if found is None and settings.front == "native":
         raise ConfigError(
             "front=native, and namekeeper_front is not installed: install namekeeper-front, or set front=auto"
         )

@@ -279,12 +279,12 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     ] = ""
     front: Annotated[
         str,
-        Property(
-            "What answers known look-ups: a thread of `namekeeper-front` (native) or Python; "
-            "auto takes what is installed",
-            _OURS, choices=("auto", "python", "native"), remote=False,
-        ),
+        Property("What answers known look-ups: Python or `namekeeper-front` (native); auto: what there is",
+                 _OURS, choices=("auto", "python", "native"), remote=False),
     ] = "auto"  # fmt: skip
+    front_threads: Annotated[
+        int, Property("Threads of the front; 0: 1 to 4, by the cores", _OURS, low=0, high=64, remote=False)
+    ] = 0
     serialize_type: Annotated[
         str,
         Property(

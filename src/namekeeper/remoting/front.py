@@ -1,4 +1,4 @@
-"""Sockets that are lent to the front, a thread that answers known look-ups beside the interpreter.
+"""Sockets that are lent to the front, threads that answer known look-ups beside the interpreter.
 
 A connection whose requests are all known look-ups lends its socket. The front answers on it until something
 else comes. Then it returns the socket, with the bytes that it read and did not serve, and the answers that
@@ -9,6 +9,7 @@ the peer did not take. So every limit, every other request and every end of a co
 import asyncio
 import itertools
 import logging
+import os
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -19,6 +20,9 @@ __all__ = ["Borrower", "Front", "NativeFront", "Returned", "load_front"]
 
 
 log = logging.getLogger("namekeeper.remoting")
+
+MOST_THREADS = 4
+"""One thread answers some 150,000 look-ups a second: more than four are for who asks for them."""
 
 
 class Returned(NamedTuple):
@@ -139,7 +143,7 @@ class Front:
                 borrower.moved(bytes_in, bytes_out)
 
     def close(self) -> None:
-        """End every loan and the thread; may be called twice."""
+        """End every loan and the threads; may be called twice."""
         if self._loop is not None:
             self._loop.remove_reader(self._native.fileno())
             self._loop = None
@@ -159,10 +163,21 @@ class Front:
                 borrower.abort()
 
 
-def load_front() -> Front | None:
-    """Start the front if it is installed."""
+def load_front(threads: int = 0) -> Front | None:
+    """Start the front if it is installed.
+
+    Args:
+        threads: how many; 0: as many as there are cores, less one for the interpreter, but not more than
+            `MOST_THREADS`.
+    """
     try:
         module: Any = import_module("namekeeper_front")
     except ImportError:
         return None
-    return Front(cast("NativeFront", module.Front(BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL)))
+    return Front(
+        cast("NativeFront", module.Front(BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL, threads or _threads()))
+    )
+
+
+def _threads() -> int:
+    return max(1, min(MOST_THREADS, (os.cpu_count() or 1) - 1))

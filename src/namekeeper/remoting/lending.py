@@ -1,5 +1,7 @@
 """A connection that lends its socket to the front while all its requests are known look-ups."""
 
+import logging
+
 from namekeeper.lookup_cache.reader import Item
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import ConnectionContext
@@ -80,6 +82,9 @@ class LendingConnection(ServerConnection):
         if not self.channel.is_open:
             return
         if returned.is_broken:
+            self._context.log_limit.log(
+                logging.ERROR, "closing %r: the native front failed with it; please report this", self.channel
+            )
             self.abort()
             return
         self._transport.resume_reading()

@@ -28,6 +28,7 @@ from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import RemotingCommand, request
 from tests.support.server.builders import at, header
+from tests.support.server.front import FRONT_UNDER_TEST
 from tests.unit.remoting.joined import Joined
 
 __all__ = ["FakeClock", "HeldExecutor", "Parts", "frame", "name_server", "registration", "startup"]
@@ -132,6 +133,7 @@ def startup(folder: Path, **flags: str) -> Startup:
             "config_store_path": str(folder / "namesrv.properties"),
             "log_root": str(folder / "logs"),
             "tls_config_file": "",
+            "front": FRONT_UNDER_TEST,
             **flags,
         },
     )

@@ -560,6 +560,17 @@ async def test_the_operator_chooses_the_front(tmp_path, monkeypatch, front, is_n
         assert server.operators.stats().front_connections == 0
 
 
+@pytest.mark.parametrize(("given", "cores", "threads"), [("3", 2, 3), ("0", 1, 1), ("0", 3, 2), ("0", 64, 4)])
+async def test_the_front_has_as_many_threads_as_configured(tmp_path, monkeypatch, given, cores, threads):
+    made = []
+    module = SimpleNamespace(Front=lambda *parts: made.append(parts) or FakeNative())
+    monkeypatch.setitem(sys.modules, "namekeeper_front", module)
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    async with name_server(tmp_path, front="native", front_threads=given):
+        ((_, _, number),) = made
+        assert number == threads
+
+
 def test_without_the_front_who_demands_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "namekeeper_front", None)
     with pytest.raises(ConfigError, match="install namekeeper-front, or set front=auto"):
@@ -568,7 +579,7 @@ def test_without_the_front_who_demands_it_is_refused(tmp_path, monkeypatch):
 
 async def test_without_the_front_who_leaves_it_open_is_served(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "namekeeper_front", None)
-    async with name_server(tmp_path) as server:
+    async with name_server(tmp_path, front="auto") as server:
         assert server.server.front is None
 
 

@@ -81,6 +81,7 @@ SHOWN_BY = {
     "tls.protocols": TLS + "test_protocols_are_a_range",
     "allowConfigUpdate": "process/test_config_attacks.py::test_no_request_chooses_a_path",
     "front": NAMESERVER + "test_the_operator_chooses_the_front",
+    "frontThreads": NAMESERVER + "test_the_front_has_as_many_threads_as_configured",
     "accessFile": NAMESERVER + "test_rules_of_access_hold_and_follow_their_file",
     "serializeType": "unit/remoting/test_connection.py::test_answers_have_the_servers_own_form",
     "remotingFrameMaxLength": HERE + "test_a_frame_may_be_as_long_as_configured",

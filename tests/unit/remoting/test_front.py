@@ -112,7 +112,7 @@ def test_the_front_answers_as_the_cache_does(monkeypatch):
     front = load_front()
     assert front is not None
     front.close()
-    ((head, tail),) = made
+    ((head, tail, _),) = made
     assert head.startswith(b'{"code":0,')
     assert head.endswith(b'"opaque":')
     assert tail.startswith(b",")

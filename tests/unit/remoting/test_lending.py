@@ -169,7 +169,8 @@ async def test_a_connection_that_was_lost_is_not_lent_any_more(joined):
     assert (joined.native.lent, len(joined.front), joined.connection.is_lent) == ({}, 0, False)
 
 
-async def test_what_the_front_broke_is_closed(joined):
+async def test_what_the_front_broke_is_closed_and_told(joined, caplog):
     joined.native.give_back(joined.lend(), is_broken=True)
     await eventually(lambda: joined.transport.is_aborted)
     assert joined.closed == [joined.channel]
+    assert "the native front failed with it" in caplog.text
