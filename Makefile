@@ -12,7 +12,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql native native-wheel native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -62,13 +62,17 @@ build/native/.built: native/Cargo.toml native/pyproject.toml $(wildcard native/s
 
 native-wheel: build/native/.built ## the wheel of the native front, in build/native (needs Rust: cargo)
 
+native-wheels: $(VENV)/.dev ## wheels for x86_64 and aarch64, glibc and musl, in build/native-wheels (rustup target add ...)
+	$(PIP) --group native-wheels
+	$(BIN)/python -m tests.release.front_wheels $(ARGS)
+
 native: build/native/.built ## the native front: its tests, both wheels in an empty environment, the server's tests with it
 	cd native && cargo test --no-default-features
 	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --force-reinstall build/native/*.whl
 	$(BIN)/python -c 'import namekeeper_front'
 	$(BIN)/python -m tests.release.front
 	$(BIN)/python -m pytest tests/native tests/unit/app/test_linearizability.py tests/unit/app/test_stats.py \
-	    tests/unit/remoting/test_front.py tests/unit/remoting/test_lending.py $(ARGS)
+	    tests/unit/remoting/test_front.py tests/unit/remoting/test_lending.py tests/process/test_linearizability.py $(ARGS)
 
 native-bench: native ## the same, and the compiled protocol of the bench's row bare-compiled
 	cd benchmarks/load/compiled && cargo build --release --target-dir ../../../build/bench/compiled
@@ -99,6 +103,9 @@ fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
 
 mutants-sql: $(VENV)/.test ## the same for the SQL of the pipeline alone, by name if ARGS has one
 	$(BIN)/python -m tests.mutants.sql $(ARGS)
+
+mutants-native: $(VENV)/.test ## the same for the native front, by its own tests (needs cargo)
+	$(BIN)/python -m tests.mutants.native $(ARGS)
 
 mutants: $(VENV)/.test ## seed known bugs one by one; each must be caught
 	$(BIN)/python -m tests.mutants $(ARGS)

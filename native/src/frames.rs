@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn what_is_no_look_up_is_other() {
-        let with_body = [&[0, 0, 0, 6, 0, 0, 0, 1][..], b"{", b"x"].concat();
+        let mut with_body = [&frame(b"{\"opaque\":42,\"x\":1}")[..], b"x"].concat();
+        with_body[3] += 1;
         let binary = [&[0, 0, 0, 5, 1, 0, 0, 1][..], b"x"].concat();
         let too_long = frame(&[b' '; MAX_HEADER_BYTES + 1]);
         let short = vec![0, 0, 0, 3, 0, 0, 0, 0];

@@ -445,6 +445,7 @@ mod tests {
         let peer = StdStream::connect(listener.local_addr().unwrap()).unwrap();
         let (own, _) = listener.accept().unwrap();
         own.set_nonblocking(true).unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         (own, peer)
     }
 
@@ -511,6 +512,19 @@ mod tests {
         peer.shutdown(std::net::Shutdown::Write).unwrap();
         assert_eq!(returned(&front).unread, frame(HEADER)[..11]);
         assert_eq!(own.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn an_end_that_came_before_the_loan_is_told() {
+        let (front, _own, _peer) = lent();
+        let (own, mut peer) = connected();
+        peer.write_all(&frame(HEADER)[..11]).unwrap();
+        peer.shutdown(std::net::Shutdown::Write).unwrap();
+        own.set_nonblocking(false).unwrap();
+        own.peek(&mut [0]).unwrap();
+        own.set_nonblocking(true).unwrap();
+        front.lend(7, own.into()).unwrap();
+        assert_eq!(returned(&front).unread, frame(HEADER)[..11]);
     }
 
     #[test]

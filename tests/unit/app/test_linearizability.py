@@ -4,126 +4,83 @@ Every look-up that is sent after a change was answered shows the change, and no 
 was answered before it was sent; with the native front, too, where it is installed.
 """
 
-import asyncio
-import json
-import time
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from namekeeper.app.name_server import NameServer
-from namekeeper.broker.payload import register_broker_request
-from namekeeper.messages.register_broker_body import RegisterBrokerBody
-from namekeeper.model.topic import TopicConfig
-from namekeeper.model.version import DataVersion
 from namekeeper.remoting import lending
-from namekeeper.wire.codec import encode_command
-from namekeeper.wire.command import request
-from tests.support.server.builders import header
+from tests.support.server.histories import READS_BESIDE_A_WRITE, TOPICS, WRITES, Histories
 from tests.support.server.linearizability import Operation, violations
-from tests.support.system.waiting import eventually
-from tests.support.wire.peer import Peer, connect
 from tests.unit.app.parts import name_server
 
-FRONTS = ["python", *(["native"] if find_spec("namekeeper_front") else [])]
-TOPICS = ("A", "B")
-BROKERS = ("broker-a", "broker-b")
-READERS = 6
-WRITES = 40
-READS_BESIDE_A_WRITE = 12
+LATE_CHANGES = 8
+HAS_NATIVE = find_spec("namekeeper_front") is not None
+FRONTS = ["python", *(["native"] if HAS_NATIVE else [])]
 
 
-def registration(broker: int, topic: str, value: int) -> bytes:
-    """A registration that says a value by the queues of a topic, and has another topic."""
-    asked = register_broker_request(
-        header(BROKERS[broker], f"10.0.0.{broker + 1}:10911"),
-        RegisterBrokerBody(
-            topics=tuple(
-                TopicConfig(name, read_queue_nums=100 + value, write_queue_nums=4)
-                for name in (topic, f"{BROKERS[broker]}-own")
-            ),
-            data_version=DataVersion(counter=value, timestamp=1_700_000_000_000 + value),
-        ),
-    )
-    return encode_command(asked)
-
-
-class Histories:
-    """What happened to each topic, while a server ran."""
-
-    def __init__(self, server: NameServer) -> None:
-        self.server = server
-        self.address = f"127.0.0.1:{server.port}"
-        self.writes: dict[str, list[Operation]] = {topic: [] for topic in TOPICS}
-        self.reads: dict[str, list[Operation]] = {topic: [] for topic in TOPICS}
-        self.is_over = False
-
-    async def run(self) -> None:
-        """Have every broker write while every reader reads."""
-        async with connect(self.address) as first, connect(self.address) as second:
-            brokers = (first, second)
-            for broker, topic in enumerate(TOPICS):
-                await self._write(brokers[broker], broker, topic, 0)
-            async with asyncio.TaskGroup() as everybody:  # whoever fails ends it for all
-                for _ in range(READERS):
-                    everybody.create_task(self._read_on())
-                writers = [
-                    everybody.create_task(self._write_on(brokers[at], at, topic))
-                    for at, topic in enumerate(TOPICS)
-                ]
-                await asyncio.wait(writers)
-                self.is_over = True
-
-    async def _write_on(self, peer: Peer, broker: int, topic: str) -> None:
-        for value in range(1, WRITES + 1):
-            before = len(self.reads[topic])
-            await self._write(peer, broker, topic, value)
-            await eventually(
-                lambda: len(self.reads[topic]) >= before + READS_BESIDE_A_WRITE and self._is_lent(),  # noqa: B023
-                within_seconds=60,
-            )
-
-    def _is_lent(self) -> bool:
-        """Whether the front, if there is one, answers somebody now."""
-        front = self.server.server.front
-        return front is None or len(front) > 0
-
-    async def _write(self, peer: Peer, broker: int, topic: str, value: int) -> None:
-        begin = time.monotonic()
-        await peer.send(registration(broker, topic, value))
-        answer = await peer.answer()
-        assert answer.code == 0, answer.remark
-        self.writes[topic].append(Operation(begin, time.monotonic(), value))
-
-    async def _read_on(self) -> None:
-        async with connect(self.address) as peer:
-            number = 0
-            while not self.is_over:
-                number += 1
-                topic = TOPICS[number % len(TOPICS)]
-                begin = time.monotonic()
-                await peer.send(encode_command(request(105, {"topic": topic}, opaque=number)))
-                answer = await peer.answer()
-                assert (answer.code, answer.opaque) == (0, number)
-                (queues,) = json.loads(answer.body)["queueDatas"]
-                value = queues["readQueueNums"] - 100
-                self.reads[topic].append(Operation(begin, time.monotonic(), value))
+async def seen(folder: Path, front: str) -> Histories:
+    """What clients of a server saw."""
+    async with name_server(folder, front=front) as server:
+        lent = server.server.front
+        histories = Histories(f"127.0.0.1:{server.port}", lambda: lent is None or len(lent) > 0)
+        await histories.run()
+        assert server.state.lookup_cache.found > WRITES
+        assert (server.operators.stats().front_loans > 0) == (front == "native")
+    return histories
 
 
 @pytest.mark.parametrize("front", FRONTS)
 async def test_what_clients_see_is_one_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: str):
     monkeypatch.setattr(lending, "MAX_KNOWN_READS", lending.MIN_KNOWN_READS)
-    async with name_server(tmp_path, front=front) as server:
-        histories = Histories(server)
-        await histories.run()
-        loans = server.operators.stats().front_loans
-        found = server.state.lookup_cache.found
+    histories = await seen(tmp_path, front)
     for topic in TOPICS:
         assert len(histories.reads[topic]) >= WRITES * READS_BESIDE_A_WRITE
-        assert violations(histories.writes[topic], histories.reads[topic]) == []
-    assert found > WRITES
-    assert (loans > 0) == (front == "native")
+    assert histories.violations() == []
+
+
+class Broken:
+    """The native front with a bug between the server and it."""
+
+    def __init__(self, bug: str, head: bytes, tail: bytes, threads: int) -> None:
+        import namekeeper_front
+
+        self._bug = bug
+        self._front = namekeeper_front.Front(head, tail, threads)
+        self._last: dict[bytes, bytes] = {}
+        self._late: list[list[bytes]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._front, name)
+
+    def forget(self, keys: list[bytes]) -> None:
+        if self._bug == "forgets some changes too late":
+            self._late.append(keys)
+            keys = self._late.pop(0) if len(self._late) > LATE_CHANGES else []
+        self._front.forget(keys[1:] if self._bug == "forgets too few" else keys)
+
+    def learn(self, key: bytes, counter: int, body: bytes) -> None:
+        old = self._last.get(key, body)
+        self._last[key] = body
+        self._front.learn(key, counter, old if self._bug == "learns what is old" else body)
+
+
+@pytest.mark.skipif(not HAS_NATIVE, reason="make native builds it")
+@pytest.mark.parametrize(
+    "bug",
+    ["none", "forgets some changes too late", "forgets too few", "learns what is old"],
+)
+async def test_a_bug_of_the_front_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str):
+    broken = SimpleNamespace(Front=lambda *parts: Broken(bug, *parts))
+    monkeypatch.setattr(lending, "MAX_KNOWN_READS", lending.MIN_KNOWN_READS)
+    monkeypatch.setattr("namekeeper.remoting.front.import_module", lambda name: broken)
+    try:
+        found: object = (await seen(tmp_path, "native")).violations()
+    except* AssertionError as failures:
+        found = failures
+    assert bool(found) == (bug != "none")
 
 
 WROTE = (Operation(0, 1, 1), Operation(2, 4, 2), Operation(6, 8, 3))

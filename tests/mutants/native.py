@@ -1,0 +1,142 @@
+"""`make mutants-native`: known bugs of the native front, each of which its own tests must find.
+
+The crate is copied, changed, and tested with cargo. What the front does together with the server is seeded in
+tests/unit/app/test_linearizability.py, from the outside.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["NATIVE_MUTANTS", "NativeMutant"]
+
+ROOT = Path(__file__).resolve().parents[2]
+CRATE = ROOT / "native"
+TARGET = ROOT / "build" / "native-mutants"
+LIMIT_SECONDS = 300
+"""A test that waits for what does not come has caught it."""
+
+
+class NativeMutant(NamedTuple):
+    """A bug: a text that occurs once in a file of the crate, and what it is replaced by."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    rule: str
+    """What does not hold any more."""
+
+    def text(self) -> str:
+        """The file with the bug in it.
+
+        Raises:
+            ValueError: the old text is not there exactly once.
+        """
+        text = (CRATE / "src" / self.file).read_text()
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: its text occurs {text.count(self.old)} times in {self.file}")
+        return text.replace(self.old, self.new)
+
+
+NATIVE_MUTANTS = (
+    NativeMutant(
+        "forgets-nothing", "store.rs", "if let Some(entry) = self.entries.remove(key) {",
+        "if let Some(entry) = self.entries.get(key) {", "what is forgotten is not answered after",
+    ),
+    NativeMutant(
+        "another-opaque", "store.rs", "out.extend_from_slice(digits);",
+        "out.extend_from_slice(&digits[..digits.len() - 1]);\n        out.push(b'9');",
+        "an answer has the opaque of its request",
+    ),
+    NativeMutant(
+        "keeps-bodies", "store.rs", "if Arc::strong_count(&entry.content) == 2 {", "if false {",
+        "what is forgotten takes no room",
+    ),
+    NativeMutant(
+        "counts-twice", "store.rs", "count.fetch_add(1,", "count.fetch_add(2,", "requests are counted once",
+    ),
+    NativeMutant(
+        "believes-any-digits", "frames.rs", "&& digits.len() <= MAX_DIGITS", "",
+        "a number that may be no int32 is the server's",
+    ),
+    NativeMutant(
+        "leading-zero", "frames.rs", "Some(b'1'..=b'9')", "Some(b'0'..=b'9')",
+        "digits are copied only if the decoder would write them so",
+    ),
+    NativeMutant(
+        "swallows-bodies", "frames.rs", " || length != word + 4", " || length < word + 4",
+        "a request with a body is the server's",
+    ),
+    NativeMutant(
+        "forgets-the-begin-of-a-frame", "front.rs", "connection.partial.extend_from_slice(&input[at..]);", "",
+        "a frame may come in any pieces",
+    ),
+    NativeMutant(
+        "unread-bytes-lost", "front.rs",
+        "Some(_) => return Served::Returned { unread: input[at..].to_vec(), unsent: Vec::new() }",
+        "Some(_) => return Served::Returned { unread: Vec::new(), unsent: Vec::new() }",
+        "what was read and not served comes back",
+    ),
+    NativeMutant(
+        "unsent-bytes-lost", "front.rs", "let unsent = self.answers[sent..].to_vec();",
+        "let unsent = Vec::new();", "what the peer did not take comes back",
+    ),
+    NativeMutant(
+        "a-panic-that-nobody-hears-of", "front.rs", "Returned { is_broken: true, ..Returned::default() }",
+        "Returned::default()", "a panic ends its connection",
+    ),
+    NativeMutant(
+        "the-end-is-not-told", "front.rs", "Ok(Served::Idle) if !has_closed => return,",
+        "Ok(Served::Idle) => return,", "the end of a stream is the server's",
+    ),
+    NativeMutant(
+        "one-lane-forgotten", "front.rs", "for lane in &self.lanes {", "for lane in &self.lanes[..1] {",
+        "every thread tells what moved",
+    ),
+)  # fmt: skip
+
+
+def main() -> int:
+    """Try some; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants.native", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="some of them (default: all)")
+    wanted = parser.parse_args().names
+    survivors = 0
+    for mutant in NATIVE_MUTANTS:
+        if wanted and mutant.name not in wanted:
+            continue
+        found = _caught_by(mutant)
+        survivors += not found
+        print(f"{mutant.name}: {f'caught by {found}' if found else 'SURVIVED'}", flush=True)
+    return int(survivors > 0)
+
+
+def _caught_by(mutant: NativeMutant) -> str:
+    """The first test that failed; empty if none did."""
+    with tempfile.TemporaryDirectory(prefix="namekeeper-mutant-") as name:
+        crate = Path(name) / "native"
+        shutil.copytree(CRATE, crate, ignore=shutil.ignore_patterns("target"))
+        (crate / "src" / mutant.file).write_text(mutant.text())
+        command = ["cargo", "test", "--no-default-features", "--lib", "--quiet", "--", "--test-threads", "4"]
+        environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET), "RUST_BACKTRACE": "0"}
+        try:
+            done = subprocess.run(
+                command, cwd=crate, env=environment, capture_output=True, text=True, check=False,
+                timeout=LIMIT_SECONDS,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return "a test that did not end"
+    if "error: could not compile" in done.stderr:
+        raise RuntimeError(f"{mutant.name} does not compile:\n{done.stderr[-2000:]}")
+    failed = [line.strip() for line in done.stdout.splitlines() if line.startswith("    ") and "::" in line]
+    return failed[0] if done.returncode and failed else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
