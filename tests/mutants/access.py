@@ -161,6 +161,14 @@ ACCESS_MUTANTS = (
         ("processor/test_touched.py",),
     ),
     Mutant(
+        "mappings-of-others-are-free",
+        "processor/registration.py",
+        "        if hosts and judge_brokers is not None:\n",
+        "        if not hosts and judge_brokers is not None:\n",
+        "a registration is judged by the brokers of its static-topic mappings",
+        CONTROL,
+    ),
+    Mutant(
         "live-brokers-are-free",
         "route/takeover.py",
         " and own.is_open and own is not channel and _host(own) != _host(channel)",

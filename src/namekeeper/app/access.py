@@ -2,11 +2,12 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import partial
 from itertools import count
 
 from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about
-from namekeeper.access.names import NO_NAMES, names_in
+from namekeeper.access.names import NO_NAMES, Names, names_in
 from namekeeper.access.peer import certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestClass
@@ -19,7 +20,7 @@ from namekeeper.common.printable import printable
 from namekeeper.errors import RequestError
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.state import NameServerState
-from namekeeper.processor.touched import names_touched
+from namekeeper.processor.touched import names_touched, with_brokers
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.wire.codes import RequestCode, ResponseCode
@@ -102,7 +103,13 @@ class AccessControl:
         signer = ANONYMOUS
         if request_class is not RequestClass.READ or peer_rules.needs_user(code):
             signer = signer_of(request.ext_fields, request.body, self._policy.keys)
-        names = names_touched(self._state, request) if peer_rules.needs_names(code) else NO_NAMES
+        channel = connection.channel
+        channel.judge_brokers = None
+        names = NO_NAMES
+        if peer_rules.needs_names(code):
+            names = names_touched(self._state, request)
+            if code == RequestCode.REGISTER_BROKER:
+                channel.judge_brokers = partial(self._judge_brokers, request, connection, signer, names)
         decision = peer_rules.judge(code, signer.user, names)
         if self._is_recorded(request, decision):
             self._record(request, connection, decision, signer)
@@ -112,7 +119,7 @@ class AccessControl:
             who = self._who(connection, signer)
             what = f"{_what(code)}{_shown_names(request)}"
             self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", what, who, _by(decision))
-        connection.channel.user = signer.user or ""
+        channel.user = signer.user or ""
         return self._requests(request, connection)
 
     def refuse_page(self, host: str, token: str | None) -> str | None:
@@ -136,6 +143,30 @@ class AccessControl:
         self._log_limit.log(logging.WARNING, "%s", text)
         return text
 
+    def _judge_brokers(
+        self,
+        request: RemotingCommand,
+        connection: ServerConnection,
+        signer: Signer,
+        names: Names,
+        brokers: Collection[str],
+    ) -> None:
+        """Judge a registration again, by the brokers whose static-topic mappings its body has.
+
+        Raises:
+            RequestError: it is refused.
+        """
+        peer_rules: PeerRules = connection.channel.access or self._meet(connection)
+        touched = with_brokers(self._state, names, brokers)
+        decision = peer_rules.judge(request.code, signer.user, touched)
+        if decision.allowed:
+            return
+        self._record(request, connection, decision, signer, touched)
+        text = self._note_refusal(request, connection, decision, signer, touched)
+        if self._policy.rules.mode is AccessMode.ENFORCE:
+            self._journaling.refused(request, connection.channel.remote_addr, _reason(decision))
+            raise RequestError(ResponseCode.NO_PERMISSION, text)
+
     def _is_recorded(self, request: RemotingCommand, decision: Decision) -> bool:
         """Whether the journal records it: an admin request, or a registration that is new or refused."""
         code = request.code
@@ -148,8 +179,14 @@ class AccessControl:
         return CLASSES[code] is RequestClass.ADMIN
 
     def _record(
-        self, request: RemotingCommand, connection: ServerConnection, decision: Decision, signer: Signer
+        self,
+        request: RemotingCommand,
+        connection: ServerConnection,
+        decision: Decision,
+        signer: Signer,
+        names: Names | None = None,
     ) -> None:
+        """Record it with its own names, unless others are given."""
         channel = connection.channel
         certificate = certificate_names(channel.certificate)
         self._journaling.judged(
@@ -160,7 +197,7 @@ class AccessControl:
                 mode=self._policy.rules.mode,
                 user=signer.user,
                 certificate=certificate[0][:TEXT_LIMIT] if certificate else "",
-                about=about(names_in(request.code, request.ext_fields)),
+                about=about(names or names_in(request.code, request.ext_fields)),
             )
         )
 
@@ -192,24 +229,34 @@ class AccessControl:
     def _refuse(
         self, request: RemotingCommand, connection: ServerConnection, decision: Decision, signer: Signer
     ) -> None:
-        """Count and log a refusal; raise it, unless the mode is audit."""
+        """Count and log a refusal; raise it unless the rules are on trial."""
+        text = self._note_refusal(request, connection, decision, signer)
+        if self._policy.rules.mode is AccessMode.AUDIT:
+            request.header = b""  # not learned, so that the next one is noted too
+            return
+        self._requests.counts[request.code] += 1
+        self._requests.failed(request, connection, _reason(decision))
+        raise RequestError(ResponseCode.NO_PERMISSION, text)
+
+    def _note_refusal(
+        self,
+        request: RemotingCommand,
+        connection: ServerConnection,
+        decision: Decision,
+        signer: Signer,
+        names: Names | None = None,
+    ) -> str:
+        """Count and log a refusal; return it in words."""
         mode = self._policy.rules.mode
         self._refusals[CLASSES[request.code].value, decision.rule or NO_RULE, mode.value] += 1
-        what = f"{_what(request.code)}{_shown_names(request)}"
+        what = f"{_what(request.code)}{_shown_names(request, names)}"
         text = f"{what} of {self._who(connection, signer)} is refused by {_by(decision)}"
         if signer.objection:
             user = printable((request.ext_fields or {}).get(ACCESS_KEY, ""))[:_SHOWN]
             text = f"{text}; user {user!r} is not proved: {signer.objection}"
-        if mode is AccessMode.AUDIT:
-            request.header = b""  # not learned by the cache, so that the next one is counted too
-            self._log_limit.log(logging.WARNING, "audit only: %s", text)
-            return
-        self._log_limit.log(logging.WARNING, "%s", text)
-        self._requests.counts[request.code] += 1
-        # The reason does not name the peer: the journal counts refusals by their reason.
-        reason = RequestError(ResponseCode.NO_PERMISSION, f"refused by {_by(decision)}")
-        self._requests.failed(request, connection, reason)
-        raise RequestError(ResponseCode.NO_PERMISSION, text)
+        form = "audit only: %s" if mode is AccessMode.AUDIT else "%s"
+        self._log_limit.log(logging.WARNING, form, text)
+        return text
 
     def _who(self, connection: ServerConnection, signer: Signer) -> str:
         """The peer as the log and the remark name it."""
@@ -223,10 +270,15 @@ def _what(code: int) -> str:
     return f"{RequestCode(code).name} ({code})"
 
 
-def _shown_names(request: RemotingCommand) -> str:
-    """The first names that a request is about, each after a blank."""
-    names = about(names_in(request.code, request.ext_fields))[:_SHOWN_NAMES]
-    return printable("".join(f" {name[:_SHOWN]}" for name in names))
+def _shown_names(request: RemotingCommand, names: Names | None = None) -> str:
+    """The first names that a request is about, each with a blank before it."""
+    shown = about(names or names_in(request.code, request.ext_fields))[:_SHOWN_NAMES]
+    return printable("".join(f" {name[:_SHOWN]}" for name in shown))
+
+
+def _reason(decision: Decision) -> RequestError:
+    """What the journal counts refusals by: without the peer."""
+    return RequestError(ResponseCode.NO_PERMISSION, f"refused by {_by(decision)}")
 
 
 def _by(decision: Decision) -> str:

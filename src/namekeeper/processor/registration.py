@@ -46,12 +46,15 @@ def register_broker(state: NameServerState, request: RemotingCommand, channel: C
         cluster_name=header.cluster_name, broker_name=header.broker_name, broker_addr=header.broker_addr,
         ha_server_addr=header.ha_server_addr, zone_name=header.zone_name,
     )  # fmt: skip
-    body, version = request.body, request.version
+    body, version, judge_brokers = request.body, request.version, channel.judge_brokers
 
     def decode() -> Generator[None, None, RegistrationBody]:
         check_crc32(header.body_crc32, body)
         decoded = yield from decode_registration_body(body, version=version, compressed=header.compressed)
         yield from check_body_names(limit, decoded)
+        hosts = {mapping.bname for mapping in decoded.mappings.values()} - {header.broker_name}
+        if hosts and judge_brokers is not None:
+            judge_brokers(hosts)
         return decoded
 
     change = RegisterBroker(header, body, version=version, channel=channel, decode=decode)

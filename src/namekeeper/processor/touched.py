@@ -2,8 +2,11 @@
 
 A registration takes an address out of the group that has it, and an unregistration ends the whole
 registration of the address, whatever name either of them gives (protocol.md 4.4, 4.5). So the name that the
-address has now counts too, and the clusters of all groups that are named.
+address has now counts too, and the clusters of all groups that are named. Static-topic mappings in the body
+of a registration name brokers as well; they are known when it is decoded (`Channel.judge_brokers`).
 """
+
+from collections.abc import Collection
 
 from msgspec import structs
 
@@ -13,7 +16,7 @@ from namekeeper.processor.state import NameServerState
 from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand
 
-__all__ = ["names_touched"]
+__all__ = ["names_touched", "with_brokers"]
 
 SPEAKS_FOR_AN_ADDRESS = frozenset(
     {
@@ -34,7 +37,12 @@ def names_touched(state: NameServerState, request: RemotingCommand) -> Names:
     names = names_in(request.code, request.ext_fields)
     if NameKind.BROKERS not in NAMED.get(request.code, ()):
         return names
-    brokers = names.brokers | _in_body(request) | _of_address(state, request)
+    return with_brokers(state, names, _in_body(request) | _of_address(state, request))
+
+
+def with_brokers(state: NameServerState, names: Names, more: Collection[str]) -> Names:
+    """The same names and more broker names, with the clusters that the groups of all of them are in."""
+    brokers = names.brokers.union(more)
     groups = (state.tables.broker_addr_table.get(name) for name in brokers)
     clusters = names.clusters | {group.cluster for group in groups if group is not None}
     return structs.replace(names, brokers=brokers, clusters=clusters)

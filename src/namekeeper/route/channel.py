@@ -1,6 +1,6 @@
 """A connection as the route tables see it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from namekeeper.model.broker import BrokerKey
@@ -30,6 +30,7 @@ class Channel:
         "is_open",
         "is_paused",
         "is_spared",
+        "judge_brokers",
         "remote_addr",
         "user",
     )
@@ -44,6 +45,9 @@ class Channel:
         """What access control keeps of the peer; None before its first request, and without rules."""
         self.user = ""
         """Whose signature the request has that is handled now, if access rules know it."""
+        self.judge_brokers: Callable[[Collection[str]], None] | None = None
+        """Judges the request that is handled now by broker names in its body: raises RequestError if access
+        rules refuse them. None if nothing hangs on them."""
         self.is_open = True
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""

@@ -13,11 +13,17 @@ from namekeeper.access.rules import AccessMode, Decision
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.access.signature import sign
 from namekeeper.app.access import AccessControl
+from namekeeper.broker.payload import register_broker_request
 from namekeeper.messages.catalogue import CATALOGUE
 from namekeeper.messages.fields import to_wire_name
+from namekeeper.messages.register_broker_body import RegisterBrokerBody
+from namekeeper.model.mapping import TopicQueueMappingInfo
+from namekeeper.model.topic import TopicConfig
+from namekeeper.model.version import DataVersion
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.command import request
+from tests.support.server.builders import header
 from tests.unit.app.parts import Parts, frame, registration
 from tests.unit.remoting.joined import Joined
 
@@ -370,6 +376,59 @@ async def test_a_broker_name_of_another_cluster_is_not_taken_over(server):
     asking.deliver(encode_command(registration(cluster_name="test", name="broker-a", addr="10.9.9.9:10911")))
     server.parts.run_turns()
     assert [each.code for each in asking.answers] == [16]
+
+
+def mapped(*bnames: str, version: int = 1) -> bytes:
+    """A registration of test-1 with static-topic mappings of some broker names."""
+    body = RegisterBrokerBody(
+        data_version=DataVersion(counter=version, timestamp=1_700_000_000_000 + version),
+        topics=(TopicConfig("T1"), TopicConfig("T2")),
+        mappings=tuple(
+            TopicQueueMappingInfo(bname=bname, topic=f"T{n}") for n, bname in enumerate(bnames, 1)
+        ),
+    )
+    fields = header(cluster_name="test", name="test-1", addr="10.0.0.9:10911")
+    return encode_command(register_broker_request(fields, body))
+
+
+async def test_a_mapping_in_the_body_of_a_registration_is_limited_to_the_names_of_the_rule(server):
+    """A static topic's mapping is kept under the broker name that it holds, whoever sends it."""
+    server = server(TEST_BROKERS)
+    server.register(cluster_name="prod", name="prod-a", addr="10.0.0.1:10911")
+    before = shown(server)
+    asking = server.connect()
+    asking.deliver(mapped("prod-a"))
+    server.parts.run_turns()
+    (answer,) = asking.answers
+    assert answer.code == 16
+    assert "clusters=prod clusters=test brokers=prod-a brokers=test-1 of" in answer.remark
+    assert shown(server) == before
+    assert server.parts.state.tables.topic_queue_mapping_info_table == {}
+    assert server.control.refusals() == {("broker", "none", "enforce"): 1}
+    assert server.parts.results(103) == {0: 1, 16: 1}
+
+
+async def test_a_mapping_of_the_broker_itself_or_within_the_rule_is_none_of_anybodys_business(server):
+    server = server(TEST_BROKERS.replace('"test"]', '"test", "prod"]'))
+    asking = server.connect()
+    asking.deliver(mapped("test-1", "test-2"))
+    server.parts.run_turns()
+    assert [each.code for each in asking.answers] == [0]
+    mappings = server.parts.state.tables.topic_queue_mapping_info_table
+    assert {topic: list(by_name) for topic, by_name in mappings.items()} == {
+        "T1": ["test-1"],
+        "T2": ["test-2"],
+    }
+
+
+async def test_with_audit_a_mapping_of_another_broker_is_noted_and_taken(server):
+    server = server(TEST_BROKERS, mode="audit")
+    asking = server.connect()
+    asking.deliver(mapped("prod-a"))
+    server.parts.run_turns()
+    assert [each.code for each in asking.answers] == [0]
+    assert server.control.refusals() == {("broker", "none", "audit"): 1}
+    assert list(server.parts.state.tables.topic_queue_mapping_info_table["T1"]) == ["prod-a"]
 
 
 async def test_within_its_names_a_broker_does_what_it_likes(server):
