@@ -15,6 +15,7 @@ __all__ = [
     "parse_ip",
     "parse_network",
     "peer_at",
+    "unwrapped",
 ]
 
 IpAddress = IPv4Address | IPv6Address
@@ -74,6 +75,11 @@ def parse_network(text: str) -> IpNetwork:
         network = ip_network(text)
     except ValueError:
         raise ValueError(_advice(text)) from None
+    return unwrapped(network)
+
+
+def unwrapped(network: IpNetwork) -> IpNetwork:
+    """The same network, as one of IPv4 if it is one that IPv6 wraps."""
     if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
         address = network.network_address.ipv4_mapped
         return ip_network(f"{address}/{network.prefixlen - 96}")

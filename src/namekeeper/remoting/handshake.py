@@ -6,8 +6,9 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable, Iterable
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import ip_network
 
+from namekeeper.access.peer import IpNetwork, parse_ip, unwrapped
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.connection import ServerConnection
@@ -26,8 +27,6 @@ TLS_GOODBYE_SECONDS = 2.0
 
 _log = logging.getLogger("namekeeper.remoting")
 
-Network = IPv4Network | IPv6Network
-
 
 class Handshakes:
     """Accepted sockets that are no connections yet: protocol sniffing, then the TLS handshake, if any."""
@@ -36,7 +35,7 @@ class Handshakes:
         self,
         context: ConnectionContext,
         tls: TlsContexts | None,
-        trusted: list[Network],
+        trusted: list[IpNetwork],
         connection: Callable[[Channel], ServerConnection],
     ) -> None:
         self._context = context
@@ -140,16 +139,16 @@ class Handshakes:
     def _is_trusted(self, peer: Address) -> bool:
         if not self._trusted:
             return False
-        host = ip_address(peer.host.partition("%")[0])
+        host = parse_ip(peer.host)
         return any(host in network for network in self._trusted)
 
 
-def parse_networks(texts: Iterable[str]) -> list[Network]:
+def parse_networks(texts: Iterable[str]) -> list[IpNetwork]:
     """Parse networks as `10.0.0.0/8`, or single addresses; ConfigError names the bad one."""
-    networks: list[Network] = []
+    networks: list[IpNetwork] = []
     for text in texts:
         try:
-            networks.append(ip_network(text.strip(), strict=False))
+            networks.append(unwrapped(ip_network(text.strip(), strict=False)))
         except ValueError as error:
             raise ConfigError(
                 f"network {text!r} can't be used: {error}; write 10.0.0.0/8 or 10.1.2.3"

@@ -69,6 +69,17 @@ async def test_a_header_of_somebody_else_is_a_claim(trusted: list[str], caplog):
         assert "claimed by a PROXY header to be 203.0.113.7:4321" in caplog.text
 
 
+@pytest.mark.parametrize("trusted", ["127.0.0.0/8", "::ffff:127.0.0.0/104"])
+@pytest.mark.parametrize("host", [LOCAL, "::"])
+async def test_a_trusted_proxy_of_ipv4_is_trusted_over_ipv6_too(host: str, trusted: str):
+    """A socket that takes both writes an IPv4 address as `::ffff:127.0.0.1`."""
+    async with RemotingServer(who_is_there, host=host, port=0, proxy_trusted_networks=[trusted]) as server:
+        port = server.addresses[0].port
+        async with connect(f"{LOCAL}:{port}") as peer:
+            await peer.send(V1 + frame(1))
+            assert (await peer.answer()).ext_fields == {"addr": "203.0.113.7:4321"}
+
+
 @pytest.mark.parametrize("header", [V2_LOCAL, b"PROXY UNKNOWN\r\n"])
 async def test_a_proxy_that_speaks_for_itself_is_known_by_its_socket(header: bytes):
     async with (
