@@ -6,6 +6,7 @@ __all__ = ["ACCESS_MUTANTS"]
 
 RULES = ("access/test_rules.py",)
 CONTROL = ("app/test_access.py",)
+LENDING = ("app/test_access_lending.py",)
 
 ACCESS_MUTANTS = (
     Mutant(
@@ -127,6 +128,38 @@ ACCESS_MUTANTS = (
         "        if rules[0].allows:\n",
         "answers that only some may have are shared among peers of the same rules",
         CONTROL,
+    ),
+    Mutant(
+        "who-may-have-some-answers-is-lent",
+        "remoting/lending.py",
+        "            and self.reader.may_find_all\n",
+        "            and self.reader.may_find_all is not None\n",
+        "a socket is not lent where user or topic decide",
+        LENDING,
+    ),
+    Mutant(
+        "lent-sockets-keep-their-rules",
+        "app/access.py",
+        "            connection.take_socket_back()\n",
+        "",
+        "a lent socket comes back when other rules hold",
+        LENDING,
+    ),
+    Mutant(
+        "strangers-ask-the-cache",
+        "remoting/connection_context.py",
+        "        return self.lookup_cache if self.is_cache_open else None\n",
+        "        return self.lookup_cache\n",
+        "with rules nobody is answered from the cache before the peer is judged",
+        LENDING,
+    ),
+    Mutant(
+        "rules-forget-who-asked",
+        "app/name_server.py",
+        "        lookup_cache = None if settings.remember_lookups else self._lookup_cache()\n",
+        "        lookup_cache = self._lookup_cache()\n",
+        "under access rules each look-up is remembered, too (rememberLookups)",
+        ("app/test_name_server.py",),
     ),
     Mutant(
         "scopes-are-used-again",

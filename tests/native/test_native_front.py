@@ -257,3 +257,42 @@ async def connect_after(folder: Path) -> AsyncIterator[Peer]:
             peer = await stack.enter_async_context(connect(address(server)))
             await lend(server, peer)
         yield peer
+
+
+OFFICE = """
+mode = "enforce"
+[[rule]]
+name = "brokers, and the office"
+requests = ["any"]
+networks = {networks}
+"""
+
+
+async def test_with_rules_a_peer_whose_network_decides_is_lent_until_other_rules_hold(tmp_path):
+    """Then nobody is answered by what others, who may look it up still, have the front learn."""
+    rules = tmp_path / "access.toml"
+
+    def write(*networks: str) -> None:
+        rules.write_text(OFFICE.format(networks=list(networks)))
+
+    await asyncio.to_thread(write, "127.0.0.1", "10.0.0.0/8")
+    flags = {"access_file": str(rules), "proxy_protocol_trusted_networks": "127.0.0.1"}
+    async with (
+        serving(tmp_path, "native", **flags) as server, connect(address(server)) as office,
+        connect(address(server)) as other,
+    ):  # fmt: skip
+        for peer, host in ((office, "10.0.0.7"), (other, "127.0.0.1")):
+            await peer.send(f"PROXY TCP4 {host} 127.0.0.1 5000 9876\r\n".encode() + KNOWN + KNOWN)
+            assert [(await peer.answer()).code for _ in range(2)] == [0, 0]
+        await lend(server, office)
+        await asyncio.to_thread(write, "127.0.0.1")
+        await eventually(lambda: server.operators.stats().front_connections == 0)
+        await other.send(KNOWN * 2)
+        assert [(await other.answer()).code for _ in range(2)] == [0, 0]
+        await lend(server, other)
+        before = server.state.lookup_cache.found
+        await office.send(KNOWN)
+        assert (await office.answer()).code == ResponseCode.NO_PERMISSION
+        await other.send(KNOWN)
+        assert (await other.answer()).code == 0
+        assert server.state.lookup_cache.found == before + 1

@@ -60,7 +60,7 @@ class AccessControl:
             requests: handles what is allowed.
             state: the state that rules about names are compared with.
             journaling: records who did what.
-            lookup_cache: answers look-ups of peers who may get its answers.
+            lookup_cache: answers look-ups of peers who may have its answers; None if nobody may.
         """
         self.files = files
         self._policy = files.policy
@@ -88,6 +88,7 @@ class AccessControl:
         for connection in connections:
             connection.channel.access = None
             connection.reader.use_cache(None)
+            connection.take_socket_back()
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
         """Answer like the handler.

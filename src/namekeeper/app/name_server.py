@@ -137,13 +137,14 @@ class NameServer:
             call_soon=self._call_soon,
             cluster_test=self._cluster_test,
         )
+        # What the cache answers is not remembered.
+        lookup_cache = None if settings.remember_lookups else self._lookup_cache()
         self.access = _make_access_control(
-            self.requests, self.state, journaling=self._journaling, lookup_cache=self._lookup_cache()
+            self.requests, self.state, journaling=self._journaling, lookup_cache=lookup_cache
         )
         self.restoring = Restoring(self.state, self.requests.submit, clock=self._clock)
         handler = self.access or self.requests
         self._memory = LookupMemory(handler, self._watch) if settings.remember_lookups else None
-        lookup_cache = None if self.access or self._memory else self._lookup_cache()
         self.server = RemotingServer(
             self._memory or handler,
             host=settings.bind_address,
@@ -160,7 +161,8 @@ class NameServer:
             serialize_type=SerializeType[settings.serialize_type],
             body_budget_bytes=settings.body_bytes_in_flight_limit,
             lookup_cache=lookup_cache,
-            front=None if lookup_cache is None else _make_front(settings),
+            is_cache_open=self.access is None,
+            front=None if lookup_cache is None else _make_front(settings.front),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network)

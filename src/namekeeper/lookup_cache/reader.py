@@ -44,6 +44,11 @@ class RequestReader:
         self._scope = b""
         self._find = cache.find if cache is not None else None
 
+    @property
+    def may_find_all(self) -> bool:
+        """Whether the peer may have each answer of the cache, to whomever it was given first."""
+        return self._find is not None and not self._scope
+
     def use_cache(self, cache: LookupCache | None, scope: bytes = b"") -> None:
         """Ask this cache from now on; None decodes everything.
 

@@ -50,8 +50,8 @@ class ServerConnection(asyncio.Protocol):
     """Reads requests, hands them to `context.handler`, writes what it answers."""
 
     __slots__ = (
-        "_claims", "_close_announced", "_context", "_deadline", "_frames", "_held_bytes", "_is_careful",
-        "_is_json", "_loop", "_owed", "_partial_claim", "_queue", "_read_part", "_serving", "_transport",
+        "_claims", "_close_announced", "_context", "_deadline", "_deferred", "_frames", "_is_careful",
+        "_is_json", "_loop", "_partial_claim", "_queue", "_read_part", "_serving", "_transport",
         "_turn_is_due", "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel", "read",
         "reader", "seen_by_sweep",
     )  # fmt: skip
@@ -63,7 +63,7 @@ class ServerConnection(asyncio.Protocol):
         """Used by the idle sweep: bytes in both directions at the last sweep, number of sweeps without
         traffic."""
         self._context = context
-        self.reader = reader = RequestReader(context.max_frame_bytes, context.lookup_cache)
+        self.reader = reader = RequestReader(context.max_frame_bytes, context.first_cache)
         self.read, self._read_part = reader.feed, reader.feed_part
         self._frames = reader.frames
         self._is_json = context.serialize_type is SerializeType.JSON
@@ -142,6 +142,9 @@ class ServerConnection(asyncio.Protocol):
             self._transport.close()
             self._deadline = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)  # it may never read
             self._loop.call_soon(self._announce_close)
+
+    def take_socket_back(self) -> None:
+        """Have what comes from now on judged and served here; it is unless another thread has the socket."""
 
     def abort(self) -> None:
         """Close at once; what was written may be lost."""

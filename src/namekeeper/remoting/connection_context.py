@@ -61,10 +61,17 @@ class ConnectionContext(Struct, kw_only=True, eq=False):
     """Whether a broker is registered over the connection: it doesn't wait behind strangers."""
     lookup_cache: LookupCache | None = None
     """Cache that is asked for the whole answer to a request before the request is decoded."""
+    is_cache_open: bool = True
+    """Whether every peer may have its answers; if not, the handler says of each, by `reader.use_cache`."""
     on_connect: Callable[[Channel], None] = _nobody
     on_close: Callable[[Channel], None] = _nobody
     connections: set[Any] = field(default_factory=set)
     log_limit: LogLimit = field(default_factory=lambda: LogLimit(_log))
+
+    @property
+    def first_cache(self) -> LookupCache | None:
+        """What a connection asks before anything is known of its peer."""
+        return self.lookup_cache if self.is_cache_open else None
 
     def failure_response(self, request: RemotingCommand, error: Exception, channel: Channel) -> Response:
         """Make the answer for an error of the request; a bug is logged and answered with code 1."""

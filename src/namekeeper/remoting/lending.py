@@ -62,6 +62,12 @@ class LendingConnection(ServerConnection):
             self._loan = 0
         super().close()
 
+    def take_socket_back(self) -> None:
+        """End the loan; the connection goes on with what the front read in a later turn of the loop."""
+        returned = self._front.take_back(self._loan) if self._loan else None
+        if returned is not None:
+            self._loop.call_soon(self.returned, returned)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and tell the application, once."""
         if self._loan:
@@ -98,9 +104,10 @@ class LendingConnection(ServerConnection):
         return items
 
     def _can_lend(self) -> bool:
-        """Whether no request or answer is open, and the connection is not encrypted."""
+        """Whether the peer may have all answers, none is open, and the connection is not encrypted."""
         return (
             self.channel.is_open
+            and self.reader.may_find_all
             and not self._is_careful
             and not (self._queue or self._unread or self._owed or self._claims)
             and not self._frames.buffered

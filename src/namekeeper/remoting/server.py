@@ -70,6 +70,7 @@ class RemotingServer:
         proxy_trusted_networks: Iterable[str] = (),
         body_budget_bytes: int = DEFAULT_BODY_BUDGET_BYTES,
         lookup_cache: LookupCache | None = None,
+        is_cache_open: bool = True,
         front: Front | None = None,
         has_broker: Callable[[Channel], bool] = _has_none,
         on_connect: Callable[[Channel], None] = _nobody,
@@ -93,6 +94,7 @@ class RemotingServer:
             proxy_trusted_networks: from there a PROXY header counts as the peer's address.
             body_budget_bytes: bound of large frames arriving or not answered yet, over all connections.
             lookup_cache: asked for the whole answer to a request before it is decoded.
+            is_cache_open: whether every peer may have its answers; if not, the handler says of each.
             front: serves connections that ask for what the cache knows; needs `lookup_cache`.
             has_broker: whether a broker is registered over a connection: its large frames go first.
             on_connect: a connection can carry requests now.
@@ -113,6 +115,7 @@ class RemotingServer:
             write_buffer_bytes=write_buffer_bytes,
             large_frame_seconds=large_frame_seconds,
             lookup_cache=lookup_cache,
+            is_cache_open=is_cache_open,
             has_broker=has_broker,
             on_connect=on_connect,
             on_close=on_close,

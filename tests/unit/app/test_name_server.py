@@ -349,6 +349,23 @@ async def test_it_is_told_who_has_asked_since_a_change(tmp_path):
     assert server._memory.who_knows("T1").connections == 0
 
 
+async def test_under_access_rules_each_look_up_is_remembered_too(tmp_path):
+    path = await asyncio.to_thread(write_rules, tmp_path, "audit")
+    async with (
+        name_server(tmp_path, remember_lookups="true", access_file=path) as server,
+        asking(server) as broker, asking(server) as one,
+    ):  # fmt: skip
+        await register(broker)
+        for topic in ("T1", "T2", "T2", "T1"):
+            assert (await one(105, topic=topic)).code == 0
+        await broker(205, brokerName="broker-a")
+        for _ in range(2):
+            await broker(105, topic="T1")
+            await one(105, topic="T1")
+        assert server._memory.who_knows("T1").since_count == 2
+        assert server.state.lookup_cache.found == 0
+
+
 def test_a_kv_file_that_can_not_be_read_is_refused_by_name(tmp_path):
     file = tmp_path / "kv.json"
     file.write_text('{"configTable":{"a":')
@@ -581,6 +598,16 @@ async def test_without_the_front_who_leaves_it_open_is_served(tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "namekeeper_front", None)
     async with name_server(tmp_path, front="auto") as server:
         assert server.server.front is None
+
+
+async def test_with_access_rules_there_is_a_front_for_those_who_may_look_up_all(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(Front=lambda *_: FakeNative()))
+    path = await asyncio.to_thread(write_rules, tmp_path)
+    async with name_server(tmp_path, access_file=path) as server, asking(server) as ask:
+        assert server.server.front is not None
+        await ask(105, topic="T1")
+        (connection,) = server.server.connections
+        assert connection.reader.may_find_all
 
 
 async def test_answers_of_another_form_have_no_front(tmp_path, monkeypatch):
