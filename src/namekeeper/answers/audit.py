@@ -1,6 +1,7 @@
-"""Who did what: the requests that access rules judged, and those that were refused, from journals."""
+"""Who did what: the requests that access rules judged, and those that were refused."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from namekeeper.journal.contract.record import Access, Denied, Record
 from namekeeper.journal.reading.reader import FoundJournal, find_segments, read_segment_lines
 from namekeeper.wire.codes import RequestCode
 
-__all__ = ["AuditEntry", "audit_lines", "read_audit"]
+__all__ = ["AuditEntry", "audit_from_rows", "audit_lines", "read_audit"]
 
 _KINDS = (b'{"kind":"access"', b'{"kind":"denied"')
 _BY_RULES = "refused by "
@@ -52,7 +53,27 @@ def read_audit(journals: Iterable[FoundJournal], begin_at: int, end_at: int) -> 
         JournalError: a folder is not a journal, or can't be read.
     """
     entries = (entry for journal in journals for entry in _entries(journal))
-    return sorted((each for each in entries if begin_at < each.at <= end_at), key=lambda each: each.at)
+    return _in_order(each for each in entries if begin_at < each.at <= end_at)
+
+
+def audit_from_rows(
+    judged: Iterable[Mapping[str, Any]], denied: Iterable[Mapping[str, Any]]
+) -> list[AuditEntry]:
+    """The same from rows of a warehouse, of the queries `judged_request` and `denied_request`."""
+    entries = [
+        _judged(
+            at=row["at"], namesrv=row["namesrv"], code=row["code"], allowed=row["allowed"], mode=row["mode"],
+            rule=row["rule"] or "", peer=row["peer"] or "", user=row["user"] or "",
+            certificate=row["certificate"] or "", about=tuple(row["about"] or ()), count=row["count"],
+        )
+        for row in judged
+    ]  # fmt: skip
+    entries += [
+        _denied(row["at"], row["namesrv"], row["code"], row["reason"], row["host"] or "", row["count"])
+        for row in denied
+        if not _has_its_own_record(row["code"], row["reason"])
+    ]
+    return _in_order(entries)
 
 
 def audit_lines(entries: Iterable[AuditEntry], zone: Zone) -> Iterator[str]:
@@ -72,20 +93,32 @@ def _entries(journal: FoundJournal) -> Iterator[AuditEntry]:
 
 def _entry(record: Record) -> Iterator[AuditEntry]:
     if isinstance(record, Access):
-        rule = f"rule {record.rule!r}" if record.rule else "no rule"
-        yield AuditEntry(
+        yield _judged(
             at=record.ts, namesrv=record.namesrv, code=record.code, allowed=record.allowed, mode=record.mode,
-            reason=rule, peer=record.peer, user=record.user, certificate=record.certificate,
+            rule=record.rule, peer=record.peer, user=record.user, certificate=record.certificate,
             about=tuple(record.about), count=record.count,
         )  # fmt: skip
-    elif isinstance(record, Denied) and not (
-        record.code in _RECORDED and record.reason.startswith(_BY_RULES)
-    ):
-        yield AuditEntry(
-            at=record.ts, namesrv=record.namesrv, code=record.code, allowed=False, mode="",
-            reason=record.reason.removeprefix(_BY_RULES), peer=record.host, user="", certificate="", about=(),
-            count=record.count,
-        )  # fmt: skip
+    elif isinstance(record, Denied) and not _has_its_own_record(record.code, record.reason):
+        yield _denied(record.ts, record.namesrv, record.code, record.reason, record.host, record.count)
+
+
+def _judged(*, rule: str, **fields: Any) -> AuditEntry:  # noqa: ANN401 - those of an entry, by name
+    return AuditEntry(reason=f"rule {rule!r}" if rule else "no rule", **fields)
+
+
+def _denied(at: int, namesrv: str, code: int, reason: str, host: str, count: int) -> AuditEntry:
+    return AuditEntry(
+        at=at, namesrv=namesrv, code=code, allowed=False, mode="", reason=reason.removeprefix(_BY_RULES),
+        peer=host, user="", certificate="", about=(), count=count,
+    )  # fmt: skip
+
+
+def _has_its_own_record(code: int, reason: str) -> bool:
+    return code in _RECORDED and reason.startswith(_BY_RULES)
+
+
+def _in_order(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
+    return sorted(entries, key=lambda each: each.at)
 
 
 def _sentence(entry: AuditEntry) -> str:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from namekeeper.answers.audit import AuditEntry, read_audit
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.answers.render import RouteAt
@@ -62,6 +63,10 @@ class HistorySource(Protocol):
         """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
         ...
 
+    def audit(self, begin_at: int, end_at: int) -> list[AuditEntry]:
+        """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`."""
+        ...
+
     def topics(self) -> Collection[str]:
         """Names of topics, to suggest some for an unknown name."""
         ...
@@ -93,11 +98,11 @@ class JournalSource:
         """
         self._back_ms = back_ms
         self._journals: dict[str, JournalFolder] = {}
-        by_namesrv: dict[str, FoundJournal] = {}
+        self._found: dict[str, FoundJournal] = {}
         for found in dict.fromkeys(each for folder in folders for each in _found(folder)):
             report = None if progress is None else partial(progress, str(found))
             journal = JournalFolder(found, report)
-            twin = by_namesrv.setdefault(journal.namesrv, found)
+            twin = self._found.setdefault(journal.namesrv, found)
             if twin is not found:
                 raise ConfigError(
                     f"{twin} and {found} are both the journal of {journal.namesrv}: give one of them"
@@ -138,6 +143,10 @@ class JournalSource:
         return [
             event for journal in self._journals.values() for event in journal.changes(name, begin_at, end_at)
         ]
+
+    def audit(self, begin_at: int, end_at: int) -> list[AuditEntry]:
+        """Requests that access rules judged, or that were refused, after `begin_at`, up to `end_at`."""
+        return read_audit([self._found[namesrv] for namesrv in self._journals], begin_at, end_at)
 
     def _route(self, journal: JournalFolder, topic: str, at: int | None) -> RouteAt:
         found = journal.state_at(at, topic)

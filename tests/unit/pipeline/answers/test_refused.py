@@ -1,0 +1,87 @@
+"""What access rules judged is the same from a warehouse as from the journals: `audit`, and the refusals in `why`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from namekeeper.answers.explain import explain
+from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.cli.group import namekeeper
+from namekeeper.cli.warehouse import WarehouseSource
+from namekeeper.journal.contract.encode import Stamp, encode_record
+from namekeeper.journal.contract.record import Denied, Record, ServerAlive, ServerStarted
+from namekeeper.journal.reading.reader import FoundJournal
+from namekeeper.pipeline.gold.steps import make_gold
+from tests.support.journal.folder import write_journal
+from tests.support.pipeline.duck import Duck
+from tests.unit.answers.test_audit import END, T0, judged
+
+BY_RULE = "refused by no rule: none covers it"
+RECORDS: tuple[Record, ...] = (
+    ServerStarted(uuid="0a1b2c3d", server_version="1", checksums=True),
+    judged(allowed=True, rule="operators", user="ops", certificate="CN=ops", about=["topics=T"]),
+    judged(103, about=["clusters=c", "brokers=b"]),
+    judged(mode="audit", about=["topics=T"]),
+    judged(peer="", rule="no", count=1_234, about=[]),
+    Denied(code=105, host="10.0.0.1", reason=BY_RULE, count=7),
+    Denied(code=216, host="10.0.0.1", reason=BY_RULE, count=7),
+    Denied(code=318, reason="not allowed here", count=1),
+    ServerAlive(),
+)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> tuple[HistorySource, HistorySource]:
+    """A journal, and the warehouse that is made of it."""
+    lines = [
+        encode_record(record, Stamp(namesrv="ns-1", boot=1, seq=seq, ts=T0 + 1_000 * seq, up_ms=seq))
+        for seq, record in enumerate(RECORDS, 1)
+    ]
+    (tmp_path / "journal").mkdir()
+    folder = write_journal(tmp_path / "journal", lines)
+    duck = Duck()
+    make_gold(duck, duck.load([json.loads(line) for line in lines]))
+    uri = duck.write_warehouse(tmp_path / "warehouse")
+
+    def no_session():
+        raise AssertionError("files need no Spark")
+
+    return JournalSource([FoundJournal(str(folder))]), WarehouseSource(uri, no_session)
+
+
+def test_who_did_what(sources):
+    journal, warehouse = sources
+    entries = journal.audit(0, END)
+    assert [(each.code, each.count) for each in entries] == [
+        (216, 1),
+        (103, 1),
+        (216, 1),
+        (216, 1_234),
+        (105, 7),
+        (318, 1),
+    ]
+    assert warehouse.audit(0, END) == entries
+    begin, end = entries[0].at, entries[3].at
+    assert warehouse.audit(begin, end) == journal.audit(begin, end) == entries[1:4]
+
+
+def test_the_command_reads_either(tmp_path, sources):
+    words = ["audit", "--since", "2023-11-14T00:00:00Z", "--json"]
+    said = [
+        CliRunner().invoke(namekeeper, [*words, option, str(tmp_path / where)])
+        for option, where in (("--journal", "journal"), ("--warehouse", "warehouse"))
+    ]
+    assert [each.exit_code for each in said] == [0, 0]
+    assert said[0].output == said[1].output
+    assert len(json.loads(said[0].output)) == 6
+
+
+def test_why_names_the_refusals_either_way(sources):
+    for at in (T0 + 9_000, T0 + 4_000):
+        ours, theirs = (source.evidence("T", at) for source in sources)
+        assert explain(ours, at) == explain(theirs, at)
+        (refused,) = (one.refused for one in ours)
+        assert refused == theirs[0].refused
+        assert [(each.code, each.count) for each in refused] == [(103, 1), (216, 1_234)]
