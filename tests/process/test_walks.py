@@ -3,7 +3,7 @@
 - A newcomer: `test_tutorial.py`, and the demo of CI.
 - On call: `test_tutorial_history.py`, and why-was-there-no-route.md here.
 - An operator: keep-a-journal.md and replace-a-java-name-server.md here, both name servers being ours;
-  `tests/interop` has Java's.
+  `tests/interop` has Java's. close-it.md: `test_close_it.py`.
 - A data engineer, and a reader of the report: `tests/spark/test_walks.py`.
 - A user of the libraries: `test_tutorial_client.py`, `tests/unit/broker/test_tutorial.py`.
 """

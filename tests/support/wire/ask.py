@@ -32,9 +32,9 @@ class Answer:
 
 def ask(
     address: str, code: int, body: bytes = b"", *, tls: bool = False, timeout: float = 5 * PATIENCE, version: int = VERSION,
-    **fields: str,
+    source: str = "", **fields: str,
 ) -> Answer:  # fmt: skip
-    """Send one request in JSON over a connection of its own and return the answer."""
+    """Send one request in JSON over a connection of its own, from an address of this host if one is given."""
     head = {
         "code": code,
         "language": "PYTHON",
@@ -45,7 +45,8 @@ def ask(
     }
     header = json.dumps(head).encode()
     host, port = address.rsplit(":", 1)
-    with socket.create_connection((host, int(port)), timeout) as plain:
+    local = (source, 0) if source else None
+    with socket.create_connection((host, int(port)), timeout, local) as plain:
         stream = _trusting().wrap_socket(plain) if tls else plain
         with stream:
             stream.sendall(struct.pack(">II", 4 + len(header) + len(body), len(header)) + header + body)
