@@ -84,8 +84,9 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
         help="Operators' HTTP port of a running name server, to read its journal over it.",
     )(function)  # fmt: skip
     function = click.option(
-        "--token", "token", default="", callback=_note, expose_value=False,
-        help="Sent to those pages as bearer token, where access rules ask for one.",
+        "--token", "token", default="", callback=_note, expose_value=False, envvar="NAMEKEEPER_HTTP_TOKEN",
+        help="Sent to those pages as bearer token, where access rules ask for one.  "
+        "[env: NAMEKEEPER_HTTP_TOKEN]",
     )(function)  # fmt: skip
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",

@@ -7,7 +7,8 @@ token.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from importlib.resources import files
 from types import TracebackType
 from typing import Any, Self
 
@@ -173,10 +174,13 @@ class ConsoleServer:
         if request.path.startswith("/api/") and request.path != "/api/login":
             scheme, _, given = request.headers.get("Authorization", "").partition(" ")
             tokens = [request.cookies.get(COOKIE, ""), given.strip() if scheme.lower() == "bearer" else ""]
-            reason = self._doors.refuse_token(tokens)
+            reason = self._refuse(request, tokens)
             if reason is not None:
                 return problem(401, reason)
         return await handler(request)
+
+    def _refuse(self, request: web.Request, tokens: Collection[str]) -> str | None:
+        return self._doors.refuse_token(tokens) or self._doors.refuse_peer(request.remote or "", tokens)
 
     def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> _Handler:
         def body(query: Query) -> bytes:
@@ -210,7 +214,7 @@ class ConsoleServer:
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         token = (await request.text()).strip()
-        reason = self._doors.refuse_token([token])
+        reason = self._refuse(request, [token])
         if reason is not None:
             return problem(401, reason)
         response = web.Response(status=204)

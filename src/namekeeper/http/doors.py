@@ -1,11 +1,17 @@
-"""Decides who may use the page: by the host name of the request, and by a token if it is not on loopback."""
+"""Who may ask the page: the names of a host that it answers to, the token off loopback, access rules."""
 
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from msgspec import Struct
+
+from namekeeper.access.peer import peer_at
+from namekeeper.access.policy import AccessPolicy
+from namekeeper.access.request_class import HTTP_PAGES
+from namekeeper.access.rules import PeerRules
+from namekeeper.access.signature import user_of_key
 
 __all__ = ["COOKIE", "Doors", "is_loopback", "make_token"]
 
@@ -22,8 +28,8 @@ class Doors(Struct, frozen=True):
     """Further names of this host that a browser may use."""
     token: str = ""
     """Empty: nobody needs one."""
-    remedy: str = "give --allow-host for it"
-    """What to do about a name that is refused."""
+    policy: Callable[[], AccessPolicy] | None = None
+    """Gives the access rules that hold now; None: there are none."""
 
     def refuse_host(self, header: str | None) -> str | None:
         """Why the host name of a request is refused; None if it is accepted.
@@ -43,6 +49,20 @@ class Doors(Struct, frozen=True):
         if not self.token or any(hmac.compare_digest(each.encode(), self.token.encode()) for each in tokens):
             return None
         return "a token is needed: it is in the address that the console printed when it started"
+
+    def refuse_peer(self, host: str, tokens: Collection[str]) -> str | None:
+        """Why access rules refuse the page to an address, and to the users whose keys came as tokens.
+
+        A rule about the operators' pages must allow it, also with the mode audit: nobody had it before.
+        """
+        if self.policy is None:
+            return None
+        policy = self.policy()
+        users = [user_of_key(token, policy.keys) for token in tokens if token]
+        rules = PeerRules(policy.rules, peer_at(f"{host}:0"))
+        if any(rules.judge(HTTP_PAGES, user).allowed for user in (None, *users)):
+            return None
+        return "access rules refuse the page: a token is needed, the secret key of a user who may read it"
 
 
 def is_loopback(host: str) -> bool:

@@ -10,6 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from namekeeper.access.policy import AccessPolicy
+from namekeeper.access.rules_file import parse_access_file
 from namekeeper.console import server
 from namekeeper.console.histories import Histories, JournalHistory
 from namekeeper.console.server import ConsoleServer
@@ -211,3 +213,22 @@ async def test_pages_that_listen_have_a_limit(site, monkeypatch):
             status, text, _ = await site.get("/api/events")
             assert (status, "too many pages are open" in text) == (503, True)
             assert (await site.get("/api/overview"))[0] == 200
+
+
+async def test_access_rules_close_the_page_to_who_shows_no_key(site: Site):
+    file = parse_access_file(
+        'mode = "enforce"\nkeys = "k"\n[[rule]]\nname = "ops"\nrequests = ["http"]\nusers = ["ops"]\n',
+        source="a",
+    )
+    policy = AccessPolicy(file.rules, {"ops": ("the-key",)})
+    site.server = site.server_with(Doors("127.0.0.1", policy=lambda: policy))
+    async with running(site):
+        assert (await site.get("/"))[0] == 200
+        status, text, _ = await site.get("/api/now")
+        assert (status, "access rules refuse the page" in text) == (401, True)
+        assert (await site.get("/api/now", Authorization="Bearer the-key"))[0] != 401
+        assert (await site.ask("POST", "/api/login", data="guess"))[0] == 401
+        status, _, headers = await site.ask("POST", "/api/login", data="the-key")
+        assert status == 204
+        cookie = headers["Set-Cookie"].partition(";")[0]
+        assert (await site.get("/api/now", Cookie=cookie))[0] != 401

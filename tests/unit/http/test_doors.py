@@ -2,7 +2,9 @@
 
 import pytest
 
-from namekeeper.http.doors import Doors, is_loopback, make_token
+from namekeeper.access.policy import AccessPolicy
+from namekeeper.access.rules_file import parse_access_file
+from namekeeper.console.doors import Doors, is_loopback, make_token
 
 LOCAL = Doors("127.0.0.1")
 OPEN = Doors("0.0.0.0", frozenset({"ns.example.com"}), "secret")
@@ -35,6 +37,29 @@ def test_the_token_opens():
     assert "a token is needed" in OPEN.refuse_token(["", "secre", "sécret"])
     assert "a token is needed" in OPEN.refuse_token([])
     assert LOCAL.refuse_token([]) is None
+
+
+PAGES = (
+    '[[rule]]\nname = "office"\nrequests = ["http"]\nnetworks = ["10.0.0.0/8"]\n'
+    '[[rule]]\nname = "ops"\nrequests = ["http"]\nusers = ["ops"]\n'
+)
+
+
+@pytest.mark.parametrize("mode", ["enforce", "audit"])
+def test_access_rules_open_to_networks_and_to_who_shows_a_key(mode):
+    file = parse_access_file(f'mode = "{mode}"\nkeys = "k"\n{PAGES}', source="access.toml")
+    doors = Doors("0.0.0.0", policy=lambda: AccessPolicy(file.rules, {"ops": ("key",), "guest": ("other",)}))
+    assert doors.refuse_peer("10.0.0.1", []) is None
+    assert doors.refuse_peer("::ffff:10.0.0.1", []) is None
+    assert doors.refuse_peer("192.0.2.1", ["", "key"]) is None
+    assert "access rules refuse the page" in doors.refuse_peer("192.0.2.1", ["", "other", "guess"])
+    assert LOCAL.refuse_peer("192.0.2.1", []) is None
+
+
+def test_rules_that_say_nothing_of_pages_any_more_open_to_nobody():
+    file = parse_access_file('mode = "enforce"\n[[rule]]\nname = "r"\nrequests = ["any"]\n', source="a")
+    doors = Doors("0.0.0.0", policy=lambda: AccessPolicy(file.rules, {}))
+    assert doors.refuse_peer("10.0.0.1", []) is not None
 
 
 def test_each_token_is_another():

@@ -11,16 +11,10 @@ from typing import Any
 
 import click
 
-from namekeeper.answers.source import HistorySource
-from namekeeper.cli.connecting import connection_options, take_connection
-from namekeeper.cli.console_sources import (
-    OperatorsPages,
-    WarehouseOfConsole,
-    addresses_in,
-    journal_histories,
-    live_histories,
-    source_of,
-)
+from namekeeper.access.request_class import HTTP_PAGES
+from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.app.access_files import AccessFiles
+from namekeeper.cli.connecting import Connector, connection_options, take_connection
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import echo
@@ -80,15 +74,18 @@ __all__ = ["console"]
     "--allow-host", "names", multiple=True, metavar="NAME",
     help="Another name by which browsers reach this host; may be repeated.",
 )  # fmt: skip
-@click.option("--until-eof", is_flag=True, hidden=True, help="End when the standard input does.")
+@click.option(
+    "--access-file",
+    metavar="FILE",
+    help="Access rules of a name server: the page is for those whom its rules about http allow.",
+)
 @connection_options
 @session_options
 @click.pass_context
 def console(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
-    addresses: tuple[str, ...], namesrvs: tuple[str, ...], warehouse: str | None, session: MakeSession,
-    pages: tuple[str, ...], http_token: str, host: str, port: int, token: str | None,
-    names: tuple[str, ...], until_eof: bool, **connection: Any,  # noqa: ANN401
+    addresses: tuple[str, ...], namesrvs: tuple[str, ...], host: str, port: int, token: str | None,
+    names: tuple[str, ...], access_file: str | None, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
@@ -104,24 +101,56 @@ def console(  # noqa: PLR0913 - one for each option
         if config_files or not (folders or namesrvs or warehouse):
             folders += journals_of_this_host(config_files)
         live = live_histories(namesrvs, *take_connection(context, connection))
-        tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
-        stored = () if tables is None else tables.histories()
-        histories = Histories([*journal_histories(folders), *live, *stored])
+        histories = Histories([*journal_histories(folders), *live])
+        rules = None if access_file is None else _rules_of(access_file)
     except NamekeeperError as error:
         raise failure_of(error) from error
-    if token is None and not is_loopback(host):
+    if token is None and rules is None and not is_loopback(host):
         token = make_token()
-    doors = Doors(host, frozenset(name.lower() for name in names), token or "")
-    open_source: Callable[[], HistorySource] | None = None
-    if tables is not None:
-        open_source = tables.source
-    elif folders or operators:
-        open_source = partial(source_of, folders, operators)
-    views = ConsoleViews(histories, open_source, SystemClock(), operators.who_knows)
+    policy = None if rules is None else lambda: rules.policy
+    doors = Doors(host, frozenset(name.lower() for name in names), token or "", policy)
+
+    def open_source() -> HistorySource:
+        return JournalSource(folders)
+
+    views = ConsoleViews(histories, open_source if folders else None, SystemClock())
     with contextlib.suppress(KeyboardInterrupt), _closing(live):
-        asyncio.run(
-            _serve(ConsoleServer(host, port, doors, histories, views), host, token, until_eof=until_eof)
-        )
+        asyncio.run(_serve(ConsoleServer(host, port, doors, histories, views), host, token, rules))
+
+
+def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:
+    """The histories of running name servers, from now on.
+
+    Args:
+        lists: their addresses, `host:port;host:port`.
+        connector: how to reach them.
+        timeout_ms: how long to wait for each answer.
+
+    Raises:
+        ConfigError: an address can't be used.
+    """
+    addrs = dict.fromkeys(str(address) for text in lists for address in parse_addresses(text))
+    return [LiveHistory(addr, connector.open, timeout_ms) for addr in addrs]
+
+
+def journal_histories(folders: Sequence[str]) -> list[JournalHistory]:
+    """The histories in some folders.
+
+    Raises:
+        JournalError: a folder is not a journal, or can't be read.
+        ConfigError: two folders are of one name server.
+    """
+    sources: dict[str, JournalHistory] = {}
+    found_at: dict[str, FoundJournal] = {}
+    for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
+        source = JournalHistory(found)
+        namesrv = source.followed.versions.namesrv
+        if namesrv in sources:
+            raise ConfigError(
+                f"{found_at[namesrv]} and {found} are both the journal of {namesrv}: give one of them"
+            )
+        sources[namesrv], found_at[namesrv] = source, found
+    return list(sources.values())
 
 
 @contextlib.contextmanager
@@ -133,11 +162,24 @@ def _closing(live: Sequence[LiveHistory]) -> Iterator[None]:
             history.close()
 
 
-async def _serve(server: ConsoleServer, host: str, token: str | None, *, until_eof: bool) -> None:
+def _rules_of(file: str) -> AccessFiles:
+    """The access rules in a file, which is watched later.
+
+    Raises:
+        ConfigError: it can't be used, or says nothing of pages: they would be everybody's.
+    """
+    rules = AccessFiles(file, os.environ)
+    if not any(HTTP_PAGES in rule.codes for rule in rules.policy.rules.rules):
+        raise ConfigError(
+            f'{file}: no rule is about the pages, so they would be everybody\'s: requests = ["http"]'
+        )
+    return rules
+
+
+async def _serve(server: ConsoleServer, host: str, token: str | None, rules: AccessFiles | None) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    if until_eof:  # whoever started it may be killed, and can't end it then
-        loop.add_reader(sys.stdin, lambda: stop.set() if not os.read(sys.stdin.fileno(), 100) else None)
+    watching = None if rules is None else asyncio.create_task(rules.watch(lambda _: None))
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     try:
@@ -145,5 +187,7 @@ async def _serve(server: ConsoleServer, host: str, token: str | None, *, until_e
             shown_host = f"[{host}]" if ":" in host else host
             echo(f"http://{shown_host}:{server.port}/{f'#token={token}' if token else ''}")
             await stop.wait()
+            if watching is not None:
+                watching.cancel()
     except NamekeeperError as error:
         raise failure_of(error) from error

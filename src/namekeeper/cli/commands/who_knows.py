@@ -27,7 +27,10 @@ EXIT_OLD = 1
     "--http", "addrs", default="127.0.0.1:9886", show_default=True, metavar="LIST",
     help="Operators' HTTP ports of the name servers: 'host:port;host:port'.",
 )  # fmt: skip
-@click.option("--token", default="", help="Sent as bearer token, where access rules ask for one.")
+@click.option(
+    "--token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
+    help="Sent as bearer token, where access rules ask for one.  [env: NAMEKEEPER_HTTP_TOKEN]",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @zone_option
 @click.pass_context

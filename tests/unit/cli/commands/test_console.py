@@ -6,6 +6,16 @@ from click.testing import CliRunner
 from namekeeper.cli.group import namekeeper
 
 
+def test_access_rules_must_say_something_of_pages(folders, tmp_path):
+    rules = tmp_path / "access.toml"
+    words = ["console", "--journal", folders[0], "--access-file", str(rules)]
+    rules.write_text('mode = "enforce"\n[[rule]]\nname = "r"\nrequests = ["any"]\n')
+    result = CliRunner().invoke(namekeeper, words)
+    assert (result.exit_code, "no rule is about the pages" in result.output) == (2, True)
+    rules.unlink()
+    assert "access.toml can't be read" in CliRunner().invoke(namekeeper, words).output
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
