@@ -134,6 +134,12 @@ async def test_the_cluster_works_for_who_should(world):
     assert world.codes(OPERATOR, signed(205, brokerName="prod-a"), signed(319)) == [0, 0]
 
 
+async def test_the_pages_are_for_people_and_for_this_machine(world):
+    assert [world.control.refuse_page(host, None) for host in (OPERATOR, "127.0.0.1", "::1")] == [None] * 3
+    for host in (STRANGER, CLIENT, OLD, PROD):
+        assert "the HTTP pages are refused" in world.control.refuse_page(host, "broker-key")
+
+
 def test_the_example_is_whole():
     check_users(POLICY, source="access.toml")
     assert POLICY.rules.mode is AccessMode.ENFORCE

@@ -616,6 +616,23 @@ async def test_answers_of_another_form_have_no_front(tmp_path, monkeypatch):
         assert server.server.front is None
 
 
+WAYS_TO_METRICS = (
+    "/healthz/../metrics", "/rocketmq/nsaddr/../../metrics", "/readyz/%2e%2e/metrics", "/healthz%2f..%2fmetrics",
+    "//metrics", "/./metrics", "/%6detrics", "/metrics?/healthz", "/metrics#/healthz", "/metrics/", "/METRICS",
+    "/metrics;/healthz", "http://127.0.0.1/metrics", "/healthz\\..\\metrics",
+)  # fmt: skip
+
+
+async def raw_get(url: str, path: str) -> bytes:
+    """The answer to a path as it is written, which a client would tidy up."""
+    port = int(url.rpartition(":")[2].strip("/"))
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n".encode())
+    said = await asyncio.wait_for(reader.read(), 10 * PATIENCE)
+    writer.close()
+    return said
+
+
 async def test_rules_close_the_operators_pages(tmp_path, caplog):
     caplog.set_level("INFO")
     path = await asyncio.to_thread(write_rules, tmp_path)
@@ -630,5 +647,9 @@ async def test_rules_close_the_operators_pages(tmp_path, caplog):
                 return response.status
 
         assert await status("metrics") == 403
+        for path in WAYS_TO_METRICS:
+            said = await raw_get(url, path)
+            assert b"rocketmq_namesrv_" not in said, path
+            assert re.match(rb"HTTP/1\.1 (400|403|404) ", said), (path, said)
         assert await status("metrics", Authorization="Bearer secret") == 200
         assert await status("readyz") == 200
