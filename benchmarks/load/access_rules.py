@@ -13,7 +13,8 @@ from namekeeper.access.signature import SIGNATURE, sign
 
 __all__ = ["run"]
 
-NAME = "namekeeper"
+NAMES = {"namekeeper": ("rules-network", "rules-signed"), "native": ("rules-network",)}
+"""Server -> its rows. The native front knows no users, so signed look-ups are Python's with it, too."""
 USER, KEY = "bench", "the key of the bench"
 BY_NETWORK = """
 mode = "enforce"
@@ -47,29 +48,33 @@ is compared is an answer that hangs on the user with one that hangs on nothing."
 
 
 def run(bench: Bench) -> None:
-    """Take the rows in turns with a server without rules, from our name server alone."""
-    wanted = {key: row for key, row in ROWS.items() if bench.wants(key)}
-    if not wanted or NAME not in bench.names:
-        return
+    """Take the rows in turns with a server without rules, from our name servers alone."""
+    for name, keys in NAMES.items():
+        wanted = {key: ROWS[key] for key in keys if bench.wants(key)}
+        if wanted and name in bench.names:
+            _run(bench, name, wanted)
+
+
+def _run(bench: Bench, name: str, wanted: dict[str, tuple[str, dict[str, Any]]]) -> None:
     signatures = _write_signatures(bench.scratch, bench.scale.topics)
     with contextlib.ExitStack() as opened:
-        plain, its_fleet = _started(bench, opened)
+        plain, its_fleet = _started(bench, opened, name)
         servers = {}
         for key, (rules, load) in wanted.items():
-            file = _write_rules(bench.scratch / key, rules)
+            file = _write_rules(bench.scratch / f"{name}-{key}", rules)
             if "kind" in load:
                 load["signatures"] = str(signatures)
-            servers[key] = (*_started(bench, opened, "--access-file", str(file)), load)
+            servers[key] = (*_started(bench, opened, name, "--access-file", str(file)), load)
             warm_up(bench, servers[key][0], **load)
         for _ in range(bench.scale.rounds):
             for key, (server, fleet, load) in servers.items():
                 its_fleet.refresh()
                 fleet.refresh()
-                bench.record(key, NAME, _compared(bench, plain, server, load))
+                bench.record(key, name, _compared(bench, plain, server, load))
 
 
-def _started(bench: Bench, opened: contextlib.ExitStack, *options: str) -> tuple[Server, Fleet]:
-    server = opened.enter_context(bench.started(NAME, *options))
+def _started(bench: Bench, opened: contextlib.ExitStack, name: str, *options: str) -> tuple[Server, Fleet]:
+    server = opened.enter_context(bench.started(name, *options))
     fleet = opened.enter_context(registered(server.port, BASE_BROKERS, base_frames(bench.scale.topics)))
     check_routes(server, bench.scale.topics)
     warm_up(bench, server)
