@@ -114,6 +114,22 @@ ACCESS_MUTANTS = (
         CONTROL,
     ),
     Mutant(
+        "every-body-is-read-for-its-signature",
+        "app/access.py",
+        "(len(request.body) <= SMALL_BODY_BYTES or peer_rules.may_allow(code))",
+        "(len(request.body) >= 0 or peer_rules.may_allow(code))",
+        "a large body is read for its signature only if that can help",
+        CONTROL,
+    ),
+    Mutant(
+        "rules-without-pages-open-the-console",
+        "console/doors.py",
+        "        if any(rules.judge(HTTP_PAGES, user).allowed for user in (None, *users)):\n",
+        "        if any(policy.rules.judge(HTTP_PAGES, rules.peer, user=user).allowed for user in (None, *users)):\n",
+        "rules that say nothing of pages any more open the console to nobody",
+        ("console/test_doors.py",),
+    ),
+    Mutant(
         "audit-enforces",
         "app/access.py",
         '            self._log_limit.log(logging.WARNING, "audit only: %s", text)\n            return\n',

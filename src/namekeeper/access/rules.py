@@ -129,6 +129,10 @@ class PeerRules:
             found = self._by_code[code] = self._find(code)
         return found
 
+    def may_allow(self, code: int) -> bool:
+        """Whether there is a request with this code that would be allowed."""
+        return any(rule.allows for rule in self.for_code(code))
+
     def needs_user(self, code: int) -> bool:
         """Whether the decision depends on who signed the request."""
         return any(rule.users is not None for rule in self.for_code(code))

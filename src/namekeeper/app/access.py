@@ -36,6 +36,9 @@ NO_RULE = "none"
 RefusalKey = tuple[str, str, str]
 """Class of the request, name of the rule, and the mode, which tells whether it was refused or only logged."""
 
+SMALL_BODY_BYTES = 64 * 1024
+"""A larger one is read for its signature only if that can help: a megabyte takes two milliseconds, and who
+knows the name of a user could hold up everybody."""
 _SHOWN = 100
 """Characters of a name from a peer that a message repeats."""
 _SHOWN_NAMES = 4
@@ -102,7 +105,8 @@ class AccessControl:
             return self._requests(request, connection)
         peer_rules: PeerRules = connection.channel.access or self._meet(connection)
         signer = ANONYMOUS
-        if request_class is not RequestClass.READ or peer_rules.needs_user(code):
+        asks_who = request_class is not RequestClass.READ or peer_rules.needs_user(code)
+        if asks_who and (len(request.body) <= SMALL_BODY_BYTES or peer_rules.may_allow(code)):
             signer = signer_of(request.ext_fields, request.body, self._policy.keys)
         channel = connection.channel
         channel.judge_brokers = None
@@ -218,7 +222,7 @@ class AccessControl:
         bytes of the request, so peers with the same rules share the answers that one of them got.
         """
         rules = peer_rules.for_code(RequestCode.GET_ROUTEINFO_BY_TOPIC)
-        if not any(rule.allows for rule in rules):
+        if not peer_rules.may_allow(RequestCode.GET_ROUTEINFO_BY_TOPIC):
             return None
         if rules[0].is_certain:
             return b""

@@ -11,8 +11,9 @@ from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES
 from namekeeper.access.rules import AccessMode, Decision
 from namekeeper.access.rules_file import parse_access_file
-from namekeeper.access.signature import sign
-from namekeeper.app.access import AccessControl
+from namekeeper.access.signature import Signer, sign
+from namekeeper.app import access
+from namekeeper.app.access import SMALL_BODY_BYTES, AccessControl
 from namekeeper.broker.payload import register_broker_request
 from namekeeper.messages.catalogue import CATALOGUE
 from namekeeper.messages.fields import to_wire_name
@@ -166,6 +167,19 @@ async def test_a_signed_request_is_allowed_and_one_that_is_not_or_wrongly_is_ref
     asking = server(OPERATORS).connect()
     asking.deliver(signed(206, opaque=1) + frame(206, opaque=2) + signed(206, opaque=3, secret="wrong"))
     assert [(each.opaque, each.code) for each in asking.answers] == [(1, 0), (2, 16), (3, 16)]
+
+
+@pytest.mark.parametrize(("host", "reads"), [("192.0.2.1", True), ("198.51.100.1", False)])
+async def test_a_large_body_is_read_for_its_signature_only_if_that_can_help(server, monkeypatch, host, reads):
+    made = server(OPERATORS + 'networks = ["192.0.2.0/24"]\n')
+    read = []
+    monkeypatch.setattr(access, "signer_of", lambda *_: read.append(1) or Signer("ops"))
+    asking = made.connect()
+    asking.channel.remote_addr = f"{host}:5"
+    asking.deliver(frame(216, bytes(SMALL_BODY_BYTES + 1), topic="T") + frame(216, opaque=2, topic="T"))
+    made.parts.run_turns()
+    assert [each.code for each in asking.answers] == ([0, 0] if reads else [16, 16])
+    assert len(read) == (2 if reads else 1)
 
 
 async def test_a_signature_in_a_binary_header_counts_as_in_json(server):
