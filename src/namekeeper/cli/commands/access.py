@@ -1,6 +1,7 @@
 """`namekeeper access check | explain`: tries out a file of rules before a server reads it."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from namekeeper.wire.codes import RequestCode
 __all__ = ["check", "explain_command"]
 
 EXIT_NOT_ALLOWED = 1
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -41,6 +43,8 @@ def check(file: str) -> None:
     echo(f"{file} can be used: {len(rules.rules)} rules, {len(policy.keys)} users, mode {rules.mode.value}")
     for line in _remarks(rules):
         echo(line)
+    if Path(file).stat().st_mode & OTHERS_MAY_WRITE:
+        echo(f"others may write {file}, and so decide who may do what: chmod go-w {file}")
 
 
 @click.command("explain", context_settings=_SETTINGS)

@@ -78,6 +78,14 @@ def test_check_says_that_pages_see_no_certificates(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("mode", "warns"), [(0o644, False), (0o664, True), (0o646, True)])
+def test_check_says_who_else_may_write_the_rules(file, mode, warns):
+    file.chmod(mode)
+    result = run("check", file)
+    assert result.exit_code == 0
+    assert (f"others may write {file}, and so decide who may do what" in result.output) == warns
+
+
 def test_check_says_why_a_file_cant_be_used(file):
     (file.parent / "keys.toml").chmod(0o644)
     result = run("check", file)
