@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import trustme
 from namekeeper.access.signature import sign
 from tests.interop.clients import JavaClient, numbers
 from tests.interop.servers import Namekeeper
+from tests.interop.signatures_seen import UNSIGNED, WRONG, SignaturesSeen
 from tests.support.java.servers import FIVE, VERSIONS, JavaBroker, mqadmin
-from tests.support.system.processes import eventually
+from tests.support.system.processes import ProcessError, eventually
 from tests.support.wire.ask import ask
 from tests.support.wire.certificates import Certificates
 
@@ -55,6 +57,9 @@ certificates = ["DNS:operator.test"]
 
 REFUSED = "is refused by no rule: none covers it"
 
+CREDENTIALS = "innerClientAuthenticationCredentials"
+ACTING = {"enableSlaveActingMaster": "true"}
+PROVED = {"broker": ("broker-key",), "client": ("next-key", "client-key"), "operator": ("operator-key",)}
 KEYS = '[users]\nbroker = "broker-key"\nclient = ["next-key", "client-key"]\noperator = "operator-key"\n'
 
 
@@ -87,6 +92,20 @@ def strict(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates)
         yield server
 
 
+def documented(peer: str, given: str) -> set[int]:
+    """The codes that the reference says a peer with some credentials signs, in its table of what stock peers do."""
+    page = Path(__file__).parents[2] / "docs" / "reference" / "access.md"
+    (row,) = (line for line in page.read_text().splitlines() if line.startswith(f"| {peer} | `{given}` |"))
+    return set(map(int, re.findall(r"\b[0-9]{3}\b", row.split("|")[3])))
+
+
+@contextlib.contextmanager
+def listening(server: Namekeeper) -> Iterator[SignaturesSeen]:
+    """What goes to the name server, and who signed it."""
+    with SignaturesSeen(server.address, PROVED) as seen:
+        yield seen
+
+
 def logged(broker: JavaBroker) -> str:
     """Everything that a broker has logged."""
     return "".join(log.read_text(errors="replace") for log in broker.home.rglob("*.log"))
@@ -99,7 +118,7 @@ def signing(user: str, key: str) -> tuple[str, ...]:
 def credentials(user: str, key: str) -> dict[str, object]:
     """What a 5.x broker signs its requests to name servers with."""
     return {
-        "innerClientAuthenticationCredentials": json.dumps({"accessKey": user, "secretKey": key}),
+        CREDENTIALS: json.dumps({"accessKey": user, "secretKey": key}),
         "authenticationMetadataProvider": (
             "org.apache.rocketmq.auth.authentication.provider.LocalAuthenticationMetadataProvider"
         ),
@@ -114,38 +133,101 @@ def operator(version: str, namesrv: str, key: str = "operator-key") -> JavaClien
 @pytest.mark.parametrize("version", FIVE)
 def test_a_signed_broker_and_a_signed_client_work_as_without_rules(version: str, strict: Namekeeper):
     name = f"signed-{version}"
-    properties = {**credentials("broker", "broker-key"), "enableSlaveActingMaster": "true"}
-    with JavaBroker(version, [strict.address], name, name, properties=properties):
-        client = JavaClient(version, strict.address, jvm=signing("client", "client-key"))
-        events = client.exchange(name.replace(".", "-"), "group-signed", 4)
-        assert sorted(numbers(events, "received")) == [0, 1, 2, 3]
+    properties = {**credentials("broker", "broker-key"), **ACTING}
+    with listening(strict) as seen, listening(strict) as seen_of_client:
+        with JavaBroker(version, [seen.address], name, name, properties=properties) as broker:
+            client = JavaClient(version, seen_of_client.address, jvm=signing("client", "client-key"))
+            events = client.exchange(name.replace(".", "-"), "group-signed", 4)
+            assert sorted(numbers(events, "received")) == [0, 1, 2, 3]
+            broker.stop()
+        assert_all_signed(seen, "broker", documented("broker 5.3.3, 5.5.0", CREDENTIALS))
+        assert_all_signed(
+            seen_of_client, "client", documented("producer, consumer, all four", "AclClientRPCHook")
+        )
+
+
+def test_a_broker_that_knows_of_new_name_servers_only_signs_its_heartbeats(strict: Namekeeper):
+    properties = {**credentials("broker", "broker-key"), **ACTING, "compatibleWithOldNameSrv": "false"}
+    wanted = documented("broker 5.5.0, `compatibleWithOldNameSrv=false`", CREDENTIALS)
+    with listening(strict) as seen:
+        with JavaBroker("5.5.0", [seen.address], "signed-new", "signed-new", properties=properties) as broker:
+            eventually(
+                lambda: wanted - {104} <= seen.codes_of("broker"), within=60, what=f"{wanted} from the broker"
+            )
+            broker.stop()
+        assert_all_signed(seen, "broker", wanted)
+
+
+def assert_all_signed(seen: SignaturesSeen, user: str, codes: set[int]) -> None:
+    """A user has signed every request, and these codes among them; 106 is what the test itself asks."""
+    assert {
+        code: signers - {UNSIGNED} if code == 106 else signers for code, signers in seen.signers().items()
+    } == {code: {user} for code in seen.signers()}
+    assert seen.codes_of(user) >= codes > set()
 
 
 @pytest.mark.parametrize("version", ["4.8.0", "4.9.7"])
 def test_a_broker_of_4x_is_known_by_its_network_and_its_name(version: str, strict: Namekeeper):
     name = f"old-{version}"
-    with JavaBroker(version, [strict.address], name, name):
-        client = JavaClient(version, strict.address, jvm=signing("client", "next-key"))
-        assert client.queues("TBW102")[0]
-        unsigned = JavaClient(version, strict.address)
-        assert unsigned.queues("TBW102") == ([], [])
+    with listening(strict) as seen, listening(strict) as seen_of_client:
+        with JavaBroker(version, [seen.address], name, name):
+            client = JavaClient(version, seen_of_client.address, jvm=signing("client", "next-key"))
+            assert client.queues("TBW102")[0]
+            unsigned = JavaClient(version, strict.address)
+            assert unsigned.queues("TBW102") == ([], [])
+        assert_all_signed(
+            seen_of_client, "client", documented("producer, consumer, all four", "AclClientRPCHook")
+        )
+        assert 103 in seen.codes_of(UNSIGNED)
+        assert {who for signers in seen.signers().values() for who in signers} == {UNSIGNED}
 
 
-@pytest.mark.parametrize("version", FIVE)
-def test_a_broker_that_does_not_sign_leaves_nothing_and_its_log_says_why(version: str, strict: Namekeeper):
-    broker = JavaBroker(version, [strict.address], "unsigned", "unsigned")
+@pytest.mark.parametrize(
+    ("version", "key", "says"),
+    [
+        *((version, None, REFUSED) for version in FIVE),
+        ("5.5.0", "a wrong key", "user 'broker' is not proved: AccessKey or Signature is not known here"),
+    ],
+)
+def test_a_broker_that_does_not_sign_or_wrongly_leaves_nothing_and_its_log_says_why(
+    version: str, key: str | None, says: str, strict: Namekeeper
+):
+    properties = {} if key is None else credentials("broker", key)
+    broker = JavaBroker(version, [strict.address], "refused", "refused", properties=properties)
     with contextlib.ExitStack() as opened:
         broker.start(opened)
-        eventually(lambda: REFUSED in logged(broker), within=60, what="the reason in the broker's log")
-        assert "unsigned" not in ask(strict.address, 106).json()["brokerAddrTable"]
+        eventually(lambda: says in logged(broker), within=60, what="the reason in the broker's log")
+        assert "refused" not in ask(strict.address, 106).json()["brokerAddrTable"]
+
+
+@pytest.mark.parametrize("version", ["4.9.7", "5.5.0"])
+def test_a_client_that_signs_wrongly_is_told_why(version: str, strict: Namekeeper):
+    """In its log, of which the error shows the end: what it throws is that there is no route, as ever."""
+    client = JavaClient(version, strict.address, jvm=signing("client", "a wrong key"))
+    with pytest.raises(ProcessError) as caught:
+        client.produce("TopicTest", 1)
+    assert "No route info of this topic" in str(caught.value)
+    assert "user 'client' is not proved: AccessKey or Signature is not known here" in str(caught.value)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_mqadmin_signs_with_the_tools_own_file_and_shows_why_it_is_refused(version: str, strict: Namekeeper):
     entry = {"namespace": f"ns-{version}", "key": "k"}
     command = f"updateKvConfig -s ns-{version} -k k -v"
-    operator(version, strict.address).admin(f"{command} right")
-    operator(version, strict.address, key="guess").admin(f"{command} guessed")
+    others = [
+        "clusterList",
+        "topicList",
+        "topicRoute -t T",
+        "deleteKvConfig -s other -k k",
+        "wipeWritePerm -b none",
+    ]
+    with listening(strict) as seen:
+        operator(version, seen.address).admin(
+            f"{command} right", *others, f"getNamesrvConfig -n {seen.address}"
+        )
+        assert_all_signed(seen, "operator", documented("`mqadmin`, all four", "conf/tools.yml"))
+        operator(version, seen.address, key="guess").admin(f"{command} guessed")
+        assert 100 in seen.codes_of(WRONG)
     unsigned = mqadmin(version, *f"{command} unsigned -n {strict.address}".split())
     assert REFUSED in unsigned.stdout + unsigned.stderr
     asked = sign(entry, b"", access_key="client", secret_key="client-key")
@@ -162,3 +244,18 @@ def test_an_operator_with_a_certificate_needs_no_signature(strict: Namekeeper, c
         )  # fmt: skip
         (said,) = JavaClient("5.5.0", strict.address, jvm=tls).admin("getNamesrvConfig")
         assert ("accessFile" in said) == expected, said
+
+
+def test_a_broker_and_a_client_with_certificates_need_no_signature(
+    strict: Namekeeper, certificates: Certificates
+):
+    cert, key = certificates.issue("operator")
+    tls = (
+        "-Dtls.test.mode.enable=false", f"-Dtls.client.certPath={cert}", f"-Dtls.client.keyPath={key}",
+        f"-Dtls.client.trustCertPath={certificates.trust}", f"-Dtls.server.certPath={cert}",
+        f"-Dtls.server.keyPath={key}",
+    )  # fmt: skip
+    with JavaBroker("5.5.0", [strict.address], "tls", "tls", tls=True, jvm=tls):
+        client = JavaClient("5.5.0", strict.address, jvm=("-Dtls.enable=true", *tls))
+        events = client.exchange("tls", "group-mutual-tls", 2)
+        assert sorted(numbers(events, "received")) == [0, 1]

@@ -47,7 +47,17 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
 public final class Peer {
     private static final int WITHIN_SECONDS = 60;
 
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) {
+        try {
+            run(args);
+            System.exit(0); // netty's threads would take seconds to go by themselves
+        } catch (Exception failure) {
+            failure.printStackTrace();
+            System.exit(1);
+        }
+    }
+
+    private static void run(String[] args) throws Exception {
         String namesrv = args[1];
         String topic = args[2];
         switch (args[0]) {
@@ -64,7 +74,6 @@ public final class Peer {
             case "admin" -> admin(namesrv, Arrays.asList(args).subList(2, args.length));
             default -> throw new IllegalArgumentException(args[0]);
         }
-        System.exit(0); // netty's threads would take seconds to go by themselves
     }
 
     private static void produce(String namesrv, String topic, int count, int keys) throws Exception {
@@ -155,7 +164,7 @@ public final class Peer {
     @SuppressWarnings("deprecation")
     private static void queues(String namesrv, String topic) throws Exception {
         DefaultMQProducer producer = producer(namesrv);
-        DefaultMQPullConsumer consumer = new DefaultMQPullConsumer("queues");
+        DefaultMQPullConsumer consumer = new DefaultMQPullConsumer("queues", signing());
         consumer.setNamesrvAddr(namesrv);
         consumer.setInstanceName("consumer");
         consumer.start();
