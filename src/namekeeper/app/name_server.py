@@ -7,15 +7,13 @@ thread, the journal and log lines by one each.
 import asyncio
 import contextlib
 import faulthandler
-import gc
 import logging
 import os
-import resource
 import ssl
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from namekeeper.app.console_command import console_command
 from namekeeper.app.effects import Effects
@@ -29,6 +27,7 @@ from namekeeper.app.lookup_memory import LookupMemory
 from namekeeper.app.memory import return_freed_memory, return_memory_in_quiet_times
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
+from namekeeper.app.process import loop_factory, raise_descriptor_limit, spare_the_collector
 from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
@@ -162,7 +161,7 @@ class NameServer:
             body_budget_bytes=settings.body_bytes_in_flight_limit,
             lookup_cache=lookup_cache,
             is_cache_open=self.access is None,
-            front=None if lookup_cache is None else _make_front(settings.front),
+            front=None if lookup_cache is None else _make_front(settings),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network)
@@ -368,14 +367,14 @@ def run(startup: Startup) -> int:
     Raises:
         ConfigError: it can't start; one line that says what to do.
     """
-    _raise_descriptor_limit()
+    raise_descriptor_limit()
     logs = start_logs(startup.settings.log_root, startup.settings.log_level)
     pid_file = _pid_file(startup.settings.log_root)
     try:
         for warning in startup.warnings:
             log.warning("%s", warning)
         server = NameServer(startup, logs=logs)
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             return runner.run(_serve(server))
     finally:
         if pid_file is not None:
@@ -390,7 +389,7 @@ async def _serve(server: NameServer) -> int:
             line = boot_line(server.state.settings, server.port)
             _say(line)
             log.info("%s", line)
-            _spare_the_collector()
+            spare_the_collector()
             return_freed_memory()
             await stop.wait()
             log.info("the name server stops")
@@ -474,29 +473,3 @@ def _pid_file(log_root: str) -> PidFile | None:
     except OSError as error:
         log.warning("no pid file in %s, so mqshutdown won't find this process: %s", log_root, error)
         return None
-
-
-def _spare_the_collector() -> None:
-    """Run the garbage collector rarely: there is hardly any cyclic garbage, and with large tables it is slow.
-
-    With the usual thresholds it would take a third of the time of a storm of registrations.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
-
-
-def _raise_descriptor_limit() -> None:
-    """Raise the limit of descriptors to the hard one: the usual 1,024 are too few for a cluster's clients."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _loop_factory() -> Callable[[], Any] | None:
-    """Uvloop if it is installed, else asyncio's own loop."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop

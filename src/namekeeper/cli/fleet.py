@@ -5,7 +5,6 @@ import contextlib
 import json
 import logging
 import os
-import resource
 import signal
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import click
 from msgspec import structs, to_builtins
 from rich.console import Console
 
+from namekeeper.app.process import raise_descriptor_limit
 from namekeeper.broker.namesrv_sessions import split_addresses
 from namekeeper.cli.credentials import credential_options, take_credentials
 from namekeeper.cli.durations import take_duration
@@ -87,7 +87,7 @@ def fleet(**options: Any) -> None:  # noqa: ANN401 - click's
         if not addrs:
             raise ConfigError("no name server: give --namesrv host:port;host:port, or set NAMESRV_ADDR")
         logging.getLogger("namekeeper").addHandler(logging.NullHandler())  # the summary says it
-        _raise_descriptor_limit()
+        raise_descriptor_limit()  # each broker has a connection to each name server
         status = asyncio.run(_run(plan, options, console))
     except NamekeeperError as error:
         console.print(f"namekeeper: {error}", style="red")
@@ -149,13 +149,6 @@ def _stopped_by_signals(playing: asyncio.Task[None]) -> Iterator[None]:
     finally:
         for number in _STOP_SIGNALS:
             loop.remove_signal_handler(number)
-
-
-def _raise_descriptor_limit() -> None:
-    """Each broker has a connection to each name server."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _print_plan(plan: FleetPlan) -> None:

@@ -7,8 +7,7 @@ token.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from importlib.resources import files
+from collections.abc import Awaitable, Callable, Collection
 from types import TracebackType
 from typing import Any, Self
 

@@ -28,6 +28,8 @@ class Doors(Struct, frozen=True):
     """Further names of this host that a browser may use."""
     token: str = ""
     """Empty: nobody needs one."""
+    remedy: str = "give --allow-host for it"
+    """What to do about a name that is refused."""
     policy: Callable[[], AccessPolicy] | None = None
     """Gives the access rules that hold now; None: there are none."""
 

@@ -50,8 +50,8 @@ class ServerConnection(asyncio.Protocol):
     """Reads requests, hands them to `context.handler`, writes what it answers."""
 
     __slots__ = (
-        "_claims", "_close_announced", "_context", "_deadline", "_deferred", "_frames", "_is_careful",
-        "_is_json", "_loop", "_partial_claim", "_queue", "_read_part", "_serving", "_transport",
+        "_claims", "_close_announced", "_context", "_deadline", "_frames", "_held_bytes", "_is_careful",
+        "_is_json", "_loop", "_owed", "_partial_claim", "_queue", "_read_part", "_serving", "_transport",
         "_turn_is_due", "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel", "read",
         "reader", "seen_by_sweep",
     )  # fmt: skip
@@ -60,8 +60,7 @@ class ServerConnection(asyncio.Protocol):
         self.channel = channel
         self.bytes_in = self.bytes_out = 0
         self.seen_by_sweep = (0, 0)
-        """Used by the idle sweep: bytes in both directions at the last sweep, number of sweeps without
-        traffic."""
+        """At the last idle sweep: bytes in both directions, and the number of sweeps without traffic."""
         self._context = context
         self.reader = reader = RequestReader(context.max_frame_bytes, context.first_cache)
         self.read, self._read_part = reader.feed, reader.feed_part
@@ -86,9 +85,6 @@ class ServerConnection(asyncio.Protocol):
         self._is_careful = False
         """Whether something stands in the way of serving requests as they come."""
         self._turn_is_due = self._write_is_blocked = self._close_announced = False
-
-    def __repr__(self) -> str:
-        return f"ServerConnection({self.channel!r})"
 
     @property
     def is_held_up(self) -> bool:
@@ -144,7 +140,7 @@ class ServerConnection(asyncio.Protocol):
             self._loop.call_soon(self._announce_close)
 
     def take_socket_back(self) -> None:
-        """Have what comes from now on judged and served here; it is unless another thread has the socket."""
+        """Serve the requests from now on here; only a socket that is lent to the front has to come back."""
 
     def abort(self) -> None:
         """Close at once; what was written may be lost."""

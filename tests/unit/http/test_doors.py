@@ -4,7 +4,7 @@ import pytest
 
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
-from namekeeper.console.doors import Doors, is_loopback, make_token
+from namekeeper.http.doors import Doors, is_loopback, make_token
 
 LOCAL = Doors("127.0.0.1")
 OPEN = Doors("0.0.0.0", frozenset({"ns.example.com"}), "secret")

@@ -12,9 +12,17 @@ from typing import Any
 import click
 
 from namekeeper.access.request_class import HTTP_PAGES
-from namekeeper.answers.source import HistorySource, JournalSource
+from namekeeper.answers.source import HistorySource
 from namekeeper.app.access_files import AccessFiles
-from namekeeper.cli.connecting import Connector, connection_options, take_connection
+from namekeeper.cli.connecting import connection_options, take_connection
+from namekeeper.cli.console_sources import (
+    OperatorsPages,
+    WarehouseOfConsole,
+    addresses_in,
+    journal_histories,
+    live_histories,
+    source_of,
+)
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import echo
@@ -24,7 +32,7 @@ from namekeeper.console.histories import Histories
 from namekeeper.console.live import LiveHistory
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
-from namekeeper.errors import NamekeeperError
+from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors, is_loopback, make_token
 
 __all__ = ["console"]
@@ -61,7 +69,10 @@ __all__ = ["console"]
     help="Operators' HTTP ports of name servers, 'host:port;host:port': who has asked for a topic, and the "
     "journal behind `why` where none is given.",
 )  # fmt: skip
-@click.option("--http-token", default="", help="Sent to them, where access rules ask for one.")
+@click.option(
+    "--http-token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
+    help="Sent to them, where access rules ask for one.  [env: NAMEKEEPER_HTTP_TOKEN]",
+)  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=9_888, show_default=True, help="0: a free one."
@@ -79,13 +90,15 @@ __all__ = ["console"]
     metavar="FILE",
     help="Access rules of a name server: the page is for those whom its rules about http allow.",
 )
+@click.option("--until-eof", is_flag=True, hidden=True, help="End when the standard input does.")
 @connection_options
 @session_options
 @click.pass_context
 def console(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
-    addresses: tuple[str, ...], namesrvs: tuple[str, ...], host: str, port: int, token: str | None,
-    names: tuple[str, ...], access_file: str | None, **connection: Any,  # noqa: ANN401
+    addresses: tuple[str, ...], namesrvs: tuple[str, ...], warehouse: str | None, session: MakeSession,
+    pages: tuple[str, ...], http_token: str, host: str, port: int, token: str | None,
+    names: tuple[str, ...], access_file: str | None, until_eof: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
@@ -101,56 +114,28 @@ def console(  # noqa: PLR0913 - one for each option
         if config_files or not (folders or namesrvs or warehouse):
             folders += journals_of_this_host(config_files)
         live = live_histories(namesrvs, *take_connection(context, connection))
-        histories = Histories([*journal_histories(folders), *live])
+        tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
+        stored = () if tables is None else tables.histories()
+        histories = Histories([*journal_histories(folders), *live, *stored])
         rules = None if access_file is None else _rules_of(access_file)
     except NamekeeperError as error:
         raise failure_of(error) from error
     if token is None and rules is None and not is_loopback(host):
         token = make_token()
     policy = None if rules is None else lambda: rules.policy
-    doors = Doors(host, frozenset(name.lower() for name in names), token or "", policy)
-
-    def open_source() -> HistorySource:
-        return JournalSource(folders)
-
-    views = ConsoleViews(histories, open_source if folders else None, SystemClock())
+    doors = Doors(host, frozenset(name.lower() for name in names), token or "", policy=policy)
+    open_source: Callable[[], HistorySource] | None = None
+    if tables is not None:
+        open_source = tables.source
+    elif folders or operators:
+        open_source = partial(source_of, folders, operators)
+    views = ConsoleViews(histories, open_source, SystemClock(), operators.who_knows)
     with contextlib.suppress(KeyboardInterrupt), _closing(live):
-        asyncio.run(_serve(ConsoleServer(host, port, doors, histories, views), host, token, rules))
-
-
-def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:
-    """The histories of running name servers, from now on.
-
-    Args:
-        lists: their addresses, `host:port;host:port`.
-        connector: how to reach them.
-        timeout_ms: how long to wait for each answer.
-
-    Raises:
-        ConfigError: an address can't be used.
-    """
-    addrs = dict.fromkeys(str(address) for text in lists for address in parse_addresses(text))
-    return [LiveHistory(addr, connector.open, timeout_ms) for addr in addrs]
-
-
-def journal_histories(folders: Sequence[str]) -> list[JournalHistory]:
-    """The histories in some folders.
-
-    Raises:
-        JournalError: a folder is not a journal, or can't be read.
-        ConfigError: two folders are of one name server.
-    """
-    sources: dict[str, JournalHistory] = {}
-    found_at: dict[str, FoundJournal] = {}
-    for found in dict.fromkeys(each for folder in folders for each in find_journals(folder)):
-        source = JournalHistory(found)
-        namesrv = source.followed.versions.namesrv
-        if namesrv in sources:
-            raise ConfigError(
-                f"{found_at[namesrv]} and {found} are both the journal of {namesrv}: give one of them"
+        asyncio.run(
+            _serve(
+                ConsoleServer(host, port, doors, histories, views), host, token, rules, until_eof=until_eof
             )
-        sources[namesrv], found_at[namesrv] = source, found
-    return list(sources.values())
+        )
 
 
 @contextlib.contextmanager
@@ -166,20 +151,24 @@ def _rules_of(file: str) -> AccessFiles:
     """The access rules in a file, which is watched later.
 
     Raises:
-        ConfigError: it can't be used, or says nothing of pages: they would be everybody's.
+        ConfigError: it can't be used, or has no rule about the pages: everybody could read them.
     """
     rules = AccessFiles(file, os.environ)
     if not any(HTTP_PAGES in rule.codes for rule in rules.policy.rules.rules):
         raise ConfigError(
-            f'{file}: no rule is about the pages, so they would be everybody\'s: requests = ["http"]'
+            f'{file}: no rule is about the pages, so everybody could read them: requests = ["http"]'
         )
     return rules
 
 
-async def _serve(server: ConsoleServer, host: str, token: str | None, rules: AccessFiles | None) -> None:
+async def _serve(
+    server: ConsoleServer, host: str, token: str | None, rules: AccessFiles | None, *, until_eof: bool
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     watching = None if rules is None else asyncio.create_task(rules.watch(lambda _: None))
+    if until_eof:  # whoever started it may be killed, and can't end it then
+        loop.add_reader(sys.stdin, lambda: stop.set() if not os.read(sys.stdin.fileno(), 100) else None)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     try:
