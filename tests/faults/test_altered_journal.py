@@ -1,4 +1,7 @@
-"""One bit of a journal is altered, anywhere: no reader gives a record that was not written, and `verify` tells."""
+"""One bit of a journal is altered, anywhere: no reader gives a record that was not written, and `verify` tells.
+
+Answers that pass over blocks of a segment are those of the whole journal, or notes say that something is missing.
+"""
 
 import os
 import random
@@ -6,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.record import Envelope, Record, ServerStopped
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.verify import verify
+from tests.property.histories import random_history
+from tests.support.journal.folder import write_journal as write_lines
 from tests.unit.journal.disk_parts import Feeder, writer_on
 
 FLIPS = 400
@@ -69,3 +75,44 @@ def test_no_flipped_bit_changes_what_a_journal_says_unnoticed(tmp_path, seed):
         noticed += not is_complete
         path.write_bytes(whole)
     assert noticed > FLIPS // len(SEEDS) // 2
+
+
+def answers_of(folder: Path) -> tuple[list[object], list[str]]:
+    """What `history`, `why` and `route-at` are made of; and the notes beside it."""
+    answers: list[object] = []
+    notes: list[str] = []
+    for ask in (
+        lambda journal: journal.changes("T0", 0, 2**62),
+        lambda journal: journal.evidence("T0", None, 2**62),
+        lambda journal: journal.state_at(None, "T0").knowledge,
+        lambda journal: dict(journal.state_at(None, "T0").state.tables.rows_of("T0")),
+    ):
+        journal = JournalFolder(str(folder))
+        answers.append(ask(journal))
+        notes += journal.notes
+    return answers, notes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_flipped_bit_changes_an_answer_unnoticed(tmp_path, seed):
+    rng = random.Random(seed)
+    lines = random_history(rng, 150).lines()
+    write_lines(tmp_path, lines, per_segment=80, block_bytes=600)
+    right, notes = answers_of(tmp_path)
+    assert not notes
+    files = sorted(tmp_path.glob("*.gz"))
+    unchanged = noticed = 0
+    for _ in range(FLIPS // len(SEEDS)):
+        path = rng.choice(files)
+        whole = path.read_bytes()
+        position = rng.randrange(len(whole))
+        path.write_bytes(
+            whole[:position] + bytes([whole[position] ^ 1 << rng.randrange(8)]) + whole[position + 1 :]
+        )
+        found, notes = answers_of(tmp_path)
+        assert notes or found == right, f"{path.name}, byte {position}"
+        unchanged += found == right
+        noticed += bool(notes)
+        path.write_bytes(whole)
+    assert unchanged
+    assert noticed

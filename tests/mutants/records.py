@@ -20,7 +20,66 @@ HISTORY, COVERAGE, STATE = (
 )
 EXPLAIN, COLLECTOR = "answers/test_explain.py", "answers/test_collector.py"
 
+BLOCKS, FROM_JOURNAL = "journal/contract/test_blocks.py", "answers/test_from_journal.py"
+
 RECORD_MUTANTS = (
+    # Blocks of a sealed segment.
+    Mutant(
+        "altered-summary-believed",
+        "journal/contract/blocks.py",
+        "    if _own_crc(data, segment) != crc:\n",
+        "    if not crc:\n",
+        "a summary counts only if it is as it was written, and of this segment",
+        (BLOCKS,),
+    ),
+    Mutant(
+        "altered-block-passed-over",
+        "journal/contract/blocks.py",
+        " or zlib.crc32(packed) != summary.crc:\n",
+        ":\n",
+        "a summary counts only if the packed bytes are as they were written",
+        (BLOCKS,),
+    ),
+    Mutant(
+        "torn-between-blocks",
+        "journal/contract/blocks.py",
+        "    if not is_ended:\n",
+        "    if file.has(1):\n",
+        "a file that ends between two blocks is torn",
+        (BLOCKS,),
+    ),
+    Mutant(
+        "wrong-lines-vouched-for",
+        "journal/contract/blocks.py",
+        "    is_right = len(right) == len(envelopes)\n",
+        "    is_right = len(right) > 0\n",
+        "a block does not vouch for a line whose checksum is wrong",
+        (BLOCKS,),
+    ),
+    Mutant(
+        "change-passed-over-in-part",
+        "journal/contract/blocks.py",
+        "        own\n        and all(",
+        "        all(",
+        "only changes of their own are passed over",
+        (BLOCKS,),
+    ),
+    Mutant(
+        "rows-passed-over-after-a-loss",
+        "journal/reading/history.py",
+        "            self._knows and checkpoint is not None and checkpoint.begin.seq == block.checkpoint\n",
+        "            checkpoint is not None and checkpoint.begin.seq == block.checkpoint\n",
+        "rows of a checkpoint are passed over only where the state is known",
+        (FROM_JOURNAL,),
+    ),
+    Mutant(
+        "loss-before-a-block-passed-over",
+        "journal/reading/history.py",
+        "        if (boot, block.first) != (self._boot, self._seq + 1) or self._partial:\n",
+        "        if self._partial:\n",
+        "a block is passed over only if it follows the last record",
+        (FROM_JOURNAL,),
+    ),
     # What is written.
     Mutant(
         "what-is-left-recorded-as-changed",

@@ -17,11 +17,18 @@ from namekeeper.journal.contract.decode import LineProblem, RecordReader
 from namekeeper.journal.contract.lines import Line
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import TopicQueues
-from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.coverage import Coverage
-from namekeeper.journal.reading.history import AnyRecord, steps
-from namekeeper.journal.reading.reader import FoundJournal, find_segments, read_segment_lines
+from namekeeper.journal.reading.history import FoundRecord, Step, StepMaker
+from namekeeper.journal.reading.reader import (
+    CanSkip,
+    FoundJournal,
+    find_segments,
+    has_kind,
+    never_skip,
+    read_segment_lines,
+    read_segment_records,
+)
 from namekeeper.journal.reading.replay import Replay, StateAt
 
 __all__ = ["DAY_MS", "QUIET_MS", "JournalFolder", "Progress"]
@@ -37,8 +44,6 @@ _ONLY_PLACES = frozenset(
 _NO_STATE = _ONLY_PLACES | {"access", "unknown_topic_minute"}
 _NO_ROUTE = frozenset({"cluster", "config", "kv"})
 _NO_TOPIC = _NO_STATE | _NO_ROUTE | {"broker_group", "broker_live"}
-
-_CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
 
 Progress = Callable[[int, int], None]
 """Called with the number of segments read so far, and of all segments to read."""
@@ -130,7 +135,7 @@ class JournalFolder:
         begin = self._begin(begin_at)
         while True:
             changes, coverage = RowChanges(self.namesrv, name), Coverage()
-            for step in steps(self._records(begin, RecordReader(name, _NO_STATE | _NO_ROUTE))):
+            for step in self._steps(begin, RecordReader(name, _NO_STATE | _NO_ROUTE)):
                 changes.take(step)
                 coverage.take(step)
             if begin == 0 or (coverage.knows_from is not None and coverage.knows_from <= begin_at):
@@ -154,23 +159,35 @@ class JournalFolder:
         return last < at <= self._running_at and at - last <= QUIET_MS
 
     def _replay(self, begin: int, at: int | None, topic: str | None) -> StateAt:
-        replay = Replay(at)
-        for step in steps(self._records(begin, RecordReader(topic, _NO_STATE))):
+        replay, maker = Replay(at), StepMaker()
+        for record in self._records(begin, RecordReader(topic, _NO_STATE)):
+            for step in maker.follow(record):
+                replay.take(step)
+        for step in maker.finish():
             replay.take(step)
         return replay.result()
 
     def _collect(self, begin: int, topic: str) -> Evidence:
         collector = EvidenceCollector(self.namesrv, topic)
-        for step in steps(self._records(begin, RecordReader(topic, _ONLY_PLACES | _NO_ROUTE))):
+        for step in self._steps(begin, RecordReader(topic, _ONLY_PLACES | _NO_ROUTE)):
             collector.take(step)
         return collector.result()
 
-    def _records(self, begin: int, reader: RecordReader) -> Iterator[AnyRecord | SkippedRecords]:
+    def _steps(self, begin: int, reader: RecordReader) -> Iterator[Step]:
+        """The steps from a segment on, without the rows of checkpoints that say nothing new."""
+        maker = StepMaker()
+        for record in self._records(begin, reader, maker.can_skip):
+            yield from maker.follow(record)
+        yield from maker.finish()
+
+    def _records(
+        self, begin: int, reader: RecordReader, can_skip: CanSkip = never_skip
+    ) -> Iterator[FoundRecord]:
         self.notes.clear()
         total = len(self._segments) - begin
         for done, name in enumerate(self._segments[begin:]):
             self._report_progress(done, total)
-            yield from reader.read(self._lines(name), name)
+            yield from read_segment_records(self.folder, name, reader, can_skip, system=self._system)
         self._report_progress(total, total)
         self.notes += _notes(reader)
 
@@ -196,8 +213,7 @@ class JournalFolder:
     def _checkpoint_before(self, index: int) -> int:
         """Index of the newest segment up to this one in which a checkpoint begins; 0 if there is none."""
         for at in range(index, 0, -1):
-            lines = self._lines(self._segments[at])
-            if any(line.data.startswith(_CHECKPOINT_BEGIN) for line in lines):
+            if has_kind(self.folder, self._segments[at], "checkpoint_begin", system=self._system):
                 return at
         return 0
 

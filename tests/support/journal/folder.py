@@ -1,8 +1,8 @@
 """Journal folders made of lines, cut into segments as a writer would."""
 
-import gzip
 from pathlib import Path
 
+from namekeeper.journal.contract.blocks import BlockPacker
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import split_lines
 from namekeeper.journal.contract.names import SegmentName
@@ -21,8 +21,14 @@ def read_records(lines: list[bytes], topic: str | None = None) -> list[Record | 
     return [record for record in records if record is not None]
 
 
-def write_journal(folder: Path, lines: list[bytes], per_segment: int = 1_000) -> Path:
-    """Write lines of one name server into sealed segments, the last of which is open."""
+BLOCK_BYTES = 2_000
+"""Size of a block; a writer's have a hundred times as much."""
+
+
+def write_journal(
+    folder: Path, lines: list[bytes], per_segment: int = 1_000, block_bytes: int = BLOCK_BYTES
+) -> Path:
+    """Write lines of one name server into sealed segments of small blocks, the last of which is open."""
     folder.mkdir(parents=True, exist_ok=True)
     placed = list(zip(read_records(lines), lines, strict=True))
     segments: list[list[tuple[Record | Envelope, bytes]]] = []
@@ -44,6 +50,7 @@ def write_journal(folder: Path, lines: list[bytes], per_segment: int = 1_000) ->
                 last_seq=last.seq,
                 form=".gz",
             )
-            data = gzip.compress(data)
+            packer = BlockPacker(name, block_bytes)
+            data = packer.add(data) + packer.finish()
         (folder / str(name)).write_bytes(data)
     return folder

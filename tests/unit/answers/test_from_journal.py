@@ -12,6 +12,7 @@ from namekeeper.answers.from_journal import DAY_MS, JournalFolder
 from namekeeper.answers.row_changes import RowChanges
 from namekeeper.answers.verdict import Verdict
 from namekeeper.errors import JournalError
+from namekeeper.journal.contract.blocks import Block
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import split_lines
 from namekeeper.journal.contract.names import SegmentName
@@ -214,6 +215,42 @@ def test_changes_are_the_same_as_with_every_row(tmp_path_factory, chance):
         for step in steps(read_records(server.lines())):
             whole.take(step)
         assert JournalFolder(str(folder)).changes(name, 0, 2**62) == whole.result()
+
+
+@given(st.randoms(use_true_random=True))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_passing_over_blocks_gives_the_same(tmp_path_factory, chance):
+    """Whatever was lost, however the clock went, and wherever blocks and segments end."""
+    server = random_history(chance, 80, clock_jumps=True)
+    collector = EvidenceCollector(server.namesrv, "T0")
+    for step in steps(read_records(server.lines())):
+        collector.take(step)
+    block_bytes = chance.choice((100, 1_000, 10_000))
+    folder = write_journal(
+        tmp_path_factory.mktemp("journal"), server.lines(), chance.choice((20, 1_000)), block_bytes
+    )
+    found = JournalFolder(str(folder)).evidence("T0", None, 2**62)
+    whole = collector.result()
+    assert found == whole
+
+
+def test_blocks_that_say_nothing_new_are_not_unpacked(tmp_path, monkeypatch):
+    story = Story()
+    story.registers(topics=tuple(f"topic-{number}" for number in range(3_000)))
+    for _ in range(5):
+        story.later(DAY_MS)
+        story.alive()
+        story.journal.begin_checkpoint("interval")
+        story.journal.go_on_with_checkpoint(10_000)
+    story.alive()
+    journal = JournalFolder(story.folder(tmp_path, per_segment=1))
+    unpacked = []
+    text = Block.text
+    monkeypatch.setattr(Block, "text", lambda self: unpacked.append(self.summary) or text(self))
+    changes = journal.changes("topic-7", 0, 2**62)
+    assert [event.cause for event in changes if event.rows] == ["register_broker"]
+    assert not any("topic_queues" in summary.rows for summary in unpacked)
+    assert [path for path in tmp_path.glob("*.gz") if b'"topic_queues":1' in path.read_bytes()]
 
 
 def test_a_segment_renamed_for_another_name_server_answers_nothing_under_its_name(long_story, tmp_path):

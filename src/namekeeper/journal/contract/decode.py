@@ -4,7 +4,7 @@ Nothing is guessed: a record that can't be read counts as lost (`journal/reading
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from operator import itemgetter
@@ -13,7 +13,8 @@ from typing import Any, Union
 import msgspec
 from msgspec import Struct
 
-from namekeeper.journal.contract.lines import Line, foreign_to, read_envelope
+from namekeeper.journal.contract.blocks import Block, BlockSummary
+from namekeeper.journal.contract.lines import Line, foreign_to, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.narrow import only_rows_of
 from namekeeper.journal.contract.record import (
@@ -71,6 +72,7 @@ class RecordReader:
         self._decode = _decoder().decode
         self._wanted = name
         self._name = None if name is None else msgspec.json.encode(name)
+        self._skip_kinds = skip
         self._skip = tuple(b'{"kind":"%b"' % kind.encode() for kind in sorted(skip))
 
     def __call__(self, line: Line, segment: SegmentName | None = None) -> Record | Envelope | None:
@@ -107,6 +109,52 @@ class RecordReader:
             if record is not None:
                 yield record
         yield from self._read_skipped(skipped, segment)
+
+    def can_skip(self, summary: BlockSummary) -> bool:
+        """Whether only the places of the records of a block are wanted, but for rows of a checkpoint."""
+        return summary.first > 0 and self._skip_kinds.issuperset(summary.kinds)
+
+    def read_block(
+        self, block: Block, begin: int, segment: SegmentName
+    ) -> Iterator[Record | Envelope | SkippedRecords]:
+        """The records of a block, as `read` gives them.
+
+        Args:
+            block: the block.
+            begin: number of lines before it in the segment.
+            segment: where it was read.
+        """
+        summary = block.summary
+        if not summary.is_right:
+            yield from self.read(split_lines([block.text()], begin=begin), segment)
+            return
+        texts = block.text().split(b"\n")[:-1]
+        if not summary.first or summary.rows:
+            lines = (Line(number, data) for number, data in enumerate(texts, begin + 1))
+            yield from self.read(lines, segment)
+            return
+        skip = self._skip
+        skipped_from = 0
+        for at, data in enumerate(texts):
+            if data.startswith(skip) or self._is_skipped(data):
+                continue
+            yield from self._read_own_changes(texts[skipped_from:at], segment)
+            skipped_from = at + 1
+            record = self(Line(begin + at + 1, data), segment)
+            if record is not None:
+                yield record
+        yield from self._read_own_changes(texts[skipped_from:], segment)
+
+    def _read_own_changes(
+        self, texts: Sequence[bytes], segment: SegmentName
+    ) -> Iterator[Record | Envelope | SkippedRecords]:
+        """Skipped records of a block whose summary says that each is a change of its own, in order."""
+        ends = [texts[0], texts[-1]] if len(texts) > 1 else texts
+        found = [self(Line(0, data), segment) for data in ends]
+        if len(found) == 2 and isinstance(found[0], Envelope) and isinstance(found[1], Envelope):
+            yield SkippedRecords(found[0], found[1])
+        else:
+            yield from (each for each in found if each is not None)
 
     def _read_skipped(
         self, lines: list[Line], segment: SegmentName

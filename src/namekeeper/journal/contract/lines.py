@@ -29,13 +29,13 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     """If the line is torn, altered or too long: the reason. Then `data` may be only its beginning."""
 
 
-def split_lines(chunks: Iterable[bytes], *, limit: int = LINE_LIMIT) -> Iterator[Line]:
-    """Split bytes into lines; of a line longer than `limit` only the beginning is kept in memory.
+def split_lines(chunks: Iterable[bytes], *, begin: int = 0, limit: int = LINE_LIMIT) -> Iterator[Line]:
+    """Split bytes into lines, after `begin` others; of one longer than `limit` only the beginning is kept.
 
     A last line without a line feed is torn. A line whose checksum is wrong is altered; so is one without a
     checksum after one that has it, because a writer writes it in every line or in none.
     """
-    number, kept, left_out = 1, b"", 0
+    number, kept, left_out = begin + 1, b"", 0
     has_checksums = False
     for chunk in chunks:
         first, *others = chunk.split(b"\n")

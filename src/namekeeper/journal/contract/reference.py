@@ -57,6 +57,7 @@ def _page(contract: dict[str, Any]) -> Iterator[str]:
     yield f"| sealed, compressed | `{contract['segment']['sealed']}` |\n"
     yield "\nOne line is one record. A sealed segment is never changed; Spark reads sealed ones only.\n"
     yield f"\n**Checksum.** {contract['checksum']}\n"
+    yield f"\n**Blocks.** {contract['blocks']}\n"
     yield "\n## Order, losses, time\n\n"
     yield f"The order is {', '.join(f'`{part}`' for part in contract['order'])}; a record is identified by "
     yield f"{', '.join(f'`{part}`' for part in contract['identity'])}.\n\n"

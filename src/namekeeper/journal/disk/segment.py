@@ -14,15 +14,16 @@ from pathlib import Path
 from msgspec import structs
 
 from namekeeper.files import Os, create_file, read_chunks, sync_folder, write_all
+from namekeeper.journal.contract.blocks import Block, BlockPacker, parts_of
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.folder import UNFINISHED
 
-__all__ = ["OpenSegment", "SealedCopy", "SegmentAlteredError", "read_segment", "sealing"]
+__all__ = ["OpenSegment", "SealedCopy", "SegmentAlteredError", "read_parts", "read_segment", "sealing"]
 
-COMPRESSION_LEVEL = 6
-_GZIP = 31
-"""zlib's number for the gzip format with the largest window."""
 _WRITE_BYTES = 256 * 1024
+_STEP_BYTES = 64 * 1024
+"""Looked through in one step of sealing, in about a millisecond: the event loop may wait for the
+interpreter lock."""
 
 
 class SegmentAlteredError(Exception):
@@ -117,7 +118,7 @@ class SealedCopy:
         self._path = str(Path(folder) / f"{name}{UNFINISHED}")
         with contextlib.suppress(FileNotFoundError):
             system.unlink(self._path)
-        self._packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, _GZIP)
+        self._packer = BlockPacker(name)
         self._packed: list[bytes] = []
         self._fd: int | None = create_file(self._path, system=system)
 
@@ -127,7 +128,7 @@ class SealedCopy:
         Raises:
             OSError: They can't be written; call `abandon`.
         """
-        self._packed.append(self._packer.compress(data))
+        self._packed.append(self._packer.add(data))
         if sum(map(len, self._packed)) >= _WRITE_BYTES:
             self._write()
 
@@ -138,7 +139,7 @@ class SealedCopy:
             OSError: The disk failed; call `abandon`. The open segment is still there.
         """
         system, folder = self._system, self._folder
-        self._packed.append(self._packer.flush())
+        self._packed.append(self._packer.finish())
         self._write()
         system.fsync(self._descriptor())
         self._close()
@@ -192,8 +193,8 @@ def sealing(
     try:
         for chunk in read_chunks(str(Path(folder) / str(name)), system=system):
             found = zlib.crc32(chunk, found)
-            for start in range(0, len(chunk), _WRITE_BYTES):
-                copy.add(chunk[start : start + _WRITE_BYTES])
+            for start in range(0, len(chunk), _STEP_BYTES):
+                copy.add(chunk[start : start + _STEP_BYTES])
                 yield
         _check_sum(crc, found)
         copy.finish(last_seq)
@@ -215,21 +216,23 @@ def read_segment(folder: str, name: SegmentName, *, system: Os = os) -> Iterator
         EOFError: The compressed file is torn; the chunks before were given.
         zlib.error: The compressed file is broken; the chunks before were given.
     """
+    for part in read_parts(folder, name, system=system):
+        if isinstance(part, Block):
+            yield part.text()
+        else:
+            yield from part
+
+
+def read_parts(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[Block | Iterator[bytes]]:
+    """The content of a segment: its blocks, and what is in no block as uncompressed chunks.
+
+    Raises:
+        OSError: It can't be read; so do the chunks.
+        EOFError: The compressed file is torn.
+        zlib.error: The compressed file is broken.
+    """
     chunks = read_chunks(str(Path(folder) / str(name)), system=system)
-    return _unpack(chunks) if name.form == ".gz" else chunks
-
-
-def _unpack(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip, also of several members, as parallel tools write it."""
-    unpacker = zlib.decompressobj(_GZIP)
-    is_begun = False
-    for packed in chunks:
-        rest = packed
-        while rest:
-            is_begun = True
-            yield unpacker.decompress(rest)
-            rest = unpacker.unused_data
-            if unpacker.eof:
-                unpacker, is_begun = zlib.decompressobj(_GZIP), False
-    if is_begun:
-        raise EOFError("the file is torn: its compressed data has no end")
+    if name.form == ".gz":
+        yield from parts_of(chunks, name)
+    else:
+        yield chunks

@@ -101,8 +101,7 @@ class JournalFollower:
         return self._maker.finish()
 
     def _steps(self, record: AnyRecord | SkippedRecords) -> Iterator[Step]:
-        found = self._maker.skip(record) if isinstance(record, SkippedRecords) else self._maker.take(record)
-        for step in found:
+        for step in self._maker.follow(record):
             if isinstance(step, CheckpointApplied) and (step.boot, step.seq) in self._skipped:
                 self._skipped.discard((step.boot, step.seq))
                 yield Seen(step.boot, step.seq, step.ts, None)

@@ -6,12 +6,12 @@ begin wait until its checkpoint is complete or can't be completed. A change with
 all.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from namekeeper.journal.contract.blocks import BlockSummary
 from namekeeper.journal.contract.record import (
     STATE_KINDS,
     CheckpointBegin,
@@ -20,9 +20,9 @@ from namekeeper.journal.contract.record import (
     Record,
     ServerStarted,
     ServerStopped,
-    TopicQueues,
 )
 from namekeeper.journal.contract.skipped import SkippedRecords
+from namekeeper.journal.reading.open_checkpoint import OpenCheckpoint
 from namekeeper.journal.reading.state import State
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Began",
     "Changed",
     "CheckpointApplied",
+    "FoundRecord",
     "Lost",
     "Seen",
     "Step",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 AnyRecord: TypeAlias = Record | Envelope
+FoundRecord: TypeAlias = AnyRecord | SkippedRecords | BlockSummary
+"""What a reader gives: a record, or what stands for many."""
 
 
 class Step(Struct):
@@ -85,9 +88,7 @@ class Seen(Step):
     """None: only its position is known."""
 
 
-def steps(
-    records: Iterable[AnyRecord | SkippedRecords], make_state: Callable[[], State] = State
-) -> Iterator[Step]:
+def steps(records: Iterable[FoundRecord], make_state: Callable[[], State] = State) -> Iterator[Step]:
     """The steps of one name server.
 
     Args:
@@ -96,43 +97,8 @@ def steps(
     """
     history = StepMaker(make_state)
     for record in records:
-        if isinstance(record, SkippedRecords):
-            yield from history.skip(record)
-        else:
-            yield from history.take(record)
+        yield from history.follow(record)
     yield from history.finish()
-
-
-class _OpenCheckpoint:
-    """A checkpoint that has begun."""
-
-    def __init__(self, begin: CheckpointBegin, state: State) -> None:
-        self.begin = begin
-        self.later: list[Step] = []
-        self._counts: Counter[str] = Counter()
-        self._state = state
-        self._rows: list[Record] = []
-
-    def add(self, record: AnyRecord) -> None:
-        """Add a row; adjacent topic rows of one broker name are applied together."""
-        self._counts[record.kind] += 1
-        if isinstance(record, Envelope):
-            return
-        if self._rows and not _are_of_one_name(self._rows[-1], record):
-            self._apply()
-        self._rows.append(record)
-
-    def end(self, record: CheckpointEnd) -> CheckpointApplied | None:
-        """The complete checkpoint; None if a count is wrong."""
-        self._apply()
-        begin = self.begin
-        if dict(record.counts) != self._counts:
-            return None
-        return CheckpointApplied(begin.boot, begin.seq, begin.ts, self._state)
-
-    def _apply(self) -> None:
-        self._state.apply(self._rows)
-        self._rows.clear()
 
 
 class StepMaker:
@@ -148,7 +114,20 @@ class StepMaker:
         self._last: Step | None = None
         """Position of the last complete change, not of rows of checkpoints."""
         self._partial: list[AnyRecord] = []
-        self._checkpoint: _OpenCheckpoint | None = None
+        self._checkpoint: OpenCheckpoint | None = None
+        self._later: list[Step] = []
+        """What happened since that checkpoint began, and counts after it."""
+        self._knows = False
+        """Whether the state is known, by a complete checkpoint of this boot and all changes since: the rows
+        of the next one say nothing new."""
+
+    def follow(self, found: FoundRecord) -> list[Step]:
+        """The steps that are certain after what a reader gave."""
+        if isinstance(found, SkippedRecords):
+            return self.skip(found)
+        if isinstance(found, BlockSummary):
+            return self.skip_block(found)
+        return self.take(found)
 
     def take(self, record: AnyRecord) -> list[Step]:
         """The steps that are certain after `record`."""
@@ -177,6 +156,27 @@ class StepMaker:
             self._add_step(_seen(last), happened)
         return happened
 
+    def can_skip(self, block: BlockSummary, boot: int) -> bool:
+        """Whether the records of a block follow the last one, and say nothing that is not known."""
+        if (boot, block.first) != (self._boot, self._seq + 1) or self._partial:
+            return False
+        checkpoint = self._checkpoint
+        return not block.rows or (
+            self._knows and checkpoint is not None and checkpoint.begin.seq == block.checkpoint
+        )
+
+    def skip_block(self, block: BlockSummary) -> list[Step]:
+        """The steps that are certain after a block for which `can_skip` is true."""
+        happened: list[Step] = []
+        self._seq = block.last
+        if block.rows:
+            assert self._checkpoint is not None
+            self._checkpoint.skip(block.rows)
+        if block.kinds:
+            for ts in (block.first_ts, block.last_ts):
+                self._add_step(Seen(self._boot, block.last, ts, None), happened)
+        return happened
+
     def _collect(self, record: AnyRecord, happened: list[Step]) -> None:
         """Collect the records of a change, until it is complete."""
         if record.change == record.seq:
@@ -203,12 +203,14 @@ class StepMaker:
         is_complete = isinstance(last, Stopped) and last.seq == self._seq and first.seq == 1
         if is_complete and isinstance(first, ServerStarted):
             is_complete = first.previous_boot <= self._boot
+        self._knows = False
         if is_complete:
             self._give_up_checkpoint(happened)
         else:
             self._lose(happened)
 
     def _lose(self, happened: list[Step]) -> None:
+        self._knows = False
         self._give_up_checkpoint(happened)
         if self._last is not None:
             happened.append(Lost(self._last.boot, self._last.seq, self._last.ts))
@@ -219,7 +221,7 @@ class StepMaker:
         checkpoint, self._checkpoint = self._checkpoint, None
         if checkpoint is not None:
             happened.append(_seen(checkpoint.begin))
-            happened += checkpoint.later
+            self._pass_on_later(happened)
 
     def _complete(self, change: list[AnyRecord], happened: list[Step]) -> None:
         first = change[0]
@@ -230,7 +232,7 @@ class StepMaker:
         if isinstance(first, CheckpointBegin):
             self._last = _step_of(change)
             self._give_up_checkpoint(happened)
-            self._checkpoint = _OpenCheckpoint(first, self._make_state())
+            self._checkpoint = OpenCheckpoint(first, self._make_state())
         else:
             self._add_step(_step_of(change), happened)
 
@@ -240,8 +242,12 @@ class StepMaker:
 
     def _add_step(self, step: Step, happened: list[Step]) -> None:
         self._last = step
-        waits = happened if self._checkpoint is None else self._checkpoint.later
+        waits = happened if self._checkpoint is None else self._later
         waits.append(step)
+
+    def _pass_on_later(self, happened: list[Step]) -> None:
+        happened += self._later
+        self._later.clear()
 
     def _add_to_checkpoint(self, record: AnyRecord, happened: list[Step]) -> None:
         checkpoint = self._checkpoint
@@ -250,13 +256,18 @@ class StepMaker:
         if not isinstance(record, CheckpointEnd):
             checkpoint.add(record)
             return
-        applied = checkpoint.end(record)
-        if applied is None:
+        if not checkpoint.is_completed_by(record):
             self._give_up_checkpoint(happened)
             return
         self._checkpoint = None
-        happened.append(applied)
-        happened += checkpoint.later
+        self._knows = True
+        begin = checkpoint.begin
+        place = begin.boot, begin.seq, begin.ts
+        # Where rows were passed over, they say what is known.
+        happened.append(
+            Seen(*place, None) if checkpoint.is_skipped else CheckpointApplied(*place, checkpoint.state)
+        )
+        self._pass_on_later(happened)
 
 
 def _step_of(change: list[AnyRecord]) -> Step:
@@ -273,11 +284,3 @@ def _step_of(change: list[AnyRecord]) -> Step:
 
 def _seen(record: AnyRecord) -> Seen:
     return Seen(record.boot, record.seq, record.ts, record)
-
-
-def _are_of_one_name(one: Record, other: Record) -> bool:
-    return (
-        isinstance(one, TopicQueues)
-        and isinstance(other, TopicQueues)
-        and one.broker_name == other.broker_name
-    )

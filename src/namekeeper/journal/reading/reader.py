@@ -6,7 +6,7 @@ of the records shows what is missing.
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,13 +14,28 @@ from msgspec import Struct
 
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
+from namekeeper.journal.contract.blocks import Block, BlockSummary
+from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import Line, split_lines
 from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import Envelope, Record
+from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.folder import list_segments
 from namekeeper.journal.disk.identity import IDENTITY_FILE, load_identity
-from namekeeper.journal.disk.segment import read_segment
+from namekeeper.journal.disk.segment import read_parts, read_segment
 
-__all__ = ["FoundJournal", "find_journals", "find_segments", "read_segment_lines"]
+__all__ = [
+    "FoundJournal",
+    "find_journals",
+    "find_segments",
+    "has_kind",
+    "never_skip",
+    "read_segment_lines",
+    "read_segment_records",
+]
+
+CanSkip = Callable[[BlockSummary, int], bool]
+"""Whether a block of a boot says nothing that is not known; asked when the records before it were taken."""
 
 
 class FoundJournal(Struct, frozen=True):
@@ -118,7 +133,81 @@ def read_segment_lines(folder: str, name: SegmentName, *, system: Os = os) -> It
                 yield from read_segment_lines(folder, other, system=system)
                 return
     except (OSError, EOFError, zlib.error) as error:
-        yield Line(number + 1, b"", f"torn: {error}")
+        yield _torn(number + 1, error)
+
+
+def read_segment_records(
+    folder: str,
+    name: SegmentName,
+    reader: RecordReader,
+    can_skip: CanSkip,
+    *,
+    system: Os = os,
+) -> Iterator[Record | Envelope | SkippedRecords | BlockSummary]:
+    """Records of a segment, as `RecordReader.read` gives them; of a block that can be skipped the summary.
+
+    What can't be read, and what is sealed or deleted meanwhile, is as in `read_segment_lines`.
+
+    Args:
+        folder: the journal's folder.
+        name: the segment.
+        reader: decodes its lines.
+        can_skip: asked about blocks of which the reader wants only the places.
+        system: reads the file.
+    """
+    if name.is_open:
+        yield from reader.read(read_segment_lines(folder, name, system=system), name)
+        return
+    number = 0
+    try:
+        for part in read_parts(folder, name, system=system):
+            if isinstance(part, Block):
+                if reader.can_skip(part.summary) and can_skip(part.summary, name.boot):
+                    yield part.summary
+                else:
+                    yield from reader.read_block(part, number, name)
+                number += part.summary.lines
+            else:
+                yield from reader.read(_until_broken(part, number), name)
+    except FileNotFoundError:
+        return
+    except (OSError, EOFError, zlib.error) as error:
+        yield from reader.read([_torn(number + 1, error)], name)
+
+
+def never_skip(_block: BlockSummary, _boot: int) -> bool:
+    """Read every block whose records may matter."""
+    return False
+
+
+def has_kind(folder: str, name: SegmentName, kind: str, *, system: Os = os) -> bool:
+    """Whether a record of some kind begins a line of a segment; of blocks the summary says it."""
+    begin = b'{"kind":"%b"' % kind.encode()
+    if name.is_open:
+        return any(line.data.startswith(begin) for line in read_segment_lines(folder, name, system=system))
+    number = 0
+    with suppress(OSError, EOFError, zlib.error):
+        for part in read_parts(folder, name, system=system):
+            if isinstance(part, Block):
+                if (part.summary.first == 0 or kind in part.summary.kinds) and begin in part.text():
+                    return True
+            elif any(line.data.startswith(begin) for line in _until_broken(part, number)):
+                return True
+    return False
+
+
+def _until_broken(chunks: Iterator[bytes], begin: int) -> Iterator[Line]:
+    number = begin
+    try:
+        for line in split_lines(chunks, begin=begin):
+            number = line.number
+            yield line
+    except (OSError, EOFError, zlib.error) as error:
+        yield _torn(number + 1, error)
+
+
+def _torn(number: int, error: Exception) -> Line:
+    return Line(number, b"", f"torn: {error}")
 
 
 def _nothing_in(folder: str, *, is_journal: bool) -> str:

@@ -1,0 +1,298 @@
+"""Blocks of a sealed segment: parts that are packed apart, each with a summary of what is in it.
+
+A reader that needs nothing of a block passes over it by its summary, without unpacking it. A block is a
+member of a gzip file whose summary is in the extra field of its header, so every program that unpacks gzip
+reads the segment (docs/decisions/0023-blocks-of-a-segment.md).
+
+The summary has a checksum of its own and one of the packed bytes. If either is wrong, the summary counts for
+nothing: the rest of the file is read as plain gzip, where what was altered shows.
+"""
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import Struct, structs
+
+from namekeeper.journal.contract.checksum import is_right
+from namekeeper.journal.contract.lines import Line, read_envelope
+from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
+
+__all__ = ["Block", "BlockPacker", "BlockSummary", "parts_of", "summary_of"]
+
+BLOCK_BYTES = 256 * 1024
+"""A block ends when its lines have so many bytes, at the end of a change. Where lines of another sort begin,
+a quarter is enough; in smaller ones compression is worse, and there is little to pass over."""
+MOST_BYTES = 4 << 20
+"""A block ends at this size also within a change."""
+COMPRESSION_LEVEL = 6
+
+_RAW, _GZIP = -15, 31
+"""zlib's numbers for bare compressed data and for the gzip format, with the largest window."""
+_HEADER = bytes((0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 255))
+"""Of a gzip member with an extra field, without time and system."""
+_EXTRA = struct.Struct("<H2sHI")
+"""Bytes of the extra field; its name; bytes of what follows; CRC-32 of the summary."""
+_NAME = b"NK"
+_VERSION = 1
+_TRAILER = struct.Struct("<II")
+
+_QUIET = frozenset({"broker_minute", "lookup_hour", "server_alive"})
+"""Kinds of the records that come all the time; where they alternate with others a block may end."""
+
+
+class BlockSummary(Struct, frozen=True, array_like=True):
+    """What is in a block."""
+
+    version: int
+    size: int
+    """Bytes of what follows the header."""
+    crc: int
+    """CRC-32 of what follows the header."""
+    lines: int
+    is_last: bool
+    """Whether the segment ends with it."""
+    is_right: bool
+    """Whether each line has the checksum of its bytes and is a record of this segment and version."""
+    first: int = 0
+    """Seq of its first record; those of the others follow without a hole. 0: it must be read."""
+    last: int = 0
+    first_ts: int = 0
+    """Time of the first record that is no row of a checkpoint, wall ms; times do not run backwards in it."""
+    last_ts: int = 0
+    kinds: list[str] = []
+    """Kinds of the records that are no rows of a checkpoint: each is a change of its own."""
+    checkpoint: int = 0
+    """The checkpoint whose rows are in it; 0: none."""
+    rows: dict[str, int] = {}
+    """Kind of rows -> how many of them."""
+
+
+class Block(Struct, frozen=True):
+    """A block whose summary and packed bytes are as they were written."""
+
+    summary: BlockSummary
+    packed: bytes
+
+    def text(self) -> bytes:
+        """Its lines, each with its line feed."""
+        return zlib.decompress(memoryview(self.packed)[: -_TRAILER.size], _RAW)
+
+
+def parts_of(chunks: Iterator[bytes], segment: SegmentName) -> Iterator[Block | Iterator[bytes]]:
+    """The blocks of a sealed segment; from where there is none on, the rest as chunks of its text.
+
+    Raises:
+        EOFError: the file is torn: the last block is missing. Chunks raise it, too.
+    """
+    file = _Packed(chunks)
+    is_ended = False
+    while file.has(1):
+        summary, at = _summary_at(file, segment)
+        if summary is None or is_ended:
+            yield _unpacked(file.rest())
+            return
+        packed = file.peek(at + summary.size)[at:]
+        if len(packed) < summary.size or zlib.crc32(packed) != summary.crc:
+            yield _unpacked(file.rest())
+            return
+        file.skip(at + summary.size)
+        is_ended = summary.is_last
+        yield Block(summary, packed)
+    if not is_ended:
+        raise EOFError("the file is torn: its last block is missing")
+
+
+class _Packed:
+    """The bytes of a file, with a look ahead."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._bytes = b""
+        self._at = 0
+
+    def has(self, count: int) -> bool:
+        """Whether so many bytes are left."""
+        while len(self._bytes) - self._at < count:
+            chunk = next(self._chunks, b"")
+            if not chunk:
+                return False
+            self._bytes, self._at = self._bytes[self._at :] + chunk, 0
+        return True
+
+    def peek(self, count: int) -> bytes:
+        """The next bytes; fewer at the end."""
+        self.has(count)
+        return self._bytes[self._at : self._at + count]
+
+    def skip(self, count: int) -> None:
+        """Pass over bytes that were looked at."""
+        self._at += count
+
+    def rest(self) -> Iterator[bytes]:
+        """All bytes that are left."""
+        if self._at < len(self._bytes) or not self._bytes:
+            yield self._bytes[self._at :]
+        yield from self._chunks
+
+
+def _summary_at(file: _Packed, segment: SegmentName) -> tuple[BlockSummary | None, int]:
+    """The summary of the block that begins here, and the size of its header; None if there is none."""
+    fixed = len(_HEADER) + _EXTRA.size
+    begin = file.peek(fixed)
+    if len(begin) < fixed or not begin.startswith(_HEADER):
+        return None, 0
+    extra, name, size, crc = _EXTRA.unpack_from(begin, len(_HEADER))
+    if name != _NAME or extra != size + 4 or size < 4:
+        return None, 0
+    at = fixed + size - 4
+    data = file.peek(at)[fixed:]
+    if _own_crc(data, segment) != crc:
+        return None, 0
+    try:
+        summary = _decoder.decode(data)
+    except msgspec.DecodeError:
+        return None, 0
+    return (summary if summary.version == _VERSION else None), at
+
+
+def _own_crc(data: bytes, segment: SegmentName) -> int:
+    """Checksum of a summary; of a segment that was renamed for another name server or boot it is wrong."""
+    return zlib.crc32(data, zlib.crc32(f"{segment.namesrv} {segment.boot} ".encode()))
+
+
+_decoder = msgspec.json.Decoder(BlockSummary)
+
+
+def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress gzip, also of several members, as parallel tools write it."""
+    unpacker = zlib.decompressobj(_GZIP)
+    is_begun = False
+    for packed in chunks:
+        rest = packed
+        while rest:
+            is_begun = True
+            yield unpacker.decompress(rest)
+            rest = unpacker.unused_data
+            if unpacker.eof:
+                unpacker, is_begun = zlib.decompressobj(_GZIP), False
+    if is_begun:
+        raise EOFError("the file is torn: its compressed data has no end")
+
+
+class BlockPacker:
+    """Packs the lines of a segment as blocks.
+
+    Args:
+        segment: the segment.
+        block_bytes: when a block ends.
+    """
+
+    def __init__(self, segment: SegmentName, block_bytes: int = BLOCK_BYTES) -> None:
+        self._segment = segment
+        self._block_bytes = block_bytes
+        self._rest = b""
+        self._lines: list[bytes] = []
+        self._envelopes: list[Envelope | None] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> bytes:
+        """Add text of the segment; returns the blocks that are complete, packed."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return b"".join(self._add(line) for line in lines)
+
+    def finish(self) -> bytes:
+        """The last block."""
+        if self._rest:
+            self._lines.append(self._rest)
+            self._envelopes.append(None)
+        return self._pack(is_last=True)
+
+    def _add(self, line: bytes) -> bytes:
+        envelope = _envelope(line, self._segment)
+        packed = self._pack() if self._ends_before(envelope) else b""
+        self._lines.append(line + b"\n")
+        self._envelopes.append(envelope)
+        self._size += len(line) + 1
+        if self._size >= MOST_BYTES:
+            packed += self._pack()
+        return packed
+
+    def _ends_before(self, envelope: Envelope | None) -> bool:
+        """Whether a block ends before a line, because it is large or because lines of another sort begin."""
+        if not self._lines:
+            return False
+        before = self._envelopes[-1]
+        if envelope is None or before is None or not before.end:
+            return False
+        if self._size >= self._block_bytes or before.kind == "checkpoint_begin":
+            return True
+        return self._size >= self._block_bytes // 4 and _sort(envelope) != _sort(before)
+
+    def _pack(self, *, is_last: bool = False) -> bytes:
+        text = b"".join(self._lines)
+        packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, _RAW)
+        packed = packer.compress(text) + packer.flush() + _TRAILER.pack(zlib.crc32(text), len(text))
+        summary = structs.replace(
+            summary_of(self._envelopes), size=len(packed), crc=zlib.crc32(packed), is_last=is_last
+        )
+        self._lines, self._envelopes, self._size = [], [], 0
+        data = msgspec.json.encode(summary)
+        extra = _EXTRA.pack(len(data) + 8, _NAME, len(data) + 4, _own_crc(data, self._segment))
+        return _HEADER + extra + data + packed
+
+
+def summary_of(envelopes: Sequence[Envelope | None]) -> BlockSummary:
+    """What a summary says of the records of a block; None stands for a line that is not right."""
+    right = [each for each in envelopes if each is not None]
+    is_right = len(right) == len(envelopes)
+    summary = BlockSummary(_VERSION, 0, 0, len(envelopes), is_last=False, is_right=is_right)
+    if not is_right or not right or not _is_passable(right):
+        return summary
+    others = [each for each in right if not _is_row(each)]
+    rows = [each for each in right if _is_row(each)]
+    return structs.replace(
+        summary,
+        first=right[0].seq,
+        last=right[-1].seq,
+        first_ts=others[0].ts if others else 0,
+        last_ts=others[-1].ts if others else 0,
+        kinds=sorted({each.kind for each in others}),
+        checkpoint=rows[0].checkpoint if rows else 0,
+        rows=dict(Counter(each.kind for each in rows)),
+    )
+
+
+def _is_passable(records: Sequence[Envelope]) -> bool:
+    """Whether a summary can stand for records: changes of their own in order, and rows of one checkpoint."""
+    first = records[0].seq
+    times = [each.ts for each in records if not _is_row(each)]
+    own = all(each.end and each.change == each.seq for each in records)
+    return (
+        own
+        and all(each.seq == first + at for at, each in enumerate(records))
+        and times == sorted(times)
+        and len({each.checkpoint for each in records if each.checkpoint}) <= 1
+        and all(_is_row(each) or not each.checkpoint for each in records)
+    )
+
+
+def _is_row(record: Envelope) -> bool:
+    return record.checkpoint > 0 and record.kind != "checkpoint_end"
+
+
+def _sort(record: Envelope) -> str:
+    """Sort of a line: a row of a checkpoint, one of those that come all the time, or another."""
+    if _is_row(record):
+        return "row"
+    return "quiet" if record.kind in _QUIET else "other"
+
+
+def _envelope(line: bytes, segment: SegmentName) -> Envelope | None:
+    if not is_right(line):
+        return None
+    envelope = read_envelope(Line(0, line), segment)
+    return envelope if isinstance(envelope, Envelope) and envelope.v == CONTRACT_VERSION else None
