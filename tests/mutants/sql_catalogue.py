@@ -341,9 +341,16 @@ SQL_MUTANTS = (
     SqlMutant(
         "incidents-of-a-whole-day",
         "new_incident",
-        "CASE WHEN p.from_ts - lag(p.from_ts) OVER w <= :together_ms THEN 0 ELSE 1 END AS is_first",
-        "CASE WHEN lag(p.from_ts) OVER w IS NOT NULL THEN 0 ELSE 1 END AS is_first",
+        "WHEN p.kind <> 'name_server_down' AND p.from_ts - lag(p.from_ts) OVER w <= :together_ms THEN 0",
+        "WHEN p.kind <> 'name_server_down' AND lag(p.from_ts) OVER w IS NOT NULL THEN 0",
         "only what begins at nearly the same time is one incident",
+    ),
+    SqlMutant(
+        "two-restarts-are-one",
+        "new_incident",
+        "WHEN p.kind <> 'name_server_down' AND",
+        "WHEN",
+        "each time that a name server is down is an incident of its own",
     ),
     SqlMutant(
         "cost-without-end",

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import json
 
+from namekeeper.answers.around import AROUND_MS
 from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.explain import explain
@@ -181,6 +182,36 @@ WITHOUT_ROUTE = {
 """What a verdict claims of a state without a row of the topic."""
 
 
+def check_around(truth: Truth, found: Explanation, instants: list[int]) -> int:
+    """Compare the periods beside a time, and count the instants in them."""
+    compared = 0
+    for fact in found.facts:
+        claim = next((claim for begin, claim in AROUND.items() if fact.text.startswith(begin)), None)
+        if claim is None or fact.at is None:
+            continue
+        for at in instants:
+            if fact.at <= at and (fact.until is None or at < min(fact.until, found.at + AROUND_MS)):
+                assert claim(truth, at), (fact, at)
+                compared += 1
+    return compared
+
+
+def _had_no_queue(truth: Truth, at: int) -> bool:
+    """Or it was not known, or nobody had registered it yet: of these nothing is said."""
+    position = truth.known.position(at)
+    if truth.known.knowledge(at) is not Knowledge.KNOWN or position[1] <= 1:
+        return truth.known.knowledge(at) is not Knowledge.UNKNOWN
+    return _not_writable(truth, position)
+
+
+AROUND = {
+    "no queue to write to for": _had_no_queue,
+    "not known for": lambda truth, at: truth.known.knowledge(at) is Knowledge.UNKNOWN,
+    "no answer for": lambda truth, at: truth.known.knowledge(at) is Knowledge.STOPPED,
+}
+"""What the facts about the time around claim of each instant in them."""
+
+
 def evidence_of(server: JournalledServer, topic: str) -> Evidence:
     collector = EvidenceCollector(server.namesrv, topic)
     for step in steps(read_records(server.lines(), topic)):
@@ -192,9 +223,11 @@ def check_history(chance: Random, server: JournalledServer, count: int) -> set[V
     topic = chance.choice(TOPICS)
     truth, evidence = Truth(server, topic), evidence_of(server, topic)
     found = set()
-    for at in truth.known.instants(chance, count):
+    instants = truth.known.instants(chance, count)
+    for at in instants:
         (explanation,) = explain([evidence], at)
         found.add(check_verdict(truth, evidence, explanation, at))
+        check_around(truth, explanation, instants)
     return found
 
 
@@ -225,6 +258,20 @@ def test_a_verdict_claims_what_the_server_held_when_it_was_killed(chance):
     server.passed(5_000)
     server.start()
     check_history(chance, server, 10)
+
+
+def test_periods_around_a_time_are_met():
+    """So that the law says something of them."""
+    chance = Random(5)
+    compared = 0
+    for _ in range(40):
+        server = random_history(chance, 60)
+        truth, evidence = Truth(server, TOPICS[0]), evidence_of(server, TOPICS[0])
+        instants = truth.known.instants(chance, 20)
+        for at in instants:
+            (explanation,) = explain([evidence], at)
+            compared += check_around(truth, explanation, instants)
+    assert compared > 100
 
 
 def test_every_verdict_is_met():

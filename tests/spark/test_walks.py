@@ -50,9 +50,7 @@ def test_from_journals_to_a_report(engineer: Typist):
     assert (why.returncode, why.stdout.count("the topic was deleted by peer:99")) == (0, 2), why.stderr
     window = ["--from", "2023-11-14T00:00:00Z", "--warehouse", "warehouse"]
     history = engineer.runs("namekeeper", ["history", "cluster-1-topic-00001", *window])
-    assert "RW- 4/4 queues -> none (delete_topic from peer:99)  [ns_1, ns_2]" in history.stdout, (
-        history.stderr
-    )
+    assert "RW- 4/4 queues -> none (topic deleted by peer:99)  [ns_1, ns_2]" in history.stdout, history.stderr
     for begin in ("namekeeper report all", "namekeeper report availability"):
         done = engineer.types(command(TUTORIAL, begin))
         assert done.returncode == 0, done.stderr

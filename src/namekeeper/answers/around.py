@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct, structs
+
 from namekeeper.answers.evidence import Evidence, ValidRow
 from namekeeper.answers.verdict import Fact, Judgement, Verdict
 from namekeeper.common.durations import shown_duration
@@ -17,11 +19,20 @@ _MOST_FACTS = 5
 
 _WITHOUT_ANSWER = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.NEVER_REGISTERED, Verdict.NOT_ON_THIS_ONE}
 """Verdicts that say nothing about the topic itself."""
-_SAYS_WHEN = {Verdict.UNKNOWN, Verdict.STOPPED}
-"""Verdicts whose facts say when the state was known again."""
+_HAS_ROUTE, _NONE = "a route with queues to write to", "no queue to write to"
+_SORTS = {"unknown": "not known", "stopped": "no answer"}
+"""State of the name server -> what is said of a period in which it was not up and known."""
 
 
-def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> list[Fact]:
+class _PeriodAround(Struct, frozen=True):
+    sort: str
+    begin: int
+    end: int | None
+    summary: str
+    """That of its begin."""
+
+
+def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> tuple[str, list[Fact]]:
     """Periods near a time with a different answer.
 
     Args:
@@ -30,46 +41,55 @@ def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> li
         judge: gives the verdict at any time.
 
     Returns:
-        If there were queues to write to at that time, each period without them; if not, when there were some
-        again.
+        If there were queues to write to at that time: what the summary says of the nearest period without
+        them, and a fact for each such period. If not: no text, and a fact that says when there were some again.
     """
     here, *_ = judge(at)
-    if here in _WITHOUT_ANSWER:
-        return []
-    periods = list(_periods(_change_times(one, at), judge))
-    if here is Verdict.HAS_ROUTE:
-        facts = [_hole(*each) for each in periods if each[2][0] is not Verdict.HAS_ROUTE]
-        return sorted(facts, key=lambda fact: abs((fact.at or 0) - at))[:_MOST_FACTS]
-    if here in _SAYS_WHEN:
-        return []
-    later = (begin for begin, _, (verdict, *_) in periods if begin > at and verdict is Verdict.HAS_ROUTE)
-    return [Fact("it had a route with queues to write to again from here on", begin) for begin in later][:1]
+    if here in _WITHOUT_ANSWER or _sort(one, at, here) in _SORTS.values():
+        return "", []
+    periods = list(_periods(one, _change_times(one, at), judge))
+    if here is not Verdict.HAS_ROUTE:
+        later = [each.begin for each in periods if each.begin > at and each.sort == _HAS_ROUTE]
+        return "", [Fact(f"it had {_HAS_ROUTE} again from here on", begin) for begin in later[:1]]
+    others = [each for each in periods if each.sort != _HAS_ROUTE]
+    nearest = sorted(others, key=lambda each: abs(each.begin - at))[:_MOST_FACTS]
+    return (_beside(nearest[0], at) if nearest else ""), [_fact(each) for each in nearest]
 
 
-def _hole(begin: int, end: int | None, judgement: Judgement) -> Fact:
-    _, summary, _ = judgement
-    if end is None:
-        return Fact(f"no queue to write to from here on: {summary}", begin)
-    return Fact(f"no queue to write to for {shown_duration(end - begin)}: {summary}", begin, end)
+def _fact(period: _PeriodAround) -> Fact:
+    length = "from here on" if period.end is None else f"for {shown_duration(period.end - period.begin)}"
+    return Fact(f"{period.sort} {length}: {period.summary}", period.begin, period.end)
 
 
-def _periods(
-    times: list[int], judge: Callable[[int], Judgement]
-) -> Iterator[tuple[int, int | None, Judgement]]:
-    """Begin, end and first verdict of each period with, or without, queues to write to."""
-    open_since: int | None = None
-    first: Judgement | None = None
+def _beside(period: _PeriodAround, at: int) -> str:
+    """A period as a part of the summary, by its distance from the time in question."""
+    begin, end = period.begin, period.end
+    length = "" if end is None else f" for {shown_duration(end - begin)}"
+    if end is not None and end <= at:
+        return f"{period.sort}{length}, until {shown_duration(at - end)} before"
+    return f"{period.sort}{length}, from {shown_duration(begin - at)} after on"
+
+
+def _periods(one: Evidence, times: list[int], judge: Callable[[int], Judgement]) -> Iterator[_PeriodAround]:
+    """The periods with queues to write to, without, and those of which nothing is known."""
+    open_period: _PeriodAround | None = None
     for time in times:
-        found = judge(time)
-        if found[0] in _WITHOUT_ANSWER:
+        verdict, summary, _ = judge(time)
+        sort = _sort(one, time, verdict)
+        if open_period is not None and sort == open_period.sort:
             continue
-        if open_since is None or first is None:
-            open_since, first = time, found
-        elif (found[0] is Verdict.HAS_ROUTE) != (first[0] is Verdict.HAS_ROUTE):
-            yield open_since, time, first
-            open_since, first = time, found
-    if open_since is not None and first is not None:
-        yield open_since, None, first
+        if open_period is not None:
+            yield structs.replace(open_period, end=time)
+        open_period = None if verdict in _WITHOUT_ANSWER else _PeriodAround(sort, time, None, summary)
+    if open_period is not None:
+        yield open_period
+
+
+def _sort(one: Evidence, time: int, verdict: Verdict) -> str:
+    if verdict is Verdict.HAS_ROUTE:
+        return _HAS_ROUTE
+    period = one.period_at(time)
+    return "" if period is None else _SORTS.get(period.state, _NONE)
 
 
 def _change_times(one: Evidence, at: int) -> list[int]:

@@ -33,9 +33,8 @@ def explain(evidence: Sequence[Evidence], at: int | None = None) -> list[Explana
 def _explain_one(one: Evidence, others: Sequence[Evidence], wanted: int | None) -> Explanation:
     at = one.knows_up_to or 0 if wanted is None else wanted
     verdict, summary, facts = _judge(one, others, at)
-    around = look_around(one, at, lambda time: _judge(one, others, time))
-    if around and verdict is Verdict.HAS_ROUTE:
-        summary = f"{summary}; not at every time around it"
+    beside, around = look_around(one, at, lambda time: _judge(one, others, time))
+    summary = f"{summary}; {beside}" if beside else summary
     facts = [*facts, *around]
     return Explanation(
         one.namesrv, one.topic, at, one.knows_up_to, verdict, summary,

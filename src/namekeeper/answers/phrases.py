@@ -7,6 +7,7 @@ from namekeeper.model.perm import format_perm
 __all__ = [
     "ENDS",
     "by",
+    "caused_by",
     "end_of_row",
     "end_of_session",
     "queues",
@@ -36,6 +37,29 @@ _MADE = {
 }
 
 
+_CAUSES = {
+    "register_broker": ("registration", "from"),
+    "register_topic": ("topic registered by hand", "by"),
+    "unregister_broker": ("unregistered", "by"),
+    "heartbeat": ("heartbeat", "from"),
+    "expired": ("silent for too long", ""),
+    "restored": ("restored when the name server started", ""),
+    "channel_closed": ("connection closed", "from"),
+    "replaced": ("replaced by another address or name", "from"),
+    "stale_registration": ("older registration refused", "from"),
+    "wipe_write_perm": ("write permission wiped", "by"),
+    "add_write_perm": ("write permission added", "by"),
+    "delete_topic": ("topic deleted", "by"),
+}
+"""Cause of a change -> what it is, and the word before the one who asked."""
+
+
+def caused_by(cause: str, peer: str) -> str:
+    """The cause of a change in words, and who asked, if somebody did."""
+    words, before_peer = _CAUSES.get(cause, (cause.replace("_", " "), "by"))
+    return f"{words} {before_peer} {peer}" if peer and before_peer else words
+
+
 def session_ended_with(one: Evidence, route: TopicRoute) -> BrokerSession | None:
     """The registration that ended at the same time as a row; None if there is none."""
     for session in one.sessions:
@@ -60,7 +84,7 @@ def end_of_row(one: Evidence, route: TopicRoute) -> str:
         return f"{name} registered without it{by(route.to_peer)}"
     session = session_ended_with(one, route)
     if session is None:
-        return f"{name} {ENDS.get(route.to_cause or '', 'is gone')}{by(route.to_peer)}"
+        return f"{name} {_ended(route.to_cause, route.to_peer)}"
     return end_of_session(session)
 
 
@@ -77,9 +101,14 @@ def end_of_session(session: BrokerSession) -> str:
         return f"{who} was registered until the name server stopped"
     if session.ended_by in {"unknown", "checkpoint"}:
         return f"{who} was registered until records were lost"
-    how = ENDS.get(session.reason or "", "is gone")
-    idle = f", {shown_duration(session.idle_ms or 0)} after it was last refreshed"
-    return f"{who} {how}{by(session.to_peer)}{idle}"
+    idle = f", {shown_duration(session.idle_ms or 0)} after it was last heard"
+    return f"{who} {_ended(session.reason, session.to_peer)}{idle}"
+
+
+def _ended(cause: str | None, peer: str | None) -> str:
+    """`expired`, `lost its connection from <peer>`, `was unregistered by <peer>`."""
+    how = ENDS.get(cause or "", "is gone")
+    return f"{how} from {peer}" if cause == "channel_closed" and peer else f"{how}{by(peer)}"
 
 
 def with_cause(route: TopicRoute) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from namekeeper.answers.phrases import caused_by
 from namekeeper.answers.row_changes import HistoryEvent, RowChange, Values, What
 from namekeeper.answers.times import Zone, shown
 from namekeeper.common.printable import printable
@@ -96,21 +97,22 @@ def _seen(entry: TimelineEntry) -> str:
 
 def _sentence(event: HistoryEvent) -> str:
     if event.what is What.STARTED:
-        return "the name server started: it knew only what it restored, and who registered again"
+        return "the name server started: it knows what it restored, and who has registered since"
     if event.what is What.STOPPED:
         return "the name server stopped"
     if event.what is What.LOST:
         return "records are lost from here on, until a checkpoint"
-    asked = f"{event.cause} from {event.peer}" if event.peer else event.cause
-    why = f" ({asked})" if asked else ""
+    why = f" ({caused_by(event.cause, event.peer)})" if event.cause else ""
     if event.what is What.CORRECTED:
         why = " (found by a checkpoint: the change itself was lost)"
     return "; ".join(_texts(event.rows)) + why
 
 
 def _texts(rows: Sequence[RowChange]) -> Iterator[str]:
-    for kind in ("live", "group", "topic", "mapping", "filter"):
-        of_kind = [row for row in rows if row.key[0] == kind]
+    addrs = {row.key[2] for row in rows if row.key[0] == "live"}
+    others = [row for row in rows if not (row.key[0] == "group" and _is_explained_by(row, addrs))]
+    for kind in ("live", "topic", "group", "mapping", "filter"):
+        of_kind = [row for row in others if row.key[0] == kind]
         yield from (_TEXTS[kind](row) for row in of_kind[:_ROWS_SHOWN])
         if len(of_kind) > _ROWS_SHOWN:
             yield f"{len(of_kind) - _ROWS_SHOWN:,} more {kind} rows"
@@ -122,10 +124,27 @@ def _live(row: RowChange) -> str:
     if row.after is None:
         return f"{who} is gone"
     if row.before is None:
-        return f"{who} is registered"
+        return f"{who} registered"
     if row.before[-1] != row.after[-1]:
-        return f"{who} is registered anew"
+        return f"{who} registered again"
     return f"{who} has another data version or HA address"
+
+
+def _is_explained_by(group: RowChange, addrs: set[str]) -> bool:
+    """Whether a group changed by nothing but members that came or went, and are told."""
+    before, after = group.before, group.after
+    if before is not None and after is not None and before[:3] != after[:3]:
+        return False
+    changed = {*_addrs(before)} ^ {*_addrs(after)}
+    return bool(changed) and {str(addr) for _, addr in changed} <= addrs
+
+
+def _addrs(group: Values | None) -> Sequence[tuple[int, str]]:
+    if group is None:
+        return ()
+    members = group[3]
+    assert isinstance(members, tuple)
+    return members
 
 
 def _group(row: RowChange) -> str:
@@ -136,9 +155,7 @@ def _group(row: RowChange) -> str:
 
 
 def _members(values: Values) -> str:
-    members = values[3]
-    assert isinstance(members, tuple)
-    return ", ".join(f"{broker_id}={addr}" for broker_id, addr in members) or "no member"
+    return ", ".join(f"{broker_id}={addr}" for broker_id, addr in _addrs(values)) or "no member"
 
 
 def _topic(row: RowChange) -> str:

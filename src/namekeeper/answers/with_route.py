@@ -58,9 +58,8 @@ def _reason(one: Evidence, row: TopicRoute, at: int, *, has_master: bool) -> tup
         return Verdict.MASTER_GONE, text
     if is_writable(row.perm, row.write_queue_nums, has_master=True):
         master = _last_master(one, row.broker_name, at)
-        how = "" if master is None else f": it {ENDS.get(master.reason or '', 'is gone')}"
-        text = f"broker {row.broker_name} had no master{how}; clients write to masters only"
-        return Verdict.MASTER_GONE, text
+        how = "" if master is None else f" (it {ENDS.get(master.reason or '', 'is gone')})"
+        return Verdict.MASTER_GONE, f"{row.broker_name} had no master{how}, and clients write to masters only"
     return Verdict.NOT_WRITABLE, "it had a route, but no queue to write to"
 
 

@@ -57,7 +57,8 @@ def absent_brokers(one: Evidence, at: int, began: int) -> list[tuple[str, Fact]]
             continue
         if _ended_after(route, began):
             _, summary, (fact,) = _ended(one, [route])
-            found.append((f"{route.broker_name}: {summary}", fact))
+            names_it = route.broker_name in summary
+            found.append((summary if names_it else f"{route.broker_name}: {summary}", fact))
         elif route.ended_by in _INTERRUPTED:
             text = f"{route.broker_name} was not back since the name server started"
             found.append((text, Fact(_not_back(route), route.valid_to)))
@@ -84,15 +85,16 @@ def _ended(one: Evidence, ended: list[TopicRoute]) -> Judgement:
     session = session_ended_with(one, newest)
     reason = newest.to_cause if session is None else session.reason
     how = ENDS.get(reason or "", "is gone")
-    return Verdict.BROKER_GONE, f"broker {newest.broker_name} {how}", facts
+    more = f", the last of {len(ended)} that had it" if len(ended) > 1 else ""
+    return Verdict.BROKER_GONE, f"broker {newest.broker_name} {how}{more}", facts
 
 
 def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
     count = f"{back.back} of {back.known} known brokers were back"
     if back.restored:
         count = f"{count}, {back.restored} restored"
-    after = shown_duration(back.after_ms)
-    facts = [Fact(f"the name server started, {after} before", back.began), Fact(count)]
+    after = f"{shown_duration(back.after_ms)} before" if back.after_ms else "just then"
+    facts = [Fact(f"the name server started, {after}", back.began), Fact(count)]
     for route in last:
         name = route.broker_name
         sessions = [session for session in back.sessions if session.broker_name == name]
@@ -102,7 +104,8 @@ def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
         if not sessions:
             facts.append(Fact(_not_back(route), route.valid_to))
     verdict = Verdict.JUST_STARTED if back.after_ms < DEFAULT_HEARTBEAT_TIMEOUT_MS else Verdict.NOT_BACK
-    return verdict, f"the name server had started {after} before; {count}", facts
+    started = f"started {after}" if back.after_ms else "just started"
+    return verdict, f"the name server had {started}; {count}", facts
 
 
 def _came(session: BrokerSession) -> str:

@@ -24,7 +24,7 @@ def test_a_hole_of_ten_seconds_beside_the_time_is_found():
     found = why(story, story.now)
     assert (found.verdict, found.summary) == (
         Verdict.HAS_ROUTE,
-        "it had a route with queues to write to; not at every time around it",
+        "it had a route with queues to write to; no queue to write to for 10 s, until 3 s before",
     )
     hole = found.facts[-1]
     assert (hole.at, hole.until) == (gone, back)
@@ -38,6 +38,23 @@ def test_a_hole_after_the_time_is_found_too_and_may_have_no_end():
     hole = why(story, at).facts[-1]
     assert (hole.at, hole.until) == (wiped, None)
     assert hole.text == "no queue to write to from here on: write permission was wiped by peer:99"
+
+
+def test_what_is_not_known_is_told_apart_from_a_hole():
+    """A name server was killed, and nobody knows what it held until it was started again."""
+    story = Story()
+    lost = story.registers()
+    started = story.crashes()
+    back = story.registers()
+    story.later(2_000)
+    story.alive()
+    found = why(story, story.now)
+    texts = [(fact.text, fact.at, fact.until) for fact in found.facts[1:]]
+    started_text = "the name server had just started; 0 of 1 known brokers were back"
+    assert texts == [
+        (f"no queue to write to for 1 s: {started_text}", started, back),
+        ("not known for 2 s: unknown, because records were lost", lost, started),
+    ]
 
 
 def test_what_is_far_away_is_not_told():

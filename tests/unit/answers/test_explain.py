@@ -75,7 +75,7 @@ def test_a_broker_that_expired(story):
     assert why(story, gone - 1).verdict is Verdict.HAS_ROUTE
     found = why(story, gone)
     assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 expired")
-    assert texts(found) == "b0 (a0:1) expired, 3 min after it was last refreshed"
+    assert texts(found) == "b0 (a0:1) expired, 3 min after it was last heard"
     assert found.facts[0].at == gone
 
 
@@ -84,7 +84,7 @@ def test_a_broker_that_lost_its_connection(story):
     story.connection_breaks()
     found = why(story)
     assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 lost its connection")
-    assert texts(found) == "b0 (a0:1) lost its connection, 1 s after it was last refreshed"
+    assert texts(found) == "b0 (a0:1) lost its connection, 1 s after it was last heard"
 
 
 def test_a_broker_that_was_unregistered(story):

@@ -51,7 +51,7 @@ def test_who_made_a_row(cause, peer, text):
         ({"ended_by": "unknown"}, "b had it until records were lost"),
         ({"to_cause": "delete_topic", "to_peer": "p:1"}, "deleted on b by p:1"),
         ({"to_cause": "register_broker"}, "b registered without it"),
-        ({"to_cause": "expired", "reason": "broker_name_removed"}, "b (a:1) expired, 2 min after it was last refreshed"),
+        ({"to_cause": "expired", "reason": "broker_name_removed"}, "b (a:1) expired, 2 min after it was last heard"),
         ({"to_cause": "expired", "valid_to": 8}, "b expired"),
         ({"to_cause": "a_later_one", "valid_to": 8}, "b is gone"),
     ],

@@ -17,7 +17,7 @@ def gone(namesrv: str, at: int, gen: int = 1, **more) -> HistoryEvent:
 def test_a_change_that_three_saw_is_one_line_with_the_time_of_each():
     entries = timeline([gone("z", 4_000, gen=9), gone("x", 0), gone("y", 1_250)])
     assert list(timeline_lines(entries, UTC)) == [
-        "2023-11-14 22:13:20.000 UTC  broker b0 (id 0) at a:1 is gone (expired)  [x, y +1,250 ms, z +4,000 ms]"
+        "2023-11-14 22:13:20.000 UTC  broker b0 (id 0) at a:1 is gone (silent for too long)  [x, y +1,250 ms, z +4,000 ms]"
     ]
 
 
@@ -35,7 +35,7 @@ def test_the_port_of_the_peer_makes_no_difference():
 def test_every_kind_of_row_and_event_has_words():
     rows = (
         RowChange(("live", "c", "a:1"), None, ("b0", 0, "", (0, 1, 1), 1)),
-        RowChange(("group", "b0"), ("c", None, False, ((0, "a:1"),)), ("c", None, False, ())),
+        RowChange(("group", "b0"), ("c", None, False, ((0, "a:2"),)), ("c", None, False, ())),
         RowChange(("topic", "T", "b0"), (8, 8, 6, 0), (8, 8, 4, 0)),
         RowChange(("mapping", "T", "b0"), None, ("{}",)),
         RowChange(("filter", "c", "a:1"), None, ("f:1",)),
@@ -47,17 +47,43 @@ def test_every_kind_of_row_and_event_has_words():
     ]
     lines = list(timeline_lines(timeline(events), UTC))
     assert "topic T on b0: RW- 8/8 queues -> R-- 8/8 queues" in lines[0]
-    assert "group b0 has no member, before 0=a:1" in lines[0]
-    assert "(register_broker from a:9)" in lines[0]
+    assert "group b0 has no member, before 0=a:2" in lines[0]
+    assert "(registration from a:9)" in lines[0]
     assert "the name server stopped" in lines[1]
     assert "records are lost from here on" in lines[3]
     assert "found by a checkpoint" in lines[4]
 
 
+def test_a_group_is_told_apart_only_if_more_changed_than_who_is_in_it():
+    live = RowChange(("live", "c", "a:1"), None, ("b0", 0, "", (0, 1, 1), 1))
+    joined = RowChange(("group", "b0"), None, ("c", None, False, ((0, "a:1"),)))
+    acting = RowChange(("group", "b0"), ("c", None, False, ()), ("c", None, True, ((0, "a:1"),)))
+    alone, both, more = (
+        next(timeline_lines(timeline([HistoryEvent(T0, "x", What.CHANGE, rows=rows)]), UTC))
+        for rows in ((joined,), (live, joined), (live, acting))
+    )
+    assert "group b0 has 0=a:1" in alone
+    assert "group" not in both
+    assert "group b0 has 0=a:1, before no member" in more
+
+
+def test_who_asked_is_named_by_what_it_did():
+    lines = [
+        next(timeline_lines(timeline([gone("x", 0, cause=cause, peer="p:1")]), UTC))
+        for cause in ("channel_closed", "unregister_broker", "expired", "a_newer_cause")
+    ]
+    assert [line.partition("(id 0) at a:1 is gone (")[2].partition(")")[0] for line in lines] == [
+        "connection closed from p:1",
+        "unregistered by p:1",
+        "silent for too long",
+        "a newer cause by p:1",
+    ]
+
+
 def test_many_rows_are_counted_and_json_has_all():
     rows = tuple(RowChange(("topic", f"T{each}", "b0"), None, (8, 8, 6, 0)) for each in range(9))
     entries = timeline([HistoryEvent(T0, "x", What.CHANGE, "register_broker", "", rows)])
-    assert "; 6 more topic rows (register_broker)" in next(timeline_lines(entries, UTC))
+    assert "; 6 more topic rows (registration)" in next(timeline_lines(entries, UTC))
     (value,) = json.loads(timeline_json(entries))
     assert len(value["rows"]) == 9
     assert value["seen"] == {"x": T0}

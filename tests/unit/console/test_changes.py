@@ -56,7 +56,7 @@ def test_of_a_large_change_the_first_rows_are_sent():
     row = rows(ChangeQuery(cause="register_broker"), story)[0]
     assert row["row_count"] == 104
     assert len(row["rows"]) == 20
-    assert "broker b0 (id 0) at a0:1 is registered" in row["text"]
+    assert "broker b0 (id 0) at a0:1 registered" in row["text"]
 
 
 def test_the_changes_beside_an_instant():

@@ -314,8 +314,9 @@ _TOPIC_OUTAGE_DAILY = Table(
 INCIDENT = Table(
     "incident",
     "What went wrong, why, and what it cost. What begins within 30 s of each other in a cluster and is of one"
-    " kind is one incident. A topic that can't be written to belongs to the incident of its cluster in which"
-    " that began; without one it is an incident of its own.",
+    " kind is one incident; each time that a name server is down is one of its own. A topic that can't be"
+    " written to belongs to the incident of its cluster in which that began; without one it is an incident of"
+    " its own.",
     "an incident",
     ("from_ts", "kind", "cluster", "subject"),
     columns(

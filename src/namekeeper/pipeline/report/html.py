@@ -18,7 +18,7 @@ from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.table import columns_with_text, table_rows
 from namekeeper.pipeline.report.values import Report, Section
 
-__all__ = ["render_html"]
+__all__ = ["render_html", "unbroken"]
 
 OPEN_ROWS = 12
 """Rows of a table above its fold."""
@@ -34,6 +34,9 @@ SHAPES = {
     Kind.UNREGISTERED: (5, 10),
 }
 """Top and height of a kind's bar in its lane of 20 pixels: a shape in addition to the colour."""
+
+_SHORT_NAME = 24
+"""Characters of a name that always fits into a line."""
 
 
 def render_html(report: Report) -> str:
@@ -53,6 +56,7 @@ def render_html(report: Report) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["printable"] = printable
+    environment.filters["unbroken"] = unbroken
     environment.globals.update(
         table_rows=table_rows, open_rows=OPEN_ROWS, named=NAMED, shapes=SHAPES, NAME_SERVERS=NAME_SERVERS,
         NAME_SERVER_COLUMNS=NAME_SERVER_COLUMNS, columns_with_text=columns_with_text, open_lanes=OPEN_LANES,
@@ -72,6 +76,19 @@ def render_html(report: Report) -> str:
              "base-uri 'none'", "form-action 'none'"]
         ),
     )  # fmt: skip
+
+
+def unbroken(text: str) -> str:
+    """A text in which no line ends at the hyphen of a short name; markup and long names stay as they are."""
+    from markupsafe import Markup, escape
+
+    whole = Markup('<span class="unbroken">{}</span>')
+    words = escape(text).split(" ")
+    return Markup(" ").join(whole.format(word) if _is_short_name(word) else word for word in words)
+
+
+def _is_short_name(word: str) -> bool:
+    return "-" in word and len(word) <= _SHORT_NAME and "<" not in word
 
 
 def _plot(section: Section, scale: TimeScale) -> LanesPlot | ColumnsPlot | None:

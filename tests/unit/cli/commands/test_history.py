@@ -33,14 +33,14 @@ def test_two_name_servers_make_one_timeline(journals):
     assert result.exit_code == 0
     assert lines[-1] == (
         "2023-11-14 22:13:22.000 UTC  topic T on b0: RW- 4/4 queues -> R-- 4/4 queues"
-        " (wipe_write_perm from peer:99)  [a_1, b_1]"
+        " (write permission wiped by peer:99)  [a_1, b_1]"
     )
 
 
 def test_a_window_has_what_is_after_its_beginning_up_to_its_end(journals):
     window = ("--from", "2023-11-14T22:13:21Z", "--to", "2023-11-14T22:13:22Z", "--zone", "UTC")
     (line,) = run("T", *window, *journals).output.splitlines()
-    assert "wipe_write_perm" in line
+    assert "write permission wiped" in line
 
 
 def test_as_json(journals):
@@ -85,5 +85,5 @@ def test_new_changes_are_followed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module.time, "sleep", sleep)
     result = run("T", *SINCE, "--journal", folder, "--follow")
-    assert result.output.count("wipe_write_perm") == 1
-    assert result.output.count("register_broker") == 1
+    assert result.output.count("write permission wiped") == 1
+    assert result.output.count("registration") == 1

@@ -128,6 +128,7 @@ def test_name_servers_that_disagree_and_that_were_down():
         name_server_timeline=[
             {"namesrv": "ns-1", "state": "up", "valid_from": 0, "valid_to": 100_000},
             {"namesrv": "ns-1", "state": "stopped", "valid_from": 100_000, "valid_to": 103_000},
+            {"namesrv": "ns-1", "state": "stopped", "valid_from": 110_000, "valid_to": 112_000},
             {"namesrv": "ns-1", "state": "unknown", "valid_from": 200_000, "valid_to": 203_000},
             {"namesrv": "ns-1", "state": "unknown", "valid_from": 300_000, "valid_to": 303_000},
         ],
@@ -139,6 +140,7 @@ def test_name_servers_that_disagree_and_that_were_down():
     assert shown(found, "kind", "subject", "from_ts", "to_ts", "cause", "topics", "name_servers") == [
         ("drift", "b0", 5_000, None, None, 1, ["ns-1", "ns-2"]),
         ("name_server_down", "ns-1", 100_000, 103_000, "stopped", 0, ["ns-1"]),
+        ("name_server_down", "ns-1", 110_000, 112_000, "stopped", 0, ["ns-1"]),
         ("name_server_down", "ns-1", 200_000, 203_000, "no_stop", 0, ["ns-1"]),
     ]
 

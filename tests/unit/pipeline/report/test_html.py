@@ -9,9 +9,11 @@ import pytest
 
 pytest.importorskip("jinja2")
 
+from markupsafe import Markup
+
 from namekeeper.pipeline.errors import PipelineError
 from namekeeper.pipeline.report.contents import SECTIONS, make_report
-from namekeeper.pipeline.report.html import SHAPES, render_html
+from namekeeper.pipeline.report.html import SHAPES, render_html, unbroken
 from namekeeper.pipeline.report.plots import Kind
 from tests.support.pipeline.report_rows import answers_of, report_rows
 
@@ -124,6 +126,15 @@ def test_long_tables_and_long_lists_of_names_are_folded():
     )
     assert "<summary>and 6 more</summary>same-3, same-4" in page
     assert "<summary>19 more rows</summary>" in page
+
+
+def test_no_line_ends_at_the_hyphen_of_a_short_name():
+    long = "a-" * 30
+    assert unbroken("broker-d away") == '<span class="unbroken">broker-d</span> away'
+    assert unbroken(f"{long} <b-c>") == f"{long} &lt;b-c&gt;".replace(
+        "&lt;b-c&gt;", '<span class="unbroken">&lt;b-c&gt;</span>'
+    )
+    assert unbroken(Markup("<i a-b>x</i>")) == "<i a-b>x</i>"
 
 
 def test_a_mark_is_told_by_its_shape_and_not_by_its_colour_alone():

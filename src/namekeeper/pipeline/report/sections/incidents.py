@@ -142,11 +142,13 @@ def _bars(row: Row, scale: TimeScale) -> list[Bar]:
 def _what(row: Row) -> str:
     """The kind of incident, and its subject."""
     names = some_of(row["broker_names"])
-    more = f" ({row['brokers']} brokers)" if row["brokers"] > 1 else ""
+    is_told = row["brokers"] == len(row["broker_names"])
+    more = "" if is_told or row["brokers"] < 2 else f" ({row['brokers']} brokers)"
+    of_names = "" if is_told else f" of {shown_count(len(row['broker_names']), 'name')}"
     others = f" and {row['topics'] - 1} more" if row["topics"] > 1 else ""
     return {
         "broker_away": f"{names} away{more}",
-        "mass_disconnect": f"{row['brokers']} brokers went together: {names}",
+        "mass_disconnect": f"{row['brokers']} brokers{of_names} went together: {names}",
         "broker_unregistered": f"{names} unregistered{more}",
         "permission_wiped": f"permission to write to {names} wiped",
         "drift": f"name servers disagreed about {names}",

@@ -28,8 +28,11 @@ def test_an_incident_is_said_in_words_of_people():
     ("row", "what"),
     [
         ({"brokers": 2, "broker_names": ["b0"]}, "b0 away (2 brokers)"),
+        ({"brokers": 2, "broker_names": ["b0", "b1"]}, "b0, b1 away"),
         ({"kind": "mass_disconnect", "brokers": 5, "broker_names": ["b0", "b1", "b2", "b3"]},
-         "5 brokers went together: b0, b1 and 2 more"),
+         "5 brokers of 4 names went together: b0, b1 and 2 more"),
+        ({"kind": "mass_disconnect", "brokers": 2, "broker_names": ["b0", "b1"]},
+         "2 brokers went together: b0, b1"),
         ({"kind": "broker_unregistered"}, "b0 unregistered"),
         ({"kind": "permission_wiped"}, "permission to write to b0 wiped"),
         ({"kind": "drift", "broker_names": ["b0", "b1"]}, "name servers disagreed about b0, b1"),

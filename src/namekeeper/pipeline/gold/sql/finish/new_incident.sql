@@ -1,5 +1,6 @@
 -- Incidents: failures with their time range, cause and cost. Failures of one kind that began at nearly the
--- same time in a cluster are one incident. A topic that could not be written to belongs to the cost of the
+-- same time in a cluster are one incident; each time that a name server is down is
+-- one of its own. A topic that could not be written to belongs to the cost of the
 -- incident during which this began; without such an incident it is an incident of its own.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
 --   name_servers, lookups, languages
@@ -77,7 +78,10 @@ part AS (
 part_start AS (
   SELECT
     p.*,
-    CASE WHEN p.from_ts - lag(p.from_ts) OVER w <= :together_ms THEN 0 ELSE 1 END AS is_first
+    CASE
+      WHEN p.kind <> 'name_server_down' AND p.from_ts - lag(p.from_ts) OVER w <= :together_ms THEN 0
+      ELSE 1
+    END AS is_first
   FROM part p
   WINDOW w AS (PARTITION BY p.kind, p.cluster, p.of_subject ORDER BY p.from_ts, p.subject, p.broker, p.topic)
 ),
