@@ -27,8 +27,9 @@ _SPEC_OF_NAME: Mapping[str, Spec] = {**SPECS, **{alias: SPECS[name] for alias, n
 _VARIABLES = frozenset(spec.variable for spec in SPECS.values())
 _PREFIX = "NAMEKEEPER_"
 _ENVIRONMENT_ALIASES = {"ROCKETMQ_SERIALIZE_TYPE": "serializeType"}
-_OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?$")
-"""Variables that Kubernetes sets in every pod for a service whose name begins with ours."""
+_OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?$")
+"""Variables that Kubernetes sets in every pod for a service whose name begins with ours; it sets one that ends
+with `_PORT` to an address, too."""
 
 
 def settings_from(
@@ -126,13 +127,19 @@ def _unknown_variables(environment: Mapping[str, str]) -> list[str]:
     unknown = (
         name
         for name in sorted(environment)
-        if name.startswith(_PREFIX) and name not in _VARIABLES and not _OF_KUBERNETES.search(name)
+        if name.startswith(_PREFIX)
+        and name not in _VARIABLES
+        and not _is_of_kubernetes(name, environment[name])
     )
     return [
         f"{printable(name)} in the environment is not a property"
         + (did_you_mean(name, sorted(_VARIABLES), prefix=_PREFIX) or ": `namekeeper serve --help` lists them")
         for name in unknown
     ]
+
+
+def _is_of_kubernetes(name: str, text: str) -> bool:
+    return bool(_OF_KUBERNETES.search(name)) or (name.endswith("_PORT") and "://" in text)
 
 
 def _at_home(settings: NamesrvSettings, home: str) -> NamesrvSettings:

@@ -137,6 +137,17 @@ def test_a_variable_that_kubernetes_made_for_a_service_is_passed_over():
     assert "Kubernetes" in warnings[0]
 
 
+def test_a_misspelt_port_is_no_variable_of_kubernetes():
+    """Only its value tells the two apart."""
+    found, warnings = environment_properties(
+        {"NAMEKEEPER_LISTN_PORT": "9876", "NAMEKEEPER_WEB_PORT": "tcp://10.0.0.7:80"}
+    )
+    assert found == {}
+    assert warnings == [
+        "NAMEKEEPER_LISTN_PORT in the environment is not a property: did you mean NAMEKEEPER_LISTEN_PORT?"
+    ]
+
+
 def test_flags_are_properties_by_field_name():
     fields = dict.fromkeys((spec.field for spec in SPECS.values()), None)
     assert flag_properties({**fields, "listen_port": "1", "tls_server_key_path": "k"}) == {
