@@ -10,7 +10,7 @@ from namekeeper.answers.row_changes import Key, RowChanges, Values, fold, rows_o
 from namekeeper.journal.reading.history import steps
 from namekeeper.journal.reading.replay import state_at
 from tests.property.histories import random_history
-from tests.property.known import Known, read
+from tests.property.known import JournalOracle, read
 from tests.property.live_law import small_pieces
 from tests.property.test_journal_law import LAW, chances
 
@@ -39,7 +39,7 @@ def about(rows: dict[Key, Values], name: str) -> dict[Key, Values]:
 def check_law(chance: Random, changes: int) -> int:
     """Compare some windows; returns how many rows there were at their ends."""
     server = random_history(chance, changes, clock_jumps=True)
-    instants = sorted(Known(server).instants(chance, 4))
+    instants = sorted(JournalOracle(server).instants(chance, 4))
     states = [rows_of(state_at(read(server), at).state) for at in instants]
     every = {**states[0], **states[-1]}
     names = sorted({each for key in every for each in names_in(key)})

@@ -14,7 +14,7 @@ from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS
 from namekeeper.processor.past import past_state
 from tests.property.histories import CLUSTERS, NAMES, TOPICS, random_history
 from tests.property.journalled import JournalledServer, Position
-from tests.property.known import Known, is_recorded, read
+from tests.property.known import JournalOracle, is_recorded, read
 from tests.property.live_law import small_pieces
 from tests.property.local_server import LocalServer
 from tests.property.test_journal_law import LAW, chances
@@ -70,7 +70,7 @@ def check_law(chance: Random, happenings: int, instants: int) -> int:
     """Returns how many instants were compared."""
     server = random_history(chance, happenings, make=Answering)
     assert isinstance(server, Answering)
-    known, records, compared = Known(server), read(server), 0
+    known, records, compared = JournalOracle(server), read(server), 0
     for at in known.instants(chance, instants):
         found, position = state_at(records, at), known.position(at)
         if found.knowledge is not Knowledge.KNOWN or not is_recorded(known.whole, position):

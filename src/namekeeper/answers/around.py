@@ -42,7 +42,8 @@ def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> tu
 
     Returns:
         If there were queues to write to at that time: what the summary says of the nearest period without
-        them, and a fact for each such period. If not: no text, and a fact that says when there were some again.
+        them, and a fact for each such period. If not: no text, and a fact that says when there were some
+        again.
     """
     here, *_ = judge(at)
     if here in _WITHOUT_ANSWER or _sort(one, at, here) in _SORTS.values():

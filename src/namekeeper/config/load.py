@@ -28,8 +28,8 @@ _VARIABLES = frozenset(spec.variable for spec in SPECS.values())
 _PREFIX = "NAMEKEEPER_"
 _ENVIRONMENT_ALIASES = {"ROCKETMQ_SERIALIZE_TYPE": "serializeType"}
 _OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?$")
-"""Variables that Kubernetes sets in every pod for a service whose name begins with ours; it sets one that ends
-with `_PORT` to an address, too."""
+"""Variables that Kubernetes sets in every pod for a service whose name begins with ours; it sets one that
+ends with `_PORT` to an address, too."""
 
 
 def settings_from(

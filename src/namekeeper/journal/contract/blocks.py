@@ -187,7 +187,7 @@ class BlockPacker:
     """Packs the lines of a segment as blocks.
 
     Args:
-        segment: the segment.
+        segment: whose lines must be of its name server and boot.
         block_bytes: when a block ends.
     """
 

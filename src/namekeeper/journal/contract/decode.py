@@ -120,7 +120,7 @@ class RecordReader:
         """The records of a block, as `read` gives them.
 
         Args:
-            block: the block.
+            block: one whose summary does not let it be skipped.
             begin: number of lines before it in the segment.
             segment: where it was read.
         """
