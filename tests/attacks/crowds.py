@@ -14,9 +14,9 @@ __all__ = [
     "ask_for_cluster_information",
     "ask_for_wide_topic",
     "be_refused_everywhere",
-    "hold_wide_topic",
     "leave_frames_half_sent",
     "register_and_wait_everywhere",
+    "start_with_wide_topic",
 ]
 
 HALF_FRAME_BYTES = 65_000
@@ -60,7 +60,7 @@ def be_refused_everywhere(target: Target) -> None:
     _keep_sending(target, 1_000, frame(318, {}, body) * 8)
 
 
-def hold_wide_topic(target: Target, stack: contextlib.ExitStack) -> None:
+def start_with_wide_topic(target: Target, stack: contextlib.ExitStack) -> None:
     """Register 18,000 broker names with the same topic, and stay."""
     wire = stack.enter_context(Wire(target.port))
     rows = topics("Wide", 2)  # one alone is refused

@@ -123,11 +123,11 @@ ACCESS_MUTANTS = (
     ),
     Mutant(
         "rules-without-pages-open-the-console",
-        "console/doors.py",
+        "http/doors.py",
         "        if any(rules.judge(HTTP_PAGES, user).allowed for user in (None, *users)):\n",
         "        if any(policy.rules.judge(HTTP_PAGES, rules.peer, user=user).allowed for user in (None, *users)):\n",
         "rules that say nothing of pages any more open the console to nobody",
-        ("console/test_doors.py",),
+        ("http/test_doors.py",),
     ),
     Mutant(
         "audit-enforces",

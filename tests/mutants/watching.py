@@ -29,11 +29,11 @@ WATCHING_MUTANTS = (
     ),
     Mutant(
         "one-that-does-not-answer-hides-the-others",
-        "cli/commands/who_knows.py",
+        "http/asking_who_knows.py",
         "    except RemotingError as error:\n        return error\n",
         "    except RemotingError:\n        raise\n",
         "what one name server says is shown also if another one does not answer",
-        ("cli/commands/test_who_knows.py",),
+        ("http/test_asking_who_knows.py",),
     ),
     Mutant(
         "watch-has-a-time-of-its-own",

@@ -36,7 +36,7 @@ from tests.support.java_model.values import Request
 PORT = 9876
 FIRST_WALL_MS = 1_700_000_000_000
 DEATH_MS = 2_100
-"""A death forgets at most so much of a broker's life: the file beside the records is written each second, of what
+"""A death forgets at most so much of what a broker sent: the file beside the records is written each second, of what
 was noted a second ago at most."""
 FEWER = settings(LAW, max_examples=max(10, EXAMPLES // 4))
 
@@ -64,7 +64,7 @@ class SteppedJournal(Journal):
         self._writer.close(now)
 
 
-class Life:
+class ServerHistory:
     """A name server over its boots, and beside it in which time each broker must expire."""
 
     def __init__(self, folder: Path) -> None:
@@ -187,9 +187,9 @@ class Life:
 
     def scan(self) -> None:
         self.server.scan(self.mono_ms)
-        self.check()
+        self.check_expiry()
 
-    def check(self) -> None:
+    def check_expiry(self) -> None:
         live = {each.broker_addr for each in self.server.state.tables.broker_live_table}
         for broker in self.brokers:
             if broker.addr not in self.heard:
@@ -204,32 +204,34 @@ class Life:
                 del self.heard[broker.addr], self.known[broker.addr]
 
 
-def live_on(life: Life, chance: Random, happenings: int) -> int:
-    """Returns how many brokers were there at the starts."""
+def check_history(server: ServerHistory, chance: Random, happenings: int) -> int:
+    """Check expiry over random happenings; returns how many brokers were there at the starts."""
     restored = 0
 
     def restart() -> None:
         nonlocal restored
-        life.scan()
-        chance.choice((life.stop, life.die))()
+        server.scan()
+        chance.choice((server.stop, server.die))()
         reboots = chance.random() < 0.5
         # In its first seconds a boot has not written down on which monotonic clock it runs.
-        is_young = life.true_ms - life.started_ms < DEATH_MS
+        is_young = server.true_ms - server.started_ms < DEATH_MS
         jump_ms = 0 if reboots or is_young else chance.choice((0, 0, -100_000, -4_000, 20_000))
-        life.away(chance.choice((0, 1, 999, 5_000, 9_000, 44_000, 119_000)), reboots=reboots, jump_ms=jump_ms)
-        life.start()
-        life.check()
-        restored += len(life.server.state.tables.broker_live_table)
+        server.away(
+            chance.choice((0, 1, 999, 5_000, 9_000, 44_000, 119_000)), reboots=reboots, jump_ms=jump_ms
+        )
+        server.start()
+        server.check_expiry()
+        restored += len(server.server.state.tables.broker_live_table)
 
     def hear() -> None:
-        life.hear(chance.choice(life.brokers), chance.choice((103, 103, 904)))
+        server.hear(chance.choice(server.brokers), chance.choice((103, 103, 904)))
 
     def pass_time() -> None:
-        life.passed(chance.choice((1, 400, 3_000, 9_999, 10_001, 61_000)))
+        server.passed(chance.choice((1, 400, 3_000, 9_999, 10_001, 61_000)))
 
     def set_clock() -> None:
-        life.wall_ms += chance.choice((-30_000, -5_000, 50_000))
-        life.passed(1_000)  # then it is recorded
+        server.wall_ms += chance.choice((-30_000, -5_000, 50_000))
+        server.passed(1_000)  # then it is recorded
 
     choices: tuple[Callable[[], None], ...] = (
         hear,
@@ -237,13 +239,13 @@ def live_on(life: Life, chance: Random, happenings: int) -> int:
         hear,
         pass_time,
         pass_time,
-        life.scan,
+        server.scan,
         restart,
         set_clock,
     )
     for _ in range(happenings):
         chance.choice(choices)()
-    life.scan()
+    server.scan()
     return restored
 
 
@@ -253,12 +255,12 @@ def test_a_broker_expires_when_it_would_have_for_every_order_of_stop_death_and_s
     tmp_path_factory: pytest.TempPathFactory, chance: Random
 ):
     folder = tmp_path_factory.mktemp("journal")
-    live_on(Life(folder), chance, 40)
+    check_history(ServerHistory(folder), chance, 40)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_the_law_is_not_empty(tmp_path: Path):
-    assert sum(live_on(Life(tmp_path / str(seed)), Random(seed), 60) for seed in range(4)) > 30
+    assert sum(check_history(ServerHistory(tmp_path / str(seed)), Random(seed), 60) for seed in range(4)) > 30
 
 
 @pytest.mark.parametrize("ends", ["stop", "die"])
@@ -266,25 +268,25 @@ def test_the_law_is_not_empty(tmp_path: Path):
 @pytest.mark.parametrize("reboots", [False, True])
 def test_to_the_second(tmp_path: Path, ends: str, timeout_at: int, reboots: bool):
     """One ms before its time it is there, also after three restarts; at its time it is not."""
-    life = Life(tmp_path)
-    broker = life.brokers[timeout_at]
+    server = ServerHistory(tmp_path)
+    broker = server.brokers[timeout_at]
     timeout = int(broker.timeout or 120_000)
-    life.passed(7_300)
-    life.hear(broker, 103)
-    life.passed(2_000)
-    life.hear(broker, 904)
+    server.passed(7_300)
+    server.hear(broker, 103)
+    server.passed(2_000)
+    server.hear(broker, 904)
     slack = 0
     for _ in range(3):
-        life.passed(1_000)
-        getattr(life, ends)()
-        life.away(500, reboots=reboots)
-        life.start()
-        life.check()
+        server.passed(1_000)
+        getattr(server, ends)()
+        server.away(500, reboots=reboots)
+        server.start()
+        server.check_expiry()
         slack += DEATH_MS if ends == "die" else 0
     left = timeout - 3 * 1_500
-    life.passed(left - slack)
-    life.scan()
-    assert broker.addr in life.heard
-    life.passed(slack + 1)
-    life.scan()
-    assert broker.addr not in life.heard
+    server.passed(left - slack)
+    server.scan()
+    assert broker.addr in server.heard
+    server.passed(slack + 1)
+    server.scan()
+    assert broker.addr not in server.heard

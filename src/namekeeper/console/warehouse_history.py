@@ -42,7 +42,7 @@ class WarehouseHistory:
     Args:
         namesrv: its id.
         knows_up_to: wall ms of its last record.
-        tables: the tables.
+        tables: the open tables of the warehouse.
         asking: held while they are asked.
         clock: tells the present.
     """

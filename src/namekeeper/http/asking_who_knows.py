@@ -16,11 +16,11 @@ ANSWER_SECONDS = 10
 
 
 async def ask_who_knows(addrs: Sequence[str], topic: str, token: str) -> list[WhoKnows | RemotingError]:
-    """What each name server says, or why it does not: the others are shown all the same.
+    """Ask each name server; the answers or errors are in the order of the addresses.
 
     Args:
         addrs: host and port of their operators' pages.
-        topic: the topic.
+        topic: asked for by clients before or after its last change.
         token: sent as bearer token; empty: none.
     """
     return await asyncio.gather(*(_answer(addr, topic, token) for addr in addrs))

@@ -68,14 +68,12 @@ class ServerConnection(asyncio.Protocol):
         self._is_json = context.serialize_type is SerializeType.JSON
         self._loop: asyncio.AbstractEventLoop
         self._transport: asyncio.Transport
-        self._unread: list[bytes] = []
-        """Bytes that were received when the turn had no time left."""
+        self._unread: list[bytes] = []  # received when the turn had no time left
         self._queue: list[Item] = []
         """Requests that were not handed over yet, and between them answers from the cache."""
         self._owed = OwedAnswers()
         self._held_bytes = 0  # what `context.unserved` has of this connection
-        self._serving: RemotingCommand | None = None
-        """The request whose handler runs; None as soon as `respond` has answered it."""
+        self._serving: RemotingCommand | None = None  # its handler runs, and `respond` was not called
         self._claims: dict[int, BudgetClaim] = {}
         """Claims of complete large requests, by the identity of the request."""
         self._partial_claim: BudgetClaim | None = None
@@ -85,6 +83,9 @@ class ServerConnection(asyncio.Protocol):
         self._is_careful = False
         """Whether something stands in the way of serving requests as they come."""
         self._turn_is_due = self._write_is_blocked = self._close_announced = False
+
+    def __repr__(self) -> str:
+        return f"ServerConnection({self.channel!r})"
 
     @property
     def is_held_up(self) -> bool:

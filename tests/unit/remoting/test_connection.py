@@ -264,7 +264,7 @@ class TestAnswersGivenLater:
         assert joined.transport.is_reading()
 
 
-class TestWhatAllHoldTogether:
+class TestOneLimitForAllConnections:
     """Beside what claims on the budget count, all connections have one account of requests that are held."""
 
     @pytest.mark.parametrize("end", ["served", "closed"])

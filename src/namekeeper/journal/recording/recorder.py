@@ -32,15 +32,13 @@ __all__ = ["Recorder"]
 
 CHECKPOINT_ROOM_BYTES = 4 << 20
 """Rows of a checkpoint are queued only while the queue holds less than this, or less than half of a small
-queue. Such a row is queued even if it is larger than the queue: if a checkpoint caused a drop, it would need
-another."""
+queue. A row that is larger than the queue is queued, too: after a drop another checkpoint would be needed."""
 ROWS_IN_A_TURN = 2
 """Records of a checkpoint that are made in one turn of the loop, which takes a millisecond."""
 ROWS_AT_ONCE = 1_000
 """Records of the first checkpoint that are made at once: no broker is registered yet."""
 RETENTION_PAUSE_MS = 600_000
-"""Least time between two checkpoints for retention: if one is larger than the limits, retention never stops
-asking."""
+"""Least time between two checkpoints for retention, which never stops asking if one exceeds the limits."""
 SOON_S, BUSY_S, IDLE_S = 0.002, 0.05, 1.0
 
 

@@ -4,11 +4,15 @@ import pytest
 from click.testing import CliRunner
 
 from namekeeper.cli.group import namekeeper
+from tests.unit.answers.story import Story
 
 
-def test_access_rules_must_say_something_of_pages(folders, tmp_path):
+def test_access_rules_must_say_something_of_pages(tmp_path):
+    story = Story("a_1")
+    story.registers()
+    folder = story.folder(tmp_path / "a_1")
     rules = tmp_path / "access.toml"
-    words = ["console", "--journal", folders[0], "--access-file", str(rules)]
+    words = ["console", "--journal", folder, "--access-file", str(rules)]
     rules.write_text('mode = "enforce"\n[[rule]]\nname = "r"\nrequests = ["any"]\n')
     result = CliRunner().invoke(namekeeper, words)
     assert (result.exit_code, "no rule is about the pages" in result.output) == (2, True)
