@@ -107,8 +107,12 @@ fn as_tuple<'py>(py: Python<'py>, returned: &Returned) -> ReturnedTuple<'py> {
     )
 }
 
+/// Number of the calls above. It grows when one of them changes; the server uses only the number that it knows.
+const INTERFACE: u32 = 2;
+
 /// Answers known look-ups beside the interpreter.
 #[pymodule]
 fn namekeeper_front(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("INTERFACE", INTERFACE)?;
     module.add_class::<PyFront>()
 }

@@ -434,7 +434,7 @@ def _make_front(settings: NamesrvSettings) -> Front | None:
     found = None if settings.front == "python" else load_front(settings.front_threads)
     if found is None and settings.front == "native":
         raise ConfigError(
-            "front=native, and namekeeper_front is not installed: install namekeeper-front, or set front=auto"
+            "front=native, but there is no front of this version: install namekeeper-front, or set front=auto"
         )
     log.info("known look-ups are answered by %s", "Python" if found is None else "the native front")
     return found

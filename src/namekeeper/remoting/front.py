@@ -16,11 +16,13 @@ from typing import Any, NamedTuple, Protocol, cast
 from namekeeper.lookup_cache.mirror import Mirror
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
-__all__ = ["Borrower", "Front", "NativeFront", "Returned", "load_front"]
+__all__ = ["INTERFACE", "Borrower", "Front", "NativeFront", "Returned", "load_front"]
 
 
 log = logging.getLogger("namekeeper.remoting")
 
+INTERFACE = 2
+"""The calls of `namekeeper_front` that this module uses; the package has the same number if they fit."""
 MOST_THREADS = 4
 """One thread answers some 150,000 look-ups a second: more than four are for who asks for them."""
 
@@ -164,7 +166,7 @@ class Front:
 
 
 def load_front(threads: int = 0) -> Front | None:
-    """Start the front if it is installed.
+    """Start the front if it is installed and fits to this version; else return None.
 
     Args:
         threads: how many; 0: as many as there are cores, less one for the interpreter, but not more than
@@ -173,6 +175,9 @@ def load_front(threads: int = 0) -> Front | None:
     try:
         module: Any = import_module("namekeeper_front")
     except ImportError:
+        return None
+    if getattr(module, "INTERFACE", 1) != INTERFACE:
+        log.warning("the installed namekeeper-front is of another version than this server: it is not used")
         return None
     return Front(
         cast("NativeFront", module.Front(BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL, threads or _threads()))

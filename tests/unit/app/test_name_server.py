@@ -19,6 +19,7 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.errors import ConfigError
 from namekeeper.http.stats import JournalStats
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.front import INTERFACE
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import Cause
 from namekeeper.wire.codec import encode_command
@@ -571,7 +572,9 @@ def test_a_server_whose_rules_cant_be_used_does_not_start(tmp_path):
 
 @pytest.mark.parametrize(("front", "is_native"), [("auto", True), ("native", True), ("python", False)])
 async def test_the_operator_chooses_the_front(tmp_path, monkeypatch, front, is_native):
-    monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(Front=lambda *_: FakeNative()))
+    monkeypatch.setitem(
+        sys.modules, "namekeeper_front", SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *_: FakeNative())
+    )
     async with name_server(tmp_path, front=front) as server:
         assert (server.server.front is not None) == is_native
         assert server.operators.stats().front_connections == 0
@@ -580,7 +583,7 @@ async def test_the_operator_chooses_the_front(tmp_path, monkeypatch, front, is_n
 @pytest.mark.parametrize(("given", "cores", "threads"), [("3", 2, 3), ("0", 1, 1), ("0", 3, 2), ("0", 64, 4)])
 async def test_the_front_has_as_many_threads_as_configured(tmp_path, monkeypatch, given, cores, threads):
     made = []
-    module = SimpleNamespace(Front=lambda *parts: made.append(parts) or FakeNative())
+    module = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: made.append(parts) or FakeNative())
     monkeypatch.setitem(sys.modules, "namekeeper_front", module)
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     async with name_server(tmp_path, front="native", front_threads=given):
@@ -601,7 +604,9 @@ async def test_without_the_front_who_leaves_it_open_is_served(tmp_path, monkeypa
 
 
 async def test_with_access_rules_there_is_a_front_for_those_who_may_look_up_all(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(Front=lambda *_: FakeNative()))
+    monkeypatch.setitem(
+        sys.modules, "namekeeper_front", SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *_: FakeNative())
+    )
     path = await asyncio.to_thread(write_rules, tmp_path)
     async with name_server(tmp_path, access_file=path) as server, asking(server) as ask:
         assert server.server.front is not None
@@ -611,7 +616,9 @@ async def test_with_access_rules_there_is_a_front_for_those_who_may_look_up_all(
 
 
 async def test_answers_of_another_form_have_no_front(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(Front=lambda *_: FakeNative()))
+    monkeypatch.setitem(
+        sys.modules, "namekeeper_front", SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *_: FakeNative())
+    )
     async with name_server(tmp_path, serialize_type="ROCKETMQ") as server:
         assert server.server.front is None
 

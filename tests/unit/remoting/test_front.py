@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from namekeeper.remoting.front import Front, Returned, load_front
+from namekeeper.remoting.front import INTERFACE, Front, Returned, load_front
 from tests.support.system.waiting import eventually
 from tests.unit.remoting.fake_front import FakeNative
 
@@ -104,10 +104,17 @@ def test_without_the_package_there_is_no_front(monkeypatch):
     assert load_front() is None
 
 
+@pytest.mark.parametrize("given", [{}, {"INTERFACE": INTERFACE + 1}])
+def test_a_package_of_another_version_is_not_used(monkeypatch, caplog, given):
+    monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(**given))
+    assert load_front() is None
+    assert "is of another version than this server" in caplog.text
+
+
 def test_the_front_answers_as_the_cache_does(monkeypatch):
     """Around the opaque, byte for byte."""
     made = []
-    module = SimpleNamespace(Front=lambda *parts: made.append(parts) or FakeNative())
+    module = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: made.append(parts) or FakeNative())
     monkeypatch.setitem(sys.modules, "namekeeper_front", module)
     front = load_front()
     assert front is not None
