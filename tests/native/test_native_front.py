@@ -69,7 +69,7 @@ def sweep(server: NameServer) -> None:
 
 
 def stream(chance: random.Random) -> list[bytes]:
-    """Frames of all kinds, each of which is answered."""
+    """Frames of all kinds, each of which is answered at once, so that answers come in their order."""
     return [
         chance.choice(
             (
@@ -79,7 +79,7 @@ def stream(chance: random.Random) -> list[bytes]:
                 frame(105, topic="T2", opaque=chance.randrange(1, 1_000)),
                 frame(105, topic="T9", opaque=9),
                 frame(105, b"body", topic="T1", opaque=10),
-                frame(106, opaque=11),
+                frame(101, namespace="n", key="k", opaque=11),
                 frame(999, opaque=12),
             )
         )

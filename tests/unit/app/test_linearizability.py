@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from namekeeper.remoting import lending
+from namekeeper.remoting.front import INTERFACE
 from tests.support.server.histories import READS_BESIDE_A_WRITE, TOPICS, WRITES, Histories
 from tests.support.server.linearizability import Operation, violations
 from tests.unit.app.parts import name_server
@@ -73,7 +74,7 @@ class Broken:
     ["none", "forgets some changes too late", "forgets too few", "learns what is old"],
 )
 async def test_a_bug_of_the_front_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str):
-    broken = SimpleNamespace(Front=lambda *parts: Broken(bug, *parts))
+    broken = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: Broken(bug, *parts))
     monkeypatch.setattr(lending, "MAX_KNOWN_READS", lending.MIN_KNOWN_READS)
     monkeypatch.setattr("namekeeper.remoting.front.import_module", lambda name: broken)
     try:
