@@ -12,6 +12,7 @@ Rules that every path below keeps:
 
 import asyncio
 import logging
+from collections.abc import Container
 from typing import cast
 
 from namekeeper.errors import ProtocolError
@@ -19,7 +20,7 @@ from namekeeper.lookup_cache.reader import Item, RequestReader
 from namekeeper.remoting.budget import BudgetClaim
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.owed import OwedAnswers, bytes_of
-from namekeeper.remoting.unread import LARGE_ANSWERS, ROOM_LOOK_SECONDS
+from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import decode_frame, encode_response
 from namekeeper.wire.codes import RequestCode, SerializeType
@@ -127,6 +128,8 @@ class ServerConnection(asyncio.Protocol):
         else:
             return
         self._write(self._encode(request, response))
+        if self._write_is_blocked:
+            self._context.unread.add(self)
 
     def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
         """Answer a request whose later work failed, as if its handler had raised `error`."""
@@ -179,7 +182,7 @@ class ServerConnection(asyncio.Protocol):
                 self._write(request)
             elif isinstance(request, RemotingCommand) and (
                 request.code == GET_ROUTEINFO_BY_TOPIC
-                or (self._context.turns.has_time() and (request.code not in LARGE_ANSWERS or self.has_room))
+                or (self._context.turns.has_time() and not self._lacks_space(request))
             ):
                 self._write(self._answer(request))
             else:
@@ -258,9 +261,7 @@ class ServerConnection(asyncio.Protocol):
                     )
                 except Exception as error:  # noqa: BLE001 - as above
                     answer = self._encode_failure(request, error)
-            elif (answers and not self._context.turns.has_time()) or (
-                request.code in LARGE_ANSWERS and not self.has_room
-            ):
+            elif (answers and not self._context.turns.has_time()) or self._lacks_space(request):
                 break
             else:
                 answer = self._answer(request)
@@ -312,7 +313,7 @@ class ServerConnection(asyncio.Protocol):
         if self._is_careful and not self._turn_is_due:
             self._turn_is_due = True
             peer = self.channel.host, self.has_broker
-            self._context.turns.wait(self._turn, peer=peer, is_long=self._is_next_large())
+            self._context.turns.wait(self._turn, peer=peer, is_long=self._is_next(LARGE_ANSWERS))
 
     def _turn(self) -> None:
         self._turn_is_due = False
@@ -377,7 +378,7 @@ class ServerConnection(asyncio.Protocol):
         is_full = self._is_full
         if self._queue or self._unread or is_full:
             self._set_reading(wanted=False)
-            if not is_full and self._lacks_space():
+            if not is_full and self._is_next(LARGE_ANSWERS) and not self.has_room:
                 self._loop.call_later(ROOM_LOOK_SECONDS, self._schedule_turn)
             elif not is_full and not self._waits_for_budget():
                 self._schedule_turn()
@@ -388,11 +389,13 @@ class ServerConnection(asyncio.Protocol):
             self._await_next_frame()
         self._note_held()
 
-    def _is_next_large(self) -> bool:
-        return bool(self._queue) and getattr(self._queue[0], "code", None) in LARGE_ANSWERS
+    def _is_next(self, codes: Container[int]) -> bool:
+        return bool(self._queue) and getattr(self._queue[0], "code", None) in codes
 
-    def _lacks_space(self) -> bool:
-        return self._is_next_large() and not self._context.unread.has_room()
+    def _lacks_space(self, request: RemotingCommand) -> bool:
+        """Whether a request with a large answer has to wait: for room, or for the list before."""
+        code = request.code
+        return (code in LARGE_ANSWERS and not self.has_room) or (code in LISTS and self._owed.has_list)
 
     def _waits_for_budget(self) -> bool:
         claim = self._claims.get(id(self._queue[0])) if self._queue else None
@@ -414,7 +417,12 @@ class ServerConnection(asyncio.Protocol):
 
     @property
     def _is_full(self) -> bool:
-        return self._write_is_blocked or self._owed.is_much(is_tight=self._context.unserved.is_tight)
+        owed = self._owed
+        return (
+            self._write_is_blocked
+            or owed.is_much(is_tight=self._context.unserved.is_tight)
+            or (owed.has_list and self._is_next(LISTS))
+        )
 
     def _note_held(self) -> None:
         """Have all connections' account know what this one holds that no claim counts."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from namekeeper.lookup_cache.reader import Item
 from namekeeper.remoting.budget import BudgetClaim
-from namekeeper.remoting.unread import QUEUED_BYTES
+from namekeeper.remoting.unread import LISTS, QUEUED_BYTES
 from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["MAX_OWED", "OWED_BYTES", "Claims", "OwedAnswers", "bytes_of"]
@@ -23,12 +23,18 @@ OWED_BYTES = 3 * 1024
 class OwedAnswers:
     """By the identity of their requests."""
 
-    __slots__ = ("_sizes", "bytes")
+    __slots__ = ("_list", "_sizes", "bytes")
 
     def __init__(self) -> None:
+        self._list = 0
         self._sizes: dict[int, int] = {}
         self.bytes = 0
         """What all the requests hold."""
+
+    @property
+    def has_list(self) -> bool:
+        """Whether one of them is a list of topics or brokers."""
+        return self._list != 0
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -49,17 +55,21 @@ class OwedAnswers:
         """Note that an answer is owed."""
         self._sizes[id(request)] = size = OWED_BYTES + _size_of(request, claims)
         self.bytes += size
+        if request.code in LISTS:
+            self._list = id(request)
 
     def remove(self, identity: int) -> bool:
         """Note that it was given; return whether it was owed."""
         size = self._sizes.pop(identity, 0)
         self.bytes -= size
+        if identity == self._list:
+            self._list = 0
         return size > 0
 
     def clear(self) -> None:
         """Owe nothing any more."""
         self._sizes.clear()
-        self.bytes = 0
+        self._list = self.bytes = 0
 
 
 def bytes_of(items: Iterable[Item], claims: Claims) -> int:

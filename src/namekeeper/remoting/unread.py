@@ -1,16 +1,18 @@
 """Answers that peers have not read, over all connections.
 
 Large answers are made only while there is room. Small answers are made at once; if they add up to too much,
-the connection whose peer has not read for the longest time is closed.
+the connection whose peer has not read for the longest time is closed. An answer counts whole until its last
+byte is written, because the transport keeps it whole.
 """
 
 from collections.abc import Callable, Collection, Sized
+from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
 
 from namekeeper.wire.codes import RequestCode
 
-__all__ = ["LARGE_ANSWERS", "QUEUED_BYTES", "ROOM_LOOK_SECONDS", "UnreadAnswers"]
+__all__ = ["LARGE_ANSWERS", "LISTS", "QUEUED_BYTES", "ROOM_LOOK_SECONDS", "UnreadAnswers"]
 
 LARGE_ANSWERS = frozenset(
     {
@@ -19,6 +21,18 @@ LARGE_ANSWERS = frozenset(
     }
 )
 """Requests with answers of up to megabytes, made in one piece: they wait until there is room."""
+LISTS = frozenset(
+    {
+        RequestCode.GET_BROKER_CLUSTER_INFO,
+        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
+        RequestCode.GET_TOPICS_BY_CLUSTER,
+        RequestCode.GET_UNIT_TOPIC_LIST,
+        RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
+        RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
+    }
+)
+"""Requests with answers of up to megabytes, made in slices and given out when there is room: a connection has
+one of them at a time."""
 ROOM_LOOK_SECONDS = 0.05
 """Interval at which waiting requests look for room."""
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
@@ -39,6 +53,20 @@ class Holder(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Held:
+    """What one connection holds."""
+
+    measure: Callable[[], int]
+    """Gives the bytes that are not read yet."""
+    unread: int
+    """The same, when it was measured last."""
+    most: int
+    """The most of it so far. The transport keeps an answer whole until its last byte is written."""
+    since: float
+    """When something was read last."""
+
+
 class UnreadAnswers:
     """Bytes held by connections whose peers are slow to read; used on one event loop only."""
 
@@ -46,13 +74,9 @@ class UnreadAnswers:
         """Begin with nothing; `clock` counts seconds."""
         self._limit = limit
         self._clock = clock
-        self._held: dict[Holder, tuple[Callable[[], int], int, float]] = {}
-        """Connection -> how to measure its bytes, how many there were, and since when nothing was read."""
-
-    @property
-    def bytes(self) -> int:
-        """Bytes held, as measured last."""
-        return sum(size for _, size, _ in self._held.values())
+        self._held: dict[Holder, _Held] = {}
+        self.bytes = 0
+        """Bytes held: of each connection the most since its peer has read everything."""
 
     def keep(
         self,
@@ -73,15 +97,24 @@ class UnreadAnswers:
         def measure() -> int:
             return written() + QUEUED_BYTES * len(queued) + sum(map(len, waiting))
 
-        self._held[holder] = (measure, measure(), self._clock())
-        if self.bytes > MAX_SHARE * self._limit:
-            self._look()
-        while self.bytes > MAX_SHARE * self._limit:
-            self._disconnect(min(self._held, key=lambda each: self._held[each][2]))
+        self.let_go(holder)
+        size = measure()
+        self._held[holder] = _Held(measure, size, size, self._clock())
+        self.bytes += size
+        self._enforce()
+
+    def add(self, holder: Holder) -> None:
+        """Note that one more answer was written to a peer that is slow to read."""
+        held = self._held.get(holder)
+        if held is not None:
+            self._measure(held, self._clock())
+            self._enforce()
 
     def let_go(self, holder: Holder) -> None:
         """Note that its peer has read everything, or that it is closed."""
-        self._held.pop(holder, None)
+        held = self._held.pop(holder, None)
+        if held is not None:
+            self.bytes -= held.most
 
     def has_room(self) -> bool:
         """Whether one more large answer may be made; disconnects peers that read nothing for too long."""
@@ -89,17 +122,31 @@ class UnreadAnswers:
             return True
         now = self._clock()
         self._look()
-        for holder, (_, _, since) in list(self._held.items()):
-            if now - since >= STALL_SECONDS:
+        for holder, held in list(self._held.items()):
+            if now - held.since >= STALL_SECONDS:
                 self._disconnect(holder)
         return self.bytes < self._limit
+
+    def _enforce(self) -> None:
+        if self.bytes > MAX_SHARE * self._limit:
+            self._look()
+        while self.bytes > MAX_SHARE * self._limit:
+            self._disconnect(min(self._held, key=lambda each: self._held[each].since))
 
     def _look(self) -> None:
         """Measure again, and note which peers have read."""
         now = self._clock()
-        for holder, (measure, size, since) in self._held.items():
-            unread = measure()
-            self._held[holder] = (measure, unread, now if unread < size else since)
+        for held in self._held.values():
+            self._measure(held, now)
+
+    def _measure(self, held: _Held, now: float) -> None:
+        unread = held.measure()
+        if unread < held.unread:
+            held.since = now
+        held.unread = unread
+        if unread > held.most:
+            self.bytes += unread - held.most
+            held.most = unread
 
     def _disconnect(self, holder: Holder) -> None:
         self.let_go(holder)

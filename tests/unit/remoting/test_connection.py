@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.errors import RequestError
+from namekeeper.processor.dispatch import LISTERS
 from namekeeper.remoting import connection as module
 from namekeeper.remoting.budget import BodyBudget
 from namekeeper.remoting.connection import LARGE_FRAME_BYTES, ServerConnection
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
 from namekeeper.remoting.owed import MAX_OWED, OWED_BYTES
 from namekeeper.remoting.turns import TURN_SECONDS, Turns
-from namekeeper.remoting.unread import QUEUED_BYTES
+from namekeeper.remoting.unread import LISTS, QUEUED_BYTES
 from namekeeper.remoting.unserved import UnservedRequests
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import SerializeType
@@ -660,6 +661,61 @@ async def test_large_answers_wait_while_others_read_nothing(monkeypatch):
     held[0].transport.read_everything()
     held[1].transport.read_everything()
     await eventually(others[4].transport.get_write_buffer_size)
+
+
+async def test_a_connection_has_one_list_at_a_time():
+    """A connection that asked for ten lists of 3 MB was given all of them, whether it read or not."""
+    later = Later()
+    joined = Joined(later)
+    joined.deliver(frame(1, code=206))
+    joined.deliver(frame(2, code=206))
+    assert not joined.transport.is_reading()
+    later.answer()
+    await eventually(lambda: [waiting.opaque for waiting, _ in later.waiting] == [2])
+    later.answer()
+    await eventually(joined.transport.is_reading)
+    assert joined.answered == [1, 2]
+
+
+async def test_lists_of_one_read_are_served_one_at_a_time():
+    later = Later()
+    joined = Joined(later)
+    joined.deliver(b"".join(frame(opaque, code=206) for opaque in (1, 2, 3)))
+    for opaque in (1, 2, 3):
+        await eventually(lambda: later.waiting)
+        await turns(3)
+        assert [waiting.opaque for waiting, _ in later.waiting] == [opaque]
+        later.answer()
+    await eventually(lambda: joined.answered == [1, 2, 3])
+    assert joined.transport.is_reading()
+
+
+def test_what_is_made_in_slices_is_a_list():
+    assert LISTERS.keys() == LISTS
+
+
+async def test_a_list_waits_for_no_other_answer_and_what_is_behind_it_waits_with_it():
+    later = Later()
+    joined = Joined(later)
+    joined.deliver(
+        b"".join(frame(opaque, code=code) for opaque, code in enumerate((103, 206, 103, 206, 103)))
+    )
+    await turns(3)
+    assert [waiting.opaque for waiting, _ in later.waiting] == [0, 1, 2]
+    later.answer()
+    await eventually(lambda: [waiting.opaque for waiting, _ in later.waiting] == [3, 4])
+
+
+async def test_each_answer_to_a_slow_reader_counts():
+    later = Later()
+    joined = Joined(later)
+    joined.transport.peer_reads = False
+    joined.deliver(b"".join(frame(opaque, code=103) for opaque in range(10)))
+    for waiting, connection in later.waiting:
+        connection.respond(waiting, Response(body=b"x" * 3_000_000))
+    assert joined.context.unread.bytes > 30_000_000
+    joined.transport.read_everything()
+    assert joined.context.unread.bytes == 0
 
 
 class Slow:

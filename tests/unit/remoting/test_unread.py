@@ -35,10 +35,34 @@ def test_there_is_room_below_the_limit() -> None:
     assert held.unread.has_room()
 
 
-def test_what_was_read_makes_room() -> None:
+def test_an_answer_counts_whole_until_its_last_byte_is_written() -> None:
+    """The transport keeps it whole: many peers that read all but some bytes held 600 MiB of 64."""
     held = Held()
-    held.other.size = 2
+    held.other.size = 1
+    assert not held.unread.has_room()
+    assert held.unread.bytes == 11
+    held.unread.let_go(held.other)
+    assert held.unread.bytes == 5
+
+
+def test_what_is_written_to_a_slow_reader_counts() -> None:
+    """Only its first answer did: 30 connections with ten answers of 3 MB each held 500 MiB of 64."""
+    held = Held()
+    held.unread.let_go(held.one)
     assert held.unread.has_room()
+    held.other.size = 12
+    held.unread.add(held.other)
+    held.unread.add(Slow(5))
+    assert held.unread.bytes == 12
+    assert not held.unread.has_room()
+
+
+def test_what_is_written_to_slow_readers_keeps_to_the_limit_of_all() -> None:
+    held = Held()
+    held.time = 1.0
+    held.other.size = 16
+    held.unread.add(held.other)
+    assert [each.is_aborted for each in (held.one, held.other)] == [True, False]
 
 
 def test_who_reads_nothing_while_others_wait_is_disconnected() -> None:
@@ -55,7 +79,7 @@ def test_beyond_the_limit_of_all_who_has_read_nothing_for_longest_is_disconnecte
     held = Held()
     held.one.size = 4
     held.time = 1.0
-    last = Slow(10)
+    last = Slow(9)
     held.unread.keep(last, lambda: last.size)
     assert [each.is_aborted for each in (held.one, held.other, last)] == [False, False, False]
     held.time = 2.0
@@ -63,7 +87,7 @@ def test_beyond_the_limit_of_all_who_has_read_nothing_for_longest_is_disconnecte
     larger = Slow(5)
     held.unread.keep(larger, lambda: larger.size)
     assert [each.is_aborted for each in (held.one, held.other, last, larger)] == [False, True, False, False]
-    assert held.unread.bytes == 18
+    assert held.unread.bytes == 19
 
 
 def test_many_are_disconnected_if_it_takes_many() -> None:
