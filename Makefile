@@ -12,7 +12,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -73,6 +73,28 @@ native: build/native/.built ## the native front: its tests, both wheels in an em
 	$(BIN)/python -m tests.release.front
 	$(BIN)/python -m pytest tests/native tests/unit/app/test_linearizability.py tests/unit/app/test_stats.py \
 	    tests/unit/remoting/test_front.py tests/unit/remoting/test_lending.py tests/process/test_linearizability.py $(ARGS)
+
+# Sanitizers and coverage are unstable flags; RUSTC_BOOTSTRAP has the stable compiler take them.
+SANITIZED := RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS='' RUSTFLAGS
+COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cdebug-assertions \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares
+HOST = $(shell PATH='$(PATH)' rustc -vV | sed -n 's/^host: //p')
+
+fuzz-native: ## libFuzzer and AddressSanitizer over the native front (needs cargo and c++); ARGS are libFuzzer's
+	cd native/fuzz && cargo test --release --quiet --target-dir ../../build/native-fuzz
+	cd native/fuzz && $(SANITIZED)='-Zsanitizer=address $(COVERAGE)' cargo build --release --quiet --features fuzzer \
+	    --target $(HOST) --target-dir ../../build/native-fuzz
+	for name in frames stream; do mkdir -p build/native-fuzz/found/$$name && \
+	    build/native-fuzz/$(HOST)/release/$$name -artifact_prefix=build/native-fuzz/ -max_len=4096 -timeout=60 \
+	    $(or $(ARGS),-max_total_time=60) build/native-fuzz/found/$$name native/fuzz/seeds/$$name || exit 1; done
+
+sanitize-native: ## the native front's tests with AddressSanitizer, ThreadSanitizer, Miri (the last two: nightly Rust)
+	cd native && $(SANITIZED)='-Zsanitizer=address' cargo test --no-default-features --lib --target $(HOST) \
+	    --target-dir ../build/native-asan
+	cd native && RUSTFLAGS='-Zsanitizer=thread' cargo +nightly test -Zbuild-std --no-default-features --lib \
+	    --target $(HOST) --target-dir ../build/native-tsan
+	cd native && cargo +nightly miri test --no-default-features --lib --target-dir ../build/native-miri -- frames store
 
 native-bench: native ## the same, and the compiled protocol of the bench's row bare-compiled
 	cd benchmarks/load/compiled && cargo build --release --target-dir ../../../build/bench/compiled
