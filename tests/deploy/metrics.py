@@ -12,7 +12,7 @@ def metrics_text() -> str:
     """What `/metrics` answers, with a series for each label that rules and dashboards name."""
     stats = NameServerStats(
         version="1", start_time_seconds=1.0, degraded=("log",), registrations={"new": 1}, expiries=1,
-        requests={(105, 17): 1}, journal=JournalStats(folder="/"),
+        requests={(105, 17): 1}, fingerprints={"topics": 1}, journal=JournalStats(folder="/"),
     )  # fmt: skip
     return render_metrics(stats)[0].decode()
 

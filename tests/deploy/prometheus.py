@@ -31,14 +31,14 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def firing(folder: Path, series: Series, at: str) -> dict[str, int]:
+def firing(folder: Path, series: Series, at: str, step_seconds: int = STEP_SECONDS) -> dict[str, int]:
     """How many series of each alert fire at a time, by Prometheus itself."""
     test = {
         "rule_files": [str(RULES)],
-        "evaluation_interval": f"{STEP_SECONDS}s",
+        "evaluation_interval": f"{step_seconds}s",
         "tests": [
             {
-                "interval": f"{STEP_SECONDS}s",
+                "interval": f"{step_seconds}s",
                 "input_series": [{"series": name, "values": values} for name, values in series.items()],
                 "promql_expr_test": [{"expr": FIRING, "eval_time": at, "exp_samples": NEVER}],
             }

@@ -1,6 +1,7 @@
 """The alert rules: each fires in its incident and is silent without one, by Prometheus' own tool."""
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ WELL = {
     **{of("active_brokers", each): always(8) for each in "ab"},
     **{of("topics", each): always(20) for each in "ab"},
     **{of("queue_rows", each): always(160) for each in "ab"},
+    **{
+        of("fingerprint", each, part=part): always(123)
+        for each in "ab"
+        for part in ("brokers", "topics", "kv")
+    },
     of("unwritable_topics"): always(0),
     of("channel_close_removals_total"): always(2),
     EXPIRED: always(1),
@@ -66,7 +72,7 @@ INCIDENTS = {
     "NamesrvBrokersFlap": ({of("channel_close_removals_total"): f"0+1x{STEPS}", NEW: f"0+1x{STEPS}"}, {}),
     "NamesrvTopicUnwritable": ({of("unwritable_topics"): f"0x60 4x{STEPS}"}, {}),
     "NamesrvTopicsNotFound": ({NOT_FOUND: f"0+60x{STEPS}"}, {}),
-    "NamesrvsDisagree": ({of("topics", "b"): f"20x60 19x{STEPS}"}, {}),
+    "NamesrvsDisagree": ({of("fingerprint", "b", part="topics"): f"123x60 124x{STEPS}"}, {}),
     "NamesrvJournalNotWritable": ({of("journal_writable"): f"1x60 0x{STEPS}"}, {}),
     "NamesrvJournalDrops": ({of("journal_dropped_records_total"): f"0x70 9x{STEPS}"}, {}),
     "NamesrvJournalBehind": ({of("journal_queue_depth"): f"3x60 5000x{STEPS}"}, {}),
@@ -92,6 +98,55 @@ def test_the_rules_are_rules():
 @needs_promtool
 def test_name_servers_that_are_well_raise_nothing(tmp_path: Path):
     assert firing(tmp_path, {**WELL, name("up", instance="c"): always(0)}, AT) == {"NamesrvGone": 1}
+
+
+def scraped(offset: int, every: int, held: Callable[[int], int]) -> str:
+    """What Prometheus sees second by second of a name server that takes a fingerprint each half minute."""
+    seen = [held(max(0, second - offset) // every * every + offset) for second in range(241)]
+    return " ".join(map(str, seen))
+
+
+def disagree_at(folder: Path, second: int, held_by: Mapping[str, str]) -> int:
+    series = {of("fingerprint", instance, part="topics"): values for instance, values in held_by.items()}
+    return firing(folder, series, f"{second}s", step_seconds=1).get("NamesrvsDisagree", 0)
+
+
+def half_minute(second: int) -> int:
+    """The fingerprint of tables that change all the time."""
+    return second // 30
+
+
+@needs_promtool
+@pytest.mark.parametrize("every", [5, 15, 30])
+def test_tables_that_change_all_the_time_are_no_disagreement(tmp_path: Path, every: int):
+    """However Prometheus comes to the one name server before and to the other after a new fingerprint."""
+    held_by = {"a": scraped(0, every, half_minute), "b": scraped(every * 2 // 3, every, half_minute)}
+    assert [disagree_at(tmp_path, second, held_by) for second in (180, 199, 220, 239)] == [0] * 4
+
+
+@needs_promtool
+@pytest.mark.parametrize("every", [5, 15])
+def test_name_servers_that_differ_in_a_change_are_told_after_a_minute(tmp_path: Path, every: int):
+    """A name server that missed one of many changes: as many rows, never the same."""
+
+    def missed(second: int) -> int:
+        return half_minute(second) + (1000 if second >= 60 else 0)
+
+    held_by = {"a": scraped(0, every, half_minute), "b": scraped(every * 2 // 3, every, missed)}
+    assert disagree_at(tmp_path, 110, held_by) == 0
+    assert disagree_at(tmp_path, 140, held_by) == 1
+
+
+@needs_promtool
+@pytest.mark.parametrize("every", [5, 15])
+def test_one_fingerprint_that_differs_is_no_alert(tmp_path: Path, every: int):
+    """A change that one name server has just before the full minute, and the other just after."""
+
+    def late(second: int) -> int:
+        return 1 if 60 <= second < 90 else 0
+
+    held_by = {"a": scraped(0, every, lambda _: 0), "b": scraped(every - 1, every, late)}
+    assert [disagree_at(tmp_path, second, held_by) for second in range(60, 180, 15)] == [0] * 8
 
 
 @needs_promtool

@@ -3,9 +3,11 @@
 from collections import defaultdict
 from typing import Any
 
+from namekeeper.common.slices import run_slices
 from namekeeper.messages.bodies import encode_mapping, encode_topic_route
 from namekeeper.processor.dispatch import READERS
 from namekeeper.processor.state import NameServerState
+from namekeeper.route.fingerprint import fingerprints
 from namekeeper.route.tables import RouteTables
 from namekeeper.wire.codec import encode_response
 from namekeeper.wire.command import request
@@ -14,7 +16,7 @@ from tests.support.java_model.tables import JavaTables
 from tests.support.java_model.values import from_json
 
 __all__ = [
-    "check_cached_routes", "check_clusters", "check_index", "check_live_indexes", "check_look_up_cache", "check_members",
+    "check_cached_routes", "check_clusters", "check_fingerprints", "check_index", "check_live_indexes", "check_look_up_cache", "check_members",
     "contents", "model_contents",
 ]  # fmt: skip
 
@@ -56,6 +58,33 @@ def model_contents(model: JavaTables) -> dict[str, Any]:
         "filters": model.filters,
         "mappings": model.mappings,
     }
+
+
+def check_fingerprints(tables: RouteTables, seen: dict[str, dict[str, int]]) -> None:
+    """A part of the tables has one fingerprint, and no other content has it; `seen` keeps those found so far."""
+    found = contents(tables)
+    groups = {name: group[:2] for name, group in found["groups"].items()}
+    topics = {(topic, name): row[0] for topic, rows in found["topics"].items() for name, row in rows.items()}
+    clusters = {cluster: sorted(names) for cluster, names in found["clusters"].items()}
+    parts = {
+        "brokers": (groups, clusters, found["filters"]),
+        "topics": (topics, found["mappings"]),
+        "kv": (),
+    }
+    for part, number in run_slices(fingerprints(tables, {})).items():
+        by_content = seen.setdefault(part, {})
+        by_content.setdefault(_in_order(parts[part]), number)
+        assert by_content[_in_order(parts[part])] == number
+        assert len(set(by_content.values())) == len(by_content)
+
+
+def _in_order(value: Any) -> str:
+    """The text of a value in which the order of keys makes no difference."""
+    if isinstance(value, dict):
+        return repr(sorted((repr(key), _in_order(each)) for key, each in value.items()))
+    if isinstance(value, tuple):
+        return repr([_in_order(each) for each in value])
+    return repr(value)
 
 
 def check_index(tables: RouteTables, *, is_idle: bool) -> None:

@@ -75,6 +75,7 @@ class RouteMachine(RuleBasedStateMachine):
         self.conns = {slot: slot for slot in SLOTS}
         self.next_conn = len(SLOTS)
         self.sent: list[Broker] = []
+        self.fingerprints: dict[str, dict[str, int]] = {}
 
     def teardown(self) -> None:
         """Let everything end."""
@@ -261,6 +262,12 @@ class RouteMachine(RuleBasedStateMachine):
         self.copy.apply_all(events[self.replayed :])
         self.replayed = len(events)
         assert laws.contents(self.copy) == laws.contents(self.server.state.tables)
+
+    @invariant()
+    def fingerprints_are_of_the_content(self) -> None:
+        """Equal content has equal fingerprints, other content others: however it came about."""
+        laws.check_fingerprints(self.server.state.tables, self.fingerprints)
+        laws.check_fingerprints(self.copy, self.fingerprints)
 
     @invariant()
     def kept_routes_are_fresh(self) -> None:

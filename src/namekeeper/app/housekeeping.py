@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from itertools import islice
+from typing import TypeVar
 
 from namekeeper.app.log_lines import shortened
 from namekeeper.app.requests import Requests
 from namekeeper.clock import Clock
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
+from namekeeper.route.fingerprint import Fingerprints, fingerprints
 from namekeeper.route.queries import unwritable_topics
 from namekeeper.route.removal import end_sparing, overdue
 
@@ -29,6 +31,12 @@ KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 UNWRITABLE_COUNT_S = 15.0
 """Interval at which topics without a writable queue are counted: some 2 us a topic, in slices."""
+FINGERPRINT_MS = 30_000
+"""Fingerprints are taken at each full and half minute: those of all name servers are of the same instants."""
+FIRST_FINGERPRINT_MS = 60_000
+"""The first are taken when brokers had time to register: they do so at least once a minute."""
+
+T = TypeVar("T")
 
 
 class Housekeeping:
@@ -57,6 +65,8 @@ class Housekeeping:
         """Number of brokers that are silent for too long and kept by the guard."""
         self.unwritable_topics = 0
         """Number of topics without a writable queue, at the last count."""
+        self.fingerprints: Fingerprints = {}
+        """What `take_fingerprints` found last; empty in the first minute."""
 
     def take_max_lag_ms(self) -> int:
         """The longest delay of the loop since the last call."""
@@ -70,6 +80,7 @@ class Housekeeping:
             tasks.create_task(self._watch_loop_lag())
             tasks.create_task(self._print_kv_config())
             tasks.create_task(self._watch_unwritable())
+            tasks.create_task(self._watch_fingerprints())
             tasks.create_task(self._wait_for_service())
 
     async def _scan(self) -> None:
@@ -155,14 +166,19 @@ class Housekeeping:
 
     async def count_unwritable(self) -> None:
         """Count the topics without a writable queue; other requests have a turn after each slice."""
-        slices = unwritable_topics(self._state.tables)
+        found = await _in_turns(unwritable_topics(self._state.tables))
+        self.unwritable_topics = len(found.topic_list)
+
+    async def _watch_fingerprints(self) -> None:
+        await asyncio.sleep(FIRST_FINGERPRINT_MS / 1000)
         while True:
-            try:
-                next(slices)
-            except StopIteration as end:
-                self.unwritable_topics = len(end.value.topic_list)
-                return
-            await asyncio.sleep(0)
+            past_ms = self._clock.now().wall_ms % FINGERPRINT_MS
+            await asyncio.sleep((FINGERPRINT_MS - past_ms) / 1000)
+            await self.take_fingerprints()
+
+    async def take_fingerprints(self) -> None:
+        """Take the fingerprints of what the server holds now; other requests have a turn after each slice."""
+        self.fingerprints = await _in_turns(fingerprints(self._state.tables, self._state.kv_config.table))
 
     async def _wait_for_service(self) -> None:
         """End the wait for service after its time (waitSecondsForService)."""
@@ -174,3 +190,14 @@ class Housekeeping:
                 break
             await asyncio.sleep(min(left_ms, SERVICE_LOOK_MS) / 1000)
         self._state.end_wait_for_service()
+
+
+async def _in_turns(slices: Generator[None, None, T]) -> T:
+    """Run slices, with a turn for others after each."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+        await asyncio.sleep(0)

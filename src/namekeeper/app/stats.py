@@ -64,6 +64,7 @@ class Operators:
             topics=len(tables.topic_index),
             unwritable_topics=self._housekeeping.unwritable_topics,
             queue_rows=sum(map(len, tables.topic_queue_table.values())),
+            fingerprints=self._housekeeping.fingerprints,
             kv_generation=effects.kv_changes,
             active_connections=counters.connections_open,
             accepted_connections=counters.connections_total,

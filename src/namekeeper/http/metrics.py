@@ -211,6 +211,9 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
         "channel_closes", "Connections that closed, by reason.", "reason", stats.closed_channels
     )
     yield _labelled_gauge(
+        "fingerprint", "One number for all rows of a part of the tables.", "part", stats.fingerprints
+    )
+    yield _labelled_gauge(
         "kv_generation", "Changes of the KV configuration.", "state", {"current": stats.kv_generation}
     )
 

@@ -68,6 +68,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     """Topics that have a broker and no queue that a producer could use; counted at intervals."""
     queue_rows: int = 0
     """Topics of each broker name, added up."""
+    fingerprints: Mapping[str, int] = field(default_factory=dict)
+    """Part of what the server holds -> its fingerprint (`route/fingerprint.py`); taken at intervals."""
     kv_generation: int = 0
     """Changes of the KV configuration."""
 

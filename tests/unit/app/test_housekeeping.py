@@ -316,6 +316,21 @@ async def test_topics_without_a_writable_queue_are_counted_at_intervals(tmp_path
         assert house.housekeeping.unwritable_topics == len(house.parts.state.tables.topics()) > 0
 
 
+async def test_fingerprints_are_taken_at_each_half_minute_of_the_wall_clock_after_the_first_minute(house):
+    past_s = house.parts.clock.now().wall_ms % 30_000 / 1000
+    house.register()
+    await house.timers.pass_time(60)
+    assert house.housekeeping.fingerprints == {}
+    await house.timers.pass_time(30 - past_s + 0.1)
+    first = house.housekeeping.fingerprints
+    assert first.keys() == {"brokers", "topics", "kv"}
+    house.register(name="broker-b", addr="10.0.0.2:10911")
+    await house.timers.pass_time(29)
+    assert house.housekeeping.fingerprints == first
+    await house.timers.pass_time(1)
+    assert house.housekeeping.fingerprints["brokers"] != first["brokers"]
+
+
 async def registered(house, count: int):
     for number in range(count):
         house.register(name=f"broker-{number}", addr=f"10.0.0.{number}:10911")

@@ -70,7 +70,7 @@ def test_numbers_without_labels_are_there_even_when_nothing_happened() -> None:
 def test_every_number_of_the_stats_is_shown_somewhere() -> None:
     plain = {metric.field for metric in (*metrics._GAUGES, *metrics._COUNTERS)}
     otherwise = {
-        "version", "event_loop", "front", "is_ready", "degraded", "kv_generation", "closed_channels", "requests", "refused",
+        "version", "event_loop", "front", "is_ready", "degraded", "fingerprints", "kv_generation", "closed_channels", "requests", "refused",
         "registrations", "expiries", "journal", "durations",
     }  # fmt: skip
     journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}
@@ -104,6 +104,12 @@ def test_the_names_of_the_rust_dashboards_are_served() -> None:
     assert got['rocketmq_namesrv_expiry_events_total{result="expired"}'] == 2
     assert got['rocketmq_namesrv_kv_generation{state="current"}'] == 8
     assert got['rocketmq_namesrv_registration_events_total{result="shortcut"}'] == 3
+
+
+def test_a_fingerprint_is_shown_to_its_last_bit() -> None:
+    stats = NameServerStats(version="1", start_time_seconds=1.0, fingerprints={"topics": 2**48 - 1})
+    assert scrape(stats)['rocketmq_namesrv_fingerprint{part="topics"}'] == 2**48 - 1
+    assert "rocketmq_namesrv_fingerprint{" not in scrape(EMPTY).text
 
 
 def test_what_is_wrong_is_named() -> None:
