@@ -94,7 +94,7 @@ LONG = {
     "config/settings.py": "one line or two for each property there is",
     "journal/disk/writer.py": "what a disk can do to a writer and how it goes on, read as one",
     "journal/contract/record.py": "a Struct for each kind of the contract, read beside it",
-    "remoting/connection.py": "the rules of one connection hold for its paths together",
+    "remoting/connection.py": "the rules of one connection hold for its paths together; its large frames are apart",
 }
 """Modules of more than LOOK_LINES lines: why they are not two."""
 

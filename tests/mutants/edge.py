@@ -151,7 +151,7 @@ EDGE_MUTANTS = (
     ),
     Mutant(
         "a-frame-need-not-keep-coming",
-        "remoting/connection.py",
+        "remoting/large_frames.py",
         "stalls + 1 if is_slow and",
         "0 if is_slow and",
         "a large frame must keep coming while others wait",
@@ -159,7 +159,7 @@ EDGE_MUTANTS = (
     ),
     Mutant(
         "a-frame-must-always-keep-coming",
-        "remoting/connection.py",
+        "remoting/large_frames.py",
         " and claim is not None and claim.is_wanted else 0",
         " and claim is not None else 0",
         "a large frame may take its time while nobody waits",

@@ -89,9 +89,7 @@ class AccessControl:
         self._scopes = {}
         self._state.lookup_cache.forget_all()
         for connection in connections:
-            connection.channel.access = None
-            connection.reader.use_cache(None)
-            connection.take_socket_back()
+            connection.reset_access()
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
         """Answer like the handler.

@@ -19,6 +19,7 @@ from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader
 from namekeeper.remoting.budget import BudgetClaim
 from namekeeper.remoting.connection_context import ConnectionContext
+from namekeeper.remoting.large_frames import LARGE_FRAME_BYTES, LargeFrames
 from namekeeper.remoting.owed import OwedAnswers, bytes_of
 from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel
@@ -27,22 +28,16 @@ from namekeeper.wire.codes import RequestCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
 from namekeeper.wire.frames import Frame
 
-__all__ = ["LARGE_FRAME_BYTES", "ServerConnection"]
+__all__ = ["ServerConnection"]
 
 GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 
-LARGE_FRAME_BYTES = 64 * 1024
-"""Frames up to this size need no claim on the budget: a transport reads as much at once anyway."""
 SIMPLE_READ_BYTES = 16 * 1024
 """A read up to this size has no large frame, and not too many requests for one turn."""
 REQUESTS_PER_TURN = 256
 """Waiting look-ups that are served before other connections have their turn: some 2 ms."""
 ANSWER_BYTES_PER_TURN = 256 * 1024
 """Bytes of answers after which a turn ends: large ones must not pile up for a peer that reads nothing."""
-ARRIVAL_LOOK_SECONDS = 1.0
-MIN_ARRIVAL_BYTES = 64 * 1024
-MAX_STALLS = 2
-"""While others wait for room, a large frame must bring that much in one of two looks: slow links do."""
 FLUSH_SECONDS = 2.0
 """How long a closed connection may take to send what was written before."""
 
@@ -51,10 +46,9 @@ class ServerConnection(asyncio.Protocol):
     """Reads requests, hands them to `context.handler`, writes what it answers."""
 
     __slots__ = (
-        "_claims", "_close_announced", "_context", "_deadline", "_frames", "_held_bytes", "_is_careful",
-        "_is_json", "_loop", "_owed", "_partial_claim", "_queue", "_read_part", "_serving", "_transport",
-        "_turn_is_due", "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel", "read",
-        "reader", "seen_by_sweep",
+        "_close_announced", "_context", "_flush_timer", "_frames", "_held_bytes", "_is_careful", "_is_json",
+        "_large", "_loop", "_owed", "_queue", "_read_part", "_serving", "_transport", "_turn_is_due",
+        "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel", "read", "reader", "seen_by_sweep",
     )  # fmt: skip
 
     def __init__(self, channel: Channel, context: ConnectionContext) -> None:
@@ -75,12 +69,9 @@ class ServerConnection(asyncio.Protocol):
         self._owed = OwedAnswers()
         self._held_bytes = 0  # what `context.unserved` has of this connection
         self._serving: RemotingCommand | None = None  # its handler runs, and `respond` was not called
-        self._claims: dict[int, BudgetClaim] = {}
-        """Claims of complete large requests, by the identity of the request."""
-        self._partial_claim: BudgetClaim | None = None
-        """The claim of the frame that is arriving, granted or not."""
-        self._deadline: asyncio.TimerHandle | None = None
-        """The deadline of that frame; after `close`, of the remaining output."""
+        self._large = LargeFrames()
+        self._flush_timer: asyncio.TimerHandle | None = None
+        """After `close`: ends the connection if the peer doesn't read the remaining output."""
         self._is_careful = False
         """Whether something stands in the way of serving requests as they come."""
         self._turn_is_due = self._write_is_blocked = self._close_announced = False
@@ -119,8 +110,7 @@ class ServerConnection(asyncio.Protocol):
         identity = id(request)
         if self._owed.remove(identity):
             self._schedule_turn()
-            if (claim := self._claims.pop(identity, None)) is not None:
-                claim.release()
+            self._large.release(identity)
             if self._held_bytes:
                 self._note_held()
         elif request is self._serving:
@@ -140,16 +130,28 @@ class ServerConnection(asyncio.Protocol):
         if self.channel.is_open:
             self._forget_everything()
             self._transport.close()
-            self._deadline = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)  # it may never read
+            self._flush_timer = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)
             self._loop.call_soon(self._announce_close)
 
-    def take_socket_back(self) -> None:
-        """Serve the requests from now on here; only a socket that is lent to the front has to come back."""
+    def close_overdue(self) -> None:
+        """Close because a large frame did not arrive in time."""
+        self._context.counters.overdue_closes += 1
+        self._context.log_limit.log(
+            logging.WARNING,
+            "closing %r: a frame of %d bytes did not arrive in %g s, or too slowly while others waited",
+            self.channel, self._frames.announced, self._context.large_frame_seconds,
+        )  # fmt: skip
+        self.close()
 
     def abort(self) -> None:
         """Close at once; what was written may be lost."""
         self.close()
         self._transport.abort()
+
+    def reset_access(self) -> None:
+        """Other access rules hold: judge the peer again at its next request, with no cached answer before."""
+        self.channel.access = None
+        self.reader.use_cache(None)
 
     # Called by the transport.
 
@@ -284,7 +286,7 @@ class ServerConnection(asyncio.Protocol):
     def _defer(self, request: RemotingCommand) -> bytes:
         """Remember that the answer comes later, unless `respond` was called already."""
         if self._serving is not None:
-            self._owed.add(request, self._claims)
+            self._owed.add(request, self._large.claims)
         return b""
 
     def _encode_failure(self, request: RemotingCommand, error: Exception) -> bytes:
@@ -325,18 +327,16 @@ class ServerConnection(asyncio.Protocol):
         if batch:
             served = self._serve(batch)
             del self._queue[:served]
-            if self._claims:
-                self._release_answered(batch[:served])
+            if self._large.claims:
+                self._large.release_answered(batch[:served], self._owed)
         if self.channel.is_open:
             self._settle()
 
     def _read_on(self) -> None:
         requests, rest = self._read_part(b"".join(self._unread), REQUESTS_PER_TURN)
         self._unread[:] = (rest,) if rest else ()
-        if requests and self._partial_claim is not None:  # the frame that was arriving is the first one
-            self._claims[id(requests[0])] = self._partial_claim
-            self._partial_claim = None
-            self._cancel_deadline()
+        if requests:  # a frame that was arriving is the first of them
+            self._large.complete(requests[0])
         self._queue += requests
 
     def _servable(self) -> list[Item]:
@@ -363,15 +363,10 @@ class ServerConnection(asyncio.Protocol):
             self._queue.clear()
 
     def _is_admitted(self, request: RemotingCommand) -> bool:
-        claim = self._claims.get(id(request))
-        if claim is None:
-            claim = self._claims[id(request)] = self._claim(len(request.body))
-        return claim.is_granted
-
-    def _release_answered(self, requests: list[Item]) -> None:
-        for identity in map(id, requests):
-            if identity in self._claims and identity not in self._owed:
-                self._claims.pop(identity).release()
+        claims, identity = self._large.claims, id(request)
+        if identity not in claims:
+            claims[identity] = self._claim(len(request.body))
+        return claims[identity].is_granted
 
     def _settle(self) -> None:
         """Decide how to go on: end, read on, come back soon, or wait to be called."""
@@ -398,18 +393,16 @@ class ServerConnection(asyncio.Protocol):
         return (code in LARGE_ANSWERS and not self.has_room) or (code in LISTS and self._owed.has_list)
 
     def _waits_for_budget(self) -> bool:
-        claim = self._claims.get(id(self._queue[0])) if self._queue else None
-        return claim is not None and not claim.is_granted
+        return bool(self._queue) and self._large.holds_back(self._queue[0])
 
     def _await_next_frame(self) -> None:
-        announced = self._frames.announced
-        if announced > LARGE_FRAME_BYTES and self._partial_claim is None:
-            self._partial_claim = self._claim(announced)
-        claim = self._partial_claim
-        if claim is not None and claim.is_granted and self._deadline is None:
-            self._watch_arrival(self._context.large_frame_seconds, stalls=0)
-        self._set_reading(wanted=claim is None or claim.is_granted)
-        self._is_careful = claim is not None
+        large, announced = self._large, self._frames.announced
+        if announced > LARGE_FRAME_BYTES and large.arriving is None:
+            large.arriving = self._claim(announced)
+        large.watch(self, self._context.large_frame_seconds)
+        is_arriving = large.arriving is not None
+        self._set_reading(wanted=not is_arriving or large.is_admitted)
+        self._is_careful = is_arriving
 
     def _claim(self, size: int) -> BudgetClaim:
         ask = self._context.budget.ask
@@ -427,27 +420,11 @@ class ServerConnection(asyncio.Protocol):
     def _note_held(self) -> None:
         """Have all connections' account know what this one holds that no claim counts."""
         held = self._owed.bytes
-        if self._partial_claim is None or not self._partial_claim.is_granted:
+        if not self._large.is_admitted:
             held += self._frames.buffered
         if not self._write_is_blocked:  # else what waits is counted with the answers
-            held += sum(map(len, self._unread)) + bytes_of(self._queue, self._claims)
+            held += sum(map(len, self._unread)) + bytes_of(self._queue, self._large.claims)
         self._held_bytes = self._context.unserved.keep(self, self.channel.host, held)
-
-    def _watch_arrival(self, seconds_left: float, *, stalls: int) -> None:
-        """Check the arriving large frame at intervals: while others wait, its bytes must keep coming."""
-        seconds = min(ARRIVAL_LOOK_SECONDS, seconds_left)
-        self._deadline = self._loop.call_later(
-            seconds, self._look_at_arrival, seconds_left - seconds, stalls, self.bytes_in
-        )
-
-    def _look_at_arrival(self, seconds_left: float, stalls: int, bytes_before: int) -> None:
-        claim = self._partial_claim
-        is_slow = self.bytes_in - bytes_before < MIN_ARRIVAL_BYTES and not self.channel.is_paused
-        stalls = stalls + 1 if is_slow and claim is not None and claim.is_wanted else 0
-        if seconds_left > 0 and stalls < MAX_STALLS:
-            self._watch_arrival(seconds_left, stalls=stalls)
-        else:
-            self._close_overdue()
 
     def _set_reading(self, *, wanted: bool) -> None:
         """Start or pause reading; while we don't read from a channel, its brokers don't expire."""
@@ -469,38 +446,18 @@ class ServerConnection(asyncio.Protocol):
         self._context.log_limit.log(logging.WARNING, "closing %r: %s", self.channel, failure)
         self.close()
 
-    def _close_overdue(self) -> None:
-        self._deadline = None
-        self._context.counters.overdue_closes += 1
-        self._context.log_limit.log(
-            logging.WARNING,
-            "closing %r: a frame of %d bytes did not arrive in %g s, or too slowly while others waited",
-            self.channel, self._frames.announced, self._context.large_frame_seconds,
-        )  # fmt: skip
-        if self._partial_claim is not None:
-            self._partial_claim.waste()
-        self.close()
-
     def _forget_everything(self) -> None:
         """Release everything that this connection holds; none of its requests is served any more."""
         self.channel.is_open = False
-        self._cancel_deadline()
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
         self._unread.clear()
         self._queue.clear()
         self._owed.clear()
         self._held_bytes = 0
         self._context.unserved.let_go(self, self.channel.host)
-        for claim in self._claims.values():
-            claim.release()
-        self._claims.clear()
-        if self._partial_claim is not None:
-            self._partial_claim.release()
-            self._partial_claim = None
-
-    def _cancel_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._large.release_all()
 
     def _announce_close(self) -> None:
         if not self._close_announced:

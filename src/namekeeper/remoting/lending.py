@@ -62,8 +62,9 @@ class LendingConnection(ServerConnection):
             self._loan = 0
         super().close()
 
-    def take_socket_back(self) -> None:
-        """End the loan; the connection goes on with what the front read in a later turn of the loop."""
+    def reset_access(self) -> None:
+        """The same; a loan ends, and what the front read is judged by the new rules, in a later turn."""
+        super().reset_access()
         returned = self._front.take_back(self._loan) if self._loan else None
         if returned is not None:
             self._loop.call_soon(self.returned, returned)
@@ -109,7 +110,7 @@ class LendingConnection(ServerConnection):
             self.channel.is_open
             and self.reader.may_find_all
             and not self._is_careful
-            and not (self._queue or self._unread or self._owed or self._claims)
+            and not (self._queue or self._unread or self._owed or self._large.claims)
             and not self._frames.buffered
             and not self._frames.failure
             and not self._transport.get_write_buffer_size()

@@ -39,7 +39,7 @@ class OwedAnswers:
     def __len__(self) -> int:
         return len(self._sizes)
 
-    def __contains__(self, identity: int) -> bool:
+    def __contains__(self, identity: object) -> bool:
         return identity in self._sizes
 
     def is_much(self, *, is_tight: bool) -> bool:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from namekeeper.errors import RequestError
 from namekeeper.processor.dispatch import LISTERS
 from namekeeper.remoting import connection as module
+from namekeeper.remoting import large_frames
 from namekeeper.remoting.budget import BodyBudget
-from namekeeper.remoting.connection import LARGE_FRAME_BYTES, ServerConnection
+from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
+from namekeeper.remoting.large_frames import LARGE_FRAME_BYTES, LargeFrames
 from namekeeper.remoting.owed import MAX_OWED, OWED_BYTES
 from namekeeper.remoting.turns import TURN_SECONDS, Turns
 from namekeeper.remoting.unread import LISTS, QUEUED_BYTES
@@ -602,21 +604,21 @@ class TestLargeFrames:
         assert second.channel.is_open
 
     async def test_a_large_frame_must_keep_coming_while_others_wait(self, monkeypatch):
-        monkeypatch.setattr(module, "ARRIVAL_LOOK_SECONDS", 0.001)
+        monkeypatch.setattr(large_frames, "ARRIVAL_LOOK_SECONDS", 0.001)
         data = frame(1, body=LARGE)
         budget = BodyBudget(len(data))
         first = Joined(budget=budget)
         first.deliver(data[:100])
         looks = 0
-        look = ServerConnection._look_at_arrival
+        look = LargeFrames._look
 
         def counting(*arguments: object) -> None:
             nonlocal looks
             looks += 1
             look(*arguments)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(ServerConnection, "_look_at_arrival", counting)
-        await eventually(lambda: looks > 3 * module.MAX_STALLS)
+        monkeypatch.setattr(LargeFrames, "_look", counting)
+        await eventually(lambda: looks > 3 * large_frames.MAX_STALLS)
         assert first.channel.is_open  # nobody waits for its room
         second = Joined(budget=budget)
         second.deliver(data[:100])
