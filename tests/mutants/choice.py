@@ -2,7 +2,8 @@
 
 A change touches a mutant if it changes the file that the mutant is seeded into, one of its tests, or the mutant itself.
 CI takes that and a sample, which is the same for every commit: a commit never meets a survivor that is not its own
-by chance. `make nightly` tries all of them.
+by chance. Some files have dozens of mutants, so CI limits how many touched ones it takes; new ones come first.
+`make nightly` tries all of them.
 """
 
 import argparse
@@ -56,14 +57,25 @@ def change_since(revision: str) -> Change:
     return Change(frozenset(Path(name).name for name in names.splitlines()), "\n".join(new_lines))
 
 
-def choose(mutants: Sequence[M], change: Change, *, sample: int, seed: int = SAMPLE_SEED) -> list[M]:
-    """Those that the change touches, and `sample` of the others; in the order of the list."""
-    touched = {
-        each.name for each in mutants if each.files & change.files or f'"{each.name}"' in change.new_lines
-    }
-    others = [each.name for each in mutants if each.name not in touched]
-    drawn = random.Random(seed).sample(others, min(sample, len(others)))
-    return [each for each in mutants if each.name in touched or each.name in drawn]
+def choose(
+    mutants: Sequence[M], change: Change, *, sample: int, limit: int | None = None, seed: int = SAMPLE_SEED
+) -> list[M]:
+    """Those that the change touches, and `sample` of the others; in the order of the list.
+
+    Args:
+        mutants: All there are.
+        change: What a commit changed.
+        sample: How many others.
+        limit: How many touched ones at most: first those that are new in the list, then drawn ones.
+        seed: Draws.
+    """
+    new = [each.name for each in mutants if f'"{each.name}"' in change.new_lines]
+    touched = [each.name for each in mutants if each.files & change.files and each.name not in new]
+    others = [each.name for each in mutants if each.name not in {*new, *touched}]
+    rng = random.Random(seed)
+    drawn = rng.sample(others, min(sample, len(others)))
+    taken = [*_shuffled(new, rng), *_shuffled(touched, rng)][:limit]
+    return [each for each in mutants if each.name in {*taken, *drawn}]
 
 
 def options(prog: str, about: str | None, arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -74,11 +86,14 @@ def options(prog: str, about: str | None, arguments: Sequence[str] | None = None
         "--since", metavar="REVISION", help="only those that changes since then touch, and --sample others"
     )
     parser.add_argument("--sample", type=int, default=0, help="how many others (default: none)")
+    parser.add_argument("--limit", type=int, help="with --since: how many touched ones at most")
     found = parser.parse_args(arguments)
     if found.names and found.since:
         parser.error("give names or --since, not both")
     if found.sample and not found.since:
         parser.error("--sample says how many others to take with --since")
+    if found.limit is not None and not found.since:
+        parser.error("--limit says how many to take with --since")
     return found
 
 
@@ -99,11 +114,18 @@ def take(mutants: Sequence[M], wanted: argparse.Namespace) -> list[M]:
     except ValueError as error:
         print(f"{error}; a sample is all there is")
         change = Change(frozenset(), "")
-    chosen = choose(mutants, change, sample=wanted.sample)
+    chosen = choose(mutants, change, sample=wanted.sample, limit=wanted.limit)
     touched = len(choose(mutants, change, sample=0))
+    taken = len(choose(mutants, change, sample=0, limit=wanted.limit))
     print(f"{len(chosen)} of {len(mutants)} mutants: {_names(chosen)}")
-    print(f"{touched} of them are touched by the change, the others are a sample", flush=True)
+    print(
+        f"{taken} of them are of the {touched} that the change touches, the others are a sample", flush=True
+    )
     return chosen
+
+
+def _shuffled(names: Sequence[str], rng: random.Random) -> list[str]:
+    return rng.sample(names, len(names))
 
 
 def _names(mutants: Iterable[Named]) -> str:

@@ -40,6 +40,15 @@ def test_the_sample_comes_on_top():
     assert "bug-3" in chosen
 
 
+def test_a_file_with_many_mutants_takes_no_more_along_than_the_limit():
+    change = Change(frozenset(f"{number}.py" for number in range(15)), '+        "bug-18",\n')
+    chosen = names(choose(BUGS, change, sample=0, limit=4))
+    assert len(chosen) == 4
+    assert "bug-18" in chosen, "what is new comes first"
+    assert len(choose(BUGS, change, sample=3, limit=4)) == 7
+    assert len(choose(BUGS, change, sample=0)) == 16
+
+
 def test_every_run_draws_the_same_sample():
     assert choose(BUGS, NOTHING, sample=5) == choose(BUGS, NOTHING, sample=5)
     assert choose(BUGS, NOTHING, sample=5, seed=1) != choose(BUGS, NOTHING, sample=5, seed=2)
@@ -62,7 +71,7 @@ def test_names_are_taken_as_they_are():
         take(BUGS, options("it", None, ["bug-x"]))
 
 
-@pytest.mark.parametrize("words", [["bug-1", "--since", "HEAD"], ["--sample", "3"]])
+@pytest.mark.parametrize("words", [["bug-1", "--since", "HEAD"], ["--sample", "3"], ["--limit", "3"]])
 def test_words_that_contradict_each_other_are_refused(words, capsys):
     with pytest.raises(SystemExit):
         options("it", None, words)
@@ -76,3 +85,10 @@ def test_a_revision_that_git_does_not_know_leaves_a_sample(capsys):
     said = capsys.readouterr().out
     assert "a sample is all there is" in said
     assert "4 of 20 mutants" in said
+
+
+def test_the_properties_stay_within_the_limit_of_ci():
+    """All of them are seeded into one file: without a limit, a change of it costs CI five minutes more."""
+    change = Change(frozenset({"load.py"}), "")
+    assert len(choose(MUTANTS, change, sample=0)) > 80
+    assert len(choose(MUTANTS, change, sample=0, limit=40)) == 40
