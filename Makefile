@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 # More words for a command, e.g. make differential ARGS='--requests 1000000'
 ARGS   ?=
-# Tests run in as many processes as there are cores; SPREAD= runs them in one.
+# Tests run in half as many processes again as there are cores (tests/conftest.py); SPREAD= runs them in one.
 SPREAD ?= --numprocesses auto --dist worksteal
 # A plain constraints file pins versions: no lock file, no download addresses.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
@@ -109,9 +109,9 @@ console-library: $(VENV)/.test ## put the pinned Preact into the console, from t
 	$(BIN)/python -m tests.release.console_library
 
 spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on hundreds of histories, spark-submit, Connect
-	$(BIN)/python -m pytest tests/spark -m 'not long' $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup tests/spark -m 'not long' $(ARGS)
 
-spark-long: $(VENV)/.test ## what of them is too much for CI: runs on Iceberg that are killed, 4 GiB of memory
+spark-long: $(VENV)/.test ## what of them is too much for CI: runs that are killed, a cluster, 4 GiB of memory
 	$(BIN)/python -m pytest tests/spark -m long
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared

@@ -1,6 +1,7 @@
 """Guards that hold for every test: nothing blocks a loop, nothing fails unseen, no thread is left behind."""
 
 import logging
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -34,6 +35,12 @@ lend_early()
 def pytest_configure() -> None:
     """Let SIGTERM end a run as Ctrl-C does, so that the servers that it started end too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Processes for `--numprocesses auto`: half as many again as cores, because many tests wait for processes and peers."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
 
 
 @pytest.fixture

@@ -98,7 +98,9 @@ def test_without_a_java_of_the_system_it_brings_its_own_and_is_quiet(
     assert [line for line in lines if any(word in line for word in noise)] == []
 
 
-@pytest.mark.parametrize("master", ["local[1]", "local-cluster[2,1,1024]"])
+@pytest.mark.parametrize(
+    "master", ["local[1]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)]
+)
 def test_from_one_zip_under_spark_submit(boot, environment, tmp_path: Path, master: str) -> None:
     package, main = write_package(tmp_path / "package")
     settings = ["spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"]
@@ -116,13 +118,16 @@ def test_over_spark_connect(boot, environment, tmp_path: Path) -> None:
     assert written(tmp_path / "w") == expected_facts(boot, UUID8)
 
 
-def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(environment, tmp_path: Path) -> None:
+@pytest.mark.parametrize("deaths", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(
+    environment, tmp_path: Path, deaths: int
+) -> None:
     rng = random.Random()
     records = few_kinds("ns", BOOT, 60)
     for first in range(0, 60, 10):
         write_segment(tmp_path / "j", records[first : first + 10])
     command = [sys.executable, "-m", "namekeeper.pipeline", *arguments(tmp_path)]
-    for _ in range(3):
+    for _ in range(deaths):
         with (
             tempfile.TemporaryFile() as output,
             subprocess.Popen(
@@ -140,8 +145,10 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(environment
 
 @pytest.mark.parametrize(
     ("begin", "ending"),
-    [(b"", ".jsonl.gz"), (b'{"kind":"kv","v":1,"value":"', ".jsonl")],
-    ids=["garbage, packed", "torn, plain"],
+    [
+        pytest.param(b"", ".jsonl.gz", id="garbage, packed"),
+        pytest.param(b'{"kind":"kv","v":1,"value":"', ".jsonl", id="torn, plain", marks=pytest.mark.long),
+    ],
 )
 def test_a_line_of_100_mb_is_set_aside_and_no_record_is_lost(
     environment, tmp_path: Path, begin: bytes, ending: str
