@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import made_warehouse
-from namekeeper.cli.commands.why import EXIT_NO_SUCH_TOPIC
+from namekeeper.cli.history import EXIT_NO_SUCH_NAME
 from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.segment import sealing
@@ -110,7 +110,7 @@ def _timed(what: str, source: list[str], least: int, command: str, *words: str) 
     wall = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if done.returncode not in {0, EXIT_NO_SUCH_TOPIC}:
+    if done.returncode not in {0, EXIT_NO_SUCH_NAME}:
         raise SystemExit(done.stderr)
     lines = len(done.stdout.splitlines())
     print(f"{command} over {what}: {cpu:.2f} s of CPU, {wall:.2f} s, {lines} lines", flush=True)

@@ -30,7 +30,7 @@ def test_a_deleted_topic_is_still_there_in_the_past(tmp_path: Path):
             env=environment(tmp_path),
         )  # fmt: skip
         try:
-            address = past.await_line(r"2 topics, 1 brokers; address (127\.0\.0\.1:\d+)\n")[1]
+            address = past.await_line(r"2 topics, 1 broker; address (127\.0\.0\.1:\d+)\n")[1]
             assert ask(address, 105, topic="deleted").code == 0
             refused = ask(address, 216, topic="kept")
             assert (refused.code, before[11:19] in str(refused.remark)) == (16, True)

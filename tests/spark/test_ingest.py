@@ -314,10 +314,7 @@ def test_records_under_the_name_of_another_name_server_are_not_taken_and_told(
     assert written(tmp_path / "w") == expected_facts(other, UUID8)
     (loss,) = outcome.loads[0].losses
     assert loss.segment.namesrv == "forged"
-    assert (
-        f"{len(boot)} records are missing: {len(boot)} of its records are of another name server"
-        in loss.detail
-    )
+    assert f"{len(boot)} records are missing: {len(boot)} records are of another name server" in loss.detail
     (row,) = rows(spark, tmp_path / "w", QUARANTINE.name)
     assert (row["namesrv"], row["reason"]) == ("forged", "incomplete_segment")
     write_segment(tmp_path / "j", boot)

@@ -93,7 +93,7 @@ def test_without_a_java_of_the_system_it_brings_its_own_and_is_quiet(
     assert written(tmp_path / "w") == expected_facts(boot, UUID8)
     lines = output.splitlines()
     assert lines[0].startswith("reading segments")
-    assert lines[-1] == f"{len(boot)} new records; 1 segments are there"
+    assert lines[-1] == f"{len(boot)} new records; 1 segment is there"
     noise = ("WARN", "Using Spark", "log level", "incubator", "Stage", "hostname", "Hadoop")
     assert [line for line in lines if any(word in line for word in noise)] == []
 
@@ -161,7 +161,7 @@ def test_a_line_of_100_mb_is_set_aside_and_no_record_is_lost(
     assert written(tmp_path / "w") == expected_facts(records, UUID8)
     shown = (begin + LONG[:65_536])[:65_536].decode()
     assert ("unreadable", shown, len(begin + LONG)) in set_aside(tmp_path / "w")
-    assert "60 new records; 1 segments are there" in output
+    assert "60 new records; 1 segment is there" in output
     assert "1 lines can't be taken; they are in the table quarantine, with what is wrong" in output
 
 
@@ -186,7 +186,7 @@ def test_a_record_may_have_100_mb_in_a_member_that_nobody_knows(environment, tmp
     lines[31] = lines[31].replace(b"{", b'{"of_tomorrow":"' + LONG + b'",', 1)
     output = ran_over(tmp_path, segment_name(records), lines, environment)
     assert written(tmp_path / "w") == expected_facts(records, UUID8)
-    assert output.splitlines()[-1] == "60 new records; 1 segments are there"
+    assert output.splitlines()[-1] == "60 new records; 1 segment is there"
 
 
 def ran_over(tmp_path: Path, name: str, lines: list[bytes], environment: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from namekeeper.answers.refusals import facts_of_refusals
 from namekeeper.answers.verdict import Explanation, Fact, Judgement, Verdict
 from namekeeper.answers.with_route import judge_with_route
 from namekeeper.answers.without_route import judge_without_route
+from namekeeper.common.counts import shown_count
 
 __all__ = ["explain"]
 
@@ -108,4 +109,4 @@ def _failed_lookups(one: Evidence, at: int) -> list[Fact]:
 def _lookups(some: list[Lookups]) -> str:
     languages = ", ".join(sorted({each.language for each in some if each.language}))
     who = f"clients of {languages}" if languages else "clients that name no language"
-    return f"{sum(each.count for each in some)} look-ups without a route by {who}"
+    return f"{shown_count(sum(each.count for each in some), 'look-up')} without a route by {who}"

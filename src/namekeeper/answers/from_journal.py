@@ -13,10 +13,11 @@ from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.row_changes import HistoryEvent, RowChanges
 from namekeeper.clock import Clock, SystemClock
+from namekeeper.common.counts import shown_count
 from namekeeper.journal.contract.decode import LineProblem, RecordReader
 from namekeeper.journal.contract.lines import Line
 from namekeeper.journal.contract.names import SegmentName
-from namekeeper.journal.contract.record import TopicQueues
+from namekeeper.journal.contract.record import BrokerLive, TopicQueues
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.coverage import Coverage
 from namekeeper.journal.reading.history import FoundRecord, Step, StepMaker
@@ -90,7 +91,7 @@ class JournalFolder:
         """The state at a time; for a running name server also after its last record.
 
         Args:
-            at: wall ms; None is the end of the journal.
+            at: wall ms; None is now if its name server runs, else the end of the journal.
             topic: read the rows of this topic only, which takes a tenth of the time; None reads all.
         """
         begin = self._begin(at)
@@ -101,17 +102,19 @@ class JournalFolder:
                 break
             begin = self._checkpoint_before(begin - 1)
         last = result.coverage.knows_up_to
-        if at is None or not self._is_current(at, last):
+        now = self._running_at if at is None else at
+        if now is None or not self._is_current(now, last):
             return result
         knowledge = result.coverage.at(last) if last is not None else result.knowledge
-        return StateAt(at, knowledge, result.state, result.coverage)
+        return StateAt(now, knowledge, result.state, result.coverage)
 
     def evidence(self, topic: str, at: int | None, back_ms: int = DAY_MS) -> Evidence:
         """The evidence about a topic.
 
         Args:
             topic: its name, which need not be known.
-            at: the time in question, wall ms; None is the end of the journal.
+            at: the time in question, wall ms; None is now if its name server runs, else the end of the
+                journal.
             back_ms: how long before that time reading begins; the whole journal is read if that does not
                 show the cause.
         """
@@ -120,8 +123,9 @@ class JournalFolder:
         evidence = self._collect(begin, topic)
         if begin and not evidence.shows_cause(end):
             evidence = self._collect(0, topic)
-        if at is not None and self._is_current(at, evidence.knows_up_to):
-            return structs.replace(evidence, knows_up_to=at)
+        now = self._running_at if at is None else at
+        if now is not None and self._is_current(now, evidence.knows_up_to):
+            return structs.replace(evidence, knows_up_to=now)
         return evidence
 
     def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
@@ -148,9 +152,18 @@ class JournalFolder:
         Args:
             back_ms: how long before its end that part begins.
         """
-        begin = self._begin(self._last_ts() - back_ms)
-        records = self._records(begin, RecordReader(None, _NO_TOPIC))
+        records = self._last_records(back_ms, _NO_TOPIC)
         return {row[0] for record in records if isinstance(record, TopicQueues) for row in record.rows}
+
+    def brokers(self, back_ms: int = DAY_MS) -> set[str]:
+        """Names and addresses of all brokers in the last part of the journal, also of those that are gone.
+
+        Args:
+            back_ms: how long before its end that part begins.
+        """
+        records = self._last_records(back_ms, _NO_STATE | _NO_ROUTE | {"topic_queues"})
+        live = [record for record in records if isinstance(record, BrokerLive)]
+        return {name for record in live for name in (record.broker_name, record.broker_addr) if name}
 
     def _is_current(self, at: int, last: int | None) -> bool:
         """Whether the last record gives the state at a later time: its writer runs and wrote recently."""
@@ -190,6 +203,10 @@ class JournalFolder:
             yield from read_segment_records(self.folder, name, reader, can_skip, system=self._system)
         self._report_progress(total, total)
         self.notes += _notes(reader)
+
+    def _last_records(self, back_ms: int, without: frozenset[str]) -> Iterator[FoundRecord]:
+        """The records of the last part, without those of some kinds."""
+        yield from self._records(self._begin(self._last_ts() - back_ms), RecordReader(None, without))
 
     def _lines(self, name: SegmentName) -> Iterator[Line]:
         return read_segment_lines(self.folder, name, system=self._system)
@@ -238,11 +255,11 @@ class JournalFolder:
 
 def _notes(reader: RecordReader) -> Iterator[str]:
     for problem, count in reader.unreadable.items():
-        yield f"{count} lines are {problem}; their content is missing{_advice(problem)}"
+        yield f"{shown_count(count, 'line', 'are')} {problem} and not read{_advice(problem)}"
     if reader.first_unreadable is not None:
         yield f"the first of them: line {reader.first_unreadable.number}: {reader.first_unreadable.detail}"
     for kind, count in reader.unknown_kinds.items():
-        yield f"{count} records are of the unknown kind {kind!r} and were skipped"
+        yield f"{shown_count(count, 'record', 'are')} of the unknown kind {kind!r}, and passed over"
 
 
 def _advice(problem: LineProblem) -> str:

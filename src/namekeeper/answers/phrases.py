@@ -25,6 +25,8 @@ ENDS = {
     "stale_registration": "was refused as stale",
 }
 """Why a registration ended -> phrase about its broker."""
+_FROM_ITS_PEER = frozenset({"channel_closed", "replaced", "stale_registration"})
+"""Of these the peer did not ask for the end: it is where the connection came from."""
 
 _MADE = {
     "": "as seen in a checkpoint",
@@ -33,7 +35,6 @@ _MADE = {
     "wipe_write_perm": "write permission wiped",
     "add_write_perm": "write permission added",
     "restored": "restored when the name server started",
-    **{cause: f"not writable since its master {how}" for cause, how in ENDS.items()},
 }
 
 
@@ -94,9 +95,9 @@ def unconfirmed(session: BrokerSession) -> str:
     return f"{who} was restored when the name server started, and had not registered again"
 
 
-def end_of_session(session: BrokerSession) -> str:
-    """How the registration of a broker ended."""
-    who = f"{session.broker_name} ({session.broker_addr})"
+def end_of_session(session: BrokerSession, name: str | None = None) -> str:
+    """How the registration of a broker ended; it is called `name`, by default by its broker name."""
+    who = f"{name or session.broker_name} ({session.broker_addr})"
     if session.ended_by == "stopped":
         return f"{who} was registered until the name server stopped"
     if session.ended_by in {"unknown", "checkpoint"}:
@@ -108,12 +109,16 @@ def end_of_session(session: BrokerSession) -> str:
 def _ended(cause: str | None, peer: str | None) -> str:
     """`expired`, `lost its connection from <peer>`, `was unregistered by <peer>`."""
     how = ENDS.get(cause or "", "is gone")
-    return f"{how} from {peer}" if cause == "channel_closed" and peer else f"{how}{by(peer)}"
+    if not peer or cause == "expired":
+        return how
+    return f"{how} from {peer}" if cause in _FROM_ITS_PEER else f"{how}{by(peer)}"
 
 
 def with_cause(route: TopicRoute) -> str:
     """The content of a row, and its cause."""
     cause = route.from_cause or ""
+    if cause in ENDS:
+        return f"{queues(route)}, not writable since its master {_ended(cause, route.from_peer)}"
     return f"{queues(route)}, {_MADE.get(cause, cause)}{by(route.from_peer)}"
 
 

@@ -48,15 +48,15 @@ class HistorySource(Protocol):
         ...
 
     def held(self, namesrv: str, at: int | None) -> HeldAt:
-        """Everything that one of them held at a time (wall ms); None is its end."""
+        """Everything that one of them held at a time (wall ms); None is now, or its end."""
         ...
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
-        """The route of a topic at each name server, at a time (wall ms); None is the end of each."""
+        """The route of a topic at each name server, at a time (wall ms); None is now, or the end of each."""
         ...
 
     def evidence(self, topic: str, at: int | None) -> list[Evidence]:
-        """The evidence about a topic at each name server, for a time (wall ms); None is the end of each."""
+        """The evidence about a topic at each name server, for a time (wall ms); None: now, or its end."""
         ...
 
     def changes(self, name: str, begin_at: int, end_at: int) -> Sequence[HistoryEvent]:
@@ -69,6 +69,10 @@ class HistorySource(Protocol):
 
     def topics(self) -> Collection[str]:
         """Names of topics, to suggest some for an unknown name."""
+        ...
+
+    def brokers(self) -> Collection[str]:
+        """Names and addresses of brokers, to suggest some for an unknown name."""
         ...
 
 
@@ -137,6 +141,10 @@ class JournalSource:
     def topics(self) -> set[str]:
         """Names of the recent topics of all journals."""
         return {topic for journal in self._journals.values() for topic in journal.topics(self._back_ms)}
+
+    def brokers(self) -> set[str]:
+        """Names and addresses of the recent brokers of all journals."""
+        return {name for journal in self._journals.values() for name in journal.brokers(self._back_ms)}
 
     def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
         """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 from namekeeper.answers.phrases import caused_by
 from namekeeper.answers.row_changes import HistoryEvent, RowChange, Values, What
 from namekeeper.answers.times import Zone, shown
+from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.model.perm import format_perm
 
@@ -115,7 +116,7 @@ def _texts(rows: Sequence[RowChange]) -> Iterator[str]:
         of_kind = [row for row in others if row.key[0] == kind]
         yield from (_TEXTS[kind](row) for row in of_kind[:_ROWS_SHOWN])
         if len(of_kind) > _ROWS_SHOWN:
-            yield f"{len(of_kind) - _ROWS_SHOWN:,} more {kind} rows"
+            yield shown_count(len(of_kind) - _ROWS_SHOWN, f"more {kind} row")
 
 
 def _live(row: RowChange) -> str:

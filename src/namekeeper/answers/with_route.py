@@ -82,7 +82,7 @@ def _missing_master(one: Evidence, broker_name: str, at: int) -> Fact:
     master = _last_master(one, broker_name, at)
     if master is None:
         return Fact(f"{broker_name} had no master, as far as was read")
-    return Fact(f"{broker_name} had no master: {end_of_session(master)}", master.valid_to)
+    return Fact(f"{broker_name} had no master: {end_of_session(master, 'its master')}", master.valid_to)
 
 
 def _last_master(one: Evidence, broker_name: str, at: int) -> BrokerSession | None:

@@ -13,6 +13,7 @@ from namekeeper.answers.phrases import (
 )
 from namekeeper.answers.restart import BrokersBack, brokers_back
 from namekeeper.answers.verdict import Fact, Judgement, Verdict
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
 
@@ -86,11 +87,11 @@ def _ended(one: Evidence, ended: list[TopicRoute]) -> Judgement:
     reason = newest.to_cause if session is None else session.reason
     how = ENDS.get(reason or "", "is gone")
     more = f", the last of {len(ended)} that had it" if len(ended) > 1 else ""
-    return Verdict.BROKER_GONE, f"broker {newest.broker_name} {how}{more}", facts
+    return Verdict.BROKER_GONE, f"{newest.broker_name} {how}{more}", facts
 
 
 def _since_start(last: list[TopicRoute], back: BrokersBack) -> Judgement:
-    count = f"{back.back} of {back.known} known brokers were back"
+    count = f"{back.back} of {shown_count(back.known, 'known broker', 'were')} back"
     if back.restored:
         count = f"{count}, {back.restored} restored"
     after = f"{shown_duration(back.after_ms)} before" if back.after_ms else "just then"

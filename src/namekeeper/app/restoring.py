@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from namekeeper.clock import Clock, machine_boot
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.errors import JournalError
 from namekeeper.model.broker import BrokerKey
@@ -107,7 +108,7 @@ class Restoring:
         brokers, known = len(tables.broker_live_table), len(last.tables.broker_live_table)
         expired = f", {known - brokers} had expired" if brokers < known else ""
         how, ago = "stopped" if last.is_stopped else "crashed", shown_duration(away_ms)
-        what = f"{brokers} brokers and {len(tables.topic_index)} topics"
+        what = f"{shown_count(brokers, 'broker')} and {shown_count(len(tables.topic_index), 'topic')}"
         return f"restored {what} of boot {last.boot}, which {how} {ago} ago{expired}"
 
 

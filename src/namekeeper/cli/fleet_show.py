@@ -7,6 +7,7 @@ from msgspec import structs
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from namekeeper.common.counts import shown_count
 from namekeeper.errors import NamekeeperError
 from namekeeper.fleet.fleet import Fleet
 from namekeeper.fleet.plan import (
@@ -54,10 +55,12 @@ class FleetShow:
     def begins(self) -> None:
         """Print the size of the plan."""
         settings = self._plan.settings
-        brokers = f"{len(self._plan.brokers)} brokers in {settings.clusters} clusters"
-        self._line(f"{brokers}, {settings.topics} topics each")
+        brokers = (
+            f"{shown_count(len(self._plan.brokers), 'broker')} in {shown_count(settings.clusters, 'cluster')}"
+        )
+        self._line(f"{brokers}, {shown_count(settings.topics, 'topic')} each")
         seconds = f"{settings.duration_seconds:g} s"
-        self._line(f"{len(self._plan.actions)} actions in {seconds}, seed {settings.seed}")
+        self._line(f"{shown_count(len(self._plan.actions), 'action')} in {seconds}, seed {settings.seed}")
 
     def started(self, fleet: Fleet) -> None:
         """Print the counts of the first registrations."""
@@ -65,7 +68,8 @@ class FleetShow:
         for addr in fleet.namesrv_addrs:
             accepted, failed = summary.registrations.get(addr, 0), summary.failures.get(addr, 0)
             self._line(
-                f"{addr}: {accepted} registrations accepted" + (f", {failed} failed" if failed else "")
+                f"{addr}: {shown_count(accepted, 'registration')} accepted"
+                + (f", {failed} failed" if failed else "")
             )
         if summary.last_failure:
             self._line(f"last failure: {summary.last_failure}")
@@ -82,7 +86,7 @@ class FleetShow:
     def stops(self, fleet: Fleet) -> None:
         """Print that the brokers unregister."""
         self._describe("unregistering")
-        self._line(f"unregistering {fleet.summary.running} brokers")
+        self._line(f"unregistering {shown_count(fleet.summary.running, 'broker')}")
 
     def ended(self, fleet: Fleet) -> None:
         """Print the counts."""
@@ -91,10 +95,12 @@ class FleetShow:
             ", ".join(f"{count} {name}" for name, count in sorted(summary.actions.items()))
             or "nothing happened"
         )
-        self._line(f"{done}; {summary.failed_actions} failed; {summary.running} brokers left running")
+        self._line(
+            f"{done}; {summary.failed_actions} failed; {shown_count(summary.running, 'broker')} left running"
+        )
         for addr in fleet.namesrv_addrs:
             accepted, failed = summary.registrations.get(addr, 0), summary.failures.get(addr, 0)
-            self._line(f"{addr}: {accepted} registrations accepted, {failed} failed")
+            self._line(f"{addr}: {shown_count(accepted, 'registration')} accepted, {failed} failed")
 
     def _describe(self, what: str) -> None:
         if self._bar is not None:

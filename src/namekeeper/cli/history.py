@@ -21,6 +21,7 @@ from namekeeper.remoting.address import Address, parse_addresses
 __all__ = [
     "AT_HELP",
     "EXIT_NOT_KNOWN",
+    "EXIT_NO_SUCH_NAME",
     "history_options",
     "history_source_options",
     "shown_reading",
@@ -34,6 +35,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 EXIT_NOT_KNOWN = 3
 """Exit status: the state is not known at any name server."""
+
+EXIT_NO_SUCH_NAME = 4
+"""Exit status: no name server has a record of the name; it may be misspelt."""
 
 _LINES_FROM = 50
 """Without a terminal, progress is printed if there are at least this many segments."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
+from namekeeper.common.counts import shown_count
 from namekeeper.journal.reading.verify_report import BootReport, VerifyProblem, VerifyReport
 
 __all__ = ["verify_lines"]
@@ -16,13 +17,14 @@ _MOST_BOOTS = 20
 def verify_lines(report: VerifyReport) -> Iterator[str]:
     """Lines about a report; the last one is the verdict."""
     uuid = f" ({report.uuid})" if report.uuid else ""
-    yield f"{report.namesrv}{uuid}: {report.segments} segments, {len(report.boots)} boots"
+    segments, boots = shown_count(report.segments, "segment"), shown_count(len(report.boots), "boot")
+    yield f"{report.namesrv}{uuid}: {segments}, {boots}"
     yield from _problems(report)
     if report.unknown_versions:
-        yield f"  {report.unknown_versions} records of a newer version: use a newer namekeeper"
+        yield f"  {shown_count(report.unknown_versions, 'record')} of a newer version: use a newer namekeeper"
     yield from _boots(report)
     yield from _first(
-        [f"  put aside after a crash: quarantine/{file}" for file in report.quarantined], "files"
+        [f"  put aside after a crash: quarantine/{file}" for file in report.quarantined], "file"
     )
     yield _verdict(report)
 
@@ -30,17 +32,17 @@ def verify_lines(report: VerifyReport) -> Iterator[str]:
 def _problems(report: VerifyReport) -> Iterator[str]:
     causes = [problem for problem in report.problems if not problem.is_consequence]
     consequences = [problem for problem in report.problems if problem.is_consequence]
-    yield from _first([_shown(problem) for problem in causes], "problems")
+    yield from _first([_shown(problem) for problem in causes], "problem")
     by_file = groupby(consequences, lambda problem: problem.file)
-    yield from _first([_consequences(file, list(group)) for file, group in by_file], "files")
+    yield from _first([_consequences(file, list(group)) for file, group in by_file], "file")
     if report.more_problems:
-        yield f"  and {report.more_problems:,} more lines with problems"
+        yield f"  and {shown_count(report.more_problems, 'more line')} with problems"
 
 
 def _consequences(file: str, group: Sequence[VerifyProblem]) -> str:
-    lines = sum(problem.lines for problem in group)
+    lines = shown_count(sum(problem.lines for problem in group), "line", "do")
     return (
-        f"  {file}: {lines:,} lines do not count because of what is wrong or missing beside them; the first"
+        f"  {file}: {lines} not count because of what is wrong or missing beside; the first"
         f" is line {group[0].line}, {group[0].what}"
     )
 
@@ -59,7 +61,7 @@ def _boots(report: VerifyReport) -> Iterator[str]:
     boots = report.boots
     shown = boots if len(boots) <= _MOST_BOOTS else _notable(boots)[-_MOST_BOOTS:]
     if left_out := len(boots) - len(shown):
-        yield f"  {left_out:,} more boots; --json lists all"
+        yield f"  {shown_count(left_out, 'more boot')}; --json lists all"
     for boot in shown:
         yield from (
             f"  {text}" for text in _about(boot, is_open=boot is boots[-1] and report.is_being_written)
@@ -72,12 +74,12 @@ def _notable(boots: Sequence[BootReport]) -> list[BootReport]:
 
 def _about(boot: BootReport, *, is_open: bool) -> Iterator[str]:
     began = datetime.fromtimestamp(boot.boot / 1000, UTC).isoformat(sep=" ", timespec="seconds")
-    checkpoints = f"{boot.complete_checkpoints} complete checkpoint{'s' * (boot.complete_checkpoints != 1)}"
+    checkpoints = shown_count(boot.complete_checkpoints, "complete checkpoint")
     if boot.incomplete_checkpoints:
         checkpoints += f" and {boot.incomplete_checkpoints} incomplete"
-    records = f"seq {boot.first_seq} to {boot.last_seq}, {boot.records} records, {checkpoints}"
+    records = f"seq {boot.first_seq} to {boot.last_seq}, {shown_count(boot.records, 'record')}, {checkpoints}"
     yield f"boot {boot.boot} ({began}): {records}"
-    yield from _first([f"  lost: seq {first} to {last}" for first, last in boot.holes], "ranges")
+    yield from _first([f"  lost: seq {first} to {last}" for first, last in boot.holes], "range")
     if not boot.is_stopped and not is_open:
         yield f"  it did not stop in an orderly way: records after seq {boot.last_seq} may be lost"
 
@@ -85,11 +87,15 @@ def _about(boot: BootReport, *, is_open: bool) -> Iterator[str]:
 def _first(lines: Sequence[str], what: str) -> Iterator[str]:
     yield from lines[:_MOST_SHOWN]
     if len(lines) > _MOST_SHOWN:
-        yield f"  and {len(lines) - _MOST_SHOWN:,} more {what}; --json lists them"
+        yield f"  and {shown_count(len(lines) - _MOST_SHOWN, f'more {what}')}; --json has all"
 
 
 def _verdict(report: VerifyReport) -> str:
     if report.is_complete:
         return "nothing is lost"
-    lost = f"{report.lost_records} records are lost" if report.lost_records else "records may be lost"
+    lost = (
+        f"{shown_count(report.lost_records, 'record', 'are')} lost"
+        if report.lost_records
+        else "records may be lost"
+    )
     return f"not complete: {lost}"

@@ -153,6 +153,12 @@ class WarehouseSource:
         with refusals():
             return [row["topic"] for row in self._tables.ask("topic_names", {}).rows]
 
+    def brokers(self) -> list[str]:
+        """Names and addresses of brokers that any name server had."""
+        with refusals():
+            rows = self._tables.ask("broker_names", {}).rows
+        return [row["name"] for row in rows]
+
     def _ends(self) -> dict[str, int]:
         """Name server -> wall ms of its last record, by name."""
         with refusals():

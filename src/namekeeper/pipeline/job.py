@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.checks.findings import exit_code_of, lines_of
 from namekeeper.pipeline.errors import PipelineError
@@ -65,12 +66,12 @@ def run_job(
 
 def report_of(outcome: RunResult) -> Iterator[str]:
     """Lines that report the result of a run."""
-    segments = f"{len(outcome.listing.segments):,} segments are there"
+    segments = f"{shown_count(len(outcome.listing.segments), 'segment', 'are')} there"
     records = sum(load.records for load in outcome.loads)
-    yield f"{records:,} new records; {segments}" if outcome.loads else f"nothing new; {segments}"
+    yield f"{shown_count(records, 'new record')}; {segments}" if outcome.loads else f"nothing new; {segments}"
     yield from (f"{uri} has no sealed segment yet" for uri in outcome.listing.empty)
     if outcome.listing.ignored:
-        yield f"{outcome.listing.ignored:,} files beside the segments are of no journal and were passed over"
+        yield f"{shown_count(outcome.listing.ignored, 'file')} of no journal passed over, beside the segments"
     yield from _not_taken(outcome)
     for namesrv, uuids in outcome.several.items():
         yield f"{namesrv} has had several journals, one after another: {', '.join(uuids)}"

@@ -28,7 +28,7 @@ def test_a_hole_of_ten_seconds_beside_the_time_is_found():
     )
     hole = found.facts[-1]
     assert (hole.at, hole.until) == (gone, back)
-    assert hole.text == "no queue to write to for 10 s: broker b0 lost its connection"
+    assert hole.text == "no queue to write to for 10 s: b0 lost its connection"
 
 
 def test_a_hole_after_the_time_is_found_too_and_may_have_no_end():
@@ -50,7 +50,7 @@ def test_what_is_not_known_is_told_apart_from_a_hole():
     story.alive()
     found = why(story, story.now)
     texts = [(fact.text, fact.at, fact.until) for fact in found.facts[1:]]
-    started_text = "the name server had just started; 0 of 1 known brokers were back"
+    started_text = "the name server had just started; 0 of 1 known broker was back"
     assert texts == [
         (f"no queue to write to for 1 s: {started_text}", started, back),
         ("not known for 2 s: unknown, because records were lost", lost, started),

@@ -74,7 +74,7 @@ def test_a_broker_that_expired(story):
     story.alive()
     assert why(story, gone - 1).verdict is Verdict.HAS_ROUTE
     found = why(story, gone)
-    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 expired")
+    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "b0 expired")
     assert texts(found) == "b0 (a0:1) expired, 3 min after it was last heard"
     assert found.facts[0].at == gone
 
@@ -83,14 +83,14 @@ def test_a_broker_that_lost_its_connection(story):
     story.heard()
     story.connection_breaks()
     found = why(story)
-    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 lost its connection")
+    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "b0 lost its connection")
     assert texts(found) == "b0 (a0:1) lost its connection, 1 s after it was last heard"
 
 
 def test_a_broker_that_was_unregistered(story):
     story.unregisters()
     found = why(story)
-    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "broker b0 was unregistered")
+    assert (found.verdict, found.summary) == (Verdict.BROKER_GONE, "b0 was unregistered")
     assert texts(found).startswith("b0 (a0:1) was unregistered by peer:1, ")
 
 
@@ -98,7 +98,7 @@ def test_a_broker_whose_address_took_another_name(story):
     story.registers("b9", topics=())
     found = why(story)
     assert found.verdict is Verdict.BROKER_GONE
-    assert found.summary == "broker b0 was replaced by another address or name"
+    assert found.summary == "b0 was replaced by another address or name"
 
 
 def test_a_topic_that_was_deleted(story):
@@ -327,6 +327,12 @@ def test_who_asked_may_be_unknown(story):
     story.deleted()
     story.asked_in_vain(count=2, language="")
     assert "2 look-ups without a route by clients that name no language" in texts(why(story))
+
+
+def test_one_is_not_written_as_many(story):
+    story.deleted()
+    story.asked_in_vain(count=1)
+    assert "1 look-up without a route by clients of JAVA" in texts(why(story))
 
 
 def _switch():

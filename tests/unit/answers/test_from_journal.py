@@ -134,7 +134,7 @@ def test_a_kind_that_is_not_known_is_reported_and_no_loss(tmp_path):
     file.write_bytes(with_new_checksums(file.read_bytes().replace(b'"server_alive"', b'"server_sings"')))
     journal = JournalFolder(str(folder))
     assert journal.state_at(None).knowledge is Knowledge.KNOWN
-    assert journal.notes == ["1 records are of the unknown kind 'server_sings' and were skipped"]
+    assert journal.notes == ["1 record is of the unknown kind 'server_sings', and passed over"]
 
 
 def test_segments_without_a_good_line_are_passed_over(long_story, tmp_path):
@@ -290,5 +290,27 @@ def test_now_is_known_of_a_running_server_that_was_heard_lately(tmp_path):
         assert knowledge(last + 60_000, last + 60_001) == not_yet
         assert knowledge(last + 500_000, last + 90_000) == known
         assert knowledge(last + 500_000, last + 90_001) == not_yet
+    finally:
+        release()
+
+
+def test_without_a_time_it_is_now_if_the_name_server_runs(tmp_path):
+    story = Story()
+    story.registers()
+    folder, last = story.folder(tmp_path), story.now
+
+    def answered(now):
+        journal = JournalFolder(folder, clock=At(now))
+        (found,) = explain([journal.evidence("T", None)])
+        assert found.verdict is Verdict.HAS_ROUTE
+        assert journal.state_at(None, "T").knowledge is Knowledge.KNOWN
+        assert journal.state_at(None, "T").at == found.at == found.knows_up_to
+        return found.at
+
+    assert answered(last + 60_000) == last
+    release = take_lock(folder)
+    try:
+        assert answered(last + 60_000) == last + 60_000
+        assert answered(last + 90_001) == last, "it has not been heard for too long"
     finally:
         release()

@@ -38,9 +38,13 @@ def session(**more) -> BrokerSession:
         ("register_broker", "p:1", "b: 8 read and 4 write queues, RW-, registered by p:1"),
         (None, None, "b: 8 read and 4 write queues, RW-, as seen in a checkpoint"),
         ("expired", None, "b: 8 read and 4 write queues, RW-, not writable since its master expired"),
+        (
+            "channel_closed", "p:1",
+            "b: 8 read and 4 write queues, RW-, not writable since its master lost its connection from p:1",
+        ),
         ("a_later_one", None, "b: 8 read and 4 write queues, RW-, a_later_one"),
     ],
-)
+)  # fmt: skip
 def test_who_made_a_row(cause, peer, text):
     assert with_cause(route(from_cause=cause, from_peer=peer)) == text
 

@@ -32,7 +32,7 @@ def test_a_topic_whose_only_master_is_gone_has_no_queue_to_write_to(story):
     assert summary == "b0 had no master (it lost its connection), and clients write to masters only"
     assert facts == [
         "b0: 4 read and 4 write queues, RW-, registered by peer:1",
-        "b0 had no master: b0 (a0:1) lost its connection, 1 s after it was last heard",
+        "b0 had no master: its master (a0:1) lost its connection, 1 s after it was last heard",
     ]
     assert judge_with_route(story.evidence(), gone - 1, story.journal.boots[-1])[0] is Verdict.HAS_ROUTE
 
@@ -45,7 +45,7 @@ def test_the_rows_without_a_master_are_told_where_others_can_be_written_to(story
         Verdict.HAS_ROUTE,
         "it had a route with queues to write to, but none on b0",
     )
-    assert facts[-1].startswith("b0 had no master: b0 (a0:1) lost its connection")
+    assert facts[-1].startswith("b0 had no master: its master (a0:1) lost its connection")
 
 
 def test_the_end_of_the_master_may_be_before_what_was_read(story):
@@ -65,7 +65,7 @@ def test_a_wiped_broker_and_a_dead_one_are_both_told():
     story.connection_breaks("a1:1")
     verdict, summary, facts = judged(story)
     assert verdict is Verdict.WRITE_PERM_WIPED
-    assert summary == "write permission was wiped by peer:99; broker b1 lost its connection"
+    assert summary == "write permission was wiped by peer:99; b1 lost its connection"
     assert facts == [
         "b0: 4 read and 4 write queues, R--, write permission wiped by peer:99",
         "b1 (a1:1) lost its connection, 1 s after it was last heard",

@@ -63,5 +63,5 @@ def test_absent_brokers_are_those_that_had_it_and_not_those_that_have_it():
     assert absent_brokers(story.evidence(), story.now, story.journal.boots[-1]) == []
     story.unregisters("a1:1")
     ((text, fact),) = absent_brokers(story.evidence(), story.now, story.journal.boots[-1])
-    assert text == "broker b1 was unregistered"
+    assert text == "b1 was unregistered"
     assert fact.at == story.now

@@ -79,7 +79,7 @@ async def test_routes_are_back_before_the_first_request(tmp_path):
     async with boot(tmp_path, clock) as server:
         (answer,) = await ask(server, frame(105, topic="T1"))
         assert answer.code == 0
-        assert server.state.restored.startswith("restored 1 brokers and 2 topics of boot ")
+        assert server.state.restored.startswith("restored 1 broker and 2 topics of boot ")
         assert server.state.restored.endswith(", which stopped 20 s ago")
 
 

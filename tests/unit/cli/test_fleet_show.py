@@ -58,7 +58,7 @@ def test_lines_without_a_terminal():
         show.stops(fleet)
     show.ended(fleet)
     lines = text.getvalue().splitlines()
-    assert lines[0] == "40 brokers in 1 clusters, 20 topics each"
+    assert lines[0] == "40 brokers in 1 cluster, 20 topics each"
     assert "a:1: 0 registrations accepted, 3 failed" in lines
     assert "last failure: a:1: refused" in lines
     assert "   1:01.5  cluster-1-broker-001 (127.0.0.1:20911) dies (deaths)  failed: a:1: refused" in lines

@@ -41,14 +41,14 @@ def test_many_different_problems_are_counted():
         found.add(FILE, line * 2, "empty")
     lines = list(verify_lines(found))
     assert len(lines) == 13
-    assert lines[-2] == "  and 90 more problems; --json lists them"
+    assert lines[-2] == "  and 90 more problems; --json has all"
 
 
 def test_many_ranges_of_lost_records_are_counted():
     boot = BootReport(1, 1, 900, 450, 450, [(each, each) for each in range(2, 900, 2)], is_stopped=True)
     lines = list(verify_lines(report(boots=[boot])))
     assert lines[2:4] == ["    lost: seq 2 to 2", "    lost: seq 4 to 4"]
-    assert lines[-2:] == ["    and 439 more ranges; --json lists them", "not complete: 450 records are lost"]
+    assert lines[-2:] == ["    and 439 more ranges; --json has all", "not complete: 450 records are lost"]
 
 
 def test_of_many_boots_those_that_lost_something_and_the_newest_are_listed():

@@ -58,7 +58,7 @@ def test_nothing_new_does_not_even_import_it(places):
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
-    assert done.stderr == "nothing new; 1 segments are there\n"
+    assert done.stderr == "nothing new; 1 segment is there\n"
 
 
 def test_the_zone_of_a_warehouse_stays(places):

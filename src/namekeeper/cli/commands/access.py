@@ -17,6 +17,7 @@ from namekeeper.access.rules_file import parse_access_file
 from namekeeper.app.access_files import read_policy
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import echo
+from namekeeper.common.counts import shown_count
 from namekeeper.errors import ConfigError
 from namekeeper.wire.codes import RequestCode
 
@@ -40,7 +41,8 @@ def check(file: str) -> None:
     except ConfigError as error:
         raise CommandRefused(str(error)) from None
     rules = policy.rules
-    echo(f"{file} can be used: {len(rules.rules)} rules, {len(policy.keys)} users, mode {rules.mode.value}")
+    found = f"{shown_count(len(rules.rules), 'rule')}, {shown_count(len(policy.keys), 'user')}"
+    echo(f"{file} can be used: {found}, mode {rules.mode.value}")
     for line in _remarks(rules):
         echo(line)
     if Path(file).stat().st_mode & OTHERS_MAY_WRITE:

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Callable
 
 import click
 
@@ -12,6 +11,7 @@ from namekeeper.answers.times import Zone
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
+    EXIT_NO_SUCH_NAME,
     history_options,
     shown_reading,
     take_instant,
@@ -21,6 +21,7 @@ from namekeeper.cli.history import (
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.spark import MakeSession
 from namekeeper.clock import SystemClock
+from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
 
@@ -38,17 +39,19 @@ _END_MS = 2**62
 )
 @click.option("--to", "to_text", metavar="TIME", help="By default the last that is known.")
 @history_options
+@click.pass_context
 @click.option(
     "-f", "--follow", is_flag=True, help="Print new changes as they are written, until interrupted."
 )
 def history(  # noqa: PLR0913 - one for each option
-    name: str, *, from_text: str, to_text: str | None, journals: tuple[str, ...], warehouse: str | None,
-    zone_name: str | None, as_json: bool, session: MakeSession, follow: bool,
+    context: click.Context, /, name: str, *, from_text: str, to_text: str | None, journals: tuple[str, ...],
+    warehouse: str | None, zone_name: str | None, as_json: bool, session: MakeSession, follow: bool,
 ) -> None:  # fmt: skip
     """Show every change of a TOPIC, a BROKER name, or an ADDRESS (host:port, or host) in a window.
 
     A line has the change, its cause and who asked, and which name servers recorded it, when. Equal changes
-    within ten seconds are one line. Ends with 0, also if nothing changed; 2 if a journal can't be used.
+    within ten seconds are one line. Ends with 0, also if nothing changed; 2 if a journal can't be used; 4 if
+    no name server has a record of the name.
     """
     zone = take_zone(zone_name)
     begin, end = _window(from_text, to_text, zone)
@@ -57,24 +60,28 @@ def history(  # noqa: PLR0913 - one for each option
     if follow and warehouse is not None:
         raise click.UsageError("--follow reads journals: a warehouse has nothing new until the next run")
 
-    def read(since: int) -> list[TimelineEntry]:
+    def open_source() -> HistorySource:
         with shown_reading() as progress:
-            return _read(name, lambda: take_source(journals, warehouse, progress, session), since, end)
+            return take_source(journals, warehouse, progress, session)
 
-    entries = read(begin)
-    if as_json:
-        echo(timeline_json(entries))
-        return
-    _show(entries, zone)
-    if not any(entry.event.rows for entry in entries) and not follow:
-        note(f"no change of {printable(name)} in this time; is it spelled as the brokers spell it?")
-    while follow:
-        sys.stdout.flush()
-        time.sleep(POLL_SECONDS)
-        begin = max((at for entry in entries for at in entry.seen.values()), default=begin)
-        newer = read(begin)
-        _show(newer, zone)
-        entries = newer or entries
+    try:
+        source = open_source()
+        entries = _read(name, source, begin, end)
+        if as_json:
+            echo(timeline_json(entries))
+        else:
+            _show(entries, zone)
+        if not any(entry.event.rows for entry in entries):
+            _explain_nothing(context, name, source)
+        while follow:
+            sys.stdout.flush()
+            time.sleep(POLL_SECONDS)
+            begin = max((at for entry in entries for at in entry.seen.values()), default=begin)
+            newer = _read(name, open_source(), begin, end)
+            _show(newer, zone)
+            entries = newer or entries
+    except NamekeeperError as error:
+        raise failure_of(error) from error
 
 
 def _window(from_text: str, to_text: str | None, zone: Zone) -> tuple[int, int]:
@@ -87,15 +94,22 @@ def _window(from_text: str, to_text: str | None, zone: Zone) -> tuple[int, int]:
     return begin, end
 
 
-def _read(name: str, open_source: Callable[[], HistorySource], begin: int, end: int) -> list[TimelineEntry]:
-    try:
-        source = open_source()
-        entries = timeline(source.changes(name, begin, end))
-    except NamekeeperError as error:
-        raise failure_of(error) from error
+def _read(name: str, source: HistorySource, begin: int, end: int) -> list[TimelineEntry]:
+    entries = timeline(source.changes(name, begin, end))
     for text in source.notes:
         note(f"note: {text}")
     return entries
+
+
+def _explain_nothing(context: click.Context, name: str, source: HistorySource) -> None:
+    """Say whether the name is known at all; without `--follow`, an unknown one is a failure."""
+    if any(event.rows for event in source.changes(name, 0, _END_MS)):
+        note(f"no change of {printable(name)} in this time")
+        return
+    near = did_you_mean(name, [*source.topics(), *source.brokers()])
+    note(f"there is no record of a topic, broker or address {printable(name)!r}{near}")
+    if not context.params["follow"]:
+        context.exit(EXIT_NO_SUCH_NAME)
 
 
 def _show(entries: list[TimelineEntry], zone: Zone) -> None:

@@ -21,6 +21,7 @@ from namekeeper.cli.history import (
 )
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.render import render_json
+from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.errors import NamekeeperError
 from namekeeper.journal.reading.coverage import Knowledge
@@ -86,7 +87,8 @@ def _lines(namesrv: str, found: StateAt, zone: Zone) -> Iterator[str]:
     for name in sorted(tables.broker_addr_table):
         group = tables.broker_addr_table[name]
         members = ", ".join(f"{id_}={addr}" for id_, addr in sorted(group.broker_addrs.items()))
-        yield f"broker {name}  cluster {group.cluster}  {members}  {len(tables.topics_of(name))} topics"
+        topics = shown_count(len(tables.topics_of(name)), "topic")
+        yield f"broker {name}  cluster {group.cluster}  {members}  {topics}"
     yield from _topic_lines(found.state)
     for namespace in sorted(found.state.kv):
         for key, value in sorted(found.state.kv[namespace].items()):

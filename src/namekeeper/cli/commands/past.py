@@ -21,6 +21,7 @@ from namekeeper.cli.history import (
 )
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.spark import MakeSession
+from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.journal.reading.coverage import Knowledge
@@ -119,8 +120,8 @@ def _announce(held: HeldAt, zone: Zone) -> Callable[[Address], None]:
 
     def announce(address: Address) -> None:
         echo(
-            f"{printable(held.namesrv)} at {shown(held.at, zone)}: {topics} topics, {brokers} brokers;"
-            f" address {address}"
+            f"{printable(held.namesrv)} at {shown(held.at, zone)}: {shown_count(topics, 'topic')},"
+            f" {shown_count(brokers, 'broker')}; address {address}"
         )
 
     return announce

@@ -26,7 +26,10 @@ __all__ = ["route_at"]
 
 @click.command("route-at", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topic")
-@click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
+@click.option(
+    "--at", "at_text", metavar="TIME",
+    help=f"{AT_HELP} By default now; of a server that does not run, its last record.",
+)  # fmt: skip
 @click.option("--namesrv", metavar="ID", help="Only this name server.")
 @history_options
 @click.pass_context

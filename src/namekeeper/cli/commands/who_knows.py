@@ -9,6 +9,7 @@ from namekeeper.answers.times import Zone, shown
 from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, failure_of, is_unreachable
 from namekeeper.cli.history import take_zone, zone_option
 from namekeeper.cli.output import echo, note
+from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.errors import NamekeeperError, RemotingError
 from namekeeper.http.asking_who_knows import ask_who_knows
@@ -78,7 +79,8 @@ def _print(addr: str, answer: WhoKnows, zone: Zone) -> None:
         + (f" by {change.peer}" if change.peer else "")
     )
     echo(printable(f"{addr}: {answer.topic} {when}"))
-    echo(f"  {answer.since_count} connections have asked since, {answer.before_count} have not")
+    since = shown_count(answer.since_count, "connection", "have")
+    echo(f"  {since} asked since, {answer.before_count} not")
     for client in answer.before:
         echo(printable(f"  not since: {client}"))
     if answer.before_count > len(answer.before):

@@ -12,6 +12,7 @@ from namekeeper.cli.durations import take_duration
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.history import (
     AT_HELP,
+    EXIT_NO_SUCH_NAME,
     EXIT_NOT_KNOWN,
     history_options,
     shown_reading,
@@ -26,15 +27,15 @@ from namekeeper.errors import NamekeeperError
 
 __all__ = ["why"]
 
-EXIT_NO_SUCH_TOPIC = 4
-"""Exit status: no name server has a record of the topic; its name may be misspelt."""
-
 _NOT_KNOWN = {Verdict.NOT_YET, Verdict.BEFORE, Verdict.UNKNOWN}
 
 
 @click.command("why", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topic")
-@click.option("--at", "at_text", metavar="TIME", help=f"{AT_HELP} By default the last that is known.")
+@click.option(
+    "--at", "at_text", metavar="TIME",
+    help=f"{AT_HELP} By default now; of a server that does not run, its last record.",
+)  # fmt: skip
 @click.option(
     "--back", "back_ms", callback=take_duration, default="1 day", show_default=True, metavar="DURATION",
     help="How long before that time reading begins; everything is read if that does not show the cause.",
@@ -70,7 +71,7 @@ def why(  # noqa: PLR0913 - one for each option
         context.exit(EXIT_NOT_KNOWN)
     if is_unknown:
         note(f"there is no record of a topic {topic!r}{near}")
-        context.exit(EXIT_NO_SUCH_TOPIC)
+        context.exit(EXIT_NO_SUCH_NAME)
 
 
 def _is_unknown(evidence: Sequence[Evidence], explanations: Sequence[Explanation]) -> bool:

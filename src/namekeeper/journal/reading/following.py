@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
+from namekeeper.common.counts import shown_count
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.lines import Line, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
@@ -66,7 +67,7 @@ class JournalFollower:
     def notes(self) -> list[str]:
         """What could not be read."""
         return [
-            f"{self.found}: {count} lines are {problem}; their content is missing"
+            f"{self.found}: {shown_count(count, 'line', 'are')} {problem} and not read"
             for problem, count in self._reader.unreadable.items()
         ]
 

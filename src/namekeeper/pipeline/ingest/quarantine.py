@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.files.folder import Folder
 from namekeeper.pipeline.ingest.facts import UUID8
 from namekeeper.pipeline.ingest.records import FILE, REASON, lines_of, rejected
@@ -44,9 +45,10 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
     except FileNotFoundError:
         return None
     if is_cut:
-        what = f"its compressed data are damaged or end early after {lines} lines"
+        what = f"its compressed data are damaged or end early after {shown_count(lines, 'line')}"
     elif own < count.records:
-        what = f"{count.records - own} of its records are of another name server or boot than its name says"
+        of_others = shown_count(count.records - own, "record", "are")
+        what = f"{of_others} of another name server or boot than its name says"
     elif lines > read:
         return Loss(
             segment,
@@ -54,10 +56,11 @@ def look_for_loss(folder: Folder, segment: Segment, count: SegmentCount) -> Loss
             is_final=False,
         )
     else:
-        what = f"it has {lines} lines, {count.rejected} of them rejected; its name promises {segment.records}"
+        has = f"it has {shown_count(lines, 'line')}, {count.rejected} of them rejected"
+        what = f"{has}; its name promises {segment.records}"
     return Loss(
         segment,
-        f"{missing} records are missing: {what}. A whole copy of it is read when there is one",
+        f"{shown_count(missing, 'record', 'are')} missing: {what}. A whole copy is read when there is one",
         is_final=True,
     )
 

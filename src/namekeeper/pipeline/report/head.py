@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.report.columns import count_column, duration_column
-from namekeeper.pipeline.report.times import shown_count, shown_local, shown_time
+from namekeeper.pipeline.report.times import shown_local, shown_time
 from namekeeper.pipeline.report.values import Headline, Report, ReportColumn, Severity
 
 __all__ = ["NAME_SERVERS", "NAME_SERVER_COLUMNS", "Link", "headlines", "shown_period"]

@@ -4,12 +4,13 @@ import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.pipeline.report.columns import some_of
 from namekeeper.pipeline.report.head import headlines, shown_period
 from namekeeper.pipeline.report.table import Cell, columns_with_text, table_rows
-from namekeeper.pipeline.report.times import shown_count, shown_time
+from namekeeper.pipeline.report.times import shown_time
 from namekeeper.pipeline.report.values import Report, ReportColumn, Section, Severity
 
 __all__ = ["render_json", "render_text"]

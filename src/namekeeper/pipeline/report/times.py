@@ -7,10 +7,8 @@ from namekeeper.common.durations import shown_duration
 
 __all__ = [
     "needs_milliseconds",
-    "shown_count",
     "shown_local",
     "shown_milliseconds",
-    "shown_number",
     "shown_share",
     "shown_time",
 ]
@@ -49,16 +47,6 @@ def shown_share(share: float | None) -> str:
     percent = share * 100
     text = f"{percent:.3f}"
     return f"{'99.999' if text == '100.000' and share < 1 else text} %"
-
-
-def shown_number(number: int) -> str:
-    """A whole number with its thousands separated."""
-    return f"{number:,}"
-
-
-def shown_count(count: int, noun: str) -> str:
-    """A number with its noun, which gets an s in the plural."""
-    return f"{shown_number(count)} {noun}" if count == 1 else f"{shown_number(count)} {noun}s"
 
 
 def _shown(ms: int, zone: str, timespec: str) -> str:

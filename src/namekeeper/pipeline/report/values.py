@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from namekeeper.common.counts import shown_number
 from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.period import Period
-from namekeeper.pipeline.report.times import shown_number, shown_time
+from namekeeper.pipeline.report.times import shown_time
 
 __all__ = [
     "AT_MOST",

@@ -48,7 +48,7 @@ def test_check_says_what_was_found_and_what_is_probably_not_meant(file):
     result = run("check", file)
     assert result.exit_code == 0
     assert result.output.splitlines() == [
-        f"{file} can be used: 4 rules, 1 users, mode audit",
+        f"{file} can be used: 4 rules, 1 user, mode audit",
         "rule 'too late' never holds: 'everybody' decides before it, for everybody",
     ]
 

@@ -49,8 +49,21 @@ def test_as_json(journals):
     assert found[-1]["cause"] == "wipe_write_perm"
 
 
-def test_a_name_without_a_change_is_asked_about(journals):
-    assert "no change of TT in this time; is it spelled" in run("TT", *SINCE, *journals).stderr
+@pytest.mark.parametrize("name", ["T", "b0", "a0:1", "a0"])
+def test_a_known_name_without_a_change_in_the_window_is_an_answer(journals, name):
+    result = run(name, "--from", "2023-11-14T22:14:00Z", *journals)
+    assert (result.exit_code, result.stderr) == (0, f"no change of {name} in this time\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("t_", "T"), ("b0_", "b0"), ("a0-1", "a0:1"), ("elsewhere", None)]
+)  # fmt: skip
+def test_a_name_without_any_record_is_no_answer_and_what_is_near_it_is_named(journals, name, near):
+    suggested = f": did you mean {near}?" if near else ""
+    for words in ((), ("--json",)):
+        result = run(name, *SINCE, *words, *journals)
+        assert result.exit_code == 4
+        assert result.stderr == f"there is no record of a topic, broker or address '{name}'{suggested}\n"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_it_serves_the_state_of_the_time_and_says_where(story, served, tmp_path)
     result = run("--at", iso(story.now - 1_000), "--journal", story.folder(tmp_path), "--listen-port", "9999")
     assert result.exit_code == 0, result.output
     assert result.output == (
-        "ns_9876 at 2023-11-14 22:13:21.000 UTC: 3 topics, 1 brokers; address 127.0.0.1:9999\n"
+        "ns_9876 at 2023-11-14 22:13:21.000 UTC: 3 topics, 1 broker; address 127.0.0.1:9999\n"
     )
     ((state, remark, host, port),) = served
     assert sorted(state.tables.topics()) == ["T", "more", "other"]

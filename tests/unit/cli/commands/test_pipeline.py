@@ -28,7 +28,7 @@ def words(tmp_path: Path) -> list[str]:
 
 def test_nothing_new_ends_well(words):
     done = CliRunner().invoke(run, words)
-    assert (done.exit_code, done.stderr) == (0, "nothing new; 1 segments are there\n")
+    assert (done.exit_code, done.stderr) == (0, "nothing new; 1 segment is there\n")
 
 
 def test_a_warehouse_in_use_is_refused(words, tmp_path):

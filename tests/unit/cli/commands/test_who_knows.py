@@ -52,10 +52,10 @@ def test_each_name_server_says_who_has_not_asked_since(answers):
     assert result.exit_code == command.EXIT_OLD
     assert result.stdout.splitlines() == [
         "a:1: T changed 2023-11-14 22:13:20.000 UTC: expired",
-        "  2 connections have asked since, 1 have not",
+        "  2 connections have asked since, 1 not",
         "  not since: z:1",
         "b:2: T has not changed as far as is kept",
-        "  1 connections have asked since, 0 have not",
+        "  1 connection has asked since, 0 not",
     ]
 
 

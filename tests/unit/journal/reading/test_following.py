@@ -163,7 +163,7 @@ def test_an_end_without_a_line_feed_is_damage_once_another_boot_began(tmp_path):
     found = list(follower.new_steps())
     assert isinstance(found[0], Lost)
     assert not any(isinstance(step, Stopped) for step in found)
-    assert "1 lines are torn" in follower.notes[0]
+    assert "1 line is torn" in follower.notes[0]
 
 
 def test_a_folder_without_a_journal_is_refused(tmp_path):

@@ -55,6 +55,4 @@ def test_records_of_another_name_server_are_missing_under_this_name(tmp_path):
     count = SegmentCount((group_of(list(range(1, 10))),))
     loss = look_for_loss(open_folder(str(tmp_path)), segment, count)
     assert loss is not None
-    assert loss.detail.startswith(
-        "9 records are missing: 9 of its records are of another name server or boot"
-    )
+    assert loss.detail.startswith("9 records are missing: 9 records are of another name server or boot")

@@ -4,10 +4,8 @@ import pytest
 
 from namekeeper.pipeline.report.times import (
     needs_milliseconds,
-    shown_count,
     shown_local,
     shown_milliseconds,
-    shown_number,
     shown_share,
     shown_time,
 )
@@ -38,15 +36,6 @@ def test_a_duration_of_zero_has_no_unit_and_none_is_empty(ms, text):
 )
 def test_less_than_all_is_never_shown_as_all(share, text):
     assert shown_share(share) == text
-
-
-def test_one_is_one_and_others_are_many():
-    assert [shown_count(count, "hour") for count in (0, 1, 2)] == ["0 hours", "1 hour", "2 hours"]
-
-
-def test_thousands_are_separated():
-    assert shown_number(5_142) == "5,142"
-    assert shown_count(2_000, "row") == "2,000 rows"
 
 
 def test_a_local_time_has_milliseconds_if_they_are_wanted_and_no_zone():

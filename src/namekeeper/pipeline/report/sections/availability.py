@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
@@ -9,7 +10,7 @@ from namekeeper.pipeline.report.columns import BROKER, CLUSTER, broker_of, count
 from namekeeper.pipeline.report.plots import Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_share
+from namekeeper.pipeline.report.times import shown_milliseconds, shown_share
 from namekeeper.pipeline.report.values import (
     KEPT,
     LANES,

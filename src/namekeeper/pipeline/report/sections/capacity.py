@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.columns import CLUSTER, count_column
 from namekeeper.pipeline.report.period import period_of
 from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_share, shown_time
+from namekeeper.pipeline.report.times import shown_share, shown_time
 from namekeeper.pipeline.report.values import KEPT, Answers, ReportColumn, Row, Section
 
 __all__ = ["CAPACITY"]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.columns import CAUSES, count_column
@@ -10,7 +11,7 @@ from namekeeper.pipeline.report.period import offset_of, slice_within
 from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_local, shown_time
+from namekeeper.pipeline.report.times import shown_local, shown_time
 from namekeeper.pipeline.report.values import Answers, Fold, ReportColumn, Row, Section
 
 __all__ = ["CHANGES"]
@@ -84,7 +85,7 @@ def _make(answers: Answers, zone: str) -> Section:
 
 def _group(row: Row) -> Row:
     """A group for the table: with the text of its cause, and without a last time that equals the first."""
-    unnamed = [f"{row['unnamed']:,} rows of several topics"] if row["unnamed"] else []
+    unnamed = [f"{shown_count(row['unnamed'], 'row')} of several topics"] if row["unnamed"] else []
     return {
         **row,
         "why": CAUSES.get(row["cause"], row["cause"]),

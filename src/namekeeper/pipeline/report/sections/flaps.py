@@ -1,12 +1,13 @@
 """Brokers that come and go: sessions that ended, by broker and hour."""
 
+from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.columns import BROKER, CLUSTER, broker_of, count_column
 from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, columns_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_time
+from namekeeper.pipeline.report.times import shown_time
 from namekeeper.pipeline.report.values import KEPT, Answers, ReportColumn, Section
 
 __all__ = ["FLAPS"]

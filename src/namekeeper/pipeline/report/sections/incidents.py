@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.columns import count_column, some_of
 from namekeeper.pipeline.report.plots import Bar, Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_milliseconds, shown_time
+from namekeeper.pipeline.report.times import shown_milliseconds, shown_time
 from namekeeper.pipeline.report.values import (
     KEPT,
     Answers,

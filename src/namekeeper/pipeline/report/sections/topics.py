@@ -1,10 +1,10 @@
 """Topics that could not be written to for some time."""
 
+from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.columns import CLUSTER, duration_column
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count
 from namekeeper.pipeline.report.values import KEPT, Answers, Headline, ReportColumn, Section, Severity
 
 __all__ = ["TOPICS"]

@@ -1,10 +1,11 @@
 """Topics without a route that clients asked for."""
 
+from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
 from namekeeper.pipeline.report.columns import count_column
 from namekeeper.pipeline.report.specification import Question, ReportTables, SectionSpec
-from namekeeper.pipeline.report.times import shown_count, shown_time
+from namekeeper.pipeline.report.times import shown_time
 from namekeeper.pipeline.report.values import KEPT, Answers, Headline, ReportColumn, Row, Section, Severity
 
 __all__ = ["UNKNOWN_TOPICS"]

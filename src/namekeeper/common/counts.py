@@ -1,0 +1,26 @@
+"""Counts as people write them: `1 look-up`, `2,000 rows were`."""
+
+__all__ = ["shown_count", "shown_number"]
+
+_SINGULAR = {"are": "is", "were": "was", "do": "does", "have": "has"}
+"""Verb for many -> verb for one."""
+
+
+def shown_number(number: int) -> str:
+    """A whole number with its thousands separated."""
+    return f"{number:,}"
+
+
+def shown_count(count: int, noun: str, verb: str = "") -> str:
+    """A number with its noun, and its verb if there is one; both are for one if the number is 1.
+
+    Args:
+        count: How many.
+        noun: For one; it gets an s in the plural.
+        verb: For many: are, were, do or have. Empty: none.
+    """
+    is_one = count == 1
+    shown = f"{shown_number(count)} {noun}{'' if is_one else 's'}"
+    if not verb:
+        return shown
+    return f"{shown} {_SINGULAR[verb] if is_one else verb}"
