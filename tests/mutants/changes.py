@@ -114,6 +114,14 @@ CHANGE_MUTANTS = (
         ("messages/test_registration_body.py",),
     ),
     Mutant(
+        "pieces-of-any-table",
+        "messages/registration_body.py",
+        "if rest is not body and table.pop(MARK, None) is None:",
+        "if table.pop(MARK, None) is None and False:",
+        "what was read in pieces was of the table that counts",
+        ("messages/test_registration_body.py",),
+    ),
+    Mutant(
         "first-of-a-key-stays",
         "messages/registration_body.py",
         "if not self.keys.isdisjoint(keys):",

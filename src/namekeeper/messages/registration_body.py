@@ -13,18 +13,17 @@ mapping section is read where it may be; only a request from 5.0 on must have on
 """
 
 import zlib
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from itertools import islice
 from struct import Struct as BinaryStruct
-from typing import Any, Generic, TypeVar
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from namekeeper.errors import RequestError
 from namekeeper.messages.body_types import RawDataVersion, RawMapping, RawTopicConfig
 from namekeeper.messages.inflating import InflateReader
 from namekeeper.messages.queue_specs import specs_by_numbers, specs_by_text
-from namekeeper.messages.topic_config_pieces import TopicConfigTable, topic_config_pieces
+from namekeeper.messages.topic_config_pieces import MARK, TopicConfigTable, topic_config_pieces
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.registration import RegistrationBody
 from namekeeper.model.topic import QueueSpec
@@ -97,38 +96,26 @@ def decode_registration_body(
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"{_FAILED}, {error}") from None
 
 
-Table = TypeVar("Table")
-"""Type of the table of topic configurations: decoded with the rest, or a text that is decoded later."""
-
-
-class _Wrapper(Struct, Generic[Table], rename="camel"):
+class _Wrapper(Struct, rename="camel"):
     data_version: RawDataVersion | None = None
-    topic_config_table: Table = None  # type: ignore[assignment] # `null` and nothing are alike in either form
+    topic_config_table: TopicConfigTable | None = None
     topic_queue_mapping_info_map: dict[str, RawMapping] | None = None
 
 
-class _RegisterBody(Struct, Generic[Table], rename="camel"):
+class _RegisterBody(Struct, rename="camel"):
     filter_server_list: list[str] | None = None
-    topic_config_serialize_wrapper: _Wrapper[Table] | None = None
+    topic_config_serialize_wrapper: _Wrapper | None = None
 
 
-class _BodyOrWrapper(_Wrapper[Table], Generic[Table], rename="camel"):
+class _BodyOrWrapper(_Wrapper, rename="camel"):
     """Either form, so that one decoding tells which it is."""
 
     filter_server_list: list[str] | None = None
-    topic_config_serialize_wrapper: _Wrapper[Table] | None = None
+    topic_config_serialize_wrapper: _Wrapper | None = None
 
     @property
     def is_register_body(self) -> bool:
         return self.topic_config_serialize_wrapper is not None or self.filter_server_list is not None
-
-
-_Forms = tuple[type[_RegisterBody[Table]], type[_BodyOrWrapper[Table]]]
-_WHOLE: _Forms[TopicConfigTable | None] = (
-    _RegisterBody[TopicConfigTable | None],
-    _BodyOrWrapper[TopicConfigTable | None],
-)
-_IN_PIECES: _Forms[Raw] = (_RegisterBody[Raw], _BodyOrWrapper[Raw])
 
 
 def _nothing(version: int) -> RegistrationBody:
@@ -137,21 +124,17 @@ def _nothing(version: int) -> RegistrationBody:
 
 
 def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None, None, RegistrationBody]:
-    wrapper: _Wrapper[Any]
-    pieces: Iterable[TopicConfigTable]
+    topics, rest = _JsonTopics(), body
     if len(body) > WHOLE_JSON_BYTES:
-        filter_servers, wrapper = yield from _read_json(body, version, _IN_PIECES)
-        pieces = topic_config_pieces(wrapper.topic_config_table or Raw(b"null"))
-    else:
-        filter_servers, wrapper = yield from _read_json(body, version, _WHOLE)
-        pieces = [wrapper.topic_config_table or {}]
-    topics = _JsonTopics()
-    for piece in pieces:
-        yield
-        entries = iter(piece.items())
-        while some := list(islice(entries, slice_topics)):
-            topics.add(some)
-            yield
+        rest = yield from _read_pieces(body, topics, slice_topics)
+    filter_servers, wrapper = yield from _read_json(rest, version)
+    table = wrapper.topic_config_table or {}
+    if rest is not body and table.pop(MARK, None) is None:  # the pieces were of something else
+        topics = _JsonTopics()
+        filter_servers, wrapper = yield from _read_json(body, version)
+        table = wrapper.topic_config_table or {}
+    yield
+    yield from topics.add(table, slice_topics)
     version_of_data = wrapper.data_version or RawDataVersion()
     return RegistrationBody(
         data_version=version_of_data.to_model(),
@@ -163,19 +146,28 @@ def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None
     )
 
 
-def _read_json(
-    body: bytes, version: int, forms: _Forms[Table]
-) -> Generator[None, None, tuple[tuple[str, ...] | None, _Wrapper[Table]]]:
+def _read_pieces(body: bytes, topics: "_JsonTopics", slice_topics: int) -> Generator[None, None, bytes]:
+    """Add the topics that can be read in pieces; return what is left to read."""
+    pieces = topic_config_pieces(body)
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as end:
+            rest: bytes = end.value
+            return rest
+        yield
+        yield from topics.add(piece, slice_topics)
+
+
+def _read_json(body: bytes, version: int) -> Generator[None, None, tuple[tuple[str, ...] | None, _Wrapper]]:
     """Return filter servers, None where the form has none, and the wrapper with everything else."""
-    register_body, body_or_wrapper = forms
-    nothing: _Wrapper[Table] = _Wrapper()
     if version < REGISTER_BODY_VERSION:
-        either = yield from fastjson.decode_in_slices(body, body_or_wrapper)
+        either = yield from fastjson.decode_in_slices(body, _BodyOrWrapper)
         if not either.is_register_body:
             return None, either
-        return tuple(either.filter_server_list or ()), either.topic_config_serialize_wrapper or nothing
-    whole = yield from fastjson.decode_in_slices(body, register_body)
-    return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or nothing
+        return tuple(either.filter_server_list or ()), either.topic_config_serialize_wrapper or _Wrapper()
+    whole = yield from fastjson.decode_in_slices(body, _RegisterBody)
+    return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or _Wrapper()
 
 
 class _JsonTopics:
@@ -186,8 +178,14 @@ class _JsonTopics:
         self.keys: set[str] | None = None
         """Keys of the table; None as long as each is the name of its topic."""
 
-    def add(self, entries: list[tuple[str, RawTopicConfig]]) -> None:
+    def add(self, table: TopicConfigTable, slice_topics: int) -> Generator[None, None, None]:
         """Add configurations with their keys."""
+        entries = iter(table.items())
+        while some := list(islice(entries, slice_topics)):
+            self._add(some)
+            yield
+
+    def _add(self, entries: list[tuple[str, RawTopicConfig]]) -> None:
         count = len(self.specs)
         is_keyed_by_name = _add_topics(self.specs, entries)
         if self.keys is None and not is_keyed_by_name:

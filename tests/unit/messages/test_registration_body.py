@@ -409,6 +409,24 @@ def test_a_body_of_more_than_4_mib_is_not_read_at_once():
     assert count_turns(turns) > 50
 
 
+OTHER_TABLE = '{"X":{"topicName":"X"},"Y":{"topicName":"Y"},"Z":{"topicName":"Z"}}'
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        f'"topicConfigTable":{OTHER_TABLE},',
+        f'"other":{{"topicConfigTable":{OTHER_TABLE}}},',
+        f'"topicConfigSerializeWrapper":{{"topicConfigTable":{OTHER_TABLE}}},',
+        f'"other\\"topicConfigTable":{OTHER_TABLE},',
+    ],
+)
+def test_pieces_of_another_object_are_not_topics(in_pieces, before):
+    real = '{"T1":{"topicName":"T1"},"T2":{"topicName":"T2"}}'
+    body = f'{{{before}"topicConfigSerializeWrapper":{{"topicConfigTable":{real}}}}}'
+    assert set(decode(body).topics) == {"T1", "T2"}
+
+
 @pytest.mark.parametrize("members", ["null", "{}"])
 def test_an_empty_table_has_no_pieces(in_pieces, members):
     assert decode(table(members)).topics == {}
