@@ -393,7 +393,7 @@ class ServerConnection(asyncio.Protocol):
         return (code in LARGE_ANSWERS and not self.has_room) or (code in LISTS and self._owed.has_list)
 
     def _waits_for_budget(self) -> bool:
-        return bool(self._queue) and self._large.holds_back(self._queue[0])
+        return bool(self._queue) and self._large.keeps_waiting(self._queue[0])
 
     def _await_next_frame(self) -> None:
         large, announced = self._large, self._frames.announced

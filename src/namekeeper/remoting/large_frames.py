@@ -74,7 +74,7 @@ class LargeFrames:
             self.arriving.release()
             self.arriving = None
 
-    def holds_back(self, request: Item) -> bool:
+    def keeps_waiting(self, request: Item) -> bool:
         """Whether this request waits for the budget."""
         claim = self.claims.get(id(request))
         return claim is not None and not claim.is_granted

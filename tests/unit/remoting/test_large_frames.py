@@ -41,7 +41,7 @@ async def test_a_claim_goes_with_its_frame_from_arrival_to_answer():
     large, one = admitted(budget), request()
     assert large.is_admitted
     large.complete(one)
-    assert (large.arriving, large.holds_back(one), budget.in_flight) == (None, False, SIZE)
+    assert (large.arriving, large.keeps_waiting(one), budget.in_flight) == (None, False, SIZE)
     large.release_answered([one], owed={id(one)})
     assert budget.in_flight == SIZE
     large.release_answered([one], owed=())
@@ -53,9 +53,9 @@ async def test_a_request_is_held_back_until_its_claim_is_granted():
     first, second, one = admitted(budget), admitted(budget), request()
     assert not second.is_admitted
     second.complete(one)
-    assert second.holds_back(one)
+    assert second.keeps_waiting(one)
     first.release_all()
-    assert not second.holds_back(one)
+    assert not second.keeps_waiting(one)
 
 
 async def test_a_frame_that_was_not_admitted_is_not_watched():
