@@ -31,7 +31,7 @@ REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "namekeeper"
 LOGGING = {"info", "warning", "error", "exception", "log", "_warn"}
 STATS = NameServerStats(
-    version="1", start_time_seconds=1.0, degraded=("log",), closed_channels={"idle": 1},
+    version="1", start_time_seconds=1.0, degraded=("log",), fingerprints={"topics": 1}, closed_channels={"idle": 1},
     registrations={"new": 1}, requests={(105, 17): 1}, refused={("read", "none", "audit"): 1},
     journal=JournalStats(folder=str(Path.cwd())),
 )  # fmt: skip
