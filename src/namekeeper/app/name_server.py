@@ -37,7 +37,7 @@ from namekeeper.app.tls_files import read_tls_settings
 from namekeeper.app.unknown_networks import unknown_network_alarm
 from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
-from namekeeper.config.load import parse_networks
+from namekeeper.config.load import parse_list, parse_networks
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
 from namekeeper.errors import ConfigError
@@ -298,6 +298,7 @@ class NameServer:
                     watch=self._watch,
                     who_knows=None if self._memory is None else self._memory.who_knows,
                     console=console_process(self._console_command),
+                    names=parse_list(settings.http_host_names),
                     **({} if self.access is None else {"refuse": self.access.refuse_page}),
                 )
             )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "environment_properties",
     "flag_properties",
+    "parse_list",
     "parse_networks",
     "settings_from",
     "unknown_properties",
@@ -96,6 +97,11 @@ def flag_properties(fields: Mapping[str, str | None]) -> dict[str, str]:
     return {spec.name: text for spec in SPECS.values() if (text := fields.get(spec.field)) is not None}
 
 
+def parse_list(text: str) -> list[str]:
+    """Read a list separated by commas, semicolons or blanks."""
+    return text.replace(",", " ").replace(";", " ").split()
+
+
 def parse_networks(name: str, text: str) -> tuple["IPv4Network | IPv6Network", ...]:
     """Read a list of networks separated by commas, semicolons or blanks; a single address is one too.
 
@@ -106,7 +112,7 @@ def parse_networks(name: str, text: str) -> tuple["IPv4Network | IPv6Network", .
     Raises:
         ConfigError: Something that isn't a network.
     """
-    parts = text.replace(",", " ").replace(";", " ").split()
+    parts = parse_list(text)
     if not parts:
         return ()
     from ipaddress import ip_network

@@ -391,6 +391,13 @@ class NamesrvSettings(Struct, frozen=True, kw_only=True):
     http_port: Annotated[
         int, Property("Their port; 0 picks a free one, -1 is off", _OURS, low=-1, high=65_535, remote=False)
     ] = 9886
+    http_host_names: Annotated[
+        str,
+        Property(
+            "Further names by which browsers may open the page there, `name;name`: of an ingress, a service",
+            _OURS, remote=False,
+        ),
+    ] = ""  # fmt: skip
     http_watchers_limit: Annotated[
         int,
         Property("Who may watch routes at once; more get 503, 0 is off", _OURS, low=0, remote=False),

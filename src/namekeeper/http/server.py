@@ -7,7 +7,7 @@ warning: a name server without its HTTP pages still routes.
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -74,6 +74,7 @@ class OperatorHttpServer:
         who_knows: gives the connections that have asked for a topic; None if they are not remembered.
         refuse: says why a client may not read a page, from its address and its token; None if it may.
         console: shows browsers what happens here; None: `/` is the list of pages for them, too.
+        names: by which browsers may come, besides addresses, `localhost` and the name of this host.
     """
 
     def __init__(  # noqa: PLR0913 - each is a page's source, by name
@@ -90,6 +91,7 @@ class OperatorHttpServer:
         journal_files: JournalFiles = lambda: None,
         refuse: Callable[[str, str | None], str | None] = lambda _host, _token: None,
         console: ConsoleProcess | None = None,
+        names: Collection[str] = (),
     ) -> None:
         self._host = host
         self._port = port
@@ -102,7 +104,7 @@ class OperatorHttpServer:
         self._watch = watch
         self._who_knows = who_knows
         self._watch_page = WatchPage(watch, keep=self._keep)
-        self._console_page = None if console is None else self._page_of(console)
+        self._console_page = None if console is None else self._page_of(console, names)
         self._gate: Gate | None = None
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
@@ -187,10 +189,14 @@ class OperatorHttpServer:
             response.headers[REVISION_HEADER] = revision
         return response
 
-    def _page_of(self, console: ConsoleProcess) -> ConsolePage:
-        here = socket.gethostname().lower()
-        names = frozenset({here, here.partition(".")[0], "localhost"})  # the last for forwarded ports
-        doors = Doors(self._host, names, remedy="open it by the address of this host")
+    def _page_of(self, console: ConsoleProcess, names: Collection[str]) -> ConsolePage:
+        here = socket.gethostname()
+        all_names = {here, here.partition(".")[0], "localhost", *names}  # localhost for forwarded ports
+        doors = Doors(
+            self._host,
+            frozenset(map(str.lower, all_names)),
+            remedy="open it by the address of this host, or set httpHostNames",
+        )
         return ConsolePage(console, doors, self._refuse, self._keep, self._who_knows)
 
     def _keep(self, request: web.Request) -> Callable[[], None]:

@@ -77,6 +77,7 @@ SHOWN_BY = {
     "httpBindAddress": HERE + "test_the_http_pages_are_where_they_are_configured",
     "httpPort": NAMESERVER + "test_an_http_port_in_use_keeps_nobody_from_routing",
     "rememberLookups": NAMESERVER + "test_it_is_told_who_has_asked_since_a_change",
+    "httpHostNames": NAMESERVER + "test_the_operators_page_goes_by_the_names_that_are_configured",
     "httpWatchersLimit": NAMESERVER + "test_routes_are_watched_over_http",
     "addressServerList": "unit/app/test_stats.py::test_the_address_list_is_what_clients_can_connect_to",
     "rocketmq.namesrv.domain": CLUSTER_TEST + "test_the_url_is_that_of_javas_clients",

@@ -333,6 +333,23 @@ async def test_routes_are_watched_over_http(tmp_path, caplog):
             assert (int(boot), int(seq)) == (journal.boot, journal.last_seq)
 
 
+async def test_the_operators_page_goes_by_the_names_that_are_configured(tmp_path, caplog):
+    aiohttp = pytest.importorskip("aiohttp")
+    caplog.set_level(logging.INFO)
+    async with name_server(tmp_path, http_port="0", http_host_names="ns.example.com; Keeper-http"):
+        await eventually(lambda: "operators' pages at" in caplog.text)
+        url = caplog.text.partition("pages at ")[2].split()[0] + "api/who_knows"
+        async with aiohttp.ClientSession() as session:
+
+            async def status(host):
+                async with session.get(url, headers={"Host": host}) as response:
+                    return response.status, "httpHostNames" in await response.text()
+
+            assert await status("ns.example.com") == (400, False)  # what it is asked for is missing
+            assert await status("keeper-http:9886") == (400, False)
+            assert await status("evil.example.com") == (421, True)
+
+
 async def test_it_is_told_who_has_asked_since_a_change(tmp_path):
     async with (
         name_server(tmp_path, remember_lookups="true") as server,
