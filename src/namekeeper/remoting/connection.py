@@ -108,11 +108,11 @@ class ServerConnection(asyncio.Protocol):
         if not self.channel.is_open:
             return
         identity = id(request)
-        if self._owed.remove(identity):
+        if held := self._owed.remove(identity):
             self._schedule_turn()
             self._large.release(identity)
             if self._held_bytes:
-                self._note_held()
+                self._keep_held(self._held_bytes - held)
         elif request is self._serving:
             self._serving = None
         else:
@@ -424,7 +424,10 @@ class ServerConnection(asyncio.Protocol):
             held += self._frames.buffered
         if not self._write_is_blocked:  # else what waits is counted with the answers
             held += sum(map(len, self._unread)) + bytes_of(self._queue, self._large.claims)
-        self._held_bytes = self._context.unserved.keep(self, self.channel.host, held)
+        self._keep_held(held)
+
+    def _keep_held(self, size: int) -> None:
+        self._held_bytes = self._context.unserved.keep(self, self.channel.host, size)
 
     def _set_reading(self, *, wanted: bool) -> None:
         """Start or pause reading; while we don't read from a channel, its brokers don't expire."""

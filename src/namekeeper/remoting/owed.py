@@ -58,13 +58,13 @@ class OwedAnswers:
         if request.code in LISTS:
             self._list = id(request)
 
-    def remove(self, identity: int) -> bool:
-        """Note that it was given; return whether it was owed."""
+    def remove(self, identity: int) -> int:
+        """Note that it was given; return what its request held, 0 if it was not owed."""
         size = self._sizes.pop(identity, 0)
         self.bytes -= size
         if identity == self._list:
             self._list = 0
-        return size > 0
+        return size
 
     def clear(self) -> None:
         """Owe nothing any more."""
