@@ -113,20 +113,25 @@ class Restoring:
 
 
 def _away_ms(last: "LastState", now: Now, machine: str) -> int:
-    """How long the server was away, by the wall clock.
+    """How long the server was away, by the wall clock; boots that were passed over count by their own time.
 
     Unless the machine was booted meanwhile, its monotonic clock knows it too: what says more counts. The wall
     clock may have been set back; the other one stands still while the machine sleeps.
     """
-    away_ms = now.wall_ms - last.ts
+    pauses_ms, end_ts = [], last.ts
+    for boot in last.passed:
+        pauses_ms.append(boot.began_ts - end_ts)
+        end_ts = boot.ts
+    pauses_ms.append(now.wall_ms - end_ts)
+    away_ms = sum(max(0, ms) for ms in pauses_ms) + sum(boot.up_ms for boot in last.passed)
     if machine and machine == last.machine:
-        return max(0, away_ms, now.mono_ms - last.mono_ms)
-    if away_ms < -CLOCK_STEP_MS:
+        return max(away_ms, now.mono_ms - last.mono_ms)
+    if min(pauses_ms) < -CLOCK_STEP_MS:
         raise JournalError(
-            f"the clock is {shown_duration(-away_ms)} before the last record of the journal, so it is not"
-            " known how long the server was away"
+            f"the clock is {shown_duration(-min(pauses_ms))} before the last record of the journal, so it is"
+            " not known how long the server was away"
         )
-    return max(0, away_ms)
+    return away_ms
 
 
 def _idle_ms(last: "LastState", away_ms: int) -> Mapping[BrokerKey, int]:

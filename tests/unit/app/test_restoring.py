@@ -14,6 +14,7 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.app.restoring import Restoring
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading import last_state
+from namekeeper.journal.reading.last_state import PassedBoot
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
@@ -206,6 +207,45 @@ async def test_a_clock_that_jumped_back_over_a_reboot_restores_nothing(tmp_path,
     reboot(monkeypatch)
     async with boot(tmp_path, clock) as server:
         assert "the clock is 1 min before the last record of the journal" in server.state.restored
+
+
+def passing_over(monkeypatch: pytest.MonkeyPatch, *boots: PassedBoot) -> None:
+    """The journal ends with these boots, which crashed before they had recorded a change."""
+    read = last_state.read_last_state
+    monkeypatch.setattr(
+        last_state, "read_last_state", lambda folder: structs.replace(read(folder), passed=boots)
+    )
+
+
+@both_loops
+async def test_the_time_of_boots_that_are_passed_over_counts(tmp_path, monkeypatch):
+    """The clock was wrong in them, and is right again: by the wall clock alone only 20 s have passed."""
+    clock = Clock()
+    await lived(tmp_path, clock)
+    stopped_ts = clock.now().wall_ms
+    clock.step(20_000)
+    reboot(monkeypatch)
+    passing_over(monkeypatch, PassedBoot(stopped_ts + 40_000, stopped_ts + 10_000, 30_000))
+    async with boot(tmp_path, clock) as server:
+        assert server.state.restored.endswith("which stopped 1 min 20 s ago")
+        clock.advance(40.001)
+        await server.housekeeping.expire()
+        assert len(server.state.tables.broker_live_table) == 0
+
+
+@both_loops
+async def test_a_boot_that_began_before_the_last_record_leaves_it_unknown_how_long_it_was(
+    tmp_path, monkeypatch
+):
+    """It restored nothing because of its clock; that the clock is right again says nothing of the time meanwhile."""
+    clock = Clock()
+    await lived(tmp_path, clock)
+    stopped_ts = clock.now().wall_ms
+    clock.step(20_000)
+    reboot(monkeypatch)
+    passing_over(monkeypatch, PassedBoot(stopped_ts - 15_000, stopped_ts - 14_000, 1_000))
+    async with boot(tmp_path, clock) as server:
+        assert "the clock is 15 s before the last record of the journal" in server.state.restored
 
 
 @both_loops

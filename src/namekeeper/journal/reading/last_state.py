@@ -1,7 +1,8 @@
 """The state at the end of a journal that nobody writes to now, complete or not at all (docs/decisions/0020).
 
 Only the newest boot is read, from its last complete checkpoint on. A boot that crashed before it had recorded
-any change is passed over: its state was that at the end of the boot before.
+any change is passed over: its state was that at the end of the boot before. The time in which it ran counts
+as time without a server.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
@@ -35,11 +36,22 @@ from namekeeper.model.broker import BrokerKey
 from namekeeper.route.events import Cause
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["LastState", "read_last_state"]
+__all__ = ["LastState", "PassedBoot", "read_last_state"]
 
 _CHECKPOINT_BEGIN = b'{"kind":"checkpoint_begin"'
 _COUNTS = frozenset({"lookup_hour", "unknown_topic_minute", "denied"})
 """Kinds of which only the position is needed."""
+
+
+class PassedBoot(Struct, frozen=True):
+    """A boot that crashed before it had recorded a change."""
+
+    began_ts: int
+    """Wall ms at its begin."""
+    ts: int
+    """Wall ms of its last record."""
+    up_ms: int
+    """Monotonic ms from its begin to its last record."""
 
 
 class LastState(Struct, frozen=True):
@@ -63,6 +75,8 @@ class LastState(Struct, frozen=True):
     """In which run of the machine it ran, see `machine_boot`; empty if that is not known."""
     mono_ms: int
     """Monotonic ms of that run at the last record."""
+    passed: tuple[PassedBoot, ...] = ()
+    """The later boots, which were passed over, oldest first."""
 
 
 def read_last_state(folder: str, *, system: Os = os) -> LastState:
@@ -79,15 +93,20 @@ def read_last_state(folder: str, *, system: Os = os) -> LastState:
     if is_locked(folder):
         raise JournalError(f"another process writes to {folder}")
     names = find_segments(folder, system=system)
+    passed: list[PassedBoot] = []
     for _, of_boot in groupby(reversed(names), key=attrgetter("boot")):
         found = _read_boot(folder, list(of_boot)[::-1], system)
+        if isinstance(found, LastState):
+            return structs.replace(found, passed=tuple(reversed(passed)))
         if found is not None:
-            return found
+            passed.append(found)
     raise JournalError(f"no boot in {folder} recorded a change")
 
 
-def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState | None:
-    """The state at the end of a boot; None if it crashed before it had recorded a change.
+def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState | PassedBoot | None:
+    """The state at the end of a boot; without one if it crashed before it had recorded a change.
+
+    None if it has no record at all.
 
     Raises:
         JournalError: It is not intact up to its end.
@@ -100,7 +119,9 @@ def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState |
         for step in steps(records, _unindexed):
             boot.take(step)
         if boot.is_known or boot.has_lost or not begin:
-            return None if boot.is_silent else boot.result(load_heard(folder, system=system))
+            if boot.is_silent:
+                return boot.passed(next(read_intact(folder, names[:1], _COUNTS, system=system), None))
+            return boot.result(load_heard(folder, system=system))
 
 
 def _checkpoint_before(folder: str, names: list[SegmentName], index: int, system: Os) -> int:
@@ -158,6 +179,17 @@ class _BootEnd:
             self.is_known = self.is_known or step.records[0].cause == Cause.RESTORED
         elif isinstance(step, Stopped):
             self._is_stopped = True
+
+    def passed(self, first: AnyRecord | None) -> PassedBoot | None:
+        """When it ran.
+
+        Args:
+            first: Its first record; None if it has none.
+        """
+        last = self._last
+        if first is None or last is None:
+            return None
+        return PassedBoot(began_ts=first.ts - first.up_ms, ts=last.ts, up_ms=last.up_ms)
 
     def result(self, times: HeardTimes) -> LastState:
         """The state.

@@ -11,7 +11,7 @@ from namekeeper.errors import JournalError
 from namekeeper.journal.contract.record import BrokerLive, BrokerMinute
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
-from namekeeper.journal.reading.last_state import LastState, read_last_state
+from namekeeper.journal.reading.last_state import LastState, PassedBoot, read_last_state
 from namekeeper.journal.reading.reader import find_segments
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.histories import random_history
@@ -182,6 +182,21 @@ def test_a_boot_that_crashed_before_its_first_change_is_passed_over(server, tmp_
         server.crash(keep)
     last = read(tmp_path, server)
     assert (last.boot, last.ts, addresses(last)) == (stopped, stopped_at, ["a0:1"])
+
+
+@pytest.mark.parametrize("per_segment", [1, 1_000])
+def test_it_is_told_when_the_boots_that_were_passed_over_ran(server, tmp_path, per_segment):
+    server.stop()
+    ran = []
+    for up_ms in (2_000, 5_000):
+        server.passed(400)
+        server.start()
+        began = server.ts
+        server.passed(up_ms)
+        server.alive()
+        ran.append(PassedBoot(began, server.ts, up_ms))
+        server.crash(len([each for each in server.written if each.boot == server.boot]))
+    assert read(tmp_path, server, per_segment).passed == tuple(ran)
 
 
 def test_a_boot_that_stopped_in_order_counts_without_a_change(server, tmp_path):
