@@ -16,6 +16,22 @@ DISK_MUTANTS = (
         ("pipeline/checks/test_files.py",),
     ),
     Mutant(
+        "summaries-believed",
+        "journal/reading/block_check.py",
+        "    if said != found:\n",
+        "    if said.lines != found.lines:\n",
+        "verify compares all that a summary says of a block with the lines in it",
+        ("journal/reading/test_block_check.py",),
+    ),
+    Mutant(
+        "altered-summary-not-told",
+        "journal/reading/block_check.py",
+        "                if has_blocks:\n",
+        "                if number and has_blocks:\n",
+        "a summary that was altered is told, also that of the first block",
+        ("journal/reading/test_block_check.py",),
+    ),
+    Mutant(
         "unsealed-segments-not-counted",
         "journal/disk/archive.py",
         "sum(segment.size for segment in self._sealed) + self.waiting_bytes\n",

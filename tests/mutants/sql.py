@@ -21,6 +21,7 @@ from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
 from tests.support.history.histories import histories
 from tests.support.history.pieces import arrivals
 from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.forgotten import assert_forgotten
 from tests.support.pipeline.incident_rows import assert_incidents
 from tests.support.pipeline.law import Law, records_of
 from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietServer, history_of
@@ -129,8 +130,12 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
     def incidents() -> None:
         assert_incidents()
 
+    def forgotten() -> None:
+        assert_forgotten()
+
     yield from (
         incidents,
+        forgotten,
         states,
         periods,
         joined,

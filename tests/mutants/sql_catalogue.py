@@ -374,6 +374,13 @@ SQL_MUTANTS = (
         "a broker that unregistered once and expired later is down",
     ),
     SqlMutant(
+        "never-forgotten",
+        "broker_state",
+        "least(h.valid_to + :memory_ms, k.up_to), 0, 0, -1, 0",
+        "k.up_to, 0, 0, -1, 0",
+        "a broker that went is not expected any more after seven days",
+    ),
+    SqlMutant(
         "nobody-unregisters",
         "registered_broker",
         "s.reason = 'unregister_broker'",

@@ -21,7 +21,7 @@ from namekeeper.journal.contract.lines import Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
 
-__all__ = ["Block", "BlockPacker", "BlockSummary", "parts_of", "summary_of"]
+__all__ = ["BLOCK_BEGIN", "Block", "BlockPacker", "BlockSummary", "envelope_of", "parts_of", "summary_of"]
 
 BLOCK_BYTES = 256 * 1024
 """A block ends when its lines have so many bytes, at the end of a change. Where lines of another sort begin,
@@ -32,8 +32,8 @@ COMPRESSION_LEVEL = 6
 
 _RAW, _GZIP = -15, 31
 """zlib's numbers for bare compressed data and for the gzip format, with the largest window."""
-_HEADER = bytes((0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 255))
-"""Of a gzip member with an extra field, without time and system."""
+BLOCK_BEGIN = bytes((0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 255))
+"""How a block begins: a gzip member with an extra field, without time and system."""
 _EXTRA = struct.Struct("<H2sHI")
 """Bytes of the extra field; its name; bytes of what follows; CRC-32 of the summary."""
 _NAME = b"NK"
@@ -141,11 +141,11 @@ class _Packed:
 
 def _summary_at(file: _Packed, segment: SegmentName) -> tuple[BlockSummary | None, int]:
     """The summary of the block that begins here, and the size of its header; None if there is none."""
-    fixed = len(_HEADER) + _EXTRA.size
+    fixed = len(BLOCK_BEGIN) + _EXTRA.size
     begin = file.peek(fixed)
-    if len(begin) < fixed or not begin.startswith(_HEADER):
+    if len(begin) < fixed or not begin.startswith(BLOCK_BEGIN):
         return None, 0
-    extra, name, size, crc = _EXTRA.unpack_from(begin, len(_HEADER))
+    extra, name, size, crc = _EXTRA.unpack_from(begin, len(BLOCK_BEGIN))
     if name != _NAME or extra != size + 4 or size < 4:
         return None, 0
     at = fixed + size - 4
@@ -212,7 +212,7 @@ class BlockPacker:
         return self._pack(is_last=True)
 
     def _add(self, line: bytes) -> bytes:
-        envelope = _envelope(line, self._segment)
+        envelope = envelope_of(line, self._segment)
         packed = self._pack() if self._ends_before(envelope) else b""
         self._lines.append(line + b"\n")
         self._envelopes.append(envelope)
@@ -242,7 +242,7 @@ class BlockPacker:
         self._lines, self._envelopes, self._size = [], [], 0
         data = msgspec.json.encode(summary)
         extra = _EXTRA.pack(len(data) + 8, _NAME, len(data) + 4, _own_crc(data, self._segment))
-        return _HEADER + extra + data + packed
+        return BLOCK_BEGIN + extra + data + packed
 
 
 def summary_of(envelopes: Sequence[Envelope | None]) -> BlockSummary:
@@ -291,7 +291,8 @@ def _sort(record: Envelope) -> str:
     return "quiet" if record.kind in _QUIET else "other"
 
 
-def _envelope(line: bytes, segment: SegmentName) -> Envelope | None:
+def envelope_of(line: bytes, segment: SegmentName) -> Envelope | None:
+    """The envelope of a line that is right: a record of the segment and of this version; else None."""
     if not is_right(line):
         return None
     envelope = read_envelope(Line(0, line), segment)

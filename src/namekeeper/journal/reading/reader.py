@@ -37,6 +37,9 @@ __all__ = [
 CanSkip = Callable[[BlockSummary, int], bool]
 """Whether a block of a boot says nothing that is not known; asked when the records before it were taken."""
 
+ReadText = Callable[..., Iterator[bytes]]
+"""Gives the text of a segment in chunks, as `read_segment` does."""
+
 
 class FoundJournal(Struct, frozen=True):
     """Where a journal is."""
@@ -115,14 +118,22 @@ def find_segments(folder: str, writer: str | None = None, *, system: Os = os) ->
     return [name for name in found if not name.is_open or (name.boot, name.first_seq) not in sealed]
 
 
-def read_segment_lines(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[Line]:
+def read_segment_lines(
+    folder: str, name: SegmentName, *, system: Os = os, read: ReadText = read_segment
+) -> Iterator[Line]:
     """Lines of a segment; if a part can't be read, the last line says why.
 
     If an open segment is sealed meanwhile, the sealed one is read. A deleted segment has no lines.
+
+    Args:
+        folder: the journal's folder.
+        name: the segment.
+        system: reads the file.
+        read: gives its text.
     """
     number = 0
     try:
-        for line in split_lines(read_segment(folder, name, system=system)):
+        for line in split_lines(read(folder, name, system=system)):
             number = line.number
             yield line
     except FileNotFoundError:
@@ -130,7 +141,7 @@ def read_segment_lines(folder: str, name: SegmentName, *, system: Os = os) -> It
             return
         for other in list_segments(folder, system=system):
             if not other.is_open and (other.boot, other.first_seq) == (name.boot, name.first_seq):
-                yield from read_segment_lines(folder, other, system=system)
+                yield from read_segment_lines(folder, other, system=system, read=read)
                 return
     except (OSError, EOFError, zlib.error) as error:
         yield _torn(number + 1, error)

@@ -1,7 +1,7 @@
 """Checks whether a journal is complete.
 
-It reports missing seqs, damaged lines, incomplete checkpoints, crashed boots, and a missing beginning that
-retention did not delete.
+It reports missing seqs, damaged lines, incomplete checkpoints, crashed boots, a missing beginning that
+retention did not delete, and blocks whose summary does not say what is in them.
 """
 
 import os
@@ -22,6 +22,7 @@ from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
 from namekeeper.journal.disk.folder import QUARANTINE
 from namekeeper.journal.disk.identity import load_identity
 from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.reading.block_check import BlockCheck
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.verify_report import BootReport, VerifyReport
 
@@ -73,7 +74,10 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
     checker = _Checker(report)
     for name in segments:
         is_growing = report.is_being_written and name.is_open and name is segments[-1]
-        checker.read(name, read_segment_lines(folder, name, system=system), is_growing=is_growing)
+        blocks = BlockCheck()
+        lines = read_segment_lines(folder, name, system=system, read=blocks.read)
+        checker.read(name, lines, is_growing=is_growing)
+        checker.add_problems(blocks.problems)
     checker.check_beginning(segments[0])
     report.quarantined = _quarantined(folder, system)
     return report
@@ -108,11 +112,11 @@ class _Checker:
         rejected: list[tuple[int, str]] = []
         changes = CompleteChanges(name, lambda line, why: rejected.append((line.number, why)))
         for change in changes.read(lines):
-            self._add_problems(rejected)
+            self.add_problems(rejected)
             for line in change:
                 self._record(boot, line)
         if not is_growing:  # else the lines after the last complete change are being written
-            self._add_problems(rejected)
+            self.add_problems(rejected)
         if name.last_seq is not None and changes.last_seq != name.last_seq:
             what = f"its name says that it ends with seq {name.last_seq}, but it ends with {changes.last_seq}"
             self._report.add(self._file, 0, what)
@@ -128,7 +132,8 @@ class _Checker:
             what = f"what came before it is missing, up to seq {before[1]} of boot {before[0]}"
             self._report.add(str(oldest), 0, f"{what}: retention did not delete it, as far as is recorded")
 
-    def _add_problems(self, problems: list[tuple[int, str]]) -> None:
+    def add_problems(self, problems: list[tuple[int, str]]) -> None:
+        """Report what is wrong with lines of the segment that was read last, and forget it."""
         for number, what in problems:
             self._report.add(self._file, number, what)
         problems.clear()

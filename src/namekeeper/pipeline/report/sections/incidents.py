@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
+from namekeeper.pipeline.gold.steps import MEMORY_MS
 from namekeeper.pipeline.report.columns import count_column, some_of
 from namekeeper.pipeline.report.plots import Bar, Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
@@ -39,6 +40,8 @@ _COLUMNS = (
 )
 _MILD = frozenset({"drift", "broker_unregistered"})
 """Kinds without a cost in topics."""
+_OF_BROKERS = frozenset({"broker_away", "mass_disconnect", "broker_unregistered"})
+"""Kinds of incidents that last until the brokers are back, or are forgotten."""
 _WORDS = {Kind.DOWN: "away, or not to be written to", Kind.NOTICE: "unregistered, or name servers disagreed"}
 
 _CAUSES = {
@@ -91,13 +94,22 @@ def _group(rows: Sequence[Row]) -> Row:
         "until_ts": max(until for _, until in times),
         "lasted_ms": lasted_ms,
         "is_open": is_open,
-        "lasted": f"{shown_milliseconds(lasted_ms)}{' so far' if is_open else ''}",
+        "lasted": f"{shown_milliseconds(lasted_ms)}{_ending(rows, is_open=is_open)}",
         "topics": max(row["topics"] for row in rows),
         "lookups": sum(row["lookups"] for row in rows),
         "languages": (languages := sorted({each for row in rows for each in row["languages"]})),
         "clients": ", ".join(languages),
         "times": times,
     }
+
+
+def _ending(rows: Sequence[Row], *, is_open: bool) -> str:
+    """How it ended, unless what was missing came back."""
+    if is_open:
+        return " so far"
+    of_brokers = (row for row in rows if row["kind"] in _OF_BROKERS)
+    is_forgotten = any(row["lasted_ms"] >= MEMORY_MS for row in of_brokers)
+    return ", then not expected any more" if is_forgotten else ""
 
 
 def _cost(row: Row) -> tuple[object, ...]:

@@ -45,6 +45,20 @@ def test_each_kind_has_its_words(row: dict[str, object], what: str):
     assert made_section("incidents", {**ROWS, "incidents": [{**AWAY, **row}]}).rows[0]["what"] == what
 
 
+@pytest.mark.parametrize(
+    ("kind", "lasted_ms", "lasted"),
+    [
+        ("broker_unregistered", 7 * 24 * HOUR, "7 d, then not expected any more"),
+        ("broker_away", 7 * 24 * HOUR, "7 d, then not expected any more"),
+        ("broker_away", 7 * 24 * HOUR - 60_000, "6 d 23 h"),
+        ("permission_wiped", 8 * 24 * HOUR, "8 d"),
+    ],
+)
+def test_a_broker_that_was_forgotten_did_not_come_back(kind: str, lasted_ms: int, lasted: str):
+    row = {**AWAY, "kind": kind, "lasted_ms": lasted_ms, "is_open": False}
+    assert made_section("incidents", {**ROWS, "incidents": [row]}).rows[0]["lasted"] == lasted
+
+
 def test_a_connection_that_closed_was_asked_for_by_nobody():
     closed = {**AWAY, "cause": "channel_closed", "peer": "10.0.0.1:5000"}
     assert (
