@@ -100,6 +100,19 @@ TERMS = re.compile(
 )
 """Words of the list as terms, in texts that people read."""
 
+IDIOMS = {
+    "as ever": "as before, as usual",
+    "for good": "until a restart, for ever",
+    "pass over, passes over, passed over": "skip, ignore",
+    "hang on, hangs on": "depend on",
+    "vouch, vouches": "guarantee",
+    "of whatever make": "of any implementation",
+    "blank behind, bytes behind, text behind": "after: behind is for places, not for the order of a text",
+}
+"""Phrases that somebody who learned English later has to look up -> plain ones."""
+
+IDIOM = re.compile(rf"\b(?:{'|'.join(', '.join(IDIOMS).split(', '))})\b(?! reason)", re.IGNORECASE)
+
 
 def has_word(name: str, words: set[str]) -> str | None:
     """The first word of the list that a name is made of."""
@@ -224,6 +237,18 @@ def test_documents_comments_and_messages_use_the_words_of_the_field():
     texts = [*documents(), *sources(), *other_sources()]
     found = {path: set(TERMS.findall(text)) for path, text in texts}
     assert {path: terms for path, terms in found.items() if terms} == {}
+
+
+def test_texts_do_without_idioms():
+    found = {path: set(IDIOM.findall(text)) for path, text in [*documents(), *sources(), *other_sources()]}
+    assert {path: phrases for path, phrases in found.items() if phrases} == {}
+
+
+def test_the_check_of_idioms_can_fail():
+    assert IDIOM.findall("It passes over it, as ever; it depends on it, for good reason.") == [
+        "passes over",
+        "as ever",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     "rules-signed": (SIGNED, {"kind": "signed"}),
 }
 """Row -> rules, and what is special about its look-ups. For signed ones the network alone would do, too: what
-is compared is an answer that hangs on the user with one that hangs on nothing."""
+is compared is an answer that depends on the user with one that depends on nothing."""
 
 
 def run(bench: Bench) -> None:

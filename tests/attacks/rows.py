@@ -213,7 +213,7 @@ def announce_and_send_nothing(count: int, target: Target) -> None:
 
 
 def send_a_byte_a_second(target: Target) -> None:
-    """Keep large bodies coming, as slowly as nobody's broker does."""
+    """Keep large bodies coming, more slowly than any broker does."""
     pause = threading.Event()
 
     def trickle(_: int) -> None:

@@ -1,6 +1,6 @@
 """One bit of a journal is altered, anywhere: no reader gives a record that was not written, and `verify` tells.
 
-Answers that pass over blocks of a segment are those of the whole journal, or notes say that something is missing.
+Answers that skip blocks of a segment are those of the whole journal, or notes say that something is missing.
 """
 
 import os

@@ -202,7 +202,7 @@ def test_a_broker_that_does_not_sign_or_wrongly_leaves_nothing_and_its_log_says_
 
 @pytest.mark.parametrize("version", ["4.9.7", "5.5.0"])
 def test_a_client_that_signs_wrongly_is_told_why(version: str, strict: Namekeeper):
-    """In its log, of which the error shows the end: what it throws is that there is no route, as ever."""
+    """In its log, of which the error shows the end: what it throws is that there is no route, as without rules."""
     client = JavaClient(version, strict.address, jvm=signing("client", "a wrong key"))
     with pytest.raises(ProcessError) as caught:
         client.produce("TopicTest", 1)

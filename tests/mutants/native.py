@@ -56,7 +56,7 @@ NATIVE_MUTANTS = (
     ),
     NativeMutant(
         "keeps-bodies", "store.rs", "if Arc::strong_count(&entry.content) == 2 {", "if false {",
-        "what is forgotten takes no room",
+        "what is forgotten takes no memory",
     ),
     NativeMutant(
         "counts-twice", "store.rs", "count.fetch_add(1,", "count.fetch_add(2,", "requests are counted once",

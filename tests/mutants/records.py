@@ -49,11 +49,11 @@ RECORD_MUTANTS = (
         (BLOCKS,),
     ),
     Mutant(
-        "wrong-lines-vouched-for",
+        "wrong-lines-guaranteed",
         "journal/contract/blocks.py",
         "    is_right = len(right) == len(envelopes)\n",
         "    is_right = len(right) > 0\n",
-        "a block does not vouch for a line whose checksum is wrong",
+        "a block does not guarantee a line whose checksum is wrong",
         (BLOCKS,),
     ),
     Mutant(
@@ -61,7 +61,7 @@ RECORD_MUTANTS = (
         "journal/contract/blocks.py",
         "        own\n        and all(",
         "        all(",
-        "only changes of their own are passed over",
+        "only changes of their own are skipped",
         (BLOCKS,),
     ),
     Mutant(
@@ -69,7 +69,7 @@ RECORD_MUTANTS = (
         "journal/reading/history.py",
         "            self._knows and checkpoint is not None and checkpoint.begin.seq == block.checkpoint\n",
         "            checkpoint is not None and checkpoint.begin.seq == block.checkpoint\n",
-        "rows of a checkpoint are passed over only where the state is known",
+        "rows of a checkpoint are skipped only where the state is known",
         (FROM_JOURNAL,),
     ),
     Mutant(
@@ -77,7 +77,7 @@ RECORD_MUTANTS = (
         "journal/reading/history.py",
         "        if (boot, block.first) != (self._boot, self._seq + 1) or self._partial:\n",
         "        if self._partial:\n",
-        "a block is passed over only if it follows the last record",
+        "a block is skipped only if it follows the last record",
         (FROM_JOURNAL,),
     ),
     # What is written.

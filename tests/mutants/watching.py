@@ -120,7 +120,7 @@ WATCHING_MUTANTS = (
         "app/watching.py",
         "        if numbering.durable_seq < floor.seq and epoch == self._epoch:\n",
         "        if False:\n",
-        "a change that is not on the disk yet is not passed over",
+        "a change that is not on the disk yet is not skipped",
         (APP,),
     ),
     Mutant(

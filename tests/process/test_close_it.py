@@ -116,7 +116,7 @@ def test_a_running_cluster_is_closed_in_four_steps_and_each_is_taken_back(cluste
     counted = r'_access_refusals_total\{class="broker",mode="audit",rule="none"\} 1\.0'
     comes_true(lambda: re.search(counted, cluster.page("/metrics")), "a number of the same")
 
-    # 3. The broker signs, and is noted no more. Back: it does not.
+    # 3. The broker signs, and is no longer noted. Back: it does not.
     before = cluster.noted("REGISTER_BROKER")
     assert (cluster.registers(OLD), cluster.deletes().code) == (0, 0)
     assert cluster.registers() == 0

@@ -68,7 +68,7 @@ class Reader:
 
 
 class Onlookers:
-    """Who sees to it that every trouble is over, everywhere, before the next, and notes an instant."""
+    """Makes sure that every trouble is over, everywhere, before the next, and notes an instant."""
 
     def __init__(self, plan: FleetPlan, servers: list[NameServerProcess]) -> None:
         self._plan = plan

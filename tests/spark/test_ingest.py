@@ -152,7 +152,7 @@ BAD_LINES = {
 def test_a_line_that_stops_a_large_batch_is_one_that_a_small_one_marks(
     spark: SparkSession, tmp_path: Path, line: bytes
 ) -> None:
-    """And behind the last record, too, where nothing is missing that would show it."""
+    """And after the last record, too, where nothing is missing that would show it."""
     whole = lines_of(records_of_a_boot("ns", BOOT, 3, 5))
     path = tmp_path / "ns-0a1b2c3d-1-1-5.jsonl.gz"
     path.write_bytes(gzip.compress(whole + line, 1))
@@ -323,7 +323,7 @@ def test_records_under_the_name_of_another_name_server_are_not_taken_and_told(
 
 
 def test_no_flipped_bit_of_a_warehouse_is_taken_for_well(spark: SparkSession, tmp_path: Path) -> None:
-    """One bit of what the newest manifest vouches for, or of itself, hundreds of times."""
+    """One bit of a file whose checksum is in the newest manifest, or of the manifest, hundreds of times."""
     for boot in boots(4):
         write_segment(tmp_path / "j", boot)
     run(spark, tmp_path / "w", tmp_path / "j")

@@ -131,7 +131,7 @@ class _SnapshotQuestions:
             first = {key: await members(key) for key in keys[:1]}
         except RemotingTimeoutError as error:
             code = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-            raise ResponseError(error.addr, code, "no answer, as of a 4.x name server") from None
+            raise ResponseError(error.addr, code, "no answer; a 4.x name server never answers this") from None
         return first | await self._each(SnapshotPart.MEMBER_GROUP, keys[1:], members)
 
     async def kv(self) -> dict[str, dict[str, str] | None]:

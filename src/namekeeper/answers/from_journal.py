@@ -259,7 +259,7 @@ def _notes(reader: RecordReader) -> Iterator[str]:
     if reader.first_unreadable is not None:
         yield f"the first of them: line {reader.first_unreadable.number}: {reader.first_unreadable.detail}"
     for kind, count in reader.unknown_kinds.items():
-        yield f"{shown_count(count, 'record', 'are')} of the unknown kind {kind!r}, and passed over"
+        yield f"{shown_count(count, 'record', 'are')} of the unknown kind {kind!r}, and ignored"
 
 
 def _advice(problem: LineProblem) -> str:

@@ -104,7 +104,7 @@ class KvFile:
         try:
             swept = sweep_temporaries(self._path)
         except OSError as error:
-            log.warning("leftovers beside %s stay: %s", self._path, error)
+            log.warning("can't remove leftovers beside %s: %s", self._path, error)
             return
         for name in swept:
             log.info("removed %s, which a killed process left", name)

@@ -249,7 +249,7 @@ class NameServer:
                 await self._close_edges()
         except TimeoutError:
             log.error(  # noqa: TRY400 - where it was waiting says nothing; what it waited for does
-                "the stop goes on though not all has ended in %g s: %d connections, %s",
+                "the stop goes on although not everything has ended in %g s: %d connections, %s",
                 CLOSE_SECONDS, len(self.server.connections), sorted(map(str, asyncio.all_tasks())),
             )  # fmt: skip
         # What was recorded and what was stored is on disk before the process ends.

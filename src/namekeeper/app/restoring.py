@@ -84,7 +84,7 @@ class Restoring:
         if not settings.journal_enable:
             raise JournalError("there is no journal, as journalEnable is off")
         if not settings.listen_port and not settings.journal_path:
-            raise JournalError("the port, and with it the journal's folder, is chosen after this")
+            raise JournalError("the port, and with it the journal's folder, is chosen later")
         from namekeeper.app.journal_settings import journal_folder
 
         folder = journal_folder(settings, settings.listen_port)
@@ -115,8 +115,8 @@ class Restoring:
 def _away_ms(last: "LastState", now: Now, machine: str) -> int:
     """How long the server was away, by the wall clock; boots that were passed over count by their own time.
 
-    Unless the machine was booted meanwhile, its monotonic clock knows it too: what says more counts. The wall
-    clock may have been set back; the other one stands still while the machine sleeps.
+    Unless the machine was booted meanwhile, its monotonic clock knows it too: the longer time counts. The
+    wall clock may have been set back; the other one stands still while the machine sleeps.
     """
     pauses_ms, end_ts = [], last.ts
     for boot in last.passed:

@@ -43,7 +43,7 @@ EXIT_USAGE = 1
 )
 @click.option("--brokers", type=int, default=4, show_default=True, help="Broker names, each with a master.")
 @click.option(
-    "--clusters", type=int, default=1, show_default=True, help="Broker names are dealt out to them."
+    "--clusters", type=int, default=1, show_default=True, help="Broker names are divided among them."
 )
 @click.option("--topics", type=int, default=20, show_default=True, help="Topics on each broker of a cluster.")
 @click.option("--slaves", type=int, default=0, show_default=True, help="Slaves of each master.")
@@ -55,7 +55,7 @@ EXIT_USAGE = 1
     help=f"What happens how often in the whole fleet, as topics=6/h,deaths=1/m ({', '.join(ChurnKind)}), "
     f"or one of {', '.join(MIXTURES)}.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal plans.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same plan.")
 @click.option(
     "--speed",
     type=click.Choice(["real", "fast"]),

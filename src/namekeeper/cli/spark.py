@@ -89,7 +89,7 @@ interval_option = click.option(
     "watch_ms",
     metavar="60s",
     callback=take_duration,
-    help="Do it again and again, with this time in between.",
+    help="Run again and again, with this pause in between.",
 )
 
 

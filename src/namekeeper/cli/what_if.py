@@ -19,7 +19,7 @@ _SHOWN = 20  # topics of a kind, as text
 
 
 @mqadmin_command(
-    "what-if", "Say which topics could not be written, or hang on one broker, if brokers were gone."
+    "what-if", "Say which topics could not be written, or depend on one broker, if brokers were gone."
 )
 @click.option(
     "--without", "names", multiple=True, metavar="BROKER",

@@ -84,9 +84,7 @@ def environment_properties(environment: Mapping[str, str]) -> tuple[dict[str, st
         text = environment.get(spec.variable)
         if text and "://" in text and isinstance(spec.default, int):
             # Kubernetes sets such a variable in every pod beside a service called e.g. namekeeper-http.
-            warnings.append(
-                f"{spec.variable}={text} is Kubernetes' address of a service, not ours: passed over"
-            )
+            warnings.append(f"{spec.variable}={text} is Kubernetes' address of a service, not ours: ignored")
         elif text:
             properties[name] = text
     return properties, warnings + _unknown_variables(environment)

@@ -53,7 +53,7 @@ def without_byte_order_mark(data: bytes, *, source: str) -> tuple[bytes, list[st
     if not data.startswith(_BYTE_ORDER_MARK):
         return data, []
     warning = f"{source} begins with a byte order mark, which Java takes as a part of the first name"
-    return data.removeprefix(_BYTE_ORDER_MARK), [f"{warning}: passed over here; save the file without it"]
+    return data.removeprefix(_BYTE_ORDER_MARK), [f"{warning}: ignored here; save the file without it"]
 
 
 def format_properties(entries: dict[str, str]) -> str:

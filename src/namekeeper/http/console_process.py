@@ -90,7 +90,7 @@ class ConsoleProcess:
 
     async def _start(self) -> None:
         if self._child is not None:
-            _ended(self._child)  # it died: what is left of it goes
+            _ended(self._child)  # it died: remove what is left of it
         token = secrets.token_urlsafe(24)
         words = list(self._command())
         try:

@@ -71,7 +71,7 @@ def report_of(outcome: RunResult) -> Iterator[str]:
     yield f"{shown_count(records, 'new record')}; {segments}" if outcome.loads else f"nothing new; {segments}"
     yield from (f"{uri} has no sealed segment yet" for uri in outcome.listing.empty)
     if outcome.listing.ignored:
-        yield f"{shown_count(outcome.listing.ignored, 'file')} of no journal passed over, beside the segments"
+        yield f"{shown_count(outcome.listing.ignored, 'file', 'are')} of no journal, and ignored"
     yield from _not_taken(outcome)
     for namesrv, uuids in outcome.several.items():
         yield f"{namesrv} has had several journals, one after another: {', '.join(uuids)}"

@@ -81,8 +81,9 @@ _SERVER = _of_records(
 
 _CHECKPOINT = _of_records(
     "checkpoint",
-    "Begins and ends of checkpoints. One counts if its end is there with counts that the records with this"
-    " `checkpoint` meet (count them in events) and no seq is missing between; then it replaces the state.",
+    "Begins and ends of checkpoints. A checkpoint counts if its end is there, there are as many records with"
+    " this `checkpoint` as the end says (count them in events), and no seq between is missing. Then it"
+    " replaces the state.",
     "a record",
     _RECORD,
     "kind string: checkpoint_begin or checkpoint_end.",

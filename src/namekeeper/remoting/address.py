@@ -20,7 +20,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Parse `host:port`; the port is behind the last colon, whatever the host looks like."""
+    """Parse `host:port`; the port is after the last colon, whatever the host looks like."""
     item = text.strip().removeprefix(_SCHEME).rstrip("/")
     host, colon, port = item.rpartition(":")
     host = bare_host(host)

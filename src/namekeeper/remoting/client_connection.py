@@ -164,7 +164,7 @@ class ClientConnection(asyncio.Protocol):
     def _give_up_if_silent(self) -> None:
         since = self._unanswered_since
         if since is not None and self.is_open and self._loop.time() - since >= SILENCE_SECONDS:
-            _log.warning("giving up the connection to %s: it owes answers and says nothing", self.addr)
+            _log.warning("closing the connection to %s: answers are due, and nothing arrives", self.addr)
             self.abort()
 
     def _close_if_retired(self) -> None:

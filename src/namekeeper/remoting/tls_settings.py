@@ -99,8 +99,8 @@ def check_server_settings(settings: TlsSettings) -> None:
         return
     if settings.need_client_auth is ClientAuth.REQUIRE and not settings.server_trust_cert_path:
         raise ConfigError(
-            "tls.server.need.client.auth=require needs tls.server.trustCertPath: without it any certificate "
-            "would have to do, which Python can't; set it, or use optional"
+            "tls.server.need.client.auth=require needs tls.server.trustCertPath: without it every "
+            "certificate would have to be accepted, which Python can't do; set it, or use optional"
         )
 
 

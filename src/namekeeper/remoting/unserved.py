@@ -84,7 +84,7 @@ class _Host:
     def __init__(self) -> None:
         self.bytes = 0
         self.held: dict[RequestHolder, int] = {}
-        """Who has held something for longest comes first."""
+        """The connection that has held something for longest comes first."""
 
     def keep(self, holder: RequestHolder, size: int) -> int:
         """Note the bytes of a connection; return how many are more than before."""

@@ -65,7 +65,7 @@ class ChangeQueue:
         try:
             if build is not None:
                 self._advance(build, now)
-        finally:  # also when `done` raises: its bug must not close the lane for good
+        finally:  # also when `done` raises: its bug must not close the lane for ever
             if build is None or build.is_over:
                 self._release(build, now, has_time)
 

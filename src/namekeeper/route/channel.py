@@ -47,7 +47,7 @@ class Channel:
         """Whose signature the request has that is handled now, if access rules know it."""
         self.judge_brokers: Callable[[Collection[str]], None] | None = None
         """Judges the request that is handled now by broker names in its body: raises RequestError if access
-        rules refuse them. None if nothing hangs on them."""
+        rules refuse them. None if nothing depends on them."""
         self.is_open = True
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""

@@ -134,8 +134,8 @@ def _decoder(as_type: type) -> msgspec.json.Decoder[Any]:
 def _decode_coerced(data: bytes, as_type: type[T]) -> T:
     if len(data) > MAX_COERCED_BYTES:
         raise DialectError(
-            f"not JSON, or values of other types: beyond {MAX_COERCED_BYTES} bytes it must be standard JSON, "
-            f"but for bare numeric keys, and these are {len(data)}"
+            f"not JSON, or values of other types: {len(data)} bytes; beyond {MAX_COERCED_BYTES} it must be "
+            "standard JSON, in which only numeric keys may be bare"
         )
     try:
         return msgspec.convert(coerce(loads(data), as_type), as_type, strict=False)

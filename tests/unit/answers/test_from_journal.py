@@ -134,7 +134,7 @@ def test_a_kind_that_is_not_known_is_reported_and_no_loss(tmp_path):
     file.write_bytes(with_new_checksums(file.read_bytes().replace(b'"server_alive"', b'"server_sings"')))
     journal = JournalFolder(str(folder))
     assert journal.state_at(None).knowledge is Knowledge.KNOWN
-    assert journal.notes == ["1 record is of the unknown kind 'server_sings', and passed over"]
+    assert journal.notes == ["1 record is of the unknown kind 'server_sings', and ignored"]
 
 
 def test_segments_without_a_good_line_are_passed_over(long_story, tmp_path):

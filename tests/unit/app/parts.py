@@ -61,7 +61,7 @@ class HeldExecutor(Executor):
         return Future()
 
     async def run(self) -> None:
-        """Do it, in a thread as ever, and let the loop hear of it."""
+        """Do it, in a thread as usual, and let the loop hear of it."""
         tasks, self.tasks = self.tasks, []
         for task in tasks:
             await asyncio.to_thread(task)

@@ -304,7 +304,7 @@ async def test_a_small_step_back_is_usual(tmp_path, monkeypatch):
     [
         ({"restore_routes": "false"}, "restoreRoutes is off"),
         ({"journal_enable": "false"}, "there is no journal, as journalEnable is off"),
-        ({"journal_path": ""}, "the port, and with it the journal's folder, is chosen after this"),
+        ({"journal_path": ""}, "the port, and with it the journal's folder, is chosen later"),
         ({"journal_path": "elsewhere"}, "there is no journal yet"),
         ({"journal_namesrv_id": "ns-2"}, "belongs to ns-1, not to ns-2"),
     ],

@@ -1,4 +1,4 @@
-"""A broker that is not where brokers are expected is noticed, and handled as ever."""
+"""A broker that is not where brokers are expected is noticed, and handled as usual."""
 
 from ipaddress import ip_network
 

@@ -1,4 +1,4 @@
-"""Who watches routes gets each change once, and is told when changes are not kept any more."""
+"""A watcher of routes gets each change once, and is told when changes are not kept any more."""
 
 import asyncio
 

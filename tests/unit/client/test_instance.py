@@ -275,7 +275,7 @@ class TestEvents:
                 await world.time.settle()
                 assert len(world.asked) == 2
             world.dead = {A}
-            client.events("Never")  # its failure is nobody's, and noted
+            client.events("Never")  # nobody waits for its failure; it is noted
             await world.time.settle()
             assert isinstance(client.knowledge("Never").error, NoNameServerError)
 

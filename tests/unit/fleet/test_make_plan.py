@@ -58,7 +58,7 @@ def test_plans_are_the_same_in_another_process():
 @settings(max_examples=100)
 @given(fleets)
 def test_a_plan_is_possible(given):
-    """Who is down starts, who is up stops; what is wiped is given back; roles change between those who are there."""
+    """A broker that is down starts, one that is up stops; what is wiped is given back; roles change between those who are there."""
     plan = make_plan(given)
     assert [action.at_ms for action in plan.actions] == sorted(action.at_ms for action in plan.actions)
     assert all(0 <= action.at_ms < given.duration_seconds * 1000 for action in plan.actions)

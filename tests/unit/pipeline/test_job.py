@@ -75,6 +75,6 @@ def test_the_report_names_what_needs_a_look():
     lines = list(report_of(outcome))
     assert lines[0] == "nothing new; 0 segments are there"
     assert "file:///j has no sealed segment yet" in lines
-    assert any("3 files of no journal passed over" in line for line in lines)
+    assert any("3 files are of no journal, and ignored" in line for line in lines)
     assert any("other has had several journals, one after another: c, d" in line for line in lines)
     assert "--take ns=a" in lines[-1]

@@ -284,7 +284,7 @@ class TestFailures:
             proxy.release()
             assert (await client.invoke(proxy.addr, 105)).code == 0
             assert proxy.accepted == 2
-            assert "giving up" in caplog.text
+            assert "answers are due" in caplog.text
 
 
 class TestBackoff:

@@ -58,13 +58,13 @@ def check(file: str) -> None:
     metavar="CODE",
     help="Request code, such as 103; http: the HTTP pages.",
 )
-@click.option("--peer", metavar="IP", help="Address that it comes from.")
-@click.option("--user", help="Access key of who signed it.")
+@click.option("--peer", metavar="IP", help="Address that the request comes from.")
+@click.option("--user", help="Access key that signed the request.")
 @click.option("--certificate", multiple=True, metavar="NAME", help="A name in the client certificate.")
-@click.option("--cluster", multiple=True, help="A cluster that it is about.")
-@click.option("--broker", multiple=True, help="A broker name that it is about.")
-@click.option("--topic", multiple=True, help="A topic that it is about.")
-@click.option("--namespace", multiple=True, help="A namespace of the KV configuration that it is about.")
+@click.option("--cluster", multiple=True, help="A cluster that the request names.")
+@click.option("--broker", multiple=True, help="A broker name that the request names.")
+@click.option("--topic", multiple=True, help="A topic that the request names.")
+@click.option("--namespace", multiple=True, help="A KV namespace that the request names.")
 def explain_command(  # noqa: PLR0913 - one for each option
     file: str,
     *,
@@ -100,7 +100,7 @@ def _code(text: str) -> int:
         return HTTP_PAGES
     if text.isdecimal() and int(text) in CLASSES:
         return int(text)
-    raise ConfigError(f"code {text} is none that a name server handles: it is answered so, by no rule")
+    raise ConfigError(f"a name server does not know code {text}: rules say nothing about it")
 
 
 def _read(file: str) -> str:

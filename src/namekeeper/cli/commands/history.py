@@ -56,7 +56,7 @@ def history(  # noqa: PLR0913 - one for each option
     zone = take_zone(zone_name)
     begin, end = _window(from_text, to_text, zone)
     if follow and (as_json or to_text is not None):
-        raise click.UsageError("--follow goes neither with --to nor with --json")
+        raise click.UsageError("--follow can't be used with --to or --json")
     if follow and warehouse is not None:
         raise click.UsageError("--follow reads journals: a warehouse has nothing new until the next run")
 

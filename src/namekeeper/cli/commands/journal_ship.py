@@ -34,7 +34,7 @@ def ship(context: click.Context, /, journal: str, target: str, *, watch_ms: int 
                 except PipelineError as error:
                     echo(f"{error}; trying again in {shown_duration(watch_ms)}", err=True)
     except KeyboardInterrupt:
-        echo("stopped; what was copied is whole", err=True)
+        echo("stopped; every copied segment is complete", err=True)
         context.exit(_EXIT_INTERRUPTED)
 
 

@@ -94,7 +94,7 @@ def _only(source: HistorySource) -> str:
     first, *others = source.namesrvs()
     if others:
         names = ", ".join(map(printable, (first, *others)))
-        raise ConfigError(f"there are {names}: say by --namesrv ID which of them is to answer")
+        raise ConfigError(f"there are {names}: choose with --namesrv ID which one answers")
     return first
 
 

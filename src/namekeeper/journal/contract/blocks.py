@@ -1,6 +1,6 @@
-"""Blocks of a sealed segment: parts that are packed apart, each with a summary of what is in it.
+"""Blocks of a sealed segment: parts that are compressed separately, each with a summary of what is in it.
 
-A reader that needs nothing of a block passes over it by its summary, without unpacking it. A block is a
+A reader that needs nothing of a block skips it by its summary, without unpacking it. A block is a
 member of a gzip file whose summary is in the extra field of its header, so every program that unpacks gzip
 reads the segment (docs/decisions/0023-blocks-of-a-segment.md).
 
@@ -25,7 +25,7 @@ __all__ = ["BLOCK_BEGIN", "Block", "BlockPacker", "BlockSummary", "envelope_of",
 
 BLOCK_BYTES = 256 * 1024
 """A block ends when its lines have so many bytes, at the end of a change. Where lines of another sort begin,
-a quarter is enough; in smaller ones compression is worse, and there is little to pass over."""
+a quarter is enough; in smaller ones compression is worse, and there is little to skip."""
 MOST_BYTES = 4 << 20
 """A block ends at this size also within a change."""
 COMPRESSION_LEVEL = 6
@@ -129,7 +129,7 @@ class _Packed:
         return self._bytes[self._at : self._at + count]
 
     def skip(self, count: int) -> None:
-        """Pass over bytes that were looked at."""
+        """Skip bytes that were looked at."""
         self._at += count
 
     def rest(self) -> Iterator[bytes]:

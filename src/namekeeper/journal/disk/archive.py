@@ -179,7 +179,7 @@ class Archive:
         except StopIteration:
             return True
         except SegmentAlteredError:
-            log.warning("journal: %s is not what was written: its right lines are sealed", job.name)
+            log.warning("journal: %s was altered: its intact lines are sealed", job.name)
             job.last_seq, job.steps = None, None
             self.has_altered = True
         except OSError:

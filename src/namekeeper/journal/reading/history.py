@@ -263,7 +263,7 @@ class StepMaker:
         self._knows = True
         begin = checkpoint.begin
         place = begin.boot, begin.seq, begin.ts
-        # Where rows were passed over, they say what is known.
+        # Where rows were skipped, they say what is known.
         happened.append(
             Seen(*place, None) if checkpoint.is_skipped else CheckpointApplied(*place, checkpoint.state)
         )

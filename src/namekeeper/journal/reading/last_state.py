@@ -1,7 +1,7 @@
 """The state at the end of a journal that nobody writes to now, complete or not at all (docs/decisions/0020).
 
 Only the newest boot is read, from its last complete checkpoint on. A boot that crashed before it had recorded
-any change is passed over: its state was that at the end of the boot before. The time in which it ran counts
+any change is skipped: its state was that at the end of the boot before. The time in which it ran counts
 as time without a server.
 """
 

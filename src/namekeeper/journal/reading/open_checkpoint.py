@@ -21,7 +21,7 @@ class OpenCheckpoint:
         self.begin = begin
         self.state = state
         self.is_skipped = False
-        """Whether rows were passed over, because they say what is known."""
+        """Whether rows were skipped, because they say what is known."""
         self._counts: Counter[str] = Counter()
         self._rows: list[Record] = []
 
@@ -35,7 +35,7 @@ class OpenCheckpoint:
         self._rows.append(record)
 
     def skip(self, rows: Mapping[str, int]) -> None:
-        """Count rows that are passed over."""
+        """Count rows that are skipped."""
         self._counts.update(rows)
         self.is_skipped = True
 

@@ -41,7 +41,7 @@ def _history(
     assert tuple(column.name for column in own) == key + values, name
     of_table = (*_NAMESRV, *own, *_VALID, *_EVIDENCE, *closing, *_DAY)
     table = Table(
-        name, meaning, "a value of a row, from when to when", ("namesrv", *key, "valid_from"), of_table
+        name, meaning, "a value and the time during which it held", ("namesrv", *key, "valid_from"), of_table
     )
     return History(table, fact, key, values, tuple(column.name for column in closing))
 
@@ -203,7 +203,13 @@ def _drift(
 ) -> History:
     own = columns(*described)
     assert tuple(column.name for column in own) == key + values, name
-    table = Table(name, meaning, "a difference, from when to when", (*key, "valid_from"), (*own, *_DRIFT))
+    table = Table(
+        name,
+        meaning,
+        "a difference and the time during which it lasted",
+        (*key, "valid_from"),
+        (*own, *_DRIFT),
+    )
     began, ended = ("from_namesrv", "from_ts"), ("to_namesrv", "to_ts", "is_open")
     return History(
         table, "", key, values, (), (), began, ended, recompute="recompute_window", kept="kept_window"

@@ -72,7 +72,7 @@ def _lines() -> Iterator[str]:
     listed = {table.name for table in (*histories, *BY_DAY)}
     groups = (
         ("Gold: name servers", [table for name, table in GOLD.items() if name not in listed]),
-        ("Gold: histories, what was from when to when", histories),
+        ("Gold: histories, what held from when to when", histories),
         ("Gold: by day", list(BY_DAY)),
         ("Facts", list(FACTS.values())),
     )

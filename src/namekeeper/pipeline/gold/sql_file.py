@@ -3,7 +3,7 @@
 A file begins with a comment. It describes a row, and then has these fields, each on a line of its own:
 
     -- columns: the columns of the result
-    -- reads: the views and tables behind FROM and JOIN
+    -- reads: the views and tables after FROM and JOIN
     -- kept: why an engine computes its rows once and keeps them, or
     -- not kept: why not, though several views read it
     -- writes: the table that gets its rows
@@ -64,7 +64,7 @@ def parse_view(name: str, phase: str, text: str) -> View:
         text: With fragments in it, and with the columns of a table if it is a template.
 
     Raises:
-        SqlFileError: The header is not complete, or `reads` is not what stands behind FROM and JOIN.
+        SqlFileError: The header is not complete, or `reads` is not what stands after FROM and JOIN.
     """
     body = body_of(text)
     meaning, fields = _header(name, text.removesuffix(body))
@@ -77,7 +77,7 @@ def parse_view(name: str, phase: str, text: str) -> View:
     if (found := names_read(body)) != reads:
         raise SqlFileError(
             f"{name}.sql: its header and its query disagree about what it reads: only in the header:"
-            f" {_listed(reads - found)}; only behind FROM or JOIN: {_listed(found - reads)}"
+            f" {_listed(reads - found)}; only after FROM or JOIN: {_listed(found - reads)}"
         )
     return View(
         name,
@@ -118,7 +118,7 @@ def _header(name: str, text: str) -> tuple[str, dict[str, str]]:
         elif last and content.startswith("  "):
             fields[last] += " " + content.strip()
         elif last:
-            raise SqlFileError(f"{name}.sql: a sentence stands behind the fields of the header: {content!r}")
+            raise SqlFileError(f"{name}.sql: a sentence stands after the fields of the header: {content!r}")
         else:
             meaning.append(content)
     if not meaning:

@@ -125,8 +125,8 @@ def test_explain_knows_the_http_pages(file):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--code", "register"), "code register is none that a name server handles"),
-        (("--code", "4711"), "code 4711 is none that a name server handles"),
+        (("--code", "register"), "a name server does not know code register"),
+        (("--code", "4711"), "a name server does not know code 4711"),
         (("--code", "103", "--peer", "x"), "--peer 'x' is not an IP address: write 10.1.2.3 or fd00::1"),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_name_without_any_record_is_no_answer_and_what_is_near_it_is_named(jou
         (("--from", "soon"), "Invalid value for --from: 'soon' is not a time"),
         (("--from", "9998-01-01T00:00:00Z"), "is in the future: nothing is known of it"),
         (("--from", "1 hour ago", "--to", "2 hours ago"), "1 hour ago is after --to 2 hours ago"),
-        (("--follow", "--json"), "--follow goes neither with --to nor with --json"),
+        (("--follow", "--json"), "--follow can't be used with --to or --json"),
         (("--journal", "/nowhere"), "can't read /nowhere"),
     ],
 )

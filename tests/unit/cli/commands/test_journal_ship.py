@@ -41,5 +41,5 @@ def test_watching_goes_on_through_errors_and_ends_with_ctrl_c(tmp_path, monkeypa
     assert done.exit_code == 130
     assert len(list((tmp_path / "to").iterdir())) == 2
     assert "trying again in 1 min" in done.stderr
-    assert done.stderr.splitlines()[-1] == "stopped; what was copied is whole"
+    assert done.stderr.splitlines()[-1] == "stopped; every copied segment is complete"
     assert waits == [60.0] * 3

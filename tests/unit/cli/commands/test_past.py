@@ -106,7 +106,7 @@ def test_of_several_name_servers_one_is_chosen_by_its_id(story, served, tmp_path
     folders = ["--journal", story.folder(tmp_path / "a"), "--journal", other.folder(tmp_path / "b")]
     result = run("--at", iso(story.now), *folders)
     assert result.exit_code == 2
-    assert "there are ns_9876, other_1: say by --namesrv ID which of them is to answer" in result.stderr
+    assert "there are ns_9876, other_1: choose with --namesrv ID which one answers" in result.stderr
     assert run("--namesrv", "other_1", *folders).exit_code == 0
     assert len(served) == 1
 

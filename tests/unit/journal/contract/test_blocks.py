@@ -70,7 +70,7 @@ def test_rows_of_a_checkpoint_are_in_blocks_of_their_own():
     assert sum(each.rows["topic_queues"] for each in only_rows) == 40
     assert {each.checkpoint for each in only_rows} == {3}
     assert found[0].kinds == ["checkpoint_begin", "denied"]
-    assert found[-1].first == 0  # the end of a checkpoint is nothing that may be passed over
+    assert found[-1].first == 0  # the end of a checkpoint is nothing that may be skipped
 
 
 @pytest.mark.parametrize(

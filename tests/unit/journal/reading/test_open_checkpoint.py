@@ -1,4 +1,4 @@
-"""A checkpoint counts if its rows are as many as its end says, whether they were read or passed over."""
+"""A checkpoint counts if its rows are as many as its end says, whether they were read or skipped."""
 
 import pytest
 

@@ -37,14 +37,14 @@ def test_a_header_is_read():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("broker, cluster", "broker", "only in the header: nothing; only behind FROM or JOIN: cluster"),
-        ("broker, cluster", "broker, cluster, zone", "only in the header: zone; only behind FROM or JOIN: nothing"),
+        ("broker, cluster", "broker", "only in the header: nothing; only after FROM or JOIN: cluster"),
+        ("broker, cluster", "broker, cluster, zone", "only in the header: zone; only after FROM or JOIN: nothing"),
         ("-- reads: broker, cluster\n", "", "no line '-- reads: ...'"),
         ("-- columns: broker_name,\n--   `seen`\n", "", "no line '-- columns: ...'"),
         ("-- Brokers that are there. Second\n-- line.\n", "", "does not say what a row is"),
         ("-- kept:", "-- reads: broker\n-- kept:", "has 'reads' twice"),
         ("-- kept:", "-- not kept: large\n-- kept:", "says 'kept' and 'not kept'"),
-        ("-- kept:", "-- Kept,\n-- kept:", "a sentence stands behind the fields of the header: 'Kept,'"),
+        ("-- kept:", "-- Kept,\n-- kept:", "a sentence stands after the fields of the header: 'Kept,'"),
     ],
 )  # fmt: skip
 def test_a_header_that_is_wrong_is_an_error_that_names_the_file(old: str, new: str, message: str):
