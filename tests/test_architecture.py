@@ -91,7 +91,6 @@ LONG = {
     "pipeline/gold/tables.py": "a column a line for every table there is",
     "pipeline/schema.py": "a column a line for every table there is",
     "app/name_server.py": "the object graph of a server, and its start and stop in order, read as one",
-    "config/settings.py": "one line or two for each property there is",
     "journal/disk/writer.py": "what a disk can do to a writer and how it goes on, read as one",
     "journal/contract/record.py": "a Struct for each kind of the contract, read beside it",
     "remoting/connection.py": "the rules of one connection hold for its paths together; its large frames are apart",

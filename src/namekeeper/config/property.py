@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from inspect import get_annotations
+from typing import Any
 
 from msgspec import Struct
 
@@ -108,9 +110,12 @@ def specs_of(settings: type[Struct]) -> dict[str, Spec]:
     defaults = dict(
         zip(reversed(settings.__struct_fields__), reversed(settings.__struct_defaults__), strict=False)
     )
+    annotations: dict[str, Any] = {}
+    for each in reversed(settings.__mro__):
+        annotations |= get_annotations(each)
     specs: dict[str, Spec] = {}
     for field in settings.__struct_fields__:
-        annotated = settings.__annotations__[field]
+        annotated = annotations[field]
         about: Property = annotated.__metadata__[0]
         name = about.name or _camel(field)
         specs[name] = Spec(field, name, _kind(annotated.__origin__, about), defaults[field], about)

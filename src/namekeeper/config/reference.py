@@ -13,31 +13,33 @@ _HEAD = """\
 
 # Configuration
 
-Every property may be given in four ways. The first that is there holds:
+A property can be set in four ways. If it is set in several of them, the first of this list counts:
 
 1. a flag of `namekeeper serve`: `--listen-port 9876`, and `--order-message-enable` or
    `--order-message-enable=false` for a boolean;
 2. an environment variable: `NAMEKEEPER_LISTEN_PORT=9876`. An empty one counts as none. `ROCKETMQ_HOME` and
    `ROCKETMQ_SERIALIZE_TYPE` are read too;
 3. the properties file of `-c`, in Java's format and with Java's names: `listenPort=9876`. `tls.*` keys of the
-   file that `tls.config.file` names stand above those of the properties file;
+   file that `tls.config.file` names count before those of the properties file;
 4. the default.
 
 The name of a flag or variable follows from that of the property: `tls.server.certPath` is
 `--tls-server-cert-path` and `NAMEKEEPER_TLS_SERVER_CERT_PATH`.
 
-In the file Java's rules hold. A number with a blank behind it is no number, and the default stays;
-`true` with a blank behind it is false; strings lose the blanks around them. Java says nothing about it;
-here stderr and the log have a line, and `mqnamesrv -c FILE -p` shows it before anything is started. Unknown
-names are kept, shown by request 319 and written back; one that looks misspelt is a warning with those that
-may have been meant, and so is every variable that begins with `NAMEKEEPER_` and is none of ours. As a flag or
-variable such a value is an error. A value out of its limits is always one.
+Values in the file are read by Java's rules. A number with a blank after it can't be read, so the default is
+used; `true` with a blank after it is false; blanks around a string are removed. Java does not report this.
+Here stderr and the log have a line about it, and `mqnamesrv -c FILE -p` shows it before anything is started.
+In a flag or a variable such a value is an error. A value outside its limits is always an error.
+
+Unknown names are kept, shown by request 319 and written back. A name that looks misspelt gives a warning with
+the properties that may have been meant, and so does a variable that begins with `NAMEKEEPER_` and is none of
+ours.
 
 Request 318 (`mqadmin updateNamesrvConfig`) is refused unless `allowConfigUpdate` is true, and always for
 what is not marked *update* below, for names ending in `path`, `file`, `dir`, `root`, `home` and the
 like, and for those in `configBlackList`. What it changes is written to `configStorePath`: the keys that
-were there and those that changed, but no defaults and no flags. *live* means that it has an effect at
-once, else from the next start.
+were there and those that changed, but no defaults and no flags. *live* means that a change has an effect
+at once; the others have it from the next start on.
 
 A property marked *inert* has no counterpart in this server. It is accepted, shown and kept, so that
 existing files work.

@@ -20,7 +20,7 @@ from namekeeper.http.console_page import ConsolePage
 from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Gate
-from namekeeper.http.health import HealthSource, health_of
+from namekeeper.http.health import Health, HealthSource, health_of
 from namekeeper.http.journal_page import JournalFiles, JournalPage
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.page_files import send_page_file
@@ -234,27 +234,20 @@ class OperatorHttpServer:
     async def _get_readyz(self, request: web.Request) -> web.Response:
         strict = request.query.get("strict", "").lower() in {"1", "true"}
         health = health_of(self._health(), strict=strict)
-        value = {
-            "status": health.status,
-            "ready": health.ready,
-            "reasons": health.reasons,
-            "restored": health.restored,
-            "revision": self._watch.revision(),
-        }
-        return _json(health.http_status, value)
+        return _json(health.http_status, self._members(health))
 
     async def _get_status(self, _request: web.Request) -> web.Response:
-        health = health_of(self._health())
-        value = {
-            "version": __version__,
+        members = self._members(health_of(self._health()))
+        return _json(200, {"version": __version__, **members, "journal": self._journal()})
+
+    def _members(self, health: Health) -> dict[str, object]:
+        return {
             "status": health.status,
             "ready": health.ready,
             "reasons": health.reasons,
             "restored": health.restored,
             "revision": self._watch.revision(),
-            "journal": self._journal(),
         }
-        return _json(200, value)
 
     async def _get_who_knows(self, request: web.Request) -> web.Response:
         if self._who_knows is None:

@@ -8,9 +8,9 @@ That this object is the table is seen at the end, in what is left of the body: a
 the pieces, and where it is found the pieces were.
 """
 
-import os
 import re
 from collections.abc import Generator
+from secrets import token_hex
 
 from msgspec import json
 
@@ -20,7 +20,7 @@ __all__ = ["MARK", "TopicConfigTable", "topic_config_pieces"]
 
 TopicConfigTable = dict[str, RawTopicConfig]
 
-MARK = f"pieces-{os.urandom(16).hex()}"
+MARK = f"pieces-{token_hex(16)}"
 """A key that no peer can know, for a configuration in place of those that were in pieces."""
 
 PIECE_BYTES = 131_072
