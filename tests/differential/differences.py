@@ -140,6 +140,10 @@ def _nameless(world: World) -> list[Step]:
     return [Ask(1, replace(request, body=body), "register")]
 
 
+def _empty_mapping(world: World) -> list[Step]:
+    return _register(_broker(world, mappings={f"{world.topics[0]}-unknown": {}}))
+
+
 DIFFERENCES: Mapping[str, Difference] = {
     "fencing": Difference(
         "An unregistration (104) over any connection ends the registration of its address.",
@@ -149,7 +153,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         _fencing,
     ),
     "one_name_per_address": Difference(
-        "An address that registers under another broker name stays in the group of the old name, for good.",
+        "An address that registers under another broker name stays in the group of the old name until a restart.",
         "It leaves the old group first, with all that follows for its topics.",
         "Clients would be sent to a broker under a name that it no longer has.",
         _one_name,
@@ -163,7 +167,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "unregister_is_whole": Difference(
         "A 104 with a wrong cluster, name or address removes half of a registration: a name stays in its "
-        "cluster for good, a member without live entry never expires, and a 104 for somebody who is not in the "
+        "cluster until a restart, a member without live entry never expires, and a 104 for somebody who is not in the "
         "group clears the write bits of a group without master.",
         "A 104 ends the whole registration of the address, under the name it has, in every cluster that lists "
         "the emptied name; one for somebody who is not in the group leaves the group as it is.",
@@ -196,7 +200,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "without haServerAddr is registered, and its slaves get a master without one.",
         "A required field that is missing or empty, or a number that can't be read, is answered with code 1 and "
         "a remark that names the field. Not so for 105's topic and for bodyCrc32.",
-        "Who sends it learns what is wrong (traps T7, T47).",
+        "The sender learns what is wrong (traps T7, T47).",
         lambda world: _ask(Request(205)),
     ),
     "no_decode_time": Difference(
@@ -241,9 +245,16 @@ DIFFERENCES: Mapping[str, Difference] = {
         "No client can use such a topic, and whoever made the table learns what is wrong.",
         _nameless,
     ),
+    "empty_mappings_refused": Difference(
+        "A registration with a static-topic mapping `{}` is answered with 0. If a broker has the topic, every "
+        "look-up of it fails until a restart.",
+        "Answered with code 1; nothing is registered.",
+        "One bad mapping must not take a topic from all clients.",
+        _empty_mapping,
+    ),
     "refusals_leave_nothing": Difference(
         "A first registration with a single topic is refused with code 1 (trap T10), and leaves its broker name "
-        "in its cluster and an empty group, for good, as well as its zone and its `enableActingMaster` in a "
+        "in its cluster and an empty group until a restart, as well as its zone and its `enableActingMaster` in a "
         "group that was there; an address that changed its id has lost the old one.",
         "A refused registration changes nothing.",
         "Made-up names would stay for ever: 60,000 of them make an answer to 106 larger than clients read.",

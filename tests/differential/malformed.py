@@ -125,6 +125,13 @@ def _null_table(chance: random.Random, broker: Broker, world: World) -> Request:
     return _with_table(broker, None)
 
 
+def _empty_mapping(chance: random.Random, broker: Broker, world: World) -> Request:
+    """Of a topic that nobody has: Java's server would never answer a look-up of any other again."""
+    broker.form = "json5"
+    broker.mappings = {**broker.mappings, f"{world.topics[0]}-unknown": {}}
+    return registration(broker)
+
+
 def _with_table(broker: Broker, table: dict[str, Any] | None) -> Request:
     wrapper = {"dataVersion": broker.version(), "topicConfigTable": table}
     body = {"filterServerList": broker.filters, "topicConfigSerializeWrapper": wrapper}
@@ -139,7 +146,7 @@ def _other_form(chance: random.Random, broker: Broker, world: World) -> Request:
     """A body in a form that the version or the flag does not announce."""
     broker.mappings = {}  # fastjson 2 refuses bare keys in a member that it skips
     request = registration(broker, crc=False)
-    is_text = request.body.startswith(b"{")  # what fastjson 1 makes of a stream is nobody's business
+    is_text = request.body.startswith(b"{")  # what fastjson 1 makes of a stream does not matter
     version = chance.choice((36, 373, 513) if is_text else (373, 513))
     return Request(103, request.fields, request.body, version=version)
 
@@ -177,7 +184,8 @@ def _odd_values(chance: random.Random, broker: Broker, world: World) -> Request:
     version = chance.choice((373.5, 513.9, "513", 513))
     fields = {**broker.fields(), "unused": unused}
     if chance.random() < 0.5:
-        return Request(105, cast("dict[str, str]", {"topic": "nobody-has-it", "unused": unused}))
+        asked = cast("dict[str, str]", {"topic": "nobody-has-it", "unused": unused})
+        return Request(105, asked, fraction=chance.choice((0.0, 0.5)))
     return Request(904, cast("dict[str, str]", fields), version=cast("int", version))
 
 
@@ -197,7 +205,7 @@ def _with_body(request: Request, body: bytes) -> Request:
 _MAKERS: tuple[Maker, ...] = (
     _unknown_code, _missing_field, _missing_field, _missing_broker_id, _missing_cluster, _missing_ha_address, _bad_number,
     _bad_flag, _wrong_crc, _crc_without_body, _broken_text, _broken_stream, _long_stream, _odd_text, _other_form,
-    _nameless_topic, _null_table, _null_table,
+    _nameless_topic, _null_table, _null_table, _empty_mapping,
     _unflagged_compression, _broken_topic_route, _broken_version, _refused_setting, _useless_setting,
     _odd_values,
 )  # fmt: skip

@@ -29,7 +29,7 @@ def encode(request: Request, opaque: int) -> bytes:
         header, kind = fixed + struct.pack(">i", len(pairs)) + pairs, 1
     else:
         members = {
-            "code": request.code,
+            "code": request.code + request.fraction if request.fraction else request.code,
             "language": "JAVA",
             "version": request.version,
             "opaque": opaque,

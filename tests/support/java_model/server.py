@@ -121,6 +121,9 @@ class JavaModel:
         if self.rules.nameless_topics_refused and not all(topic.name for topic in body.topics.values()):
             self.tables.differed["nameless_topics_refused"] += 1
             return Answer(1, Text("topicName"))
+        if self.rules.empty_mappings_refused and not all("bname" in info for info in body.mappings.values()):
+            self.tables.differed["empty_mappings_refused"] += 1
+            return Answer(1, Text("bname"))
         acting = fields.get("enableActingMaster")
         registration = Registration(
             name=fields["brokerName"],

@@ -40,6 +40,7 @@ class Rules:
     bare_errors: bool = False
     null_table_is_empty: bool = False
     nameless_topics_refused: bool = False
+    empty_mappings_refused: bool = False
     refusals_leave_nothing: bool = False
 
     @classmethod
@@ -205,7 +206,8 @@ class JavaTables:
             if registration.name not in self.topics.get(topic_name, {}):
                 self._end_mapping(topic_name, registration.name)
         for topic_name, info in body.mappings.items():
-            self._put_mapping(topic_name, info, upsert=first or changed)
+            if "bname" in info:  # one without is kept, and seen only where somebody has the topic
+                self._put_mapping(topic_name, info, upsert=first or changed)
 
     def _put_mapping(self, topic: str, info: dict[str, Any], *, upsert: bool) -> None:
         if upsert:

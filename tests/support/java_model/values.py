@@ -110,6 +110,8 @@ class Request:
     version: int = 513
     one_way: bool = False
     binary: bool = False
+    fraction: float = 0.0
+    """Added to the code in a JSON header: every server cuts it off."""
 
     def crc32(self) -> int:
         """Return the CRC that the header should carry (protocol.md 3.7)."""
