@@ -154,19 +154,34 @@ def _lookups(bench: Bench, fleets: Fleets) -> None:
     numbers = dict.fromkeys(fleets, 0)
     rows: dict[str, Any] = {**LOOKUPS, **CHANGES, **WATCHED, **MISSES}
     for key, row, server in _turns(bench, rows, fleets):
-        if (key in MISSES and server.name not in REAL) or (key in WATCHED and server.name not in OURS):
+        if key not in LOOKUPS and server.name not in (OURS if key in WATCHED else REAL):
             continue
-        if key not in CHANGES and key not in WATCHED:
+        if key in LOOKUPS or key in MISSES:
             sample = _look_up(bench, server, row)
         else:
             change, rate, *watching = row
-            with contextlib.ExitStack() as opened:
-                if watching:
-                    opened.enter_context(watched(server.http_port, _watched_topics(bench, *watching)))
-                changes = opened.enter_context(Changes(fleets[server], change, rate, first=numbers[server]))
-                sample = _look_up(bench, server, LOOKUPS["lookups-16"] | {"seconds": 1 / rate})
+            changes = Changes(fleets[server], change, rate, first=numbers[server])
+            if watching:
+                with watched(server.http_port, _watched_topics(bench, *watching)), changes:
+                    sample = _look_up_beside(bench, server, rate)
+            else:
+                sample = _compared(bench, server, changes, rate)
             numbers[server] += changes.sent
         bench.record(key, server.name, sample)
+
+
+def _compared(bench: Bench, server: Server, changes: Changes, rate: float) -> Sample:
+    """Look-ups before, during and after changes: what the machine does meanwhile meets all of them."""
+    before = _look_up_beside(bench, server, rate)
+    with changes:
+        found = _look_up_beside(bench, server, rate)
+    after = _look_up_beside(bench, server, rate)
+    return {**found, "kept": 2 * found["per_second"] / (before["per_second"] + after["per_second"])}
+
+
+def _look_up_beside(bench: Bench, server: Server, rate: float) -> Sample:
+    """Look up for long enough that something changes at this rate."""
+    return _look_up(bench, server, LOOKUPS["lookups-16"] | {"seconds": 1 / rate})
 
 
 def _watched_topics(bench: Bench, each: int) -> list[list[str]]:

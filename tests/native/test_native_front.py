@@ -240,6 +240,7 @@ async def test_look_ups_are_counted_whoever_answered(tmp_path):
         assert stats.front_failures == 0
         assert stats.cached_lookups == MIN_KNOWN_READS + 20
         assert stats.front_lookups == 20
+        assert stats.uncached_lookups == 1
         assert stats.front == "native"
         assert stats.received_bytes >= len(KNOWN) * (MIN_KNOWN_READS + 1 + 20)
 

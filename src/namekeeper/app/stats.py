@@ -95,6 +95,7 @@ class Operators:
             dropped_log_lines=self._housekeeping.dropped_log_lines(),
             route_cache_bytes=self._state.route_answers.kept_bytes,
             cached_lookups=self._state.lookup_cache.found,
+            uncached_lookups=self._state.lookup_cache.missed,
             front_lookups=self._state.lookup_cache.found_by_mirror,
             front_connections=0 if front is None else len(front),
             front_loans=0 if front is None else front.loans,

@@ -92,6 +92,7 @@ _COUNTERS = (
     _Plain("front_lookups", "front_lookups", "Those of them that the native front answered."),
     _Plain("front_loans", "front_loans", "How often a connection was handed to the native front."),
     _Plain("front_failures", "front_failures", "Connections lost by a failure of the native front."),
+    _Plain("uncached_lookups", "uncached_lookups", "Look-ups whose answer was not known: with a route."),
 )  # fmt: skip
 
 _JOURNAL_GAUGES = (

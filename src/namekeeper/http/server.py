@@ -45,7 +45,7 @@ namekeeper, a RocketMQ name server
 /metrics           for Prometheus
 /healthz           200 while the process runs
 /readyz            200 while clients should use it; ?strict=1 counts degraded as not ready
-/status            version, health and journal as JSON
+/status            version, health, journal and look-ups as JSON
 /watch?topic=NAME  changes of routes as they happen: ?after=REVISION waits; text/event-stream streams
 /who-knows?topic=  which connections have asked since the last change (rememberLookups)
 /journal           names of the files of the journal; /journal/NAME is one of them
@@ -238,7 +238,8 @@ class OperatorHttpServer:
 
     async def _get_status(self, _request: web.Request) -> web.Response:
         members = self._members(health_of(self._health()))
-        return _json(200, {"version": __version__, **members, "journal": self._journal()})
+        parts = {"journal": self._journal(), "lookups": self._metrics().lookups}
+        return _json(200, {"version": __version__, **members, **parts})
 
     def _members(self, health: Health) -> dict[str, object]:
         return {

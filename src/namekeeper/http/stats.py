@@ -119,6 +119,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     route_cache_bytes: int = 0
     cached_lookups: int = 0
     """Look-ups whose answer was known by the bytes of the request."""
+    uncached_lookups: int = 0
+    """Look-ups whose request had to be decoded, and whose topic has a route."""
     front_lookups: int = 0
     """Those of them that the native front answered."""
     front_connections: int = 0
@@ -129,6 +131,19 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     """Connections lost by a failure of it."""
     journal: JournalStats | None = None
     """None without a journal."""
+
+    @property
+    def lookups(self) -> Mapping[str, object]:
+        """Who answers known look-ups, hits and misses, and what was handed to the native front."""
+        return {
+            "front": self.front,
+            "cached": self.cached_lookups,
+            "uncached": self.uncached_lookups,
+            "front_lookups": self.front_lookups,
+            "front_connections": self.front_connections,
+            "front_loans": self.front_loans,
+            "front_failures": self.front_failures,
+        }
 
 
 class StatsSource(Protocol):

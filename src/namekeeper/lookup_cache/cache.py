@@ -193,6 +193,11 @@ class LookupCache:
         self._count_mirrored()
         return self._counters.total - self._handled
 
+    @property
+    def missed(self) -> int:
+        """Look-ups that had a route and were answered without the cache since the start."""
+        return self._handled
+
     def count(self, topic: str) -> None:
         """Count a look-up that was answered without the cache."""
         self._counters.of(topic).count += 1

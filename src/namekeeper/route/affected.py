@@ -56,7 +56,7 @@ def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:
 
 def _changed(event: TopicQueuesChanged, among: KeysView[str]) -> Collection[str]:
     if len(event.topics) <= len(among):
-        return event.topics
+        return among & event.topics  # a new broker has thousands of topics that nobody looked up
     before, after = event.before, event.after
     return [topic for topic in among if before.get(topic) is not after.get(topic)]
 

@@ -46,7 +46,10 @@ class Site:
     def stats(self) -> NameServerStats:
         if self.topics < 0:
             raise RuntimeError("a bug")
-        return NameServerStats(version="1", start_time_seconds=1.0, topics=self.topics)
+        return NameServerStats(
+            version="1", start_time_seconds=1.0, topics=self.topics,
+            front="native", cached_lookups=5, uncached_lookups=3, front_lookups=2,
+        )  # fmt: skip
 
     async def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
         url = f"http://127.0.0.1:{self.server.port}{path}"
@@ -112,6 +115,10 @@ async def test_status_is_everything_in_json_and_always_200(site: Site) -> None:
     assert value == {
         "version": __version__, "status": "ok", "ready": True, "reasons": {}, "restored": "", "revision": "5-7",
         "journal": None,
+        "lookups": {
+            "front": "native", "cached": 5, "uncached": 3, "front_lookups": 2, "front_connections": 0,
+            "front_loans": 0, "front_failures": 0,
+        },
     }  # fmt: skip
     site.journal = JournalStats(last_seq=9, durable_seq=7, namesrv="ns", boot=5)
     site.state = HealthState(phase=Phase.DRAINING, degraded={"journal": "the disk is full"})
