@@ -109,7 +109,7 @@ console-library: $(VENV)/.test ## put the pinned Preact into the console, from t
 	$(BIN)/python -m tests.release.console_library
 
 spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on hundreds of histories, spark-submit, Connect
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup tests/spark -m 'not long' $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadscope tests/spark -m 'not long' $(ARGS)
 
 spark-long: $(VENV)/.test ## what of them is too much for CI: runs that are killed, a cluster, 4 GiB of memory
 	$(BIN)/python -m pytest tests/spark -m long

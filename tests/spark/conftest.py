@@ -2,16 +2,17 @@
 
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pyspark")
 
 from pyspark.sql import SparkSession
+from xdist.remote import Producer
 
 from namekeeper.pipeline.local_session import local_session
 from tests.spark.lawful import Lawful
+from tests.spark.scheduling import SparkScheduling
 
 FAST = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
@@ -23,25 +24,10 @@ FAST = {
     "spark.driver.memory": "1g",
 }
 
-FOLDER = Path(__file__).parent
-ALONE = {"test_processes"}
-"""Modules whose tests share nothing."""
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say for `--dist loadgroup` which tests share a process: those of the session, those of a module, or none.
-
-    Those of the session come first: they take longest, and can't be divided.
-    """
-    ours = [item for item in items if FOLDER in item.path.parents]
-    places = [place for place, item in enumerate(items) if FOLDER in item.path.parents]
-    with_session = {item.path for item in ours if "spark" in getattr(item, "fixturenames", ())}
-    for item in ours:
-        group = item.nodeid if item.path.stem in ALONE else item.path.stem
-        item.add_marker(pytest.mark.xdist_group("session" if item.path in with_session else group))
-    ours.sort(key=lambda item: item.path not in with_session)
-    for place, item in zip(places, ours, strict=True):
-        items[place] = item
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkScheduling:
+    """Make it; xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2."""
+    return SparkScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
