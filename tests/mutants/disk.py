@@ -18,8 +18,8 @@ DISK_MUTANTS = (
     Mutant(
         "summaries-believed",
         "journal/reading/block_check.py",
-        "    if said != found:\n",
-        "    if said.lines != found.lines:\n",
+        "    if stated != found:\n",
+        "    if stated.lines != found.lines:\n",
         "verify compares all that a summary says of a block with the lines in it",
         ("journal/reading/test_block_check.py",),
     ),

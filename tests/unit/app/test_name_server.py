@@ -147,7 +147,7 @@ async def test_what_does_not_end_keeps_the_journal_from_nothing(tmp_path, monkey
             await server.stop()
         await close()
     assert len(stopped) == 1
-    assert "not all has ended in 0.1 s: 1 connections, [" in caplog.text
+    assert "the stop goes on although not everything has ended in 0.1 s: 1 connections, [" in caplog.text
 
 
 @both_loops
