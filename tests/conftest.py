@@ -37,6 +37,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Processes for `--numprocesses auto`: half as many again as cores, because many tests wait for processes and peers."""
     cores = os.cpu_count() or 1

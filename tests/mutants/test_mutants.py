@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.conftest
 from namekeeper.pipeline.gold.sql_text import raw_text
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant
@@ -73,3 +74,9 @@ def test_the_checkout_is_copied_and_left_alone(tmp_path):
     path.write_text(mutant.text(copy))
     assert mutant.new in path.read_text()
     assert Path(mutant.path_in(ROOT / "src")).read_text().count(mutant.old) == 1
+
+
+def test_tests_run_without_the_plugins_that_a_mutant_s_run_leaves_out():
+    """A hook of a plugin that is not loaded ends the run, unless the hook is marked as optional."""
+    hook = tests.conftest.pytest_xdist_auto_num_workers
+    assert hook.pytest_impl["optionalhook"]

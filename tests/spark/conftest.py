@@ -25,6 +25,7 @@ FAST = {
 }
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkScheduling:
     """Make it; xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2."""
     return SparkScheduling(config, log)
