@@ -1,9 +1,17 @@
 """With access rules a socket is lent only if its peer may look up all there is, and comes back with new rules."""
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
 
+from namekeeper.access.explain import AccessCase, explain
+from namekeeper.access.names import Names
+from namekeeper.access.peer import Peer as AccessPeer
+from namekeeper.access.peer import parse_ip
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.access.signature import sign
@@ -14,6 +22,7 @@ from namekeeper.remoting.lending import MIN_KNOWN_READS, LendingConnection
 from namekeeper.wire.codec import encode_command
 from tests.support.system.waiting import eventually
 from tests.unit.app.parts import Parts, frame, registration
+from tests.unit.app.test_access_law import CERTIFICATE, HOSTS, KEYS, RULES, USER
 from tests.unit.remoting.fake_front import FakeNative
 from tests.unit.remoting.joined import Joined
 
@@ -25,6 +34,7 @@ REFUSED_BEFORE = (
 )
 KNOWN = frame(105, topic="T1")
 SIGNED = frame(105, **sign({"topic": "T1"}, b"", access_key="ops", secret_key="k"))
+TOPICS = ("T1", "T2")
 ENOUGH = MIN_KNOWN_READS + 2
 """Reads after which a socket is lent: the first is answered before the peer is judged, the second is learned."""
 
@@ -37,11 +47,11 @@ def policy(rules: str) -> AccessPolicy:
 class Lending(Joined):
     """A connection of a server that has a front and rules, and knows one broker."""
 
-    def __init__(self, folder, rules: str) -> None:
+    def __init__(self, folder, policy: AccessPolicy) -> None:
         self.parts = Parts(folder)
         state = self.parts.state
         self.control = AccessControl(
-            SimpleNamespace(policy=policy(rules), trouble=""), self.parts.requests, state,
+            SimpleNamespace(policy=policy, trouble=""), self.parts.requests, state,
             journaling=self.parts.effects.journaling, lookup_cache=state.lookup_cache,
         )  # fmt: skip
         self.parts.connect().deliver(encode_command(registration()))
@@ -70,7 +80,7 @@ async def lending(tmp_path):
     made = []
 
     def make(rules: str) -> Lending:
-        made.append(Lending(tmp_path, rules))
+        made.append(Lending(tmp_path, policy(rules)))
         return made[-1]
 
     yield make
@@ -135,3 +145,42 @@ async def test_a_connection_that_closes_before_it_goes_on_is_closed(lending):
     await eventually(lambda: joined.closed)
     assert joined.transport.is_closed
     assert len(joined.front) == 0
+
+
+ABOUT_LOOK_UPS = RULES.map(
+    lambda rules: structs.replace(
+        rules, rules=tuple(structs.replace(rule, codes=frozenset({105})) for rule in rules.rules)
+    )
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rules=ABOUT_LOOK_UPS, user=USER, peer=st.tuples(st.sampled_from(HOSTS), st.one_of(st.none(), st.just(CERTIFICATE))),
+    topic=st.sampled_from(TOPICS),
+)  # fmt: skip
+def test_what_is_explained_of_look_ups_holds_for_the_front(tmp_path_factory, rules, user, peer, topic):
+    """A refused look-up is answered by Python, and a socket is lent only if every look-up would be allowed."""
+    host, certificate = peer
+    signer = user[0] if user is not None and user[1] else None
+    fields = {"topic": topic}
+    if user is not None:
+        fields = sign(fields, b"", access_key=user[0], secret_key=f"{user[0]}-key" if user[1] else "guess")
+    who = AccessPeer(parse_ip(host.strip("[]")), () if certificate is None else ("CN=ops",))
+
+    def is_allowed(name: str, by: str | None) -> bool:
+        names = Names(topics=frozenset((name,)))
+        return explain(rules, AccessCase(code=105, peer=who, user=by, names=names))[0].allowed
+
+    async def asks() -> tuple[list[int], bool]:
+        joined = Lending(tmp_path_factory.getbasetemp(), AccessPolicy(rules, KEYS))
+        joined.channel.remote_addr, joined.channel.certificate = f"{host}:5", certificate
+        joined.ask(frame(105, **fields))
+        codes, is_lent = joined.codes, joined.connection.is_lent
+        joined.front.close()
+        return codes, is_lent
+
+    codes, is_lent = asyncio.run(asks())
+    assert (set(codes) == {16}) == (not is_allowed(topic, signer))
+    if is_lent:
+        assert all(is_allowed(name, by) for name in (*TOPICS, "none") for by in (None, *KEYS))
