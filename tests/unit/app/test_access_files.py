@@ -1,10 +1,13 @@
 """Rules are taken over as a whole or not at all, and a problem with them is said once."""
 
 import asyncio
+import errno
 import os
+from pathlib import Path
 
 import pytest
 
+from namekeeper.app import access_files
 from namekeeper.app.access_files import FILE_LIMIT, AccessFiles, read_policy
 from namekeeper.errors import ConfigError
 from tests.support.system.waiting import eventually
@@ -98,6 +101,62 @@ def test_files_that_cant_be_used_are_named(file, breaking):
     with pytest.raises(ConfigError) as caught:
         read(file)
     assert BROKEN[breaking] in str(caught.value)
+
+
+def test_a_file_that_this_user_may_not_read_is_named(file, monkeypatch):
+    """Tests may run as a user who may read everything, so the system's refusal is played."""
+
+    def refuse(path, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(ConfigError, match=r"access\.toml can't be read: Permission denied"):
+        read(file)
+
+
+@pytest.mark.parametrize("breaking", BROKEN, ids=lambda breaking: breaking.__name__)
+async def test_what_breaks_while_the_server_runs_changes_nothing_and_is_said_once(
+    file, breaking, caplog, monkeypatch
+):
+    checks = []
+
+    def counted(*words):
+        checks.append(None)
+        return read_policy(*words)
+
+    files = await asyncio.to_thread(AccessFiles, str(file), {"KEY": "k"}, poll_seconds=0.001)
+    before, taken = files.policy, []
+    watching = asyncio.create_task(files.watch(taken.append))
+    await asyncio.to_thread(breaking, file)
+    await eventually(lambda: BROKEN[breaking] in files.trouble)
+    monkeypatch.setattr(access_files, "read_policy", counted)
+    await eventually(lambda: len(checks) >= 5)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    assert BROKEN[breaking] in files.trouble
+    assert (files.policy, taken) == (before, [])
+    assert caplog.text.count(BROKEN[breaking]) == 1
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_as_one_of_the_two(file, monkeypatch):
+    files = AccessFiles(str(file), {"KEY": "k"})
+    taken = []
+    newer = file.with_name("newer.toml")
+    newer.write_text(RULES.format(mode="enforce"))
+    opened = os.open
+
+    def replaced_when_open(path, *rest):
+        descriptor = opened(path, *rest)
+        if Path(path) == file and newer.exists():
+            newer.replace(file)
+        return descriptor
+
+    monkeypatch.setattr(os, "open", replaced_when_open)
+    files._take(read(file), taken.append)  # the old file, which is not there any more
+    assert (taken, files.policy.rules.mode.value) == ([], "audit")
+    for _ in range(2):
+        files._take(read(file), taken.append)
+    assert [policy.rules.mode.value for policy in taken] == ["enforce"]
 
 
 def test_a_server_does_not_start_with_rules_that_cant_be_used(tmp_path):
