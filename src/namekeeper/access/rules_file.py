@@ -89,10 +89,6 @@ def _rule(row: Mapping[str, Any], number: int, source: str) -> Rule:
         certificates=_patterns(row, "certificates", where),
         names=_names(row, where),
     )
-    if codes == {HTTP_PAGES} and rule.certificates is not None:
-        raise ConfigError(
-            f"{where}: the HTTP pages speak no TLS, so there are no certificates: name networks or users"
-        )
     for kind, _ in rule.names:
         if not any(kind in NAMED.get(code, ()) for code in codes):
             raise ConfigError(f"{where}: none of its requests has {kind.value}, so it would never hold")

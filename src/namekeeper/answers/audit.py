@@ -84,8 +84,8 @@ def audit_lines(entries: Iterable[AuditEntry], zone: Zone) -> Iterator[str]:
 
 def _entries(journal: FoundJournal) -> Iterator[AuditEntry]:
     reader = RecordReader()
-    for name in find_segments(journal.folder, journal.writer):
-        for line in read_segment_lines(journal.folder, name):
+    for name in find_segments(journal.folder, journal.writer, system=journal.system):
+        for line in read_segment_lines(journal.folder, name, system=journal.system):
             record = reader(line, name) if line.data.startswith(_KINDS) else None
             if isinstance(record, Record):
                 yield from _entry(record)

@@ -8,7 +8,7 @@ from itertools import count
 
 from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about
 from namekeeper.access.names import NO_NAMES, Names, names_in
-from namekeeper.access.peer import certificate_names, peer_at
+from namekeeper.access.peer import Peer, certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestClass
 from namekeeper.access.rules import AccessMode, Decision, PeerRules
@@ -125,21 +125,22 @@ class AccessControl:
         channel.user = signer.user or ""
         return self._requests(request, connection)
 
-    def refuse_page(self, host: str, token: str | None) -> str | None:
+    def refuse_page(self, client: Peer, token: str | None) -> str | None:
         """Why somebody may not read the operators' HTTP pages; None if they may.
 
         Args:
-            host: address of the client.
+            client: what the connection proves.
             token: the secret key that it sends.
         """
         policy = self._policy
         user = None if token is None else user_of_key(token, policy.keys)
-        decision = policy.rules.judge(HTTP_PAGES, peer_at(f"{host}:0"), user=user)
+        decision = policy.rules.judge(HTTP_PAGES, client, user=user)
         if decision.allowed:
             return None
         mode = policy.rules.mode
         self._refusals[HTTP, decision.rule or NO_RULE, mode.value] += 1
-        text = f"the HTTP pages are refused to {host} by {_by(decision)}"
+        who = printable(", ".join([str(client.address), *client.certificate[:1]]))
+        text = f"the HTTP pages are refused to {who} by {_by(decision)}"
         if mode is AccessMode.AUDIT:
             self._log_limit.log(logging.WARNING, "audit only: %s", text)
             return None

@@ -33,7 +33,7 @@ from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.app.stats import Operators
 from namekeeper.app.stop_signals import stopping_by_signals
-from namekeeper.app.tls_files import read_tls_settings
+from namekeeper.app.tls_files import read_http_tls_settings, read_tls_settings
 from namekeeper.app.unknown_networks import unknown_network_alarm
 from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
@@ -50,6 +50,7 @@ from namekeeper.remoting.front import Front, load_front
 from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
+from namekeeper.remoting.tls_settings import ClientAuth, TlsMode
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
@@ -192,6 +193,7 @@ class NameServer:
             clock=self._clock,
             access=self.access,
         )
+        self._http_tls = _make_http_tls(startup)
         self._http = contextlib.AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
@@ -299,6 +301,7 @@ class NameServer:
                     who_knows=None if self._memory is None else self._memory.who_knows,
                     console=console_process(self._console_command),
                     names=parse_list(settings.http_host_names),
+                    tls=self._http_tls,
                     **({} if self.access is None else {"refuse": self.access.refuse_page}),
                 )
             )
@@ -306,7 +309,8 @@ class NameServer:
             log.exception("no HTTP pages for operators")
             return
         if server.port is not None:
-            log.info("operators' pages at http://%s:%d/", settings.http_bind_address, server.port)
+            scheme = "http" if self._http_tls is None else "https"
+            log.info("operators' pages at %s://%s:%d/", scheme, settings.http_bind_address, server.port)
 
     def _console_command(self) -> Sequence[str]:
         settings, journal = self.state.settings, self._journaling.stats()
@@ -423,11 +427,27 @@ def _make_access_control(
     path = state.settings.access_file
     if not path:
         return None
+    from namekeeper.access.request_class import HTTP_PAGES
     from namekeeper.app.access import AccessControl
     from namekeeper.app.access_files import AccessFiles
 
     files = AccessFiles(path, os.environ)
+    if state.settings.http_tls_need_client_auth == ClientAuth.NONE:
+        for rule in files.policy.rules.rules:
+            if HTTP_PAGES in rule.codes and rule.certificates is not None:
+                log.warning(
+                    "access rule %r opens no operators' page: nobody can show a certificate there with"
+                    " httpTlsNeedClientAuth=none", rule.name,
+                )  # fmt: skip
     return AccessControl(files, requests, state, journaling=journaling, lookup_cache=lookup_cache)
+
+
+def _make_http_tls(startup: Startup) -> TlsContexts | None:
+    """The TLS contexts of the operators' pages; None if they speak plain HTTP, or are off."""
+    settings = startup.settings
+    if settings.http_tls_mode == TlsMode.DISABLED or settings.http_port < 0:
+        return None
+    return TlsContexts(lambda: read_http_tls_settings(startup))
 
 
 def _make_front(settings: NamesrvSettings) -> Front | None:

@@ -2,13 +2,16 @@
 
 import contextlib
 
+from msgspec import structs
+
 from namekeeper.config.property import PropertyGroup, format_value
 from namekeeper.config.settings import SPECS
 from namekeeper.config.startup import Startup, with_tls_file
+from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
-from namekeeper.remoting.tls_settings import TlsSettings
+from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 
-__all__ = ["read_tls_settings"]
+__all__ = ["read_http_tls_settings", "read_tls_settings"]
 
 
 def read_tls_settings(startup: Startup) -> TlsSettings:
@@ -30,3 +33,29 @@ def read_tls_settings(startup: Startup) -> TlsSettings:
             if spec.facts.group is PropertyGroup.TLS
         }
     )
+
+
+def read_http_tls_settings(startup: Startup) -> TlsSettings:
+    """The same for the operators' pages: certificate and authorities are those of the other port.
+
+    Raises:
+        ConfigError: the file holds what can't be used, or certificate or authorities are missing.
+    """
+    settings = startup.settings
+    found = structs.replace(
+        read_tls_settings(startup),
+        mode=TlsMode(settings.http_tls_mode),
+        need_client_auth=ClientAuth(settings.http_tls_need_client_auth),
+        auth_client=True,
+    )
+    if found.test_mode or not found.server_cert_path or not found.server_key_path:
+        raise ConfigError(
+            "httpTlsMode=enforcing: needs a certificate that clients can verify: set"
+            " tls.test.mode.enable=false, tls.server.certPath and tls.server.keyPath"
+        )
+    if found.need_client_auth is not ClientAuth.NONE and not found.server_trust_cert_path:
+        raise ConfigError(
+            f"httpTlsNeedClientAuth={found.need_client_auth.value}: needs tls.server.trustCertPath, the"
+            " authorities whose certificates count"
+        )
+    return found

@@ -9,11 +9,21 @@ from typing import Any
 import click
 
 from namekeeper.cli.credentials import Credentials, credential_options, take_credentials
+from namekeeper.cli.tls_files import NO_TLS_FILES, TlsFiles, take_tls_files, tls_file_options
 from namekeeper.remoting.request_sender import RequestSender
 
-__all__ = ["Connector", "connection_options", "take_connection"]
+__all__ = [
+    "SENDER_OPTIONS",
+    "Connector",
+    "connection_options",
+    "sender_options",
+    "take_connection",
+    "take_connector",
+]
 
-_NAMES = ("timeout", "tls", "tls_ca")
+
+SENDER_OPTIONS = ("tls", "tls_ca", "tls_cert", "tls_key", "access_key", "secret_key")
+"""Names of the values of `sender_options`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +31,30 @@ class Connector:
     """How commands get a sender; a test puts its own into the context's `obj`."""
 
     open: Callable[[], AbstractAsyncContextManager[RequestSender]]
+    tls_files: TlsFiles = NO_TLS_FILES
+    """Those of the options, for operators' pages."""
 
 
 def connection_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options that `take_connection` takes out again."""
     for option in (
-        credential_options,
-        click.option(
-            "--tls-ca", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-            help="Speak TLS, and trust only servers with a certificate of these authorities.",
-        ),
-        click.option("--tls", is_flag=True, help="Speak TLS; any certificate will do without --tls-ca."),
+        sender_options,
         click.option(
             "--timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True,
             metavar="SECONDS", help="How long to wait for each answer.",
         ),
     ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def sender_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that `take_connector` takes out again."""
+    for option in (
+        credential_options,
+        tls_file_options,
+        click.option("--tls", is_flag=True, help="Speak TLS; any certificate will do without --tls-ca."),
+    ):
         function = option(function)
     return function
 
@@ -47,31 +65,33 @@ def take_connection(context: click.Context, options: dict[str, Any]) -> tuple[Co
     Raises:
         ConfigError: there is no secret key, or the file with the credentials can't be read.
     """
-    taken = {name: options.pop(name) for name in _NAMES}
-    timeout_ms = int(taken["timeout"] * 1000)
+    timeout_ms = int(options.pop("timeout") * 1000)
+    return take_connector(context, options), timeout_ms
+
+
+def take_connector(context: click.Context, options: dict[str, Any]) -> Connector:
+    """Take the values of `sender_options` out of `options`.
+
+    Raises:
+        ConfigError: there is no secret key, or a file can't be used.
+    """
+    files = take_tls_files(options)
+    is_tls = options.pop("tls") or files != NO_TLS_FILES
     credentials = take_credentials(options, os.environ)
     given = context.find_object(Connector)
-    if given is not None:
-        return given, timeout_ms
-    return Connector(lambda: _open_client(taken["tls"], taken["tls_ca"], credentials)), timeout_ms
+    return given or Connector(lambda: _open_client(files if is_tls else None, credentials), files)
 
 
 def _open_client(
-    tls: bool,  # noqa: FBT001 - called here only
-    tls_ca: str | None,
-    credentials: Credentials | None,
+    files: TlsFiles | None, credentials: Credentials | None
 ) -> AbstractAsyncContextManager[RequestSender]:
     from namekeeper.remoting.client import RemotingClient
     from namekeeper.remoting.signing import signing_hook
 
     context = None
-    if tls or tls_ca:
+    if files is not None:
         from namekeeper.remoting.tls_contexts import client_context
-        from namekeeper.remoting.tls_settings import TlsSettings
 
-        settings = TlsSettings(
-            enable=True, test_mode=not tls_ca, auth_server=bool(tls_ca), client_trust_cert_path=tls_ca or ""
-        )
-        context = client_context(settings)
+        context = client_context(files.settings)
     hook = signing_hook(credentials.access_key, credentials.secret_key) if credentials else None
     return RemotingClient(tls=context, rpc_hook=hook)

@@ -1,6 +1,7 @@
 """What `namekeeper console` shows, and whom it asks: journals, running name servers, a warehouse."""
 
 import asyncio
+import ssl
 from collections.abc import Sequence
 
 from namekeeper.answers.evidence import Evidence
@@ -17,6 +18,7 @@ from namekeeper.http.asking_who_knows import ask_who_knows
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
 from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
 
 __all__ = [
     "OperatorsPages",
@@ -24,6 +26,7 @@ __all__ = [
     "addresses_in",
     "journal_histories",
     "live_histories",
+    "pages_in",
     "source_of",
 ]
 
@@ -32,21 +35,22 @@ class OperatorsPages:
     """Name servers that are asked over their operators' pages.
 
     Args:
-        addrs: host and port of each.
+        pages: where they are.
         token: sent where access rules ask for one; empty: none.
+        tls: for those that speak TLS; None: the authorities of the system count.
     """
 
-    def __init__(self, addrs: Sequence[str], token: str) -> None:
-        self._addrs, self._token = addrs, token
+    def __init__(self, pages: Sequence[PageAddress], token: str, tls: ssl.SSLContext | None = None) -> None:
+        self._pages, self._token, self._tls = pages, token, tls
 
     def __bool__(self) -> bool:
         """Whether there is anyone to ask."""
-        return bool(self._addrs)
+        return bool(self._pages)
 
     def who_knows(self, topic: str) -> dict[str, WhoKnows | RemotingError]:
         """Who has asked for a topic since its last change, at each of them."""
-        answers = asyncio.run(ask_who_knows(self._addrs, topic, self._token))
-        return dict(zip(self._addrs, answers, strict=True))
+        answers = asyncio.run(ask_who_knows(self._pages, topic, token=self._token, tls=self._tls))
+        return dict(zip(map(str, self._pages), answers, strict=True))
 
     def journals(self) -> list[FoundJournal]:
         """Their journals as they are now.
@@ -54,7 +58,7 @@ class OperatorsPages:
         Raises:
             JournalError: one can't be read.
         """
-        return [RemoteJournal(addr, self._token).found() for addr in self._addrs]
+        return [RemoteJournal(page, token=self._token, tls=self._tls).found() for page in self._pages]
 
 
 class WarehouseOfConsole:
@@ -121,6 +125,15 @@ def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) 
         ConfigError: an address can't be used.
     """
     return [LiveHistory(addr, connector.open, timeout_ms) for addr in addresses_in(lists)]
+
+
+def pages_in(lists: Sequence[str]) -> list[PageAddress]:
+    """The operators' pages in some lists, `host:port;https://host:port`, each once.
+
+    Raises:
+        ConfigError: an address can't be used.
+    """
+    return list(dict.fromkeys(page for text in lists for page in parse_page_addresses(text)))
 
 
 def addresses_in(lists: Sequence[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Common parts of the commands about the past: sources of history, times, zones, progress."""
 
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +11,16 @@ import click
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
+from namekeeper.cli.connecting import SENDER_OPTIONS, sender_options, take_connector
 from namekeeper.cli.journals import journals_here, journals_of_this_host
 from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, session_options
+from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.reader import FoundJournal
-from namekeeper.remoting.address import Address, parse_addresses
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
 
 __all__ = [
     "AT_HELP",
@@ -47,6 +51,8 @@ _LINES = 10
 _CONFIG_FILES, _ADDRESSES = "namekeeper.config_files", "namekeeper.addresses"
 _PAGES, _TOKEN = "namekeeper.pages", "namekeeper.token"
 """Keys of the context at which the values of `-c`, `-n`, `--http` and `--token` are kept."""
+_SENDER_OPTIONS = "namekeeper.sender_options"
+"""Key of the context with the options for TLS and signatures: their files are read when somebody is asked."""
 _REMOTE = "namekeeper.remote_journals"
 """Key of the context with the journals of other hosts: `--follow` continues with the copied files."""
 
@@ -69,7 +75,7 @@ def history_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def history_source_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the source of the history, Spark and the zone."""
-    function = session_options(function)
+    function = session_options(_with_sender_options(function))
     function = zone_option(function)
     function = click.option("--warehouse", metavar="URI", help="Tables that `namekeeper pipeline run` made.")(
         function
@@ -85,7 +91,8 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
     )(function)  # fmt: skip
     function = click.option(
         "--http", "pages", multiple=True, metavar="HOST:PORT", callback=_note, expose_value=False,
-        help="Operators' HTTP port of a running name server, to read its journal over it.",
+        help="Operators' HTTP port of a running name server, to read its journal over it; https://HOST:PORT "
+        "where it speaks TLS.",
     )(function)  # fmt: skip
     function = click.option(
         "--token", "token", default="", callback=_note, expose_value=False, envvar="NAMEKEEPER_HTTP_TOKEN",
@@ -97,6 +104,18 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
         help="Journal folder of a name server, or a folder with several; may be repeated. By default those "
         "of the name servers on this host, ~/namesrv/journal/*.",
     )(function)  # fmt: skip
+
+
+def _with_sender_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for TLS and signatures; the context gets their values."""
+
+    @functools.wraps(command)
+    def with_sender_options(*args: object, **options: object) -> None:
+        meta = click.get_current_context().meta
+        meta[_SENDER_OPTIONS] = {name: options.pop(name) for name in SENDER_OPTIONS}
+        command(*args, **options)
+
+    return sender_options(with_sender_options)
 
 
 def _note(context: click.Context, option: click.Parameter, values: tuple[str, ...] | str) -> None:
@@ -165,14 +184,18 @@ def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[Fo
     """The journals of running name servers, by their operators' pages or by their own addresses."""
     if not pages and not others:
         return []
-    from namekeeper.cli.remote_journal import RemoteJournal, http_address_of
+    from namekeeper.cli.remote_journal import RemoteJournal, pages_of
 
-    meta = click.get_current_context().meta
-    known: dict[str, RemoteJournal] = meta.setdefault(_REMOTE, {})
-    named = [str(each) for text in pages for each in parse_addresses(text)]
-    for address in dict.fromkeys([*named, *map(http_address_of, others)]):
-        if address not in known:
-            known[address] = RemoteJournal(address, meta.get(_TOKEN, ""))
+    context = click.get_current_context()
+    meta = context.meta
+    connector = take_connector(context, dict(meta[_SENDER_OPTIONS]))
+    known: dict[PageAddress, RemoteJournal] = meta.setdefault(_REMOTE, {})
+    named = [page for text in pages for page in parse_page_addresses(text)]
+    found = list(dict.fromkeys([*named, *(pages_of(address, connector) for address in others)]))
+    tls = pages_tls(connector.tls_files, found)
+    for page in found:
+        if page not in known:
+            known[page] = RemoteJournal(page, token=meta.get(_TOKEN, ""), tls=tls)
     return [journal.found() for journal in known.values()]
 
 

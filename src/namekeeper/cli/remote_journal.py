@@ -7,6 +7,7 @@ them. A sealed segment does not change, so it is copied once.
 import asyncio
 import os
 import shutil
+import ssl
 import tempfile
 import weakref
 from http.client import HTTPException
@@ -18,33 +19,40 @@ from urllib.request import Request, urlopen
 import msgspec
 from msgspec import Struct
 
+from namekeeper.cli.connecting import Connector
 from namekeeper.errors import ConfigError, JournalError, NamekeeperError
 from namekeeper.files import Os
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.remoting.address import Address
+from namekeeper.remoting.page_address import PageAddress
 
-__all__ = ["RemoteJournal", "http_address_of"]
+__all__ = ["RemoteJournal", "pages_of"]
 
 ANSWER_SECONDS = 30.0
 """Longest pause of a name server within an answer."""
 
 
-def http_address_of(address: Address) -> str:
-    """The address of a name server's operators' pages, from its properties (request 319).
+def pages_of(address: Address, connector: Connector) -> PageAddress:
+    """Where a name server's operators' pages are, from its properties (request 319).
+
+    Args:
+        address: of the name server.
+        connector: how to reach it.
 
     Raises:
         ConfigError: it does not say; the message says what to do.
     """
     try:
-        properties = asyncio.run(_properties_of(address))
+        properties = asyncio.run(_properties_of(address, connector))
     except NamekeeperError as error:
         why = str(error)
     else:
         port = properties.get("httpPort", "")
         if port.isdecimal() and port != "0":
-            return str(Address(address.host, int(port)))
+            is_tls = properties.get("httpTlsMode", "disabled") != "disabled"
+            return PageAddress(Address(address.host, int(port)), is_tls)
         why = "it has no operators' pages (httpPort)"
     raise ConfigError(
         f"{address} has no journal on this host, and can't be asked for it: {why}; give --http HOST:PORT for"
@@ -53,11 +61,10 @@ def http_address_of(address: Address) -> str:
     )
 
 
-async def _properties_of(address: Address) -> dict[str, str]:
+async def _properties_of(address: Address, connector: Connector) -> dict[str, str]:
     from namekeeper.admin.operations import Namesrv, get_namesrv_config
-    from namekeeper.remoting.client import RemotingClient
 
-    async with RemotingClient() as client:
+    async with connector.open() as client:
         return await get_namesrv_config(Namesrv(str(address), client))
 
 
@@ -69,12 +76,14 @@ class RemoteJournal:
     """Copies the files of a journal when they are needed.
 
     Args:
-        address: host and port of the operators' HTTP pages.
+        pages: where the operators' HTTP pages are.
         token: for access rules about `http`; empty for none.
+        tls: for pages that speak TLS; None: the authorities of the system count.
     """
 
-    def __init__(self, address: str, token: str = "") -> None:
-        self._address = address
+    def __init__(self, pages: PageAddress, *, token: str = "", tls: ssl.SSLContext | None = None) -> None:
+        self._url = pages.url
+        self._tls = tls
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._folder = Path(tempfile.mkdtemp(prefix="namekeeper-journal-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -100,7 +109,7 @@ class RemoteJournal:
         if IDENTITY_FILE in listing.files:
             self._copy(IDENTITY_FILE)
         system = cast("Os", _CopyingOs(self))  # everything else comes from `os`
-        place = f"http://{self._address}/journal"
+        place = f"{self._url}/journal"
         return FoundJournal(str(self._folder), system=system, is_running=True, place=place)
 
     def copy(self, path: str) -> None:
@@ -126,9 +135,9 @@ class RemoteJournal:
             self._copied.add(name)
 
     def _ask(self, path: str) -> bytes:
-        request = Request(f"http://{self._address}{path}", headers=self._headers)
+        request = Request(f"{self._url}{path}", headers=self._headers)  # noqa: S310 - http or https
         try:
-            with urlopen(request, timeout=ANSWER_SECONDS) as answer:  # noqa: S310 - always http
+            with urlopen(request, timeout=ANSWER_SECONDS, context=self._tls) as answer:  # noqa: S310
                 body: bytes = answer.read()
                 return body
         except HTTPError as error:
@@ -141,7 +150,7 @@ class RemoteJournal:
 
     def _failure(self, why: str) -> JournalError:
         return JournalError(
-            f"can't read the journal over http://{self._address}: {why}; it must be the operators' port"
+            f"can't read the journal over {self._url}: {why}; it must be the operators' port"
             " (httpPort, httpBindAddress) of a name server with a journal. Or run this command on its host,"
             " or copy the journal here with `namekeeper journal ship` and give --journal DIR"
         )

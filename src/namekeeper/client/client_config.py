@@ -9,6 +9,7 @@ from namekeeper.errors import ConfigError
 from namekeeper.nsaddr import address_server_url
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.page_address import parse_page_addresses
 from namekeeper.remoting.signing import signing_hook
 from namekeeper.remoting.tls_contexts import client_context
 from namekeeper.remoting.tls_settings import TlsSettings
@@ -34,7 +35,10 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
     namesrv_domain_subgroup: str = "nsaddr"
     unit_name: str | None = None
     watch_addr: str = ""
-    """`host:port;host:port` of operators' HTTP ports: when a route changes there, it is looked up at once."""
+    """`host:port;https://host:port` of operators' HTTP ports: when a route changes there, it is looked up at
+    once. For https, the files of `tls` count."""
+    watch_token: str = ""
+    """Sent to them, where access rules ask for one."""
     poll_name_server_interval_ms: int = 30_000
     heartbeat_broker_interval_ms: int = 30_000
     """Interval at which brokers that are in no route any more are forgotten."""
@@ -60,7 +64,7 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
             if not isinstance(value, int | float) or value <= 0:
                 raise ConfigError(f"{name} must be more than 0, in milliseconds, not {value!r}")
         try:
-            parse_addresses(self.watch_addr or "none:1")
+            parse_page_addresses(self.watch_addr or "none:1")
         except ConfigError as error:
             raise ConfigError(f"watch_addr: {error}") from None
         if bool(self.access_key) != bool(self.secret_key):
@@ -87,7 +91,7 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
         )
 
 
-_TEXTS = ("namesrv_addr", "namesrv_domain", "namesrv_domain_subgroup", "watch_addr")
+_TEXTS = ("namesrv_addr", "namesrv_domain", "namesrv_domain_subgroup", "watch_addr", "watch_token")
 _TIMES = (
     "poll_name_server_interval_ms",
     "heartbeat_broker_interval_ms",

@@ -82,7 +82,7 @@ class MQClientInstance:
             interval_seconds=self.config.poll_name_server_interval_ms / 1000, timing=self._timing,
         )  # fmt: skip
         self._watchers = watchers_of(
-            self.config.watch_addr, self._kept_fresh, self._updates.begin, sleep=self._timing.sleep
+            self.config, self._kept_fresh, self._updates.begin, sleep=self._timing.sleep
         )
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -5,16 +5,20 @@ Polling goes on besides, so nothing depends on a watch: if it fails, routes are 
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 from importlib import import_module
 from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct, field
 
+from namekeeper.client.client_config import ClientConfig
 from namekeeper.client.polling import Sleep
 from namekeeper.errors import RemotingError
-from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
+from namekeeper.remoting.tls_contexts import page_context
 
 __all__ = ["Fetch", "RouteWatcher", "WatchAnswer", "watchers_of"]
 
@@ -55,27 +59,27 @@ class RouteWatcher:
 
     def __init__(
         self,
-        addr: str,
+        pages: PageAddress,
         topics: Callable[[], Iterable[str]],
         update: Callable[[str], object],
         *,
         sleep: Sleep,
-        fetch: Fetch | None = None,
+        fetch: Fetch,
     ) -> None:
         """Take the parts.
 
         Args:
-            addr: `host:port` of the operators' HTTP port.
+            pages: the operators' HTTP port.
             topics: gives the topics to watch; may name one twice.
             update: starts the update of a topic, without waiting.
             sleep: waits this many seconds.
-            fetch: tests bring their own.
+            fetch: asks for a page.
         """
-        self._addr = addr
+        self._pages = pages
         self._topics = topics
         self._update = update
         self._sleep = sleep
-        self._fetch = fetch or fetch_answer
+        self._fetch = fetch
         self._revision: str | None = None
         self._watched: frozenset[str] = frozenset()
         self._is_failing = False
@@ -102,10 +106,10 @@ class RouteWatcher:
         query = [("topic", topic) for topic in topics]
         if self._revision is not None:
             query.append(("after", self._revision))
-        answer = await self._fetch(f"http://{self._addr}/watch?{urlencode(query)}")
+        answer = await self._fetch(f"{self._pages.url}/watch?{urlencode(query)}")
         if self._is_failing:
             self._is_failing = False
-            _log.warning("%s: routes are watched again", self._addr)
+            _log.warning("%s: routes are watched again", self._pages)
         self._revision = answer.revision
         is_first, new = not self._watched, frozenset(topics) - self._watched
         self._watched = frozenset(topics)
@@ -124,27 +128,43 @@ class RouteWatcher:
 
 
 def watchers_of(
-    watch_addr: str, topics: Callable[[], Iterable[str]], update: Callable[[str], object], *, sleep: Sleep
+    config: ClientConfig,
+    topics: Callable[[], Iterable[str]],
+    update: Callable[[str], object],
+    *,
+    sleep: Sleep,
 ) -> list[RouteWatcher]:
-    """A watcher for each address of a list; none if it is empty."""
-    addrs = parse_addresses(watch_addr) if watch_addr.strip() else []
-    return [RouteWatcher(str(addr), topics, update, sleep=sleep) for addr in addrs]
+    """A watcher for each address of `watch_addr`; none if it is empty. Reads certificate files.
+
+    Raises:
+        ConfigError: the certificates can't be used.
+    """
+    pages = parse_page_addresses(config.watch_addr) if config.watch_addr else []
+    tls = page_context(config.tls) if any(each.is_tls for each in pages) else None
+    fetch = partial(fetch_answer, token=config.watch_token, tls=tls)
+    return [RouteWatcher(each, topics, update, sleep=sleep, fetch=fetch) for each in pages]
 
 
-async def fetch_answer(url: str) -> WatchAnswer:
+async def fetch_answer(url: str, *, token: str = "", tls: ssl.SSLContext | None = None) -> WatchAnswer:
     """Ask for a page, and wait for its answer.
+
+    Args:
+        url: of the page.
+        token: sent as bearer token; empty: none.
+        tls: for pages that speak TLS; None: the authorities of the system count.
 
     Raises:
         RemotingError: there is none in time, or it is not an answer to a watch.
     """
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     # A fifth of a second to import, and most processes don't watch.
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
     addr = url.split("/")[2]
     try:
         async with (
             asyncio.timeout(ANSWER_SECONDS),
-            aiohttp.ClientSession() as session,
-            session.get(url) as response,
+            aiohttp.ClientSession(headers=headers) as session,
+            session.get(url, ssl=tls or True) as response,
         ):
             body = await response.read()
             if response.status not in {200, 410}:

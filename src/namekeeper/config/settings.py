@@ -150,6 +150,21 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
             _OURS, remote=False,
         ),
     ] = ""  # fmt: skip
+    http_tls_mode: Annotated[
+        str,
+        Property(
+            "Whether the pages speak TLS, with the certificate of `tls.server.certPath`: `enforcing` is"
+            " https only", _OURS, choices=("disabled", "enforcing"), remote=False,
+        ),
+    ] = "disabled"  # fmt: skip
+    http_tls_need_client_auth: Annotated[
+        str,
+        Property(
+            "Whether who asks for a page shows a certificate, of the authorities in"
+            " `tls.server.trustCertPath`; access rules can name it",
+            _OURS, choices=("none", "optional", "require"), remote=False,
+        ),
+    ] = "none"  # fmt: skip
     http_watchers_limit: Annotated[
         int,
         Property("How many may watch routes at once; more get 503; 0 is off", _OURS, low=0, remote=False),

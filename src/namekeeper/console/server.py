@@ -19,6 +19,7 @@ from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import COOKIE, Doors
 from namekeeper.http.gate import Gate
+from namekeeper.http.page_clients import token_of
 from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS, problem, send_page_file
 
 __all__ = ["ConsoleServer"]
@@ -171,8 +172,7 @@ class ConsoleServer:
         if reason is not None:
             return problem(421, reason)
         if request.path.startswith("/api/") and request.path != "/api/login":
-            scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-            tokens = [request.cookies.get(COOKIE, ""), given.strip() if scheme.lower() == "bearer" else ""]
+            tokens = [request.cookies.get(COOKIE, ""), token_of(request)]
             reason = self._refuse(request, tokens)
             if reason is not None:
                 return problem(401, reason)

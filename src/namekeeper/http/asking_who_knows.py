@@ -1,6 +1,7 @@
 """Asks operators' pages who has asked for a topic since its last change."""
 
 import asyncio
+import ssl
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
@@ -9,44 +10,51 @@ import msgspec
 
 from namekeeper.errors import RemotingConnectError, RemotingError
 from namekeeper.http.watchers import WhoKnows
+from namekeeper.remoting.page_address import PageAddress
 
 __all__ = ["ask_who_knows"]
 
 ANSWER_SECONDS = 10
 
 
-async def ask_who_knows(addrs: Sequence[str], topic: str, token: str) -> list[WhoKnows | RemotingError]:
+async def ask_who_knows(
+    pages: Sequence[PageAddress], topic: str, *, token: str, tls: ssl.SSLContext | None = None
+) -> list[WhoKnows | RemotingError]:
     """Ask each name server; the answers or errors are in the order of the addresses.
 
     Args:
-        addrs: host and port of their operators' pages.
+        pages: where their operators' pages are.
         topic: asked for by clients before or after its last change.
         token: sent as bearer token; empty: none.
+        tls: for those that speak TLS; None: the authorities of the system count.
     """
-    return await asyncio.gather(*(_answer(addr, topic, token) for addr in addrs))
+    return await asyncio.gather(*(_answer(page, topic, token, tls) for page in pages))
 
 
-async def _answer(addr: str, topic: str, token: str) -> WhoKnows | RemotingError:
+async def _answer(
+    page: PageAddress, topic: str, token: str, tls: ssl.SSLContext | None
+) -> WhoKnows | RemotingError:
     try:
-        return await _ask(addr, topic, token)
+        return await _ask(page, topic, token, tls)
     except RemotingError as error:
         return error
 
 
-async def _ask(addr: str, topic: str, token: str) -> WhoKnows:
+async def _ask(page: PageAddress, topic: str, token: str, tls: ssl.SSLContext | None) -> WhoKnows:
     """Ask one name server.
 
     Raises:
         RemotingError: it does not remember look-ups, or refuses to tell.
         RemotingConnectError: it does not answer.
     """
-    url = f"http://{addr}/who-knows?{urlencode({'topic': topic})}"
+    addr = str(page)
+    url = f"{page.url}/who-knows?{urlencode({'topic': topic})}"
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         async with (
             asyncio.timeout(ANSWER_SECONDS),
             aiohttp.ClientSession(headers=headers) as session,
-            session.get(url) as response,
+            session.get(url, ssl=tls or True) as response,
         ):
             body = await response.read()
             if response.status != 200:

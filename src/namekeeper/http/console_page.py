@@ -10,8 +10,10 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
+from namekeeper.access.peer import Peer
 from namekeeper.http.console_process import ConsoleProcess, NoConsoleError
 from namekeeper.http.doors import COOKIE, Doors
+from namekeeper.http.page_clients import client_of, token_of
 from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS, problem, send_page_file
 from namekeeper.http.watchers import WhoKnows
 
@@ -29,8 +31,8 @@ _UNREMEMBERED = "look-ups are not remembered: set rememberLookups=true"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Keep = Callable[[web.Request], Callable[[], None]]
 """Lets the connection of a request last; returns what ends that."""
-Refuse = Callable[[str, str | None], str | None]
-"""Why a client may not read a page, from its address and its token; None if it may."""
+Refuse = Callable[[Peer, str | None], str | None]
+"""Why a client may not read a page, from what its connection proves and its token; None if it may."""
 
 
 class ConsolePage:
@@ -89,20 +91,19 @@ class ConsolePage:
 
     def _judged(self, handler: _Handler) -> _Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
-            scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-            token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
-            reason = self._refuse(request.remote or "", token or None)
+            token = token_of(request) or request.cookies.get(COOKIE, "")
+            reason = self._refuse(client_of(request), token or None)
             return await handler(request) if reason is None else problem(401, reason)
 
         return handle
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         token = (await request.text()).strip()
-        reason = self._refuse(request.remote or "", token or None)
+        reason = self._refuse(client_of(request), token or None)
         if reason is not None:
             return problem(401, reason)
         response = web.Response(status=204, headers=PAGE_HEADERS)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
+        response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/", secure=request.secure)
         return response
 
     async def _who_has_asked(self, request: web.Request) -> web.StreamResponse:

@@ -16,17 +16,21 @@ import msgspec
 from aiohttp import web
 
 from namekeeper import __version__
+from namekeeper.access.peer import Peer
 from namekeeper.http.console_page import ConsolePage
 from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.doors import Doors
 from namekeeper.http.gate import Gate
 from namekeeper.http.health import Health, HealthSource, health_of
 from namekeeper.http.journal_page import JournalFiles, JournalPage
+from namekeeper.http.listener import PageListener
 from namekeeper.http.metrics import render_metrics
+from namekeeper.http.page_clients import client_of, token_of
 from namekeeper.http.page_files import send_page_file
 from namekeeper.http.stats import JournalStats, StatsSource
 from namekeeper.http.watch import REVISION_HEADER, WatchPage
 from namekeeper.http.watchers import WatchSource, WhoKnows
+from namekeeper.remoting.tls import TlsContexts
 
 __all__ = ["OperatorHttpServer"]
 
@@ -72,9 +76,10 @@ class OperatorHttpServer:
         journal_files: gives its files.
         watch: gives the changes of routes to who watches, and their revision.
         who_knows: gives the connections that have asked for a topic; None if they are not remembered.
-        refuse: says why a client may not read a page, from its address and its token; None if it may.
+        refuse: says why a client may not read a page, by its connection and its token; None if it may.
         console: shows browsers what happens here; None: `/` is the list of pages for them, too.
         names: by which browsers may come, besides addresses, `localhost` and the name of this host.
+        tls: gives the TLS context; None: plain HTTP.
     """
 
     def __init__(  # noqa: PLR0913 - each is a page's source, by name
@@ -89,9 +94,10 @@ class OperatorHttpServer:
         who_knows: Callable[[str], WhoKnows] | None = None,
         journal: Callable[[], JournalStats | None] = lambda: None,
         journal_files: JournalFiles = lambda: None,
-        refuse: Callable[[str, str | None], str | None] = lambda _host, _token: None,
+        refuse: Callable[[Peer, str | None], str | None] = lambda _client, _token: None,
         console: ConsoleProcess | None = None,
         names: Collection[str] = (),
+        tls: TlsContexts | None = None,
     ) -> None:
         self._host = host
         self._port = port
@@ -105,14 +111,15 @@ class OperatorHttpServer:
         self._who_knows = who_knows
         self._watch_page = WatchPage(watch, keep=self._keep)
         self._console_page = None if console is None else self._page_of(console, names)
+        self._tls = tls
         self._gate: Gate | None = None
         self._runner: web.AppRunner | None = None
-        self._server: asyncio.Server | None = None
+        self._listener: PageListener | None = None
 
     @property
     def port(self) -> int | None:
         """The port that it listens at; None when it does not."""
-        return self._server.sockets[0].getsockname()[1] if self._server is not None else None
+        return self._listener.port if self._listener is not None else None
 
     async def __aenter__(self) -> Self:
         """Listen; if that is impossible, warn once and go on without HTTP pages."""
@@ -123,10 +130,10 @@ class OperatorHttpServer:
         )  # fmt: skip
         await runner.setup()
         assert runner.server is not None
-        self._gate = gate = Gate(runner.server)
-        loop = asyncio.get_running_loop()
+        self._gate = Gate(runner.server)
+        listener = PageListener(self._gate, self._tls)
         try:
-            self._server = await loop.create_server(gate, self._host, self._port)
+            await listener.listen(self._host, self._port)
         except OSError as error:
             log.warning(
                 "no HTTP pages for operators: can't listen at %s:%d: %s; choose another httpPort, or -1",
@@ -134,7 +141,7 @@ class OperatorHttpServer:
             )  # fmt: skip
             await runner.cleanup()
         else:
-            self._runner = runner
+            self._runner, self._listener = runner, listener
         return self
 
     async def __aexit__(
@@ -144,10 +151,10 @@ class OperatorHttpServer:
 
     async def close(self) -> None:
         """Stop serving; may be called twice."""
-        server, self._server = self._server, None
+        listener, self._listener = self._listener, None
         runner, self._runner = self._runner, None
-        if server is not None:
-            server.close()
+        if listener is not None:
+            await listener.close()
         self._watch_page.close()
         if self._console_page is not None:
             await self._console_page.close()
@@ -210,9 +217,7 @@ class OperatorHttpServer:
         if page is not None and (page.is_open(request.path) or _wants_page(request)):
             return await handler(request)
         if not request.path.startswith(OPEN_PAGES):
-            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-            has_token = scheme.lower() == "bearer" and token
-            reason = self._refuse(request.remote or "", token.strip() if has_token else None)
+            reason = self._refuse(client_of(request), token_of(request) or None)
             if reason is not None:
                 return _text(403, reason)
         return await handler(request)
@@ -254,11 +259,9 @@ class OperatorHttpServer:
         if self._who_knows is None:
             return _text(404, "look-ups are not remembered: set rememberLookups=true")
         topic = request.query.get("topic")
-        return (
-            _text(400, "say which topic: /who-knows?topic=A")
-            if not topic
-            else _json(200, self._who_knows(topic))
-        )
+        if not topic:
+            return _text(400, "say which topic: /who-knows?topic=A")
+        return _json(200, self._who_knows(topic))
 
     async def _get_nsaddr(self, _request: web.Request) -> web.Response:
         addresses = self._nsaddr()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.address import Address, bare_host, format_address
 
-__all__ = ["DEFAULT_SOCKET_OPTIONS", "Acceptor", "SocketOptions", "bind"]
+__all__ = ["DEFAULT_SOCKET_OPTIONS", "Acceptor", "SocketOptions", "bind", "listen"]
 
 ACCEPTS_PER_TURN = 64
 """Sockets accepted in a row; then the existing connections have their turn."""
@@ -38,18 +38,26 @@ DEFAULT_SOCKET_OPTIONS = SocketOptions()
 
 
 async def bind(host: str, port: int, options: SocketOptions) -> list[socket.socket]:
-    """Listen on every address that `host` resolves to; with port 0 all get the same free port.
+    """Listen for brokers and clients, as `listen` does.
 
     Raises ConfigError in one line that says what to do.
     """
-    name = bare_host(host)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        return _listen_on_all([(family, where) for family, _, _, _, where in dict.fromkeys(found)], options)
+        return await listen(host, port, options)
     except OSError as error:
-        raise ConfigError(_advice(format_address(name, port), error)) from None
+        raise ConfigError(_advice(format_address(bare_host(host), port), error)) from None
+
+
+async def listen(host: str, port: int, options: SocketOptions) -> list[socket.socket]:
+    """Listen on every address that `host` resolves to; with port 0 all get the same free port.
+
+    Raises:
+        OSError: that is impossible.
+    """
+    found = await asyncio.get_running_loop().getaddrinfo(
+        bare_host(host) or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    return _listen_on_all([(family, where) for family, _, _, _, where in dict.fromkeys(found)], options)
 
 
 class Acceptor:

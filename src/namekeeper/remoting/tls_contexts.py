@@ -7,7 +7,7 @@ from pathlib import Path
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings, check_server_settings
 
-__all__ = ["client_context", "server_context"]
+__all__ = ["client_context", "page_context", "server_context"]
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
@@ -49,14 +49,21 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext | None:
         context.verify_mode = ssl.CERT_NONE
     else:
         _load_trust(context, "tls.client", settings.client_trust_cert_path)
-    if not settings.test_mode and settings.client_cert_path:
-        _load_chain(
-            context,
-            "tls.client",
-            settings.client_cert_path,
-            settings.client_key_path,
-            settings.client_key_password,
-        )
+    if not settings.test_mode:
+        _load_client_chain(context, settings)
+    return context
+
+
+def page_context(settings: TlsSettings) -> ssl.SSLContext:
+    """Build the context of clients of operators' HTTPS pages.
+
+    As everywhere on the web, chain and host name are verified, whatever else the settings say: nobody else
+    gets a token. Without `client_trust_cert_path` the authorities of the system count.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _limit(context, settings)
+    _load_trust(context, "tls.client", settings.client_trust_cert_path)
+    _load_client_chain(context, settings)
     return context
 
 
@@ -117,6 +124,17 @@ def _load_self_signed(context: ssl.SSLContext) -> None:
         path = Path(folder, "self-signed.pem")
         path.write_bytes(key + certificate)
         context.load_cert_chain(path)
+
+
+def _load_client_chain(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    if settings.client_cert_path:
+        _load_chain(
+            context,
+            "tls.client",
+            settings.client_cert_path,
+            settings.client_key_path,
+            settings.client_key_password,
+        )
 
 
 def _load_chain(context: ssl.SSLContext, side: str, cert: str, key: str, password: str) -> None:

@@ -17,9 +17,9 @@ class Certificates:
         self.trust = folder / "trust.pem"
         self.authority.cert_pem.write_to_path(self.trust)
 
-    def issue(self, name: str, *, password: str = "") -> tuple[Path, Path]:
-        """Write certificate chain and PKCS#8 key of `name`; return their paths."""
-        leaf = self.authority.issue_cert(f"{name}.test")
+    def issue(self, name: str, *hosts: str, password: str = "") -> tuple[Path, Path]:
+        """Write certificate chain and PKCS#8 key of `name.test`, also at `hosts`; return their paths."""
+        leaf = self.authority.issue_cert(f"{name}.test", *hosts)
         cert, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         cert.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
         encryption = (

@@ -5,6 +5,7 @@ from namekeeper.config.settings import SPECS
 __all__ = ["IN_EFFECT", "SHOWN_BY"]
 
 NAMESERVER = "unit/app/test_name_server.py::"
+PAGES_TLS = "unit/app/test_pages_over_tls.py::"
 HERE = "unit/app/test_properties.py::"
 JOURNAL = "unit/app/test_journal_settings.py::test_what_is_set_is_what_is_done"
 TLS = "unit/remoting/test_tls_contexts.py::"
@@ -76,6 +77,8 @@ SHOWN_BY = {
     "routeCacheBytes": "unit/processor/test_route_answers.py::test_what_is_kept_is_bounded_in_bytes",
     "httpBindAddress": HERE + "test_the_http_pages_are_where_they_are_configured",
     "httpPort": NAMESERVER + "test_an_http_port_in_use_keeps_nobody_from_routing",
+    "httpTlsMode": PAGES_TLS + "test_the_pages_speak_https_as_configured",
+    "httpTlsNeedClientAuth": PAGES_TLS + "test_rules_judge_the_certificate_of_who_asks_for_a_page",
     "rememberLookups": NAMESERVER + "test_it_is_told_who_has_asked_since_a_change",
     "httpHostNames": NAMESERVER + "test_the_operators_page_goes_by_the_names_that_are_configured",
     "httpWatchersLimit": NAMESERVER + "test_routes_are_watched_over_http",

@@ -2,11 +2,13 @@
 
 import logging
 import struct
+from ipaddress import ip_address
 from types import SimpleNamespace
 
 import pytest
 
 from namekeeper.access.judged import JudgedRequest
+from namekeeper.access.peer import Peer
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import CLASSES
 from namekeeper.access.rules import AccessMode, Decision
@@ -551,22 +553,30 @@ def register_frame(opaque: int) -> bytes:
 
 # The HTTP pages.
 
+ASKING = Peer(ip_address(PEER))
 PAGES = '[[rule]]\nname = "pages"\nrequests = ["http"]\nusers = ["ops"]\n'
 
 
 async def test_the_pages_are_for_who_shows_the_key_of_a_user_that_a_rule_names(server, caplog):
     made = server(ANYBODY, PAGES)
     reason = f"the HTTP pages are refused to {PEER} by no rule: none covers it"
-    assert made.control.refuse_page(PEER, SECRET) is None
-    assert made.control.refuse_page(PEER, None) == reason
-    assert made.control.refuse_page(PEER, "guess") == reason
+    assert made.control.refuse_page(ASKING, SECRET) is None
+    assert made.control.refuse_page(ASKING, None) == reason
+    assert made.control.refuse_page(ASKING, "guess") == reason
     assert made.control.refusals() == {("http", "none", "enforce"): 2}
     assert SECRET not in caplog.text
     assert "guess" not in caplog.text
 
 
 async def test_without_a_rule_about_them_and_with_audit_everybody_reads_the_pages(server):
-    assert server(OPERATORS).control.refuse_page(PEER, None) is None
+    assert server(OPERATORS).control.refuse_page(ASKING, None) is None
     audit = server(PAGES, mode="audit").control
-    assert audit.refuse_page(PEER, None) is None
+    assert audit.refuse_page(ASKING, None) is None
     assert audit.refusals() == {("http", "none", "audit"): 1}
+
+
+async def test_the_pages_are_for_the_certificates_that_a_rule_names(server):
+    made = server(PAGES.replace('users = ["ops"]', 'certificates = ["CN=ops"]'))
+    assert made.control.refuse_page(Peer(ip_address(PEER), ("CN=ops", "DNS:ops.test")), None) is None
+    other = made.control.refuse_page(Peer(ip_address(PEER), ("CN=xops\n",)), None)
+    assert other == f"the HTTP pages are refused to {PEER}, CN=xops\\n by no rule: none covers it"

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from namekeeper.access.peer import peer_at
 from namekeeper.access.policy import AccessPolicy, check_users
 from namekeeper.access.rules import AccessMode
 from namekeeper.access.rules_file import parse_access_file
@@ -135,9 +136,11 @@ async def test_the_cluster_works_for_who_should(world):
 
 
 async def test_the_pages_are_for_people_and_for_this_machine(world):
-    assert [world.control.refuse_page(host, None) for host in (OPERATOR, "127.0.0.1", "::1")] == [None] * 3
+    assert [
+        world.control.refuse_page(peer_at(f"{host}:0"), None) for host in (OPERATOR, "127.0.0.1", "[::1]")
+    ] == [None] * 3
     for host in (STRANGER, CLIENT, OLD, PROD):
-        assert "the HTTP pages are refused" in world.control.refuse_page(host, "broker-key")
+        assert "the HTTP pages are refused" in world.control.refuse_page(peer_at(f"{host}:0"), "broker-key")
 
 
 def test_the_example_is_whole():

@@ -5,8 +5,10 @@ import trustme
 from click.testing import CliRunner, Result
 
 from namekeeper.cli.connecting import Connector, connection_options, take_connection
+from namekeeper.cli.tls_files import TlsFiles
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.request_sender import RequestSender
+from tests.support.wire.certificates import Certificates
 
 
 def taken(*args: str, obj: object = None, **env: str | None) -> tuple[Connector, int]:
@@ -52,6 +54,14 @@ def test_tls_trusts_anybody_unless_told_whom(tmp_path: Path) -> None:
 
     assert client(taken("--tls")[0])._tls.verify_mode.name == "CERT_NONE"
     assert client(taken("--tls-ca", str(tmp_path / "ca.pem"))[0])._tls.verify_mode.name == "CERT_REQUIRED"
+
+
+def test_a_certificate_is_shown(tmp_path: Path) -> None:
+    cert, key = map(str, Certificates(tmp_path).issue("ops"))
+    connector, _ = taken("--tls-cert", cert, "--tls-key", key)
+
+    assert connector.tls_files == TlsFiles("", cert, key)
+    assert client(connector)._tls is not None
 
 
 def test_keys_come_from_the_environment() -> None:

@@ -9,6 +9,7 @@ from namekeeper.cli.console_sources import (
     WarehouseOfConsole,
     journal_histories,
     live_histories,
+    pages_in,
     source_of,
 )
 from namekeeper.cli.failure import CommandRefused
@@ -93,13 +94,13 @@ def test_a_warehouse_that_goes_meanwhile_is_told_on_the_page(uri, monkeypatch):
 
 
 def test_folders_come_before_the_journals_of_operators_pages(folders):
-    assert source_of(folders, OperatorsPages(["127.0.0.1:1"], "")).namesrvs() == ["a_1", "b_1"]
+    assert source_of(folders, OperatorsPages(pages_in(["127.0.0.1:1"]), "")).namesrvs() == ["a_1", "b_1"]
     with pytest.raises(JournalError, match="can't read the journal over http"):
-        source_of([], OperatorsPages(["127.0.0.1:1"], ""))
+        source_of([], OperatorsPages(pages_in(["127.0.0.1:1"]), ""))
 
 
 def test_operators_pages_that_can_not_be_asked_say_so():
     assert not OperatorsPages([], "")
     assert OperatorsPages([], "").who_knows("T") == {}
-    (error,) = OperatorsPages(["127.0.0.1:1"], "").who_knows("T").values()
+    (error,) = OperatorsPages(pages_in(["127.0.0.1:1"]), "").who_knows("T").values()
     assert isinstance(error, RemotingConnectError)

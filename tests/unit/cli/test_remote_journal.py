@@ -13,7 +13,10 @@ from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.cli.group import namekeeper
 from namekeeper.cli.remote_journal import RemoteJournal
 from namekeeper.errors import JournalError
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.page_address import PageAddress
 from tests.unit.answers.story import Story
+from tests.unit.answers.test_audit import journal, judged
 
 
 class Pages:
@@ -39,7 +42,8 @@ class Pages:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"127.0.0.1:{self.server.server_port}"
+        self.place = PageAddress(Address("127.0.0.1", self.server.server_port))
+        self.address = str(self.place)
 
     def answer(self, path: str, authorization: str | None) -> tuple[int, bytes]:
         self.asked.append(path)
@@ -94,8 +98,22 @@ def test_questions_are_answered_as_on_its_host(pages: Pages):
         assert here.exit_code == 0
 
 
+def test_who_did_what_is_answered_as_on_its_host(tmp_path: Path):
+    journal(tmp_path / "far", judged(allowed=True, rule="operators", user="ops"), judged(103))
+    pages = Pages(tmp_path / "far")
+    thread = threading.Thread(target=pages.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    words = ["audit", "--since", "2023-11-14T00:00:00Z", "--zone", "UTC"]
+    here = CliRunner().invoke(namekeeper, [*words, "--journal", str(pages.folder)])
+    there = CliRunner().invoke(namekeeper, [*words, "--http", pages.address])
+    pages.server.shutdown()
+    pages.server.server_close()
+    assert (there.exit_code, there.stdout) == (here.exit_code, here.stdout), there.stderr
+    assert here.stdout.count("\n") == 2
+
+
 def test_only_what_a_question_needs_is_copied_and_once(pages: Pages):
-    remote = RemoteJournal(pages.address)
+    remote = RemoteJournal(pages.place)
     journal = JournalFolder(remote.found())
     assert journal.state_at(None).knowledge
     some = len(pages.segments)
@@ -107,7 +125,7 @@ def test_only_what_a_question_needs_is_copied_and_once(pages: Pages):
 
 
 def test_a_segment_that_is_sealed_meanwhile_is_read_under_its_new_name(pages: Pages):
-    remote = RemoteJournal(pages.address)
+    remote = RemoteJournal(pages.place)
     max(pages.folder.glob("*.open")).unlink()
     newest = max(pages.folder.glob("*.gz"))
     end = JournalFolder(str(pages.folder)).state_at(None).coverage.knows_up_to
@@ -123,7 +141,7 @@ def test_a_segment_that_is_sealed_meanwhile_is_read_under_its_new_name(pages: Pa
 
 def test_names_that_are_no_segments_are_not_copied(pages: Pages):
     pages.more = ["../../evil", "/etc/passwd", "identity.json/.."]
-    RemoteJournal(pages.address).found()
+    RemoteJournal(pages.place).found()
     assert not [path for path in pages.asked if "evil" in path or "passwd" in path]
 
 
@@ -132,8 +150,8 @@ def test_a_refusal_and_a_silence_say_what_to_do(pages: Pages):
     with pytest.raises(
         JournalError, match="it answers 403: no rule lets you; it must be the operators' port"
     ):
-        RemoteJournal(pages.address).found()
-    assert RemoteJournal(pages.address, "good").found().is_running
+        RemoteJournal(pages.place).found()
+    assert RemoteJournal(pages.place, token="good").found().is_running
     result = CliRunner().invoke(namekeeper, ["why", "orders", "--http", "127.0.0.1:1"])
     assert (result.exit_code, "can't read the journal over http://127.0.0.1:1: " in result.stderr) == (
         2,
@@ -144,4 +162,4 @@ def test_a_refusal_and_a_silence_say_what_to_do(pages: Pages):
 def test_another_server_is_none_of_ours(pages: Pages, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pages, "answer", lambda *_: (200, b"<html>"))
     with pytest.raises(JournalError, match="its answer is not that of a name server of ours"):
-        RemoteJournal(pages.address).found()
+        RemoteJournal(pages.place).found()

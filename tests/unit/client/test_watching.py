@@ -9,8 +9,11 @@ from namekeeper.client import watching as module
 from namekeeper.client.client_config import ClientConfig
 from namekeeper.client.instance import MQClientInstance
 from namekeeper.client.watching import RouteWatcher, WatchAnswer, WatchedTopics, fetch_answer, watchers_of
-from namekeeper.errors import RemotingError
+from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.http.server import OperatorHttpServer
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.page_address import PageAddress
+from namekeeper.remoting.tls_settings import TlsSettings
 from namekeeper.wire.codec import encode_command
 from tests.support.system.waiting import PATIENCE, eventually
 from tests.support.wire.peer import connect
@@ -48,7 +51,11 @@ class Watched:
 
     async def run(self) -> "Watched":
         watcher = RouteWatcher(
-            "ns:1", lambda: self.topics, self.updated.append, sleep=self.sleep, fetch=self.fetch
+            PageAddress(Address("ns", 1)),
+            lambda: self.topics,
+            self.updated.append,
+            sleep=self.sleep,
+            fetch=self.fetch,
         )
         with pytest.raises(EndOfTestError):
             await watcher.run()
@@ -122,8 +129,19 @@ async def test_one_watch_has_room_for_so_many_topics(monkeypatch):
 
 
 def test_there_is_a_watcher_for_each_address():
-    assert len(watchers_of("a:1;b:2", tuple, print, sleep=asyncio.sleep)) == 2
-    assert watchers_of(" ", tuple, print, sleep=asyncio.sleep) == []
+    two = ClientConfig("ns:1", watch_addr="a:1;b:2")
+    assert len(watchers_of(two, tuple, print, sleep=asyncio.sleep)) == 2
+    assert watchers_of(ClientConfig("ns:1"), tuple, print, sleep=asyncio.sleep) == []
+
+
+def test_only_pages_of_https_need_certificates():
+    tls = TlsSettings(client_trust_cert_path="/nowhere.pem")
+    plain = ClientConfig("ns:1", watch_addr="a:1", tls=tls)
+    assert watchers_of(plain, tuple, print, sleep=asyncio.sleep)
+    with pytest.raises(ConfigError, match=r"tls\.client\.trustCertPath=/nowhere\.pem can't be used"):
+        watchers_of(
+            ClientConfig("ns:1", watch_addr="https://a:1", tls=tls), tuple, print, sleep=asyncio.sleep
+        )
 
 
 async def test_an_answer_is_fetched_over_http():

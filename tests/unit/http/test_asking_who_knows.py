@@ -7,7 +7,13 @@ from aiohttp.test_utils import TestServer
 
 from namekeeper.errors import RemotingConnectError, RemotingError
 from namekeeper.http.asking_who_knows import ask_who_knows
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.page_address import PageAddress
 from tests.unit.http.test_server import who_knows
+
+
+def pages(*ports: int) -> list[PageAddress]:
+    return [PageAddress(Address("127.0.0.1", port)) for port in ports]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +38,7 @@ async def test_what_a_name_server_answers_is_read(given, kind, said):
     application = web.Application()
     application.router.add_get("/who-knows", answer)
     async with TestServer(application) as server:
-        (error,) = await ask_who_knows([f"127.0.0.1:{server.port}"], "a&b", "secret")
+        (error,) = await ask_who_knows(pages(server.port), "a&b", token="secret")
     assert (type(error), said in str(error)) == (kind, True)
 
 
@@ -43,6 +49,6 @@ async def test_one_that_can_not_say_hides_no_other_one():
     application = web.Application()
     application.router.add_get("/who-knows", answer)
     async with TestServer(application) as server:
-        gone, known = await ask_who_knows(["127.0.0.1:1", f"127.0.0.1:{server.port}"], "T", "")
+        gone, known = await ask_who_knows(pages(1, server.port), "T", token="")
     assert isinstance(gone, RemotingConnectError)
     assert known == who_knows("T")

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from namekeeper.access.peer import Peer
 from namekeeper.http import console_page
 from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.health import HealthState, Phase
@@ -107,7 +108,7 @@ async def test_a_page_of_a_stranger_gets_nothing_through_a_name_of_its_own(path:
 
 
 async def test_where_rules_want_a_token_the_page_asks_for_it_and_keeps_it_in_a_cookie():
-    def refuse(_host: str, token: str | None) -> str | None:
+    def refuse(_client: Peer, token: str | None) -> str | None:
         return None if token == "secret" else "no token"
 
     async with running(refuse=refuse) as page:

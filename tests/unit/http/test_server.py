@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from namekeeper import __version__
+from namekeeper.access.peer import Peer
 from namekeeper.http import gate
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer
@@ -309,8 +310,8 @@ async def test_it_may_be_closed_twice_and_is_gone_then(site: Site) -> None:
 async def test_who_may_not_read_gets_403_and_the_reason_and_probes_are_not_asked() -> None:
     asked = []
 
-    def refuse(host: str, token: str | None) -> str | None:
-        asked.append((host, token))
+    def refuse(client: Peer, token: str | None) -> str | None:
+        asked.append((str(client.address), token))
         return None if token == "secret" else "refused by rule 'x'"
 
     site = Site()

@@ -144,7 +144,7 @@ def _remarks(rules: AccessRules) -> Iterator[str]:
                 yield f"rule {later.name!r} never holds: {rule.name!r} decides before it, for everybody"
     for rule in rules.rules:
         if HTTP_PAGES in rule.codes and rule.certificates is not None:
-            yield f"rule {rule.name!r} opens no HTTP page: they speak no TLS, so there are no certificates"
+            yield f"rule {rule.name!r} opens pages only where httpTlsNeedClientAuth asks for certificates"
     allowed = {code for rule in rules.rules if rule.allows for code in rule.codes if rule.covers_code(code)}
     for code in sorted(CLASSES.keys() - allowed):
         yield f"nobody may send {_name(code)}"

@@ -18,15 +18,16 @@ from namekeeper.cli.connecting import connection_options, take_connection
 from namekeeper.cli.console_sources import (
     OperatorsPages,
     WarehouseOfConsole,
-    addresses_in,
     journal_histories,
     live_histories,
+    pages_in,
     source_of,
 )
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import echo
 from namekeeper.cli.spark import MakeSession, session_options
+from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Histories
 from namekeeper.console.live import LiveHistory
@@ -66,8 +67,8 @@ __all__ = ["console"]
 )  # fmt: skip
 @click.option(
     "--http", "pages", multiple=True, metavar="LIST",
-    help="Operators' HTTP ports of name servers, 'host:port;host:port': who has asked for a topic, and the "
-    "journal behind `why` where none is given.",
+    help="Operators' HTTP ports of name servers, 'host:port;https://host:port': who has asked for a topic, "
+    "and the journal behind `why` where none is given.",
 )  # fmt: skip
 @click.option(
     "--http-token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
@@ -109,11 +110,13 @@ def console(  # noqa: PLR0913 - one for each option
             "give either --warehouse URI, or journals by --journal DIR, -c FILE or -n HOST:PORT"
         )
     try:
-        operators = OperatorsPages(addresses_in(pages), http_token)
+        connector, timeout_ms = take_connection(context, connection)
+        asked = pages_in(pages)
+        operators = OperatorsPages(asked, http_token, pages_tls(connector.tls_files, asked))
         folders = [*journals, *journals_at(addresses)]
         if config_files or not (folders or namesrvs or warehouse):
             folders += journals_of_this_host(config_files)
-        live = live_histories(namesrvs, *take_connection(context, connection))
+        live = live_histories(namesrvs, connector, timeout_ms)
         tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
         stored = () if tables is None else tables.histories()
         histories = Histories([*journal_histories(folders), *live, *stored])

@@ -9,12 +9,13 @@ from namekeeper.answers.times import Zone, shown
 from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, failure_of, is_unreachable
 from namekeeper.cli.history import take_zone, zone_option
 from namekeeper.cli.output import echo, note
+from namekeeper.cli.tls_files import pages_tls, take_tls_files, tls_file_options
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable, printable_json
 from namekeeper.errors import NamekeeperError, RemotingError
 from namekeeper.http.asking_who_knows import ask_who_knows
 from namekeeper.http.watchers import WhoKnows
-from namekeeper.remoting.address import parse_addresses
+from namekeeper.remoting.page_address import parse_page_addresses
 
 __all__ = ["EXIT_OLD", "who_knows"]
 
@@ -25,8 +26,8 @@ EXIT_OLD = 1
 @click.command("who-knows", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topic")
 @click.option(
-    "--http", "addrs", default="127.0.0.1:9886", show_default=True, metavar="LIST",
-    help="Operators' HTTP ports of the name servers: 'host:port;host:port'.",
+    "--http", "pages", default="127.0.0.1:9886", show_default=True, metavar="LIST",
+    help="Operators' HTTP ports of the name servers: 'host:port;https://host:port'.",
 )  # fmt: skip
 @click.option(
     "--token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
@@ -34,10 +35,12 @@ EXIT_OLD = 1
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @zone_option
+@tls_file_options
 @click.pass_context
 def who_knows(
-    context: click.Context, /, topic: str, *, addrs: str, token: str, as_json: bool, zone_name: str | None
-) -> None:
+    context: click.Context, /, topic: str, *, pages: str, token: str, as_json: bool, zone_name: str | None,
+    **files: str | None,
+) -> None:  # fmt: skip
     """Show which clients have asked for TOPIC since its last change, name server by name server.
 
     The name servers need rememberLookups=true. Exits with 0 if every client that ever asked has asked again,
@@ -45,10 +48,12 @@ def who_knows(
     """
     zone = take_zone(zone_name)
     try:
-        named = [str(addr) for addr in parse_addresses(addrs)]
+        named = parse_page_addresses(pages)
+        tls = pages_tls(take_tls_files(files), named)
     except NamekeeperError as error:
         raise failure_of(error) from error
-    answers = dict(zip(named, asyncio.run(ask_who_knows(named, topic, token)), strict=True))
+    found = asyncio.run(ask_who_knows(named, topic, token=token, tls=tls))
+    answers = dict(zip(map(str, named), found, strict=True))
     if as_json:
         value = {addr: _plain(answer) for addr, answer in answers.items()}
         echo(printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))

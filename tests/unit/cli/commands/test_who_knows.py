@@ -31,9 +31,9 @@ def answers(monkeypatch):
     """What each name server answers."""
     given = {}
 
-    async def ask(addrs, topic, token):
-        assert (topic, token) == ("T", "secret")
-        return [given[addr] for addr in addrs]
+    async def ask(pages, topic, *, token, tls):
+        assert (topic, token, tls) == ("T", "secret", None)
+        return [given[str(page)] for page in pages]
 
     monkeypatch.setattr(command, "ask_who_knows", ask)
     return given

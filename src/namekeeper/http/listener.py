@@ -1,0 +1,117 @@
+"""Listens at the operators' port: plain, or with a TLS handshake before anything of HTTP is read."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+from namekeeper.remoting.address import Address
+from namekeeper.remoting.listening import DEFAULT_SOCKET_OPTIONS, Acceptor, listen
+from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.remoting.tls import TlsContexts
+
+__all__ = ["PageListener"]
+
+log = logging.getLogger("namekeeper.http")
+
+MAX_HANDSHAKES = 64
+"""TLS handshakes at once: at the limit the oldest one is ended, so that who waits keeps nobody out."""
+HANDSHAKE_SECONDS = 5.0
+"""As long as a connection may take to send its request."""
+GOODBYE_SECONDS = 1.0
+"""How long a peer may take to end TLS after its answer."""
+
+
+class PageListener:
+    """Accepts connections until it is closed.
+
+    Args:
+        protocol: makes the protocol of a connection that may speak HTTP.
+        tls: gives the TLS context; None: plain HTTP.
+    """
+
+    def __init__(self, protocol: Callable[[], asyncio.BaseProtocol], tls: TlsContexts | None) -> None:
+        self._protocol = protocol
+        self._tls = tls
+        self._acceptor: Acceptor | None = None
+        self._connecting: dict[asyncio.Task[None], None] = {}
+        """Accepted sockets that are no connections yet, oldest first."""
+        self._log_limit = LogLimit(log)
+
+    @property
+    def port(self) -> int | None:
+        """The port that it listens at; None when it does not."""
+        return self._acceptor.addresses[0].port if self._acceptor is not None else None
+
+    async def listen(self, host: str, port: int) -> None:
+        """Begin to accept; with port 0 at a free one.
+
+        Raises:
+            OSError: it can't listen there.
+        """
+        sockets = await listen(host, port, DEFAULT_SOCKET_OPTIONS)
+        if self._tls is not None:
+            self._tls.start()
+        self._acceptor = Acceptor(
+            sockets, has_room=lambda: True, on_accept=self._begin, on_refuse=partial(self._note, "a new peer")
+        )
+
+    async def close(self) -> None:
+        """Stop accepting, and end the handshakes; may be called twice."""
+        acceptor, self._acceptor = self._acceptor, None
+        if acceptor is not None:
+            acceptor.close()
+        if self._tls is not None:
+            # Plain ones become connections at once; see `Handshakes.close` for why they are not cancelled.
+            for task in self._connecting:
+                task.cancel()
+            await self._tls.close()
+        await asyncio.gather(*self._connecting, return_exceptions=True)
+
+    def _begin(self, sock: socket.socket, peer: Address) -> None:
+        if self._tls is not None and len(self._connecting) >= MAX_HANDSHAKES:
+            next(iter(self._connecting)).cancel()
+        connect = self._connect(sock) if self._tls is None else self._shake_hands(self._tls, sock, peer)
+        task = asyncio.create_task(connect)
+        self._connecting[task] = None
+        task.add_done_callback(self._connecting.pop)
+
+    async def _connect(self, sock: socket.socket) -> None:
+        await asyncio.get_running_loop().connect_accepted_socket(self._protocol, sock)
+
+    async def _shake_hands(self, tls: TlsContexts, sock: socket.socket, peer: Address) -> None:
+        try:
+            context = await tls.context()
+        except asyncio.CancelledError:
+            sock.close()
+            raise
+        if context is None:
+            sock.close()
+            self._note(str(peer), "no TLS context could be built")
+            return
+        try:
+            # From here on the socket belongs to the loop, which closes it after a failure.
+            await asyncio.get_running_loop().connect_accepted_socket(
+                partial(_Admission, self._protocol), sock, ssl=context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS, ssl_shutdown_timeout=GOODBYE_SECONDS,
+            )  # fmt: skip
+        except OSError as error:  # a failed handshake, or a peer that left
+            self._note(str(peer), str(error) or type(error).__name__)
+
+    def _note(self, peer: str, why: str) -> None:
+        self._log_limit.log(logging.INFO, "no connection of %s with the operators' port: %s", peer, why)
+
+
+class _Admission(asyncio.Protocol):
+    """A connection whose handshake is done: from now on it counts, and its time runs."""
+
+    def __init__(self, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        self._protocol = protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Let the protocol of the pages take over."""
+        protocol = self._protocol()
+        cast("asyncio.Transport", transport).set_protocol(protocol)  # uvloop's is no subclass of it
+        protocol.connection_made(transport)

@@ -1,0 +1,148 @@
+"""The operators' port, plain and by TLS: who waits in the handshake keeps nobody out."""
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from namekeeper.http import listener as module
+from namekeeper.http.listener import PageListener
+from namekeeper.remoting.tls import TlsContexts
+from namekeeper.remoting.tls_settings import TlsMode, TlsSettings
+from tests.support.system.loops import both_loops
+from tests.support.system.waiting import eventually
+from tests.support.wire.certificates import Certificates
+
+LOCAL = "127.0.0.1"
+
+
+class Hello(asyncio.Protocol):
+    """Says hello, and ends the connection; counts those that it got."""
+
+    made = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        Hello.made += 1
+        transport.write(b"hello")  # type: ignore[attr-defined]
+        transport.close()
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    return Certificates(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_was_greeted() -> None:
+    Hello.made = 0
+
+
+def contexts(certificates: Certificates, **settings: object) -> TlsContexts:
+    cert, key = certificates.issue("server", LOCAL)
+    given = TlsSettings(
+        mode=TlsMode.ENFORCING,
+        test_mode=False,
+        server_cert_path=str(cert),
+        server_key_path=str(key),
+        **settings,
+    )
+    return TlsContexts(lambda: given)
+
+
+@contextlib.asynccontextmanager
+async def listening(tls: TlsContexts | None) -> AsyncIterator[int]:
+    listener = PageListener(Hello, tls)
+    await listener.listen(LOCAL, 0)
+    assert listener.port is not None
+    try:
+        yield listener.port
+    finally:
+        await listener.close()
+        await listener.close()
+        assert listener.port is None
+        assert not listener._connecting
+
+
+async def read_all(port: int, tls: ssl.SSLContext | None = None) -> bytes:
+    """What the server says before it ends the connection."""
+    reader, writer = await asyncio.open_connection(LOCAL, port, ssl=tls)
+    try:
+        return await reader.read()
+    finally:
+        writer.close()
+
+
+@both_loops
+async def test_plain_connections_are_served() -> None:
+    async with listening(None) as port:
+        assert await read_all(port) == b"hello"
+        assert Hello.made == 1
+
+
+@both_loops
+async def test_only_tls_is_served_where_there_is_a_context(certificates: Certificates) -> None:
+    trusting = ssl.create_default_context(cafile=certificates.trust)
+    async with listening(contexts(certificates)) as port:
+        assert await read_all(port, trusting) == b"hello"
+        reader, writer = await asyncio.open_connection(LOCAL, port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            assert b"hello" not in await reader.read()
+        writer.close()
+        assert Hello.made == 1
+
+
+@both_loops
+async def test_who_waits_in_the_handshake_keeps_nobody_out(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_HANDSHAKES", 3)
+    trusting = ssl.create_default_context(cafile=certificates.trust)
+    async with listening(contexts(certificates)) as port:
+        silent = [await asyncio.open_connection(LOCAL, port) for _ in range(9)]
+        assert await read_all(port, trusting) == b"hello"
+        with contextlib.suppress(ConnectionError):
+            assert await silent[0][0].read() == b""  # the oldest was ended
+        for _, writer in silent:
+            writer.close()
+    assert Hello.made == 1
+
+
+async def test_a_handshake_takes_so_long_at_most(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "HANDSHAKE_SECONDS", 0.01)
+    caplog.set_level(logging.INFO)
+    async with listening(contexts(certificates)) as port:
+        reader, writer = await asyncio.open_connection(LOCAL, port)
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+        await eventually(lambda: "no connection of 127.0.0.1:" in caplog.text)
+
+
+async def test_without_a_context_connections_are_closed(
+    certificates: Certificates, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    tls = contexts(certificates)
+    certificates.folder.joinpath("server.pem").write_text("broken")
+    async with listening(tls) as port:
+        with contextlib.suppress(ConnectionError):
+            assert await read_all(port) == b""
+        await eventually(lambda: "no TLS context could be built" in caplog.text)
+
+
+async def test_a_handshake_under_way_does_not_outlive_the_listener(certificates: Certificates) -> None:
+    listener = PageListener(Hello, contexts(certificates))
+    await listener.listen(LOCAL, 0)
+    reader, writer = await asyncio.open_connection(LOCAL, listener.port)
+    await eventually(lambda: listener._connecting)
+    await listener.close()
+    with contextlib.suppress(ConnectionError):
+        assert await reader.read() == b""
+    writer.close()
