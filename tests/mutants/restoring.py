@@ -65,11 +65,19 @@ RESTORING_MUTANTS = (
         (READING + "last_state.py",),
     ),
     Mutant(
+        "expired-boot-passed-over",
+        "app/restoring.py",
+        "                    self._expired()\n",
+        "                    pass\n",
+        "what a start knew of the time counts for the next one: no dead broker comes back",
+        (APP,),
+    ),
+    Mutant(
         "passed-boots-take-no-time",
         "app/restoring.py",
         "    for boot in last.passed:\n",
         "    for boot in ():\n",
-        "what a boot that was passed over knew of the clock is not forgotten: no dead broker comes back",
+        "what a skipped boot knew of the clock is not forgotten: no dead broker comes back",
         (READING + "last_state.py", APP),
     ),
     Mutant(

@@ -134,6 +134,10 @@ class Journaling:
             reason = error.remark.partition("\n")[0][:REASON_LIMIT]
             self._note(lambda recorder: recorder.denied(request.code, host, reason))
 
+    def alive(self) -> None:
+        """Record that the server goes on with the state that is recorded, though nothing changes."""
+        self._note(lambda recorder: recorder.alive())
+
     def judged(self, request: "JudgedRequest") -> None:
         """Record what access rules said of a request."""
 

@@ -142,7 +142,9 @@ class NameServer:
         self.access = _make_access_control(
             self.requests, self.state, journaling=self._journaling, lookup_cache=lookup_cache
         )
-        self.restoring = Restoring(self.state, self.requests.submit, clock=self._clock)
+        self.restoring = Restoring(
+            self.state, self.requests.submit, clock=self._clock, expired=self._journaling.alive
+        )
         handler = self.access or self.requests
         self._memory = LookupMemory(handler, self._watch) if settings.remember_lookups else None
         self.server = RemotingServer(

@@ -41,21 +41,33 @@ class Restoring:
         state: the state, whose route tables are empty.
         submit: submits a change of the tables.
         clock: gives the present time.
+        expired: called if nothing is restored because every broker has expired, or may have. It records that:
+            the next start must not skip this one, and restore them.
     """
 
     def __init__(
-        self, state: NameServerState, submit: Callable[[TableChange[Any]], None], *, clock: Clock
+        self,
+        state: NameServerState,
+        submit: Callable[[TableChange[Any]], None],
+        *,
+        clock: Clock,
+        expired: Callable[[], None] = lambda: None,
     ) -> None:
         self._state = state
         self._submit = submit
         self._clock = clock
+        self._expired = expired
 
     async def restore(self) -> None:
         """Make the routes visible; the server starts even if the journal can't be used."""
         try:
             with _without_collector():
                 last, machine = await asyncio.to_thread(lambda: (self._read(), machine_boot()))
-                self._state.restored = self._restore(last, machine)
+                try:
+                    self._state.restored = self._restore(last, machine)
+                except JournalError:
+                    self._expired()
+                    raise
         except JournalError as error:
             self._state.restored = f"nothing is restored: {error}"
         except Exception as error:
@@ -113,7 +125,7 @@ class Restoring:
 
 
 def _away_ms(last: "LastState", now: Now, machine: str) -> int:
-    """How long the server was away, by the wall clock; boots that were passed over count by their own time.
+    """How long the server was away, by the wall clock; skipped boots count by their own time.
 
     Unless the machine was booted meanwhile, its monotonic clock knows it too: the longer time counts. The
     wall clock may have been set back; the other one stands still while the machine sleeps.

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,12 +28,14 @@ from tests.property.journalled import JournalledServer
 from tests.support.journal.folder import write_journal
 from tests.support.server.builders import header
 from tests.support.system.loops import both_loops
+from tests.support.system.waiting import PATIENCE
 from tests.support.wire.peer import connect
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
 from tests.unit.journal.disk_parts import records_in
 
 LOCAL = "127.0.0.1"
 MINUTE_MS = 60_000
+WITHIN_SECONDS = 20 * PATIENCE
 
 
 class Clock(FakeClock):
@@ -215,6 +218,30 @@ def passing_over(monkeypatch: pytest.MonkeyPatch, *boots: PassedBoot) -> None:
     monkeypatch.setattr(
         last_state, "read_last_state", lambda folder: structs.replace(read(folder), passed=boots)
     )
+
+
+@both_loops
+async def test_a_start_that_found_every_broker_expired_counts_for_the_next_one(tmp_path, monkeypatch):
+    """Its monotonic clock knew the time; after the reboot only a clock that was set back is left."""
+    clock = Clock()
+    await lived(tmp_path, clock)
+    clock.step(-20_000, 130_000)
+    async with boot(tmp_path, clock) as server:
+        assert "every broker has expired" in server.state.restored
+        async with asyncio.timeout(WITHIN_SECONDS):
+            while not await asyncio.to_thread(  # noqa: ASYNC110 - the disk tells nobody
+                _is_recorded, tmp_path / "journal"
+            ):
+                await asyncio.sleep(0.01)
+        await asyncio.to_thread(shutil.copytree, tmp_path / "journal", tmp_path / "crashed")
+    reboot(monkeypatch)
+    clock.step(40_000)
+    async with boot(tmp_path, clock, journal_path=str(tmp_path / "crashed")) as server:
+        assert "nothing is restored" in server.state.restored
+
+
+def _is_recorded(folder: Path) -> bool:
+    return any(record["kind"] == "server_alive" for record in records_in(folder))
 
 
 @both_loops

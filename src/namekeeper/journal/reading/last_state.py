@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
 from namekeeper.journal.contract.names import SegmentName
-from namekeeper.journal.contract.record import ServerStarted
+from namekeeper.journal.contract.record import ServerAlive, ServerStarted
 from namekeeper.journal.disk.heard_file import HeardTimes, load_heard
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.history import (
@@ -76,7 +76,7 @@ class LastState(Struct, frozen=True):
     mono_ms: int
     """Monotonic ms of that run at the last record."""
     passed: tuple[PassedBoot, ...] = ()
-    """The later boots, which were passed over, oldest first."""
+    """The later boots, which were skipped, oldest first."""
 
 
 def read_last_state(folder: str, *, system: Os = os) -> LastState:
@@ -150,12 +150,13 @@ class _BootEnd:
         self._port = 0
         self._has_changed = False
         self._is_stopped = False
+        self._was_alive = False
 
     @property
     def is_silent(self) -> bool:
-        """Whether it crashed before it had recorded a change."""
+        """Whether it crashed before it had recorded a change, or that it went on without one."""
         is_empty = not len(self._replay.state.tables.broker_live_table)
-        return is_empty and not (self._has_changed or self._is_stopped or self.has_lost)
+        return is_empty and not (self._has_changed or self._is_stopped or self._was_alive or self.has_lost)
 
     def noted(self, records: Iterator[AnyRecord]) -> Iterator[AnyRecord]:
         """The same records; their times are noted on the way."""
@@ -164,6 +165,7 @@ class _BootEnd:
             self._last = record
             if isinstance(record, ServerStarted):
                 self._port = record.port
+            self._was_alive = self._was_alive or isinstance(record, ServerAlive)
             yield record
 
     def take(self, step: Step) -> None:

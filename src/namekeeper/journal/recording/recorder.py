@@ -173,8 +173,12 @@ class Recorder:
         if self.is_recording and self._activity.access(record):
             self._put((record,), self._at(self._clock.now()))
 
+    def alive(self) -> None:
+        """The server goes on with the state that is recorded, though nothing changes."""
+        self.note(self._alive())
+
     def note(self, record: Record) -> None:
-        """Queue a record that the writer made."""
+        """Queue a record that is no change of the tables."""
         if self.is_recording:
             self._put((record,), self._at(self._clock.now()))
 
@@ -233,13 +237,15 @@ class Recorder:
         for record in records:
             self.sequencer.record(record, time)
 
-    def _end_minute(self, now: Now, time: ChangeTime) -> None:
-        alive = ServerAlive(
+    def _alive(self) -> ServerAlive:
+        return ServerAlive(
             connections=self._source.connections(),
             dropped_changes=self.sequencer.dropped_changes,
             dropped_records=self.sequencer.dropped_records + self._lost_records,
         )
-        self._put((alive, *self._activity.flush(self._minute * MINUTE_MS)), time)
+
+    def _end_minute(self, now: Now, time: ChangeTime) -> None:
+        self._put((self._alive(), *self._activity.flush(self._minute * MINUTE_MS)), time)
         self._minute = now.wall_ms // MINUTE_MS
         hour = now.wall_ms // HOUR_MS
         if hour != self._hour:

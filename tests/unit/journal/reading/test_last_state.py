@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from namekeeper.errors import JournalError
-from namekeeper.journal.contract.record import BrokerLive, BrokerMinute
+from namekeeper.journal.contract.record import BrokerLive, BrokerMinute, ClockChanged
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.last_state import LastState, PassedBoot, read_last_state
@@ -184,6 +184,16 @@ def test_a_boot_that_crashed_before_its_first_change_is_passed_over(server, tmp_
     assert (last.boot, last.ts, addresses(last)) == (stopped, stopped_at, ["a0:1"])
 
 
+def test_a_boot_that_went_on_without_a_change_counts(server, tmp_path):
+    """It had restored nothing, because every broker had expired."""
+    server.stop()
+    server.start()
+    server.alive()
+    server.crash(len([each for each in server.written if each.boot == server.boot]))
+    last = read(tmp_path, server)
+    assert (last.boot, addresses(last)) == (server.boot, [])
+
+
 @pytest.mark.parametrize("per_segment", [1, 1_000])
 def test_it_is_told_when_the_boots_that_were_passed_over_ran(server, tmp_path, per_segment):
     server.stop()
@@ -193,7 +203,7 @@ def test_it_is_told_when_the_boots_that_were_passed_over_ran(server, tmp_path, p
         server.start()
         began = server.ts
         server.passed(up_ms)
-        server.alive()
+        server.write(ClockChanged(step_ms=1_000))
         ran.append(PassedBoot(began, server.ts, up_ms))
         server.crash(len([each for each in server.written if each.boot == server.boot]))
     assert read(tmp_path, server, per_segment).passed == tuple(ran)
