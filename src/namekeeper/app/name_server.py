@@ -80,6 +80,8 @@ STUCK_SECONDS = 15.0
 """A longer stop counts as hanging: the process ends, and stderr gets the stack of each thread."""
 
 LOOK_SECONDS = 0.05
+SETTLED_SECONDS = 1.0
+"""After the start: by then clients and brokers have been answered."""
 
 
 class NameServer:
@@ -397,7 +399,8 @@ async def _serve(server: NameServer) -> int:
             _say(line)
             log.info("%s", line)
             spare_the_collector()
-            return_freed_memory()
+            # The first clients do not wait for it.
+            asyncio.get_running_loop().call_later(SETTLED_SECONDS, return_freed_memory)
             await stop.wait()
             log.info("the name server stops")
             _end_at_the_latest_in(server.stuck_seconds)
