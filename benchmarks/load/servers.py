@@ -83,6 +83,16 @@ class Server:
         """Whether the process still runs."""
         return self._child.poll() is None
 
+    def stop(self) -> None:
+        """Stop it in an orderly way, by SIGTERM, while its clients are there."""
+        self._child.terminate()
+        self._child.wait(STOP_SECONDS)
+
+    def kill(self) -> None:
+        """End it as a crash would, while its clients are there."""
+        self._child.kill()
+        self._child.wait()
+
     def cpu_seconds(self) -> float:
         """User and system time of all its threads, in nanoseconds' resolution.
 

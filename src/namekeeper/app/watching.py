@@ -156,8 +156,13 @@ class RouteWatch:
         for topic in change.shown_in(self._by_topic.keys()):
             for watcher in self._by_topic[topic]:
                 topics_of.setdefault(watcher, []).append(topic)
+        seen: dict[tuple[str, ...], WatchedChange] = {}
+        """One value for all who watch the same topics: it is encoded once."""
         for watcher, topics in topics_of.items():
-            watcher.put(self._seen(change, topics))
+            key = tuple(topics)
+            if key not in seen:
+                seen[key] = self._seen(change, topics)
+            watcher.put(seen[key])
         self._wake(topics_of)
 
     def _wake(self, watchers: Iterable["_Watcher"]) -> None:

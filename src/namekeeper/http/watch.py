@@ -23,6 +23,8 @@ keeps proxies from closing it."""
 WRITE_SECONDS = 30
 """A watcher that reads nothing for this long is closed."""
 EVENT_STREAM = "text/event-stream"
+AT_ONCE_BYTES = 16_384
+"""So much is taken by a transport that holds nothing, without a wait."""
 
 
 class _WatchRequest(Struct, frozen=True):
@@ -47,6 +49,8 @@ class WatchPage:
         self._source = source
         self._keep = keep
         self._watchers: set[Watcher] = set()
+        self._encoded: tuple[WatchedChange | None, bytes] = (None, b"")
+        """The change that was encoded last, and its event: many may watch one topic."""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer a request."""
@@ -88,7 +92,7 @@ class WatchPage:
         await response.prepare(request)
         event = _event("ready", self._source.revision())
         while not watcher.is_closed:
-            if not await _write(response, event):
+            if not await _write(request, response, event):
                 break
             await watcher.wait(BEAT_SECONDS)
             event = self._events(watcher.take())
@@ -97,7 +101,12 @@ class WatchPage:
     def _events(self, changes: list[WatchedChange] | None) -> bytes:
         if changes is None:
             return _event("gone", self._source.revision())
-        return b"".join(_event("change", each.revision, each) for each in changes) or b":\n\n"
+        return b"".join(map(self._change_event, changes)) or b":\n\n"
+
+    def _change_event(self, change: WatchedChange) -> bytes:
+        if self._encoded[0] is not change:
+            self._encoded = change, _event("change", change.revision, change)
+        return self._encoded[1]
 
 
 def _checked(request: web.Request) -> _WatchRequest | str:
@@ -118,11 +127,15 @@ def _checked(request: web.Request) -> _WatchRequest | str:
     return _WatchRequest(topics, after, seconds)
 
 
-async def _write(response: web.StreamResponse, data: bytes) -> bool:
+async def _write(request: web.Request, response: web.StreamResponse, data: bytes) -> bool:
     """Send bytes; returns whether they went out in time."""
+    transport = request.transport
     try:
-        async with asyncio.timeout(WRITE_SECONDS):
-            await response.write(data)
+        if transport is not None and not transport.get_write_buffer_size() and len(data) <= AT_ONCE_BYTES:
+            await response.write(data)  # which does not wait; a time limit would cost as much as the rest
+        else:
+            async with asyncio.timeout(WRITE_SECONDS):
+                await response.write(data)
     except (TimeoutError, ConnectionError):
         return False
     return True
