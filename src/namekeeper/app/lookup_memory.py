@@ -1,6 +1,7 @@
 """Remembers which topics each connection looked up, and when, to find old routes (rememberLookups)."""
 
 from collections.abc import Callable
+from sys import getsizeof
 
 from msgspec import Struct, field
 
@@ -15,7 +16,14 @@ from namekeeper.wire.command import RemotingCommand, Response
 __all__ = ["LookupMemory"]
 
 TOPICS_LIMIT = 200
-"""Topics remembered for one connection; a process asks for dozens. For 3,000 connections: 60 MB."""
+"""Topics remembered for one connection; a process asks for dozens."""
+BYTES_LIMIT = 64 * 1024 * 1024
+"""Of all that is remembered. Beyond it, who looked up nothing for the longest time is forgotten.
+It holds 200 topics of each of 1,500 connections, or 20 topics of each of 14,000."""
+TOPIC_CHARACTERS_LIMIT = 512
+"""A longer name is not remembered: no topic has one (nameCharactersLimit)."""
+LOOKUP_BYTES, CONNECTION_BYTES = 200, 600
+"""What an entry takes beside the text, in its dict."""
 ADDRESSES_LIMIT = 1_000
 """Addresses of each kind in an answer; the numbers count all."""
 
@@ -44,7 +52,9 @@ class LookupMemory:
         self._handle = handle
         self._watch = watch
         self._asked: dict[int, _Asked] = {}
-        """By channel id."""
+        """By channel id; who looked up last is at the end."""
+        self.used_bytes = 0
+        """What is remembered takes so much, about."""
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response | None:
         """Answer a request; a refused look-up is not remembered."""
@@ -57,7 +67,9 @@ class LookupMemory:
 
     def forget(self, channel: Channel) -> None:
         """Forget a connection that was closed."""
-        self._asked.pop(channel.channel_id, None)
+        asked = self._asked.pop(channel.channel_id, None)
+        if asked is not None:
+            self.used_bytes -= CONNECTION_BYTES + sum(map(_weight, asked.topics))
 
     def who_knows(self, topic: str) -> WhoKnows:
         """Which connections have asked for a topic since its last change, and which only before it."""
@@ -80,10 +92,30 @@ class LookupMemory:
         )
 
     def _note(self, channel: Channel, topic: str) -> None:
-        asked = self._asked.get(channel.channel_id)
+        if len(topic) > TOPIC_CHARACTERS_LIMIT:
+            return
+        asked = self._asked.pop(channel.channel_id, None)
         if asked is None:
-            asked = self._asked[channel.channel_id] = _Asked(channel.remote_addr)
-        asked.topics.pop(topic, None)
-        if len(asked.topics) >= TOPICS_LIMIT:
-            del asked.topics[next(iter(asked.topics))]
+            asked = _Asked(channel.remote_addr)
+            self.used_bytes += CONNECTION_BYTES
+        self._asked[channel.channel_id] = asked
+        if asked.topics.pop(topic, None) is None:
+            self.used_bytes += _weight(topic)
         asked.topics[topic] = self._watch.position
+        if len(asked.topics) > TOPICS_LIMIT:
+            self._forget_oldest(asked)
+        while self.used_bytes > BYTES_LIMIT:
+            channel_id, oldest = next(iter(self._asked.items()))
+            self._forget_oldest(oldest)
+            if not oldest.topics:
+                del self._asked[channel_id]
+                self.used_bytes -= CONNECTION_BYTES
+
+    def _forget_oldest(self, asked: _Asked) -> None:
+        topic = next(iter(asked.topics))
+        del asked.topics[topic]
+        self.used_bytes -= _weight(topic)
+
+
+def _weight(topic: str) -> int:
+    return LOOKUP_BYTES + getsizeof(topic)

@@ -141,6 +141,8 @@ class NameServer:
         )
         # What the cache answers is not remembered.
         lookup_cache = None if settings.remember_lookups else self._lookup_cache()
+        if lookup_cache is None:
+            _say_why_uncached(settings)
         self.access = _make_access_control(
             self.requests, self.state, journaling=self._journaling, lookup_cache=lookup_cache
         )
@@ -464,6 +466,20 @@ def _make_front(settings: NamesrvSettings) -> Front | None:
         )
     log.info("known look-ups are answered by %s", "Python" if found is None else "the native front")
     return found
+
+
+def _say_why_uncached(settings: NamesrvSettings) -> None:
+    """Say that there is no front because there is no cache that it could answer from."""
+    if settings.remember_lookups:
+        why = "rememberLookups=true"
+    elif settings.cluster_test:
+        why = "clusterTest=true"
+    elif settings.serialize_type != SerializeType.JSON.name:
+        why = f"serializeType={settings.serialize_type}"
+    else:
+        why = "lookupCacheBytes=0"
+    level = logging.WARNING if settings.front == "native" else logging.INFO
+    log.log(level, "every look-up is decoded, and the native front is not used: %s", why)
 
 
 def _make_client(startup: Startup) -> "RemotingClient":

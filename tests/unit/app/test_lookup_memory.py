@@ -74,6 +74,26 @@ async def test_who_asked_before_the_changes_that_are_kept_may_hold_an_old_route(
     assert asking.knows() == (["b:2"], ["a:1"])
 
 
+async def test_what_is_remembered_is_bounded_in_bytes(asking, monkeypatch):
+    """Who looked up nothing for the longest time is forgotten first."""
+    monkeypatch.setattr(lookup_memory, "BYTES_LIMIT", 20_000)
+    for client in range(100):
+        for topic in range(10):
+            asking.asks(f"c:{client}", f"{'long' * 20}-{topic}")
+            assert asking.memory.used_bytes <= 20_000
+        asking.asks("busy:1", "A")
+    assert asking.knows() == (["busy:1"], [])
+    assert asking.memory.who_knows("A").connections < 20
+    for connection in asking.clients.values():
+        asking.memory.forget(connection.channel)
+    assert asking.memory.used_bytes == 0
+
+
+async def test_a_name_that_no_topic_can_have_is_not_remembered(asking):
+    asking.asks("a:1", "x" * 100_000)
+    assert (asking.memory.used_bytes, asking.memory.who_knows("A").connections) == (0, 0)
+
+
 async def test_who_never_asked_for_the_topic_is_not_told_of(asking):
     asking.asks("a:1", "B")
     asking.asks("b:2", code=106)
