@@ -16,6 +16,7 @@ from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode
 from tests.fuzz.mutations import mutate
 from tests.support.system.loops import both_loops
+from tests.support.system.processes import free_port
 from tests.support.system.waiting import eventually
 from tests.support.wire.peer import Peer, connect
 from tests.unit.app.parts import frame, name_server, registration
@@ -149,6 +150,28 @@ async def test_who_should_go_away_is_told_so_on_a_lent_connection(tmp_path):
         server.requests.drain()
         await peer.send(known)
         assert (await peer.answer()).code == ResponseCode.GO_AWAY
+
+
+async def test_clients_that_were_told_to_go_find_the_routes_after_the_restart(tmp_path):
+    """And their new connections are lent, though no broker is back yet."""
+    known = frame(105, topic="T1", opaque=7, version=476)
+    flags = {
+        "enable_shutdown_gracefully": "true",
+        "shutdown_wait_time_seconds": "1",
+        "journal_path": str(tmp_path / "journal"),
+        "journal_namesrv_id": "ns",
+        "listen_port": str(free_port()),
+    }
+    async with serving(tmp_path, "native", **flags) as server, connect(address(server)) as peer:
+        await lend(server, peer, known)
+        stopping = asyncio.create_task(server.stop())
+        await eventually(lambda: server.state.is_draining)
+        await peer.send(known)
+        assert (await peer.answer()).code == ResponseCode.GO_AWAY
+        await stopping
+    async with name_server(tmp_path, front="native", **flags) as server, connect(address(server)) as peer:
+        await lend(server, peer, known)
+        assert server.state.restored.startswith("restored 1 brokers")
 
 
 async def test_who_stands_behind_a_proxy_is_known_after_a_loan(tmp_path):
