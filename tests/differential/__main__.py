@@ -14,7 +14,7 @@ from tests.differential.play import RunCounts
 from tests.differential.report import write_page
 from tests.differential.runner import Failure, Plan, run, show_differences, shrink
 from tests.differential.servers import OURS
-from tests.differential.steps import Ask, Expire, Step
+from tests.differential.steps import Ask, Expire, Restart, Step
 
 SHARES = {"5.5.0": 0.55, "5.3.3": 0.3, "4.9.7": 0.075, "4.8.0": 0.075}
 LEAST_PER_STEP = 100
@@ -94,6 +94,8 @@ def _fail(failed: Failure, options: argparse.Namespace) -> int:
 
 
 def _shown(step: Step) -> str:
+    if isinstance(step, Restart):
+        return f"  restart, restoreRoutes={str(step.restore_routes).lower()}"
     if not isinstance(step, Ask | Expire):
         return f"  close {step.conn}"
     request = step.request

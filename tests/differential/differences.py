@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.differential.bodies import Broker, TopicConfig, registration
-from tests.differential.steps import Ask, Close, Step, World
+from tests.differential.steps import Ask, Close, Restart, Step, World
 from tests.support.java_model.values import Answer, Request
 
 __all__ = ["ANSWERS_ONLY", "DIFFERENCES", "NORMALISERS", "Difference", "explains", "normaliser_of"]
@@ -144,6 +144,14 @@ def _empty_mapping(world: World) -> list[Step]:
     return _register(_broker(world, mappings={f"{world.topics[0]}-unknown": {}}))
 
 
+def _restored(world: World) -> list[Step]:
+    return [*_register(_broker(world)), Restart(restore_routes=True), *_ask(_look_up(world))]
+
+
+def _look_up(world: World) -> Request:
+    return Request(105, {"topic": world.topics[0]})
+
+
 DIFFERENCES: Mapping[str, Difference] = {
     "fencing": Difference(
         "An unregistration (104) over any connection ends the registration of its address.",
@@ -259,6 +267,15 @@ DIFFERENCES: Mapping[str, Difference] = {
         "A refused registration changes nothing.",
         "Made-up names would stay for ever: 60,000 of them make an answer to 106 larger than clients read.",
         _single_topic,
+    ),
+    "routes_restored": Difference(
+        "A restart forgets every route: each look-up is answered with code 17 until the brokers have registered "
+        "again.",
+        "The routes at the end of the journal are served from the first moment. A restored broker has no "
+        "connection: a 104, its expiry or its own registration ends it, and 322 answers it that its version "
+        "has changed. `restoreRoutes=false`: as Java.",
+        "A restart of a name server is no reason for an outage.",
+        _restored,
     ),
 }
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tests.differential.bodies import Broker, registration
-from tests.differential.steps import Ask, Close, Expire, Step, World
+from tests.differential.steps import Ask, Close, Expire, Restart, Step, World
 from tests.support.java_model.server import SWITCHES, JavaModel
 from tests.support.java_model.tables import Rules
 from tests.support.java_model.values import Request
@@ -21,6 +21,12 @@ T = TypeVar("T")
 
 CONNECTIONS = 5
 HEAL_AFTER = 4
+RESTART_SHARE = 0.1
+"""Few sequences have restarts: Java takes seconds for each."""
+RESTART_HEAL_AFTER = 20
+"""Steps after a restart until the rows that only ours has are removed."""
+CONFIRMED_SHARE = 0.7
+"""Brokers that register again after a restart; the others are silent for a while."""
 _ANSWERS_ONLY = {"quoted_keys", "bare_errors"}
 
 
@@ -42,6 +48,9 @@ class Maker:
         self.next_conn = CONNECTIONS + 1
         self.heals: list[tuple[int, Broker]] = []
         self.operations = self.weights()
+        self.restarts = [True, False] if chance.random() < RESTART_SHARE else []
+        """With restored routes, or without, for each restart that is to come."""
+        chance.shuffle(self.restarts)
         self.mapping_share = 0.4 if chance.random() < 0.3 else 0.0
         """Few sequences have static topics: a mapping that Java keeps can't be healed."""
 
@@ -53,7 +62,12 @@ class Maker:
         """Return the steps."""
         self.settings({name: self.chance.random() < 0.5 or default for name, default in SWITCHES.items()})
         operations, weights = list(self.operations), list(self.operations.values())
+        between = length // (len(self.restarts) + 1)
+        restart_at = between
         while len(self.steps) < length:
+            if self.restarts and len(self.steps) >= restart_at:
+                self.restart(restore_routes=self.restarts.pop())
+                restart_at = len(self.steps) + between
             self.chance.choices(operations, weights)[0]()
             self.heal_due()
         return self.steps
@@ -62,6 +76,18 @@ class Maker:
         """Send a 318."""
         text = "".join(f"{name}={str(value).lower()}\n" for name, value in values.items())
         self.ask(Request(318, {}, text.encode()), "switch")
+
+    def restart(self, *, restore_routes: bool) -> None:
+        """The server restarts; most brokers register again over new connections, as they do within 30 s."""
+        live = [self.brokers[key] for key in self.ours.tables.live if key in self.brokers]
+        self.add(Restart(restore_routes))
+        self.conns = [self.fresh() for _ in self.conns]
+        for broker in live:
+            again = replace(broker, conn=self.pick(self.conns))
+            if self.chance.random() < CONFIRMED_SHARE:
+                self.add(Ask(again.conn, registration(again), "register: after a restart"), again)
+                self.brokers[again.cluster, again.addr] = again
+            self.heals.append((len(self.steps) + RESTART_HEAL_AFTER, again))
 
     # bringing the servers together again
 
@@ -155,6 +181,9 @@ def take(model: JavaModel, step: Step, now_ms: int) -> None:
     """Have a model take a step."""
     if isinstance(step, Close):
         model.tables.close(step.conn)
+        return
+    if isinstance(step, Restart):
+        model.tables.restart(restore_routes=step.restore_routes)
         return
     model.ask(step.request, step.conn, now_ms)
     if isinstance(step, Expire):

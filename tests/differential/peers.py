@@ -7,13 +7,13 @@ then is taken from the oracle, so it is polled for.
 import copy
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tests.differential.maker import expire
-from tests.differential.steps import CONTROL, SHARED, Ask, Expire, Step, World, questions
+from tests.differential.steps import CONTROL, SHARED, Ask, Expire, Restart, Step, World, questions
 from tests.differential.wire import Connection
 from tests.support.java_model.server import JavaModel
-from tests.support.java_model.tables import Rules
+from tests.support.java_model.tables import RESTORED, Rules
 from tests.support.java_model.values import Answer, Request
 
 __all__ = ["DifferenceError", "Peer"]
@@ -31,12 +31,16 @@ class DifferenceError(AssertionError):
 class Peer:
     """A running name server, and the model that says what it should do."""
 
-    def __init__(self, name: str, address: str, rules: Rules, release: str, *, shared: bool) -> None:
+    def __init__(
+        self, name: str, address: str, rules: Rules, release: str, restart: Callable[[bool], None], *,
+        shared: bool,
+    ) -> None:  # fmt: skip
         self.name = name
         self.address = address
         self.rules = rules
         self.is_four = release in SHARED
         self.shared = shared
+        self._restart_process = restart
         self.control = Connection(address, is_four=self.is_four)
         self.connections: dict[int, Connection] = {}
         self.model = JavaModel(rules)
@@ -116,7 +120,10 @@ class Peer:
             expected = self.model.ask(step.request, step.conn, self.now_ms)
             self._await_expiry(step)
             return answer, expected
-        self._close(step.conn)
+        if isinstance(step, Restart):
+            self._restart(step)
+        else:
+            self._close(step.conn)
         return None, None
 
     def observe(self) -> list[tuple[Request, Answer, Answer | None]]:
@@ -235,6 +242,12 @@ class Peer:
             outcome.tables.close(conn, choice)
         self.model = outcomes[self._await([_expected(outcome, facts) for outcome in outcomes], facts)]
 
+    def _restart(self, step: Restart) -> None:
+        self._restart_process(step.restore_routes)
+        self.close()
+        self.control = Connection(self.address, is_four=self.is_four)
+        self.model.tables.restart(restore_routes=step.restore_routes)
+
     def _await_expiry(self, step: Expire) -> None:
         """Poll what does not refresh; the server closes the connection then."""
         facts = self._facts_of(step.request)
@@ -256,7 +269,10 @@ def _asked_aside(model: JavaModel, request: Request) -> Answer:
         assert answer is not None
         return answer
     live = model.tables.live.get((request.fields["clusterName"], request.fields["brokerAddr"]))
+    is_known = live is not None and live.conn != RESTORED
     changed = {
-        "changed": str(live is None or live.version.counter != 1 or live.version.timestamp != 1).lower()
+        "changed": str(
+            live is None or not is_known or live.version.counter != 1 or live.version.timestamp != 1
+        ).lower()
     }
     return Answer(0, None, changed, None if live is None else live.version.shown())

@@ -1,16 +1,14 @@
 """The servers under comparison, as processes."""
 
 import contextlib
-import itertools
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Self
 
 from tests.differential.peers import Peer
-from tests.support.java.servers import JavaNameServer
+from tests.support.java.servers import JavaNameServer, write_properties
 from tests.support.java_model.tables import Rules
 from tests.support.server.front import FRONT_UNDER_TEST, serve_command
-from tests.support.system.processes import Process
+from tests.support.system.processes import Process, free_port, scratch_folder
 
 __all__ = ["JAVA_PROPERTIES", "OURS", "start"]
 
@@ -18,9 +16,6 @@ OURS = "namekeeper"
 
 _SCAN_MS = 50
 """Expiry is awaited often, so it must come soon."""
-
-_RESTORE_ROUTES = itertools.cycle(("true", "false"))
-"""Every other server of ours: it makes no difference to one that starts without a journal."""
 
 JAVA_PROPERTIES = {
     "scanNotActiveBrokerInterval": _SCAN_MS,
@@ -34,30 +29,59 @@ JAVA_PROPERTIES = {
 def start(release: str, *, shared: bool) -> Iterator[Peer]:
     """Start namekeeper, or Java's name server of a release; `shared` for what 4.x and 5.x do alike."""
     if release == OURS:
-        with _namekeeper() as address:
-            peer = Peer(OURS, address, Rules.ours(), release, shared=shared)
+        with _Namekeeper() as ours:
+            peer = Peer(OURS, ours.address, Rules.ours(), release, ours.restart, shared=shared)
             with contextlib.closing(peer):
                 yield peer
     else:
-        with JavaNameServer(release, JAVA_PROPERTIES, jvm=("-Xmx256m",)) as server:
-            peer = Peer(f"Java {release}", server.address, Rules(), release, shared=shared)
+        with JavaNameServer(release, JAVA_PROPERTIES, jvm=("-Xmx256m",)) as java:
+            peer = Peer(
+                f"Java {release}", java.address, Rules(), release, lambda _: java.restart(), shared=shared
+            )
             with contextlib.closing(peer):
                 yield peer
 
 
-@contextlib.contextmanager
-def _namekeeper() -> Iterator[str]:
-    with tempfile.TemporaryDirectory(prefix="namekeeper-") as folder:
-        home = Path(folder)
+class _Namekeeper:
+    """Ours; its port and its files stay over restarts."""
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as opened:
+            self._home = opened.enter_context(scratch_folder("namekeeper-"))
+            port = free_port()
+            self.address = f"127.0.0.1:{port}"
+            values = {
+                "listenPort": port, "bindAddress": "127.0.0.1", "front": FRONT_UNDER_TEST, "httpPort": -1,
+                "scanNotActiveBrokerInterval": _SCAN_MS, "allowConfigUpdate": "true",
+                "kvConfigPath": self._home / "kv.json", "logRoot": self._home / "logs",
+                "journalPath": self._home / "journal",
+            }  # fmt: skip
+            self._properties = write_properties(self._home / "namesrv.properties", values)
+            self._start(restore_routes=True)
+            opened.callback(self._kill)
+            self._resources = opened.pop_all()
+        return self
+
+    def restart(self, restore_routes: bool) -> None:
+        """Stop it, which must end with status 0, and start it again with a value of that property."""
+        self._process.terminate()
+        status = self._process.wait(within=30)
+        assert status == 0, f"ended with {status}:\n{self._process.report()}"
+        self._process.output.unlink()  # or the line of the boot before would be found in it
+        self._process.kill()  # it has ended; this is no longer among the processes that run
+        self._start(restore_routes=restore_routes)
+
+    def _kill(self) -> None:
+        self._process.kill()
+
+    def _start(self, *, restore_routes: bool) -> None:
         command = [
-            *serve_command(), "--listen-port", "0", "--bind-address", "127.0.0.1", "--front", FRONT_UNDER_TEST,
-            "--http-port", "-1", "--scan-not-active-broker-interval", str(_SCAN_MS), "--allow-config-update",
-            "--kv-config-path", str(home / "kv.json"), "--config-store-path", str(home / "namesrv.properties"),
-            "--log-root", str(home / "logs"), "--journal-path", str(home / "journal"),
-            "--restore-routes", next(_RESTORE_ROUTES),
+            *serve_command(), "-c", str(self._properties), "--restore-routes", str(restore_routes).lower(),
         ]  # fmt: skip
-        with Process(
-            "namekeeper", command, output=home / "stdout.txt", logs=home / "logs", cwd=home
-        ) as process:
-            line = process.await_line(r"boot success.*address ([\d.]+:\d+)", within=30)
-            yield line[1]
+        self._process = Process(
+            "namekeeper", command, output=self._home / "stdout.txt", logs=self._home / "logs", cwd=self._home
+        )
+        self._process.await_line(r"boot success", within=30)
+
+    def __exit__(self, *_: object) -> None:
+        self._resources.close()

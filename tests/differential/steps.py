@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tests.support.java_model.values import Request
 
-__all__ = ["CONTROL", "SHARED", "Ask", "Close", "Expire", "Step", "World", "questions"]
+__all__ = ["CONTROL", "SHARED", "Ask", "Close", "Expire", "Restart", "Step", "World", "questions"]
 
 CONTROL = 0
 """The connection of questions about the state; steps use others."""
@@ -41,7 +41,16 @@ class Expire:
     label: str = "expire"
 
 
-Step = Ask | Close | Expire
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Stop the server in an orderly way and start it again with the same files; every connection is gone."""
+
+    restore_routes: bool
+    """The property of that name, for the start; Java has none."""
+    label: str = "restart"
+
+
+Step = Ask | Close | Expire | Restart
 
 
 @dataclass(frozen=True, slots=True)

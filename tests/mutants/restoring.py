@@ -5,9 +5,26 @@ from tests.mutants.mutant import Mutant
 __all__ = ["RESTORING_MUTANTS"]
 
 ROUTE, READING, RECORDING = "route/test_", "journal/reading/test_", "journal/recording/test_"
+DIFFERENTIAL = "../differential/test_differential.py::test_over_restarts_namekeeper_does_what_its_model_says"
 APP = "app/test_restoring.py"
 
 RESTORING_MUTANTS = (
+    Mutant(
+        "mappings-forgotten-at-a-restart",
+        "route/restore.py",
+        "                yield TopicMappingChanged(topic, broker_name, mapping)\n",
+        "                pass\n",
+        "the differential run knows all rows that come back after a restart",
+        (DIFFERENTIAL,),
+    ),
+    Mutant(
+        "routes-restored-though-it-is-off",
+        "app/restoring.py",
+        "        if not settings.restore_routes:\n",
+        "        if False:\n",
+        "with restoreRoutes=false the differential run sees that nothing comes back, as with Java's",
+        (DIFFERENTIAL,),
+    ),
     Mutant(
         "expiry-counted-anew-from-the-start",
         "route/live.py",

@@ -74,14 +74,27 @@ class JavaNameServer:
             command = java_command(
                 self.version, self.home, "namesrv.NamesrvStartup", "-c", str(file), jvm=self.jvm
             )
-            self.process = _started(f"Java name server {self.version}", command, self.home, opened)
-            self.process.await_line("The Name Server boot success", within=BOOT_SECONDS)
-            eventually(
-                lambda: ask(self.address, _GET_BROKER_CLUSTER_INFO, tls=self.tls),
-                within=10, what="an answer to 106",
-            )  # fmt: skip
+            self._command = command
+            self._start(opened)
             self._resources = opened.pop_all()
         return self
+
+    def restart(self) -> None:
+        """End it and start it again at the same port with the same files.
+
+        It is killed: it has stored each KV entry and property when it answered, and has no other state.
+        """
+        self.process.kill()
+        self.process.output.unlink()  # or the line of the boot before would be found in it
+        self._start(self._resources)
+
+    def _start(self, opened: contextlib.ExitStack) -> None:
+        self.process = _started(f"Java name server {self.version}", self._command, self.home, opened)
+        self.process.await_line("The Name Server boot success", within=BOOT_SECONDS)
+        eventually(
+            lambda: ask(self.address, _GET_BROKER_CLUSTER_INFO, tls=self.tls),
+            within=10, what="an answer to 106",
+        )  # fmt: skip
 
     def stop(self) -> None:
         """Stop it in an orderly way; may be called twice."""

@@ -9,7 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.support.java_model.tables import NO_ACTING_MASTER, Group, JavaTables, Registration, Row, Rules
+from tests.support.java_model.tables import (
+    NO_ACTING_MASTER,
+    RESTORED,
+    Group,
+    JavaTables,
+    Registration,
+    Row,
+    Rules,
+)
 from tests.support.java_model.values import (
     ANY,
     Answer,
@@ -174,8 +182,14 @@ class JavaModel:
         if not {"clusterName", "brokerAddr"} <= request.fields.keys():
             return FAILED
         ours = self._hear(request, conn, now_ms)
-        changed = {"changed": "true" if ours is None or ours != theirs else "false"}
+        changed = {
+            "changed": "true" if ours is None or ours != theirs or self._is_restored(request) else "false"
+        }
         return Answer(0, None, changed, None if ours is None else ours.shown())
+
+    def _is_restored(self, request: Request) -> bool:
+        live = self.tables.live.get((request.fields["clusterName"], request.fields["brokerAddr"]))
+        return live is not None and live.conn == RESTORED
 
     def _heartbeat(self, request: Request, conn: int, now_ms: int) -> Answer:
         if not {"clusterName", "brokerAddr"} <= request.fields.keys():

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from tests.support.java_model.values import Body, Topic, Version
 
-__all__ = ["Group", "JavaTables", "Live", "Registration", "Row", "Rules"]
+__all__ = ["RESTORED", "Group", "JavaTables", "Live", "Registration", "Row", "Rules"]
 
 MASTER = 0
 WRITE = 2
 READ_WRITE = 6
 DEFAULT_TIMEOUT_MS = 120_000
+RESTORED = -1
+"""The connection of a broker that came back after a restart: none."""
 NO_ACTING_MASTER = "rmq_sys_SYNC_BROKER_MEMBER_"
 
 Key = tuple[str, str]
@@ -42,6 +44,7 @@ class Rules:
     nameless_topics_refused: bool = False
     empty_mappings_refused: bool = False
     refusals_leave_nothing: bool = False
+    routes_restored: bool = False
 
     @classmethod
     def ours(cls) -> "Rules":
@@ -114,6 +117,28 @@ class JavaTables:
         self.gen = 0
         self.carried: dict[int, dict[Key, int]] = {}
         self.closed: set[int] = set()
+
+    def restart(self, *, restore_routes: bool) -> None:
+        """The process ended and another one began, over no connection; only ours brings rows back.
+
+        A restored broker has no connection, and what it had registered beside what is in effect is forgotten.
+        """
+        self.closed |= {*self.carried, *(entry.conn for entry in self.live.values())}
+        self.carried.clear()
+        if self.rules.routes_restored and restore_routes and self.live:
+            self._differs("routes_restored")
+            self.closed.add(RESTORED)
+            for entry in self.live.values():
+                entry.conn = RESTORED
+            for rows in self.topics.values():
+                for name, row in rows.items():
+                    rows[name] = row._replace(registered=(row.read, row.write, row.perm, row.flag))
+            return
+        tables: list[dict[Any, Any]] = [
+            self.topics, self.groups, self.clusters, self.live, self.filters, self.mappings,
+        ]  # fmt: skip
+        for table in tables:
+            table.clear()
 
     # 4.4 register
 
