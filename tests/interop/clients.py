@@ -14,7 +14,7 @@ from tests.support.java.artifacts import compiled
 from tests.support.java.servers import QUICK_JVM, java_command, scratch_home
 from tests.support.system.processes import Process, ProcessError, eventually, tail
 
-__all__ = ["JavaClient", "SteadyClient", "numbers"]
+__all__ = ["Admins", "JavaClient", "SteadyClient", "numbers"]
 
 Event = dict[str, Any]
 Queue = tuple[str, int]
@@ -61,6 +61,19 @@ class JavaClient:
         words = " , ".join(commands).split()
         done = self._process("admin", *words)
         return re.split(r"^,\n", done.stdout, flags=re.MULTILINE)
+
+    @contextlib.contextmanager
+    def admins(self) -> Iterator["Admins"]:
+        """mqadmin in a process that stays: it asks many times, and any name server, without a new start."""
+        with self._command("admins", "-", "-") as (line, home), (home / "errors.txt").open("wb") as errors:
+            child = subprocess.Popen(
+                line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=home
+            )  # fmt: skip
+            try:
+                yield Admins(child, home / "errors.txt")
+            finally:
+                child.kill()
+                child.communicate()
 
     def _run(self, command: str, *args: str) -> list[Event]:
         return [
@@ -110,6 +123,35 @@ class JavaClient:
             )
             if made.exists():
                 made.rename(archive)
+
+
+class Admins:
+    """An mqadmin that waits for commands."""
+
+    def __init__(self, child: subprocess.Popen[str], errors: Path) -> None:
+        self._child = child
+        self._errors = errors
+
+    def run(self, namesrv: str, *commands: str) -> list[str]:
+        """Run sub-commands against a name server, one after the other, and return what each one printed.
+
+        Raises:
+            ProcessError: The process ended.
+        """
+        return [self._run(namesrv, command) for command in commands]
+
+    def _run(self, namesrv: str, command: str) -> str:
+        given, printed = self._child.stdin, self._child.stdout
+        assert given is not None
+        assert printed is not None
+        given.write(f"{namesrv} {command}\n")
+        given.flush()
+        lines: list[str] = []
+        while (line := printed.readline()) != ",\n":
+            if not line:
+                raise ProcessError(f"mqadmin ended at {command}:\n{''.join(lines)}{tail(self._errors)}")
+            lines.append(line)
+        return "".join(lines)
 
 
 class SteadyClient:

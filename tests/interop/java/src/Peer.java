@@ -1,3 +1,6 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,6 +45,8 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  * steady   NAMESRV TOPIC GROUP LOOKED   sends and receives, and asks for the route of LOOKED, until it is killed
  * queues   NAMESRV TOPIC                the message queues to publish to and to consume from
  * admin    NAMESRV COMMAND ... , COMMAND ...  mqadmin's sub-commands; a line with one comma between their outputs
+ * admins   -       -                    runs each line of its input, NAMESRV COMMAND ..., as admin does; a line with
+ *                                       one comma after each output
  * </pre>
  */
 public final class Peer {
@@ -71,6 +76,7 @@ public final class Peer {
             }
             case "steady" -> steady(namesrv, topic, args[3], args[4]);
             case "queues" -> queues(namesrv, topic);
+            case "admins" -> admins();
             case "admin" -> admin(namesrv, Arrays.asList(args).subList(2, args.length));
             default -> throw new IllegalArgumentException(args[0]);
         }
@@ -183,6 +189,15 @@ public final class Peer {
         if (end >= 0) {
             System.out.println("\n,"); // what was printed may lack the end of its line
             admin(namesrv, words.subList(end + 1, words.size()));
+        }
+    }
+
+    private static void admins() throws IOException {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            List<String> words = Arrays.asList(line.split(" "));
+            admin(words.get(0), words.subList(1, words.size()));
+            System.out.println("\n,");
         }
     }
 
