@@ -12,7 +12,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help chart setup setup-pipeline dev demo demo-java test interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -61,6 +61,9 @@ build/native/.built: native/Cargo.toml native/pyproject.toml $(wildcard native/s
 	@touch $@
 
 native-wheel: build/native/.built ## the wheel of the native front, in build/native (needs Rust: cargo)
+
+chart: $(VENV)/.test ## what renders the Helm chart, for the tests of deploy/
+	$(PIP) --group chart
 
 native-wheels: $(VENV)/.dev ## wheels for x86_64 and aarch64, glibc and musl, in build/native-wheels (rustup target add ...)
 	$(PIP) --group native-wheels

@@ -1,8 +1,14 @@
 """The manifests for Kubernetes and the Helm chart: valid by the schemas of Kubernetes, and the same by default."""
 
+import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import kubernetes_validate
@@ -18,7 +24,12 @@ CHART = ROOT / "deploy" / "helm" / "namekeeper"
 HELM = shutil.which("helm")
 VERSION = "1.30"
 
-needs_helm = pytest.mark.skipif(HELM is None, reason="helm is not installed (it builds with `go install`)")
+HAS_LIBRARY = find_spec("helm_python") is not None
+NAME = "namekeeper"
+
+needs_helm = pytest.mark.skipif(
+    HELM is None and not HAS_LIBRARY, reason="neither helm nor its library is installed (make chart)"
+)
 
 Manifest = dict[str, Any]
 
@@ -28,10 +39,16 @@ def by_kind(text: str) -> dict[tuple[str, str], Manifest]:
     return {(each["kind"], each["metadata"]["name"]): each for each in manifests}
 
 
-def rendered(*options: str) -> str:
-    assert HELM is not None
+def rendered(folder: Path, values: Mapping[str, object] = MappingProxyType({})) -> str:
+    """The chart with some values: by Helm if it is installed, else by its library."""
+    if HELM is None:
+        with import_module("helm_python").Chart.load(str(CHART)) as chart:
+            made = chart.render(dict(values), name=NAME, namespace="default")
+        return "\n---\n".join(text for path, text in made.items() if path.endswith(".yaml"))
+    file = folder / "values.json"
+    file.write_text(json.dumps(dict(values)))
     done = subprocess.run(
-        [HELM, "template", "namekeeper", str(CHART), *options],
+        [HELM, "template", NAME, str(CHART), "--values", str(file)],
         capture_output=True, text=True, timeout=60 * PATIENCE, check=True,
     )  # fmt: skip
     return done.stdout
@@ -88,20 +105,20 @@ def test_probes_and_services_use_ports_that_the_server_has():
 
 
 @needs_helm
-def test_the_chart_makes_the_same_by_default():
-    made = by_kind(rendered())
+def test_the_chart_makes_the_same_by_default(tmp_path: Path):
+    made = by_kind(rendered(tmp_path))
     template = made["StatefulSet", "namekeeper"]["spec"]["template"]
     assert len(template["metadata"]["annotations"].pop("checksum/config")) == 64
     assert made == PLAIN
 
 
 @needs_helm
-def test_values_of_the_chart_are_used():
-    made = by_kind(
-        rendered(
-            "--set", "replicas=3,storage.className=fast,storage.size=1Gi,image.tag=1.2,prometheusRule=true"
-        )
-    )
+def test_values_of_the_chart_are_used_and_fit_the_schema(tmp_path: Path):
+    values = {
+        "replicas": 3, "storage": {"className": "fast", "size": "1Gi"}, "image": {"tag": "1.2"},
+        "prometheusRule": True, "httpHostNames": ["ns.example.com"],
+    }  # fmt: skip
+    made = by_kind(rendered(tmp_path, values))
     stateful = made["StatefulSet", "namekeeper"]["spec"]
     assert stateful["replicas"] == 3
     assert stateful["template"]["spec"]["containers"][0]["image"] == "namekeeper:1.2"
@@ -109,6 +126,7 @@ def test_values_of_the_chart_are_used():
     assert claim["spec"]["storageClassName"] == "fast"
     text = made["ConfigMap", "namekeeper"]["data"]["namesrv.properties"]
     assert "namekeeper-2.namekeeper:9876" in text
+    assert "namekeeper-2.namekeeper;namekeeper-http;ns.example.com\n" in text
     assert made["PrometheusRule", "namekeeper"]["spec"]["groups"][0]["name"] == "namekeeper"
     for key, manifest in made.items():
         if key[0] != "PrometheusRule":
