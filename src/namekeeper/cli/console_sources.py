@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.source import HistorySource, JournalSource
@@ -27,7 +27,7 @@ __all__ = [
     "journal_histories",
     "live_histories",
     "pages_in",
-    "source_of",
+    "source_of_causes",
 ]
 
 
@@ -104,13 +104,18 @@ class _ShownWarehouse(WarehouseSource):
             raise ConfigError(error.message) from error
 
 
-def source_of(folders: Sequence[str], pages: OperatorsPages) -> HistorySource:
-    """The journals in some folders; without any, those that operators' pages give.
+def source_of_causes(
+    folders: Sequence[str], warehouse: WarehouseOfConsole | None, pages: OperatorsPages
+) -> Callable[[], HistorySource] | None:
+    """Where `why` finds causes: a warehouse, else journals in folders, else those that operators' pages give.
 
-    Raises:
-        JournalError: one can't be read.
+    None if there is none of them. The function raises a ConfigError or a JournalError for what can't be read.
     """
-    return JournalSource([*folders] if folders else pages.journals())
+    if warehouse is not None:
+        return warehouse.source
+    if folders:
+        return lambda: JournalSource([*folders])
+    return (lambda: JournalSource(pages.journals())) if pages else None
 
 
 def live_histories(lists: Sequence[str], connector: Connector, timeout_ms: int) -> list[LiveHistory]:

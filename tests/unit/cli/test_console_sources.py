@@ -10,7 +10,7 @@ from namekeeper.cli.console_sources import (
     journal_histories,
     live_histories,
     pages_in,
-    source_of,
+    source_of_causes,
 )
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.warehouse import WarehouseSource
@@ -93,10 +93,14 @@ def test_a_warehouse_that_goes_meanwhile_is_told_on_the_page(uri, monkeypatch):
         source.evidence("payments", None)
 
 
-def test_folders_come_before_the_journals_of_operators_pages(folders):
-    assert source_of(folders, OperatorsPages(pages_in(["127.0.0.1:1"]), "")).namesrvs() == ["a_1", "b_1"]
+def test_causes_are_found_in_a_warehouse_then_in_folders_then_at_operators_pages(uri, folders):
+    pages = OperatorsPages(pages_in(["127.0.0.1:1"]), "")
+    in_warehouse = source_of_causes((), WarehouseOfConsole(uri, no_session), pages)
+    assert in_warehouse().namesrvs() == WarehouseSource(uri, no_session).namesrvs()
+    assert source_of_causes(folders, None, pages)().namesrvs() == ["a_1", "b_1"]
     with pytest.raises(JournalError, match="can't read the journal over http"):
-        source_of([], OperatorsPages(pages_in(["127.0.0.1:1"]), ""))
+        source_of_causes((), None, pages)()
+    assert source_of_causes((), None, OperatorsPages([], "")) is None
 
 
 def test_operators_pages_that_can_not_be_asked_say_so():

@@ -1,19 +1,17 @@
-"""`namekeeper console`: a page for operators in a browser, over journals and running name servers."""
+"""`namekeeper console`: a page in a browser, over journals, running name servers or a warehouse."""
 
 import asyncio
 import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import click
 
 from namekeeper.access.request_class import HTTP_PAGES
-from namekeeper.answers.source import HistorySource
 from namekeeper.app.access_files import AccessFiles
+from namekeeper.app.process import spare_the_collector
 from namekeeper.cli.connecting import connection_options, take_connection
 from namekeeper.cli.console_sources import (
     OperatorsPages,
@@ -21,7 +19,7 @@ from namekeeper.cli.console_sources import (
     journal_histories,
     live_histories,
     pages_in,
-    source_of,
+    source_of_causes,
 )
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
@@ -30,13 +28,15 @@ from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
 from namekeeper.console.histories import Histories
-from namekeeper.console.live import LiveHistory
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors, is_loopback, make_token
 
 __all__ = ["console"]
+
+_SWITCH_SECONDS = 0.001
+"""How long the thread that reads a journal keeps the interpreter from those that answer the page."""
 
 
 @click.command("console", context_settings={"help_option_names": ["-h", "--help"]})
@@ -126,28 +126,17 @@ def console(  # noqa: PLR0913 - one for each option
     if token is None and rules is None and not is_loopback(host):
         token = make_token()
     policy = None if rules is None else lambda: rules.policy
-    doors = Doors(host, frozenset(name.lower() for name in names), token or "", policy=policy)
-    open_source: Callable[[], HistorySource] | None = None
-    if tables is not None:
-        open_source = tables.source
-    elif folders or operators:
-        open_source = partial(source_of, folders, operators)
-    views = ConsoleViews(histories, open_source, SystemClock(), operators.who_knows)
-    with contextlib.suppress(KeyboardInterrupt), _closing(live):
-        asyncio.run(
-            _serve(
-                ConsoleServer(host, port, doors, histories, views), host, token, rules, until_eof=until_eof
-            )
-        )
-
-
-@contextlib.contextmanager
-def _closing(live: Sequence[LiveHistory]) -> Iterator[None]:
-    try:
-        yield
-    finally:
+    doors = Doors(host, frozenset(map(str.lower, names)), token or "", policy=policy)
+    views = ConsoleViews(
+        histories, source_of_causes(folders, tables, operators), SystemClock(), operators.who_knows
+    )
+    server = ConsoleServer(host, port, doors, histories, views)
+    spare_the_collector()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:
         for history in live:
-            history.close()
+            closing.callback(history.close)
+        asyncio.run(_serve(server, host, token, rules, until_eof=until_eof))
 
 
 def _rules_of(file: str) -> AccessFiles:
