@@ -415,6 +415,30 @@ RECORD_MUTANTS = (
     ),
     # Answers.
     Mutant(
+        "why-about-the-last-record",
+        "answers/from_journal.py",
+        "        now = self._running_at if at is None else at\n        if now is not None and self._is_current(",
+        "        now = at\n        if now is not None and self._is_current(",
+        "without a time, why answers about now of a name server that runs",
+        (FROM_JOURNAL,),
+    ),
+    Mutant(
+        "unknown-name-is-an-answer",
+        "cli/commands/history.py",
+        '    if not context.params["follow"]:\n        context.exit(EXIT_NO_SUCH_NAME)\n',
+        "",
+        "history of a name without any record is no answer",
+        ("cli/commands/test_history.py",),
+    ),
+    Mutant(
+        "asked-for-by-who-lost-it",
+        "answers/phrases.py",
+        'return f"{how} from {peer}" if cause in _FROM_ITS_PEER else f"{how}{by(peer)}"',
+        'return f"{how}{by(peer)}"',
+        "a lost connection is from its peer, who did not ask for that",
+        ("answers/test_phrases.py",),
+    ),
+    Mutant(
         "row-outlives-a-loss",
         "answers/collector.py",
         "        self._routes.end_others((), at, end)\n",

@@ -134,6 +134,7 @@ def test_two_processes_on_one_folder_both_route_and_one_has_the_journal(tmp_path
         first.started().logged(f"writes to {shared}")
         with NameServerProcess(tmp_path / "b", journal_path=shared) as second:
             second.started().logged(f"no journal: {shared} is in use by process {first.pid}")
+            assert f"namekeeper: no journal: {shared} is in use by process {first.pid}" in second.err
             assert second.ask(106).code == 0
             assert second.stop() == 0
         assert first.ask(106).code == 0

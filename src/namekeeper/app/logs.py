@@ -15,6 +15,7 @@ from typing import TextIO
 
 from namekeeper.app.log_files import ROTATE_BYTES, LogFile
 from namekeeper.app.log_lines import ChangeMessage
+from namekeeper.common.on_console import is_on_console
 from namekeeper.common.printable import printable
 
 __all__ = ["QUEUE_LIMIT", "RETRY_SECONDS", "Logs", "format_line", "start_logs"]
@@ -124,6 +125,8 @@ class Logs:
 
     def _write_entry(self, entry: _Entry) -> None:
         file, record = entry
+        if is_on_console(record):
+            self._say(record.getMessage())
         try:
             for level, text in _lines(record):
                 if level >= self._level:

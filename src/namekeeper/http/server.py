@@ -1,7 +1,6 @@
 """The HTTP server for operators: metrics, health, the address list; read only, never in the way of routing.
 
-It runs in the loop of the name server and is started after the data port answers. If it fails, that is only a
-warning: a name server without its HTTP pages still routes.
+It runs in the loop of the name server, after the data port answers; if it fails, routing goes on.
 """
 
 import asyncio
@@ -17,6 +16,7 @@ from aiohttp import web
 
 from namekeeper import __version__
 from namekeeper.access.peer import Peer
+from namekeeper.common.on_console import ON_CONSOLE
 from namekeeper.http.console_page import ConsolePage
 from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.doors import Doors
@@ -137,7 +137,7 @@ class OperatorHttpServer:
         except OSError as error:
             log.warning(
                 "no HTTP pages for operators: can't listen at %s:%d: %s; choose another httpPort, or -1",
-                self._host, self._port, error.strerror or error,
+                self._host, self._port, error.strerror or error, extra=ON_CONSOLE,
             )  # fmt: skip
             await runner.cleanup()
         else:

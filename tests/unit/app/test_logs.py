@@ -11,6 +11,7 @@ import pytest
 from namekeeper.app import logs as module
 from namekeeper.app.log_lines import log_change
 from namekeeper.app.logs import Logs, format_line, start_logs
+from namekeeper.common.on_console import ON_CONSOLE
 from namekeeper.route.events import Cause, Change, KvChanged
 from tests.support.system.processes import eventually
 from tests.support.system.waiting import PATIENCE
@@ -152,6 +153,16 @@ def test_when_the_disk_is_full_it_is_said_once_on_stderr():
     assert logs.dropped == 2
     assert stderr.getvalue().count("the log can't be written") == 1
     assert "2 log entries were dropped" in stderr.getvalue()
+
+
+def test_what_whoever_starts_it_shall_see_is_on_stderr_too(root):
+    stderr = io.StringIO()
+    logs = start_logs(str(root), stderr=stderr)
+    MAIN.error("no journal: %s", "in use", extra=ON_CONSOLE)
+    MAIN.error("another")
+    logs.stop()
+    assert stderr.getvalue() == "namekeeper: no journal: in use\n"
+    assert messages(root) == ["no journal: in use", "another"]
 
 
 def test_when_the_disk_is_free_again_the_log_no_longer_fails(monkeypatch):

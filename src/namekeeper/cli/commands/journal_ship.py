@@ -6,6 +6,7 @@ import click
 
 from namekeeper.cli.output import echo
 from namekeeper.cli.spark import interval_option, refusals, shown_steps
+from namekeeper.common.counts import shown_count
 from namekeeper.common.durations import shown_duration
 from namekeeper.pipeline.errors import PipelineError
 
@@ -44,7 +45,5 @@ def _ship_once(journal: str, target: str) -> None:
 
     with shown_steps() as progress:
         shipped = ship_segments(open_folder(journal), open_folder(target), progress)
-    echo(
-        f"{shipped.copied:,} segments copied ({shipped.bytes:,} bytes), {shipped.there:,} were there",
-        err=True,
-    )
+    copied, there = shown_count(shipped.copied, "segment"), f"{shipped.there:,} were there before"
+    echo(f"{copied} copied ({shipped.bytes:,} bytes); {there}", err=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from namekeeper.common.on_console import ON_CONSOLE
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
 from namekeeper.journal.contract.encode import Stamp
@@ -246,7 +247,7 @@ class Writer:
     def _refuse(self, error: JournalError, now: Now) -> None:
         """The folder can't be used: nothing more of this boot will be written."""
         if str(error) != self.trouble:
-            log.error("no journal: %s", error)
+            log.error("no journal: %s", error, extra=ON_CONSOLE)
         self.trouble = str(error)
         self._retry_at_ms = now.mono_ms + OPEN_AGAIN_MS
         folder, self._folder = self._folder, None

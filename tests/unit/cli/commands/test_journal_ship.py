@@ -1,5 +1,13 @@
 """`namekeeper journal ship`."""
 
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
 from click.testing import CliRunner
 
 from namekeeper.cli.commands import journal_ship
@@ -14,8 +22,8 @@ def test_it_copies_and_says_how_much(tmp_path):
     words = [str(tmp_path / "j"), str(tmp_path / "to")]
     done = CliRunner().invoke(ship, words)
     assert done.exit_code == 0
-    assert f"1 segments copied ({path.stat().st_size:,} bytes), 0 were there" in done.stderr
-    assert "0 segments copied (0 bytes), 1 were there" in CliRunner().invoke(ship, words).stderr
+    assert f"1 segment copied ({path.stat().st_size:,} bytes); 0 were there before" in done.stderr
+    assert "0 segments copied (0 bytes); 1 were there before" in CliRunner().invoke(ship, words).stderr
 
 
 def test_what_is_no_journal_is_refused(tmp_path):
@@ -43,3 +51,49 @@ def test_watching_goes_on_through_errors_and_ends_with_ctrl_c(tmp_path, monkeypa
     assert "trying again in 1 min" in done.stderr
     assert done.stderr.splitlines()[-1] == "stopped; every copied segment is complete"
     assert waits == [60.0] * 3
+
+
+NOBODY = 65_534
+
+
+@contextmanager
+def another_user() -> Iterator[None]:
+    """Have the rights of nobody, if we are root, whom no permission stops."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder that everybody may read; those of pytest are its user's own."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    ("closed", "says"),
+    [("j", "j can't be read: "), ("j/segment", "can't be copied to "), (".", "can't be copied to ")],
+)
+def test_without_permission_it_is_one_line_that_says_what_can_not_be_done(open_to_all, closed, says):
+    """The journal, its segment, or the folder in which the copy shall be, is another user's."""
+    segment = write_segment(open_to_all / "j", RECORDS)
+    words = [str(open_to_all / "j"), str(open_to_all / "to")]
+    path = segment if closed == "j/segment" else open_to_all / closed
+    mode = path.stat().st_mode
+    path.chmod(0o555 if closed == "." else 0o000)
+    try:
+        with another_user():
+            done = CliRunner().invoke(ship, words)
+    finally:
+        path.chmod(mode)
+    assert (done.exit_code, done.exception.__class__) == (2, SystemExit)
+    assert says in done.stderr
+    assert "Permission denied" in done.stderr
