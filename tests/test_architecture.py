@@ -91,6 +91,7 @@ LONG = {
     "pipeline/gold/tables.py": "a column a line for every table there is",
     "pipeline/schema.py": "a column a line for every table there is",
     "app/name_server.py": "the object graph of a server, and its start and stop in order, read as one",
+    "journal/recording/recorder.py": "a method for each thing that is recorded, which share one clock and one order",
     "journal/disk/writer.py": "what a disk can do to a writer and how it goes on, read as one",
     "journal/contract/record.py": "a Struct for each kind of the contract, read beside it",
     "remoting/connection.py": "the rules of one connection hold for its paths together; its large frames are apart",

@@ -157,7 +157,7 @@ async def test_clients_that_were_told_to_go_find_the_routes_after_the_restart(tm
     known = frame(105, topic="T1", opaque=7, version=476)
     flags = {
         "enable_shutdown_gracefully": "true",
-        "shutdown_wait_time_seconds": "1",
+        "shutdown_wait_time_seconds": "60",
         "journal_path": str(tmp_path / "journal"),
         "journal_namesrv_id": "ns",
         "listen_port": str(free_port()),
@@ -168,6 +168,8 @@ async def test_clients_that_were_told_to_go_find_the_routes_after_the_restart(tm
         await eventually(lambda: server.state.is_draining)
         await peer.send(known)
         assert (await peer.answer()).code == ResponseCode.GO_AWAY
+        for connection in server.server.connections:
+            connection.close()  # while clients are asked to go, this removes no broker
         await stopping
     async with name_server(tmp_path, front="native", **flags) as server, connect(address(server)) as peer:
         await lend(server, peer, known)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from namekeeper.app.console_command import console_command
 from namekeeper.app.effects import Effects
+from namekeeper.app.front_choice import make_front
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.journal_files import journal_files
 from namekeeper.app.journaling import Journaling
@@ -40,13 +41,11 @@ from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import parse_list, parse_networks
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.config.startup import Startup, boot_line
-from namekeeper.errors import ConfigError
 from namekeeper.http.loading import load_operator_http_server
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
-from namekeeper.remoting.front import Front, load_front
 from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
@@ -141,8 +140,6 @@ class NameServer:
         )
         # What the cache answers is not remembered.
         lookup_cache = None if settings.remember_lookups else self._lookup_cache()
-        if lookup_cache is None:
-            _say_why_uncached(settings)
         self.access = _make_access_control(
             self.requests, self.state, journaling=self._journaling, lookup_cache=lookup_cache
         )
@@ -168,7 +165,7 @@ class NameServer:
             body_budget_bytes=settings.body_bytes_in_flight_limit,
             lookup_cache=lookup_cache,
             is_cache_open=self.access is None,
-            front=None if lookup_cache is None else _make_front(settings),
+            front=make_front(settings, has_cache=lookup_cache is not None),
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network)
@@ -455,31 +452,6 @@ def _make_http_tls(startup: Startup) -> TlsContexts | None:
     if settings.http_tls_mode == TlsMode.DISABLED or settings.http_port < 0:
         return None
     return TlsContexts(lambda: read_http_tls_settings(startup))
-
-
-def _make_front(settings: NamesrvSettings) -> Front | None:
-    """The front that the operator wants, or none; ConfigError if it is wanted and not installed."""
-    found = None if settings.front == "python" else load_front(settings.front_threads)
-    if found is None and settings.front == "native":
-        raise ConfigError(
-            "front=native, but there is no front of this version: install namekeeper-front, or set front=auto"
-        )
-    log.info("known look-ups are answered by %s", "Python" if found is None else "the native front")
-    return found
-
-
-def _say_why_uncached(settings: NamesrvSettings) -> None:
-    """Say that there is no front because there is no cache that it could answer from."""
-    if settings.remember_lookups:
-        why = "rememberLookups=true"
-    elif settings.cluster_test:
-        why = "clusterTest=true"
-    elif settings.serialize_type != SerializeType.JSON.name:
-        why = f"serializeType={settings.serialize_type}"
-    else:
-        why = "lookupCacheBytes=0"
-    level = logging.WARNING if settings.front == "native" else logging.INFO
-    log.log(level, "every look-up is decoded, and the native front is not used: %s", why)
 
 
 def _make_client(startup: Startup) -> "RemotingClient":

@@ -156,13 +156,9 @@ class RouteWatch:
         for topic in change.shown_in(self._by_topic.keys()):
             for watcher in self._by_topic[topic]:
                 topics_of.setdefault(watcher, []).append(topic)
-        seen: dict[tuple[str, ...], WatchedChange] = {}
-        """One value for all who watch the same topics: it is encoded once."""
+        seen: dict[tuple[str, ...], WatchedChange] = {}  # one for all who watch the same: it is encoded once
         for watcher, topics in topics_of.items():
-            key = tuple(topics)
-            if key not in seen:
-                seen[key] = self._seen(change, topics)
-            watcher.put(seen[key])
+            watcher.put(seen.get(key := tuple(topics)) or seen.setdefault(key, self._seen(change, topics)))
         self._wake(topics_of)
 
     def _wake(self, watchers: Iterable["_Watcher"]) -> None:

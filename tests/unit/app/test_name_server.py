@@ -608,23 +608,6 @@ async def test_the_front_has_as_many_threads_as_configured(tmp_path, monkeypatch
         assert number == threads
 
 
-@pytest.mark.parametrize(("front", "level"), [("auto", "INFO"), ("native", "WARNING")])
-@pytest.mark.parametrize(
-    ("flags", "why"),
-    [
-        ({"remember_lookups": "true"}, "rememberLookups=true"),
-        ({"cluster_test": "true"}, "clusterTest=true"),
-        ({"serialize_type": "ROCKETMQ"}, "serializeType=ROCKETMQ"),
-        ({"lookup_cache_bytes": "0"}, "lookupCacheBytes=0"),
-    ],
-)
-def test_which_property_turns_the_front_off_is_logged(tmp_path, caplog, front, level, flags, why):
-    caplog.set_level("INFO")
-    NameServer(startup(tmp_path, front=front, **flags))
-    said = f"every look-up is decoded, and the native front is not used: {why}"
-    assert [record.levelname for record in caplog.records if record.getMessage() == said] == [level]
-
-
 def test_without_the_front_who_demands_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "namekeeper_front", None)
     with pytest.raises(ConfigError, match="install namekeeper-front, or set front=auto"):

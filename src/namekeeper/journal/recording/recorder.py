@@ -174,7 +174,7 @@ class Recorder:
             self._put((record,), self._at(self._clock.now()))
 
     def alive(self) -> None:
-        """The server goes on with the state that is recorded, though nothing changes."""
+        """The server goes on with the recorded state, though nothing changes."""
         self.note(self._alive())
 
     def note(self, record: Record) -> None:
@@ -238,11 +238,9 @@ class Recorder:
             self.sequencer.record(record, time)
 
     def _alive(self) -> ServerAlive:
-        return ServerAlive(
-            connections=self._source.connections(),
-            dropped_changes=self.sequencer.dropped_changes,
-            dropped_records=self.sequencer.dropped_records + self._lost_records,
-        )
+        dropped, lost = self.sequencer.dropped_records, self._lost_records
+        connections, changes = self._source.connections(), self.sequencer.dropped_changes
+        return ServerAlive(connections=connections, dropped_changes=changes, dropped_records=dropped + lost)
 
     def _end_minute(self, now: Now, time: ChangeTime) -> None:
         self._put((self._alive(), *self._activity.flush(self._minute * MINUTE_MS)), time)
