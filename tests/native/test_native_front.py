@@ -173,7 +173,7 @@ async def test_clients_that_were_told_to_go_find_the_routes_after_the_restart(tm
         await stopping
     async with name_server(tmp_path, front="native", **flags) as server, connect(address(server)) as peer:
         await lend(server, peer, known)
-        assert server.state.restored.startswith("restored 1 brokers")
+        assert server.state.restored.startswith("restored 1 broker and 2 topics")
 
 
 async def test_who_stands_behind_a_proxy_is_known_after_a_loan(tmp_path):
