@@ -1,7 +1,7 @@
 """The console as a process, over journals of an incident, and pages of it in a browser."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from tests.support.system.processes import Process
 from tests.unit.answers.story import Story
 
-__all__ = ["STRANGE", "console_of", "incident", "opened_page"]
+__all__ = ["STRANGE", "console_of", "console_over", "incident", "opened_page"]
 
 STRANGE = (
     '<img src=x onerror="document.title=1">',
@@ -51,17 +51,14 @@ def incident(folder: Path, topics: tuple[str, ...] = ("T", "payments")) -> tuple
 @contextmanager
 def console_of(folder: Path, output: Path, *words: str, port: int = 0) -> Iterator[tuple[Process, str]]:
     """A console over the journals in a folder, and its address."""
-    command = [
-        sys.executable,
-        "-m",
-        "namekeeper",
-        "console",
-        "--journal",
-        str(folder),
-        "--port",
-        str(port),
-        *words,
-    ]
+    with console_over(["--journal", str(folder), *words], output, port=port) as console:
+        yield console
+
+
+@contextmanager
+def console_over(words: Sequence[str], output: Path, *, port: int = 0) -> Iterator[tuple[Process, str]]:
+    """A console with such options, and its address."""
+    command = [sys.executable, "-m", "namekeeper", "console", "--port", str(port), *words]
     with Process("console", command, output=output) as process:
         yield process, process.await_line(r"http://\S+").group(0)
 
