@@ -58,19 +58,22 @@ def test_a_console_that_does_not_start_is_told(incident):
 
 
 @pytest.mark.parametrize(
-    ("option", "display", "is_terminal", "expected"),
+    ("option", "variables", "is_terminal", "expected"),
     [
-        (None, ":0", True, True),
-        (None, "", True, False),
-        (None, ":0", False, False),
-        (True, "", False, True),
-        (False, ":0", True, False),
+        (None, {"DISPLAY": ":0"}, True, True),
+        (None, {"WAYLAND_DISPLAY": "wayland-0"}, True, True),
+        (None, {}, True, False),
+        (None, {"DISPLAY": ":0"}, False, False),
+        (None, {"DISPLAY": ":0", "CI": "true"}, True, False),
+        (True, {}, False, True),
+        (False, {"DISPLAY": ":0"}, True, False),
     ],
 )
-def test_it_is_for_who_has_a_terminal_and_a_display(monkeypatch, option, display, is_terminal, expected):
-    for name in ("CI", "WAYLAND_DISPLAY"):
+def test_it_is_for_who_has_a_terminal_and_a_display(monkeypatch, option, variables, is_terminal, expected):
+    for name in ("CI", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setitem(os.environ, "DISPLAY", display)
+    for name, value in variables.items():
+        monkeypatch.setitem(os.environ, name, value)
     monkeypatch.setattr(sys, "platform", "linux")
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(sys, stream, SimpleNamespace(isatty=lambda: is_terminal))
