@@ -3,12 +3,19 @@
 For every target the standard library of Rust has to be installed: `rustup target add TARGET`. Where rustup can't be
 had, RUSTC may be another compiler, and `--build-std` builds the library from that compiler's sources (the component
 rust-src, or Debian's rust-src). The linker and the C libraries come with zig, from PyPI.
+
+The wheel of this machine is used at once. `--use TARGET=COMMAND` uses another one with a Python for it, such as
+`--use 'aarch64-unknown-linux-gnu=qemu-aarch64-static -L ROOT ROOT/usr/bin/python3.11'`, where ROOT has the packages
+of Debian for arm64 unpacked.
 """
 
 import argparse
 import os
+import platform
+import shlex
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +27,7 @@ WHEELS = ROOT / "build" / "native-wheels"
 MODULE = "namekeeper_front/namekeeper_front.abi3.so"
 ELF = b"\x7fELF"
 TOOLS = Path(sys.executable).parent
+USE = Path(__file__).with_name("front_used.py")
 
 
 class Wheel(NamedTuple):
@@ -47,13 +55,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.release.front_wheels", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="some of them (default: all)")
     parser.add_argument("--build-std", action="store_true", help="build Rust's standard library, too")
+    parser.add_argument(
+        "--use", action="append", default=[], metavar="TARGET=COMMAND", help="a Python for it"
+    )
     options = parser.parse_args()
+    pythons = {f"{platform.machine()}-unknown-linux-gnu": sys.executable}
+    pythons |= dict(given.split("=", 1) for given in options.use)
     failed = False
     for wheel in WANTED:
         if options.targets and wheel.target not in options.targets:
             continue
         try:
-            print(f"{wheel.target}: {_checked(wheel, _built(wheel, build_std=options.build_std)).name}")
+            path = _checked(wheel, _built(wheel, build_std=options.build_std))
+            used = _used(path, pythons[wheel.target]) if wheel.target in pythons else "built, not used"
+            print(f"{wheel.target}: {path.name}: {used}", flush=True)
         except BuildError as error:
             print(f"{wheel.target}: {error}", file=sys.stderr)
             failed = True
@@ -91,6 +106,17 @@ def _checked(wheel: Wheel, path: Path) -> Path:
     if not library.startswith(ELF) or int.from_bytes(library[18:20], "little") != wheel.machine:
         raise BuildError(f"{MODULE} in {path.name} is not for {machine}")
     return path
+
+
+def _used(path: Path, python: str) -> str:
+    """What the front says when this interpreter uses it."""
+    with tempfile.TemporaryDirectory(prefix="namekeeper-wheel-") as folder, zipfile.ZipFile(path) as file:
+        file.extractall(folder)
+        command = [*shlex.split(python), str(USE), folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"{path.name} can't be used by {python}:\n{done.stderr[-2000:]}")
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":
