@@ -171,4 +171,4 @@ def test_mqadmin_sees_at_many_instants_what_it_saw_then(version: str, tmp_path: 
                 assert seen(mqadmin, address) == then, at
     states = list(recorded.values())
     assert len({str(state) for state in states}) > INSTANTS // 2  # they differ
-    assert any(["cluster-now", "broker-1", "0", "127.0.0.1:21"] in state[2] for state in states)
+    assert any("broker-" in str(state[2]) for state in states), [state[2] for state in states]

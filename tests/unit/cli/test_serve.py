@@ -27,7 +27,11 @@ def test_every_flag_is_understood(spec, monkeypatch):
     number = min(max(2048, spec.facts.low), spec.facts.high)
     text = {PropertyKind.BOOLEAN: "true", PropertyKind.STRING: "10.0.0.1"}.get(spec.kind, str(number))
     text = spec.facts.choices[-1] if spec.facts.choices else text
-    text = {"enableControllerInNamesrv": "false", "bodyBytesInFlightLimit": "1000000000"}.get(spec.name, text)
+    alone = {
+        "enableControllerInNamesrv": "false", "bodyBytesInFlightLimit": "1000000000",
+        "httpTlsNeedClientAuth": "none",
+    }  # fmt: skip
+    text = alone.get(spec.name, text)
     assert serve.main([spec.flag, text]) == 0
     assert str(getattr(started[0].settings, spec.field)).lower() == text.lower()
 
