@@ -1,6 +1,7 @@
 """Killed at any instant while it writes, a name server leaves the KV file whole, old or new, and starts again."""
 
 import json
+import os
 import random
 import threading
 
@@ -8,7 +9,7 @@ from tests.process.running import NameServerProcess
 from tests.support.system.processes import eventually
 from tests.support.wire.ask import ask
 
-ROUNDS = 20
+KILLS = int(os.environ.get("NAMEKEEPER_KILLS", "8"))
 SIZE = 64 * 1024
 """Characters of a value: large enough for a write to take a while."""
 
@@ -43,7 +44,7 @@ def number_in(text: str) -> int:
 def test_kill_9_while_the_kv_file_is_written(tmp_path):
     chance = random.Random(9)
     number = 0
-    for _ in range(ROUNDS):
+    for _ in range(KILLS):
         with NameServerProcess(tmp_path) as server:
             server.started()
             writer = Writer(server.address, number)
