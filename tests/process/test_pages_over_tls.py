@@ -21,18 +21,8 @@ from tests.support.system.processes import eventually, free_port
 from tests.support.system.waiting import eventually as eventually_async
 from tests.support.wire.ask import ask
 from tests.support.wire.certificates import Certificates
-from tests.unit.app.parts import registration
+from tests.unit.app.parts import PAGES_BY_CERTIFICATE, registration
 
-RULES = """
-mode = "enforce"
-[[rule]]
-name = "pages"
-requests = ["http"]
-certificates = ["DNS:ops.test"]
-[[rule]]
-name = "rest"
-requests = ["any"]
-"""
 LOCAL = "127.0.0.1"
 
 
@@ -55,7 +45,7 @@ class Site:
     @contextlib.contextmanager
     def running(self) -> Iterator[NameServerProcess]:
         cert, key = self.certificates.issue("server", LOCAL)
-        (self.folder / "access.toml").write_text(RULES)
+        (self.folder / "access.toml").write_text(PAGES_BY_CERTIFICATE)
         with (
             NameServerProcess(
                 self.folder, http_port=str(self.port), http_tls_mode="enforcing",

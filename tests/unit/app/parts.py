@@ -35,6 +35,18 @@ __all__ = ["FakeClock", "HeldExecutor", "Parts", "frame", "name_server", "regist
 
 LOCAL = "127.0.0.1"
 
+PAGES_BY_CERTIFICATE = """
+mode = "enforce"
+[[rule]]
+name = "pages"
+requests = ["http"]
+certificates = ["DNS:ops.test"]
+[[rule]]
+name = "rest"
+requests = ["any"]
+"""
+"""Access rules: the operators' pages are for one certificate, the rest is for everybody."""
+
 
 class FakeClock:
     """Time that passes when the test says so."""

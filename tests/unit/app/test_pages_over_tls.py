@@ -16,20 +16,10 @@ from namekeeper.errors import ConfigError
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.support.wire.certificates import Certificates
-from tests.unit.app.parts import name_server, startup
+from tests.unit.app.parts import PAGES_BY_CERTIFICATE, name_server, startup
 
 LOCAL = "127.0.0.1"
 BOTH_PORTS = 2
-BY_CERTIFICATE = """
-mode = "enforce"
-[[rule]]
-name = "pages"
-requests = ["http"]
-certificates = ["DNS:ops.test"]
-[[rule]]
-name = "rest"
-requests = ["any"]
-"""
 
 
 class Site:
@@ -110,7 +100,7 @@ async def test_rules_judge_the_certificate_of_who_asks_for_a_page(
         foreign,
     ]
     ops, other, without, stranger = [await asyncio.to_thread(each) for each in made]
-    flags = await asyncio.to_thread(site.rules, BY_CERTIFICATE)
+    flags = await asyncio.to_thread(site.rules, PAGES_BY_CERTIFICATE)
     async with site.running(caplog, **flags, **site.with_client_auth) as url:
         for page in ("metrics", "status", "journal", "watch?topic=T", ""):
             assert await status(url + page, ops) in {200, 503}
@@ -170,6 +160,6 @@ def test_what_can_not_work_is_said_before_anything_starts(site: Site, without: s
 
 @pytest.mark.parametrize(("asks", "warned"), [("none", 1), ("optional", 0)])
 def test_a_rule_that_no_certificate_can_meet_is_named(site: Site, caplog, asks: str, warned: int):
-    flags = {**site.flags, **site.rules(BY_CERTIFICATE), **site.with_client_auth}
+    flags = {**site.flags, **site.rules(PAGES_BY_CERTIFICATE), **site.with_client_auth}
     NameServer(startup(site.folder, **{**flags, "http_tls_need_client_auth": asks}))
     assert caplog.text.count("access rule 'pages' opens no operators' page") == warned
