@@ -46,9 +46,10 @@ class ServerConnection(asyncio.Protocol):
     """Reads requests, hands them to `context.handler`, writes what it answers."""
 
     __slots__ = (
-        "_close_announced", "_context", "_flush_timer", "_frames", "_held_bytes", "_is_careful", "_is_json",
-        "_large", "_loop", "_owed", "_queue", "_read_part", "_serving", "_transport", "_turn_is_due",
-        "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel", "read", "reader", "seen_by_sweep",
+        "__weakref__", "_close_announced", "_context", "_flush_timer", "_frames", "_held_bytes",
+        "_is_careful", "_is_json", "_large", "_loop", "_owed", "_queue", "_read_part", "_serving",
+        "_transport", "_turn_is_due", "_unread", "_write_is_blocked", "bytes_in", "bytes_out", "channel",
+        "read", "reader", "seen_by_sweep",
     )  # fmt: skip
 
     def __init__(self, channel: Channel, context: ConnectionContext) -> None:
@@ -117,9 +118,10 @@ class ServerConnection(asyncio.Protocol):
             self._serving = None
         else:
             return
-        self._write(self._encode(request, response))
-        if self._write_is_blocked:
-            self._context.unread.add(self)
+        was_blocked, answer = self._write_is_blocked, self._encode(request, response)
+        self._write(answer)
+        if was_blocked:
+            self._context.unread.add(self, len(answer))
 
     def respond_failure(self, request: RemotingCommand, error: Exception) -> None:
         """Answer a request whose later work failed, as if its handler had raised `error`."""
@@ -201,6 +203,7 @@ class ServerConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why it was lost changes nothing
         """Forget the connection and inform the application, once."""
         self._forget_everything()
+        self.read = self.reader.feed  # another one has the connection, and would keep it and its frame alive
         context = self._context
         context.unread.let_go(self)
         context.connections.discard(self)

@@ -10,6 +10,8 @@ import asyncio
 import itertools
 import logging
 import os
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -25,6 +27,8 @@ INTERFACE = 2
 """The calls of `namekeeper_front` that this module uses; the package has the same number if they fit."""
 MOST_THREADS = 4
 """One thread answers some 150,000 look-ups a second: more than four are for who asks for them."""
+LOANS_ENDED_AT_ONCE = 16
+"""More than is needed: finding those that have been quiet the longest goes over all of them."""
 
 
 class Returned(NamedTuple):
@@ -85,21 +89,32 @@ class Borrower(Protocol):
         """Note the traffic since the socket was lent."""
         ...
 
+    def end_loan(self) -> None:
+        """Take the socket back and go on with it; called from the loop, as `returned` is."""
+        ...
+
     def abort(self) -> None:
         """Close at once."""
         ...
 
 
 class Front:
-    """The loans of one server; touched from its loop only."""
+    """The loans of one server; touched from its loop only.
+
+    A lent socket takes a second descriptor. Connections and files come first: when descriptors get scarce,
+    the loans end that have been quiet the longest.
+    """
 
     def __init__(self, native: NativeFront) -> None:
         self._native = native
         self._loans: dict[int, Borrower] = {}
+        """Those that have been quiet the longest come first."""
         self._numbers = itertools.count(1)
         self.loans = 0
         """Number of loans so far."""
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._descriptors: Callable[[], int]
+        self._is_ending_some = False
 
     def __len__(self) -> int:
         """Count the sockets that are lent."""
@@ -115,17 +130,20 @@ class Front:
         """Connections lost by a failure of the front."""
         return self._native.panics()
 
-    def start(self) -> None:
-        """Begin to receive returned sockets."""
+    def start(self, descriptors: Callable[[], int]) -> None:
+        """Begin to receive returned sockets; `descriptors` says how many are left for more loans."""
+        self._descriptors = descriptors
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._native.fileno(), self._take_returned)
 
     def lend(self, borrower: Borrower, descriptor: int) -> int:
         """Lend a socket from which nobody reads; return the number of the loan, 0 if it can't be lent."""
+        if not self.keep_descriptors_free():
+            return 0
         loan = next(self._numbers)
         try:
             self._native.lend(loan, descriptor)
-        except OSError:  # no descriptors left: we serve it ourselves
+        except OSError:  # other processes have the descriptors: we serve it ourselves
             return 0
         self.loans += 1
         self._loans[loan] = borrower
@@ -137,11 +155,21 @@ class Front:
         found = self._native.take_back(loan)
         return None if found is None else Returned(*found)
 
+    def keep_descriptors_free(self) -> bool:
+        """Return whether there is room for one more loan; if not, some end in the next turn of the loop."""
+        if self._descriptors() > 0:
+            return True
+        if self._loans and not self._is_ending_some and self._loop is not None:
+            self._is_ending_some = True
+            self._loop.call_soon(self._end_some)
+        return False
+
     def note_moved(self) -> None:
         """Tell each lent connection its traffic."""
         for loan, bytes_in, bytes_out in self._native.take_moved():
-            borrower = self._loans.get(loan)
+            borrower = self._loans.pop(loan, None)
             if borrower is not None:
+                self._loans[loan] = borrower
                 borrower.moved(bytes_in, bytes_out)
 
     def close(self) -> None:
@@ -152,17 +180,26 @@ class Front:
         self._native.stop()
         self._take_returned()
 
+    def _end_some(self) -> None:
+        self._is_ending_some = False
+        self.note_moved()
+        count = LOANS_ENDED_AT_ONCE - self._descriptors()
+        for borrower in tuple(itertools.islice(self._loans.values(), max(0, count))):
+            self._go_on(borrower, borrower.end_loan)
+
     def _take_returned(self) -> None:
         for found in self._native.take_returned():
             returned = Returned(*found)
             borrower = self._loans.pop(returned.loan, None)
-            if borrower is None:
-                continue
-            try:
-                borrower.returned(returned)
-            except Exception:  # a bug with one connection must not stop the others
-                log.exception("loan %d came back, and its connection failed", returned.loan)
-                borrower.abort()
+            if borrower is not None:
+                self._go_on(borrower, partial(borrower.returned, returned))
+
+    def _go_on(self, borrower: Borrower, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception:  # a bug with one connection must not stop the others
+            log.exception("a socket came back, and its connection failed")
+            borrower.abort()
 
 
 def load_front(threads: int = 0) -> Front | None:

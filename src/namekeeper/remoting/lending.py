@@ -83,6 +83,12 @@ class LendingConnection(ServerConnection):
         before_in, before_out = self._before
         self.bytes_in, self.bytes_out = before_in + bytes_in, before_out + bytes_out
 
+    def end_loan(self) -> None:
+        """Go on with the socket, whose descriptor is needed for something else."""
+        returned = self._front.take_back(self._loan)
+        if returned is not None:
+            self.returned(returned)
+
     def returned(self, returned: Returned) -> None:
         """Go on with the socket: write unsent answers, serve the requests that the front did not know."""
         self._end_loan(returned)

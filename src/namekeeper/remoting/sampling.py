@@ -7,6 +7,7 @@ place of the usual one until then.
 
 from collections.abc import Callable, Iterator
 from time import perf_counter
+from weakref import ref
 
 from namekeeper.lookup_cache.reader import Item
 from namekeeper.remoting.connection import GET_ROUTEINFO_BY_TOPIC, ServerConnection
@@ -24,19 +25,25 @@ class LookupSampler:
 
     def __init__(self, context: ConnectionContext) -> None:
         self._context = context
-        self._turns: Iterator[ServerConnection] = iter(())
+        self._turns: Iterator[ref[ServerConnection]] = iter(())
+        """Without keeping closed connections in memory: with thousands of them a round takes many minutes."""
 
     def sample(self, took: Took) -> None:
         """Measure the next read of one more connection, and the next look-up that is not in the cache."""
         context = self._context
         if not isinstance(context.handler, _TimedHandler):
             context.handler = _TimedHandler(context, took)
-        connection = next(self._turns, None)
+        connection = self._next()
         if connection is None:
-            self._turns = iter(tuple(context.connections))
-            connection = next(self._turns, None)
+            self._turns = iter([ref(each) for each in context.connections])
+            connection = self._next()
         if connection is not None and not isinstance(connection.read, _TimedRead):
             connection.read = _TimedRead(connection, took)
+
+    def _next(self) -> ServerConnection | None:
+        """The next of this round that is still open; None at its end."""
+        connections = (each() for each in self._turns)
+        return next((each for each in connections if each is not None and each.channel.is_open), None)
 
 
 class _TimedHandler:

@@ -32,6 +32,8 @@ DEFAULT_BODY_BUDGET_BYTES = 256 * 1024 * 1024
 """Sixteen frames of the largest size, or a storm of 300 brokers with 10,000 topics each, compressed."""
 DESCRIPTORS_KEPT_BACK = 64
 """Descriptors for the journal, the KV file, the operators' port and our own connections to brokers."""
+DESCRIPTORS_NOT_LENT = 128
+"""As many connections can come in one turn of the loop, at the end of which loans make room."""
 SWEEPS_PER_IDLE_TIME = 24
 """An idle connection is closed at most a twenty-fourth of its idle time too late."""
 DRAIN_LOOK_SECONDS = 0.01
@@ -103,7 +105,7 @@ class RemotingServer:
         self._host = host
         self._port = port
         self._socket_options = socket_options
-        allowed = _what_descriptors_allow()
+        self._allowed = allowed = _what_descriptors_allow()
         self._max_connections = allowed if max_connections is None else min(max_connections, allowed)
         self._idle_seconds = idle_seconds
         self._tls = tls
@@ -169,7 +171,7 @@ class RemotingServer:
         """Listen; connections are served from now on. Raises ConfigError if the address can't be used."""
         sockets = await bind(self._host, self._port, self._socket_options)
         if self.front is not None and self._context.lookup_cache is not None:
-            self.front.start()
+            self.front.start(self._descriptors_for_loans)
             self._context.lookup_cache.mirror_to(self.front.mirror)
         self._acceptor = Acceptor(
             sockets, has_room=self._has_room, on_accept=self._handshakes.begin, on_refuse=self._refuse
@@ -228,8 +230,18 @@ class RemotingServer:
             return ServerConnection(channel, self._context)
         return LendingConnection(channel, self._context, self.front)
 
+    @property
+    def _sockets(self) -> int:
+        return len(self._context.connections) + len(self._handshakes)
+
     def _has_room(self) -> bool:
-        return len(self._context.connections) + len(self._handshakes) < self._max_connections
+        if self.front is not None:
+            self.front.keep_descriptors_free()
+        return self._sockets < self._max_connections
+
+    def _descriptors_for_loans(self) -> int:
+        lent = 0 if self.front is None else len(self.front)
+        return self._allowed - DESCRIPTORS_NOT_LENT - self._sockets - lent
 
     def _refuse(self, reason: str) -> None:
         self._context.counters.connections_refused += 1

@@ -2,11 +2,12 @@
 
 Large answers are made only while there is room. Small answers are made at once; if they add up to too much,
 the connection whose peer has not read for the longest time is closed. An answer counts whole until its last
-byte is written, because the transport keeps it whole.
+byte is written, because the transport keeps it whole, and no longer.
 """
 
+from collections import deque
 from collections.abc import Callable, Collection, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
 
@@ -57,14 +58,38 @@ class Holder(Protocol):
 class _Held:
     """What one connection holds."""
 
-    measure: Callable[[], int]
-    """Gives the bytes that are not read yet."""
-    unread: int
-    """The same, when it was measured last."""
-    most: int
-    """The most of it so far. The transport keeps an answer whole until its last byte is written."""
+    written: Callable[[], int]
+    """Gives the bytes that were written and are not read yet."""
+    waiting: Callable[[], int]
+    """Gives the bytes of requests and answers that wait to be served or written."""
     since: float
     """When something was read last."""
+    unread: int = 0
+    """What `written` gave last, and what was written since."""
+    answers: deque[int] = field(default_factory=deque)
+    """Sizes of those that are not read to their end, oldest first; what was there at the begin is one."""
+    answer_bytes: int = 0
+    """Their sum."""
+    counted: int = 0
+    """What is counted of this connection."""
+
+    def write(self, size: int) -> None:
+        self.answers.append(size)
+        self.answer_bytes += size
+        self.unread += size
+
+    def measure(self, now: float) -> int:
+        """Forget answers that were read to their end; return how much more is held than at the last time."""
+        unread = self.written()
+        if unread < self.unread:
+            self.since = now
+        elif unread > self.unread:
+            self.write(unread - self.unread)
+        self.unread = unread
+        while self.answers and self.answer_bytes - self.answers[0] >= unread:
+            self.answer_bytes -= self.answers.popleft()
+        before, self.counted = self.counted, self.answer_bytes + self.waiting()
+        return self.counted - before
 
 
 class UnreadAnswers:
@@ -76,7 +101,7 @@ class UnreadAnswers:
         self._clock = clock
         self._held: dict[Holder, _Held] = {}
         self.bytes = 0
-        """Bytes held: of each connection the most since its peer has read everything."""
+        """Bytes held, as far as was measured last."""
 
     def keep(
         self,
@@ -94,27 +119,27 @@ class UnreadAnswers:
             waiting: bytes of it that wait, in pieces.
         """
 
-        def measure() -> int:
-            return written() + QUEUED_BYTES * len(queued) + sum(map(len, waiting))
+        def bytes_waiting() -> int:
+            return QUEUED_BYTES * len(queued) + sum(map(len, waiting))
 
         self.let_go(holder)
-        size = measure()
-        self._held[holder] = _Held(measure, size, size, self._clock())
-        self.bytes += size
+        held = self._held[holder] = _Held(written, bytes_waiting, self._clock())
+        self.bytes += held.measure(held.since)
         self._enforce()
 
-    def add(self, holder: Holder) -> None:
-        """Note that one more answer was written to a peer that is slow to read."""
+    def add(self, holder: Holder, size: int) -> None:
+        """Note that one more answer was written to a peer that is slow to read, and its size in bytes."""
         held = self._held.get(holder)
         if held is not None:
-            self._measure(held, self._clock())
+            held.write(size)
+            self.bytes += held.measure(self._clock())
             self._enforce()
 
     def let_go(self, holder: Holder) -> None:
         """Note that its peer has read everything, or that it is closed."""
         held = self._held.pop(holder, None)
         if held is not None:
-            self.bytes -= held.most
+            self.bytes -= held.counted
 
     def has_room(self) -> bool:
         """Whether one more large answer may be made; disconnects peers that read nothing for too long."""
@@ -137,16 +162,7 @@ class UnreadAnswers:
         """Measure again, and note which peers have read."""
         now = self._clock()
         for held in self._held.values():
-            self._measure(held, now)
-
-    def _measure(self, held: _Held, now: float) -> None:
-        unread = held.measure()
-        if unread < held.unread:
-            held.since = now
-        held.unread = unread
-        if unread > held.most:
-            self.bytes += unread - held.most
-            held.most = unread
+            self.bytes += held.measure(now)
 
     def _disconnect(self, holder: Holder) -> None:
         self.let_go(holder)

@@ -1,5 +1,6 @@
 """A stream of bytes to frames: a header and a body each, not decoded (protocol.md 1.1, 1.2)."""
 
+from io import BytesIO
 from struct import Struct
 
 from namekeeper.errors import ProtocolError
@@ -18,8 +19,7 @@ _SMALL_CHUNK_BYTES = 4_096
 """Smaller chunks are gathered in one buffer: kept apart, single bytes would take fifty times their size."""
 
 _LARGE_FRAME_BYTES = 1_048_576
-"""All chunks of a frame of this size are gathered, too: of hundreds of pieces, some would keep the heap
-large."""
+"""A body of this size is gathered, too: of hundreds of pieces, some would keep the heap large."""
 
 _LENGTH = Struct(">i").unpack_from
 _PREFIX = Struct(">iI").unpack_from
@@ -45,6 +45,9 @@ class FrameDecoder:
         self._max_length = max_frame_bytes - _LENGTH_BYTES
         self._chunks: list[bytes | bytearray] = []
         self._wanted = 0
+        self._head = _JSON, b""
+        self._body: BytesIO | None = None
+        """Of a large frame: type of its header and the header, and what there is of its body."""
         self.failure = ""
         """Why this decoder returns nothing more after a broken frame; empty if there was none.
 
@@ -58,6 +61,8 @@ class FrameDecoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next bytes of the stream; return the frames that they complete."""
+        if self._body is not None and not self.failure:
+            return self._add_to(self._body, data)
         return self._split(self._with_buffered(data) if self.buffered or self.failure else data)
 
     def _split(self, data: bytes | memoryview) -> list[Frame]:
@@ -92,8 +97,16 @@ class FrameDecoder:
             return b""
         chunks, self._chunks = self._chunks, []
         self.buffered = self.announced = 0
-        # The one buffer of a large frame is copied once, as the body: 13 MB take some milliseconds.
         return memoryview(chunks[0]) if len(chunks) == 1 else b"".join(chunks)
+
+    def _add_to(self, body: BytesIO, data: bytes) -> list[Frame]:
+        missing = self._wanted - self.buffered
+        self.buffered += body.write(data[:missing])
+        if len(data) < missing:
+            return []
+        self._body = None
+        self.buffered = self.announced = 0
+        return [(*self._head, body.getvalue()), *self._split(data[missing:])]
 
     def _keep_rest(self, data: bytes | memoryview, start: int) -> None:
         """Keep the incomplete frame at the end of `data`; raise ProtocolError if it is broken already."""
@@ -117,6 +130,25 @@ class FrameDecoder:
             self._chunks[-1] += data
         else:
             self._chunks.append(bytearray(data))
+        if _LARGE_FRAME_BYTES <= self._wanted > self.buffered:
+            self._begin_body(self._chunks[0])
+
+    def _begin_body(self, begin: bytes | bytearray) -> None:
+        """Gather the body by itself once the header is there, unless the header is broken.
+
+        Its buffer becomes the body without a copy, which would take some milliseconds for 13 MB.
+        """
+        if len(begin) < _PREFIX_BYTES:
+            return
+        _, word = _PREFIX(begin, 0)
+        size = word & _HEADER_LENGTH_MASK
+        end = _PREFIX_BYTES + size
+        if size > MAX_HEADER_BYTES or end > self._wanted or len(begin) < end:
+            return
+        self._head = word >> 24, bytes(begin[_PREFIX_BYTES:end])
+        self._body = BytesIO()
+        self._body.write(memoryview(begin)[end:])
+        self._chunks.clear()
 
 
 def _other_frame(content: bytes, word: int) -> Frame:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from namekeeper.common.slices import run_slices
 from namekeeper.config.startup import make_startup
 from namekeeper.errors import RequestError
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.messages.registration_body import masked_crc32
-from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, not_supported
+from namekeeper.processor.dispatch import CHANGERS, not_supported
 from namekeeper.processor.outcome import Deferred, Save
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.change import Applied
@@ -16,6 +15,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.events import Event
 from namekeeper.wire.command import RemotingCommand, Response
 from tests.support.server.builders import CLUSTER, at, channel
+from tests.support.server.reading import is_read, read
 
 
 class InMemoryNameServer:
@@ -45,10 +45,8 @@ class InMemoryNameServer:
             return Response(error.code, error.remark)
 
     def _ask(self, request: RemotingCommand, over: Channel) -> Response:
-        if request.code in READERS:
-            return READERS[request.code](self.state, request)
-        if request.code in LISTERS:
-            return run_slices(LISTERS[request.code](self.state, request))
+        if is_read(request.code):
+            return read(self.state, request)
         if request.code not in CHANGERS:
             return not_supported(request)
         outcome = CHANGERS[request.code](self.state, request, over, self.now)

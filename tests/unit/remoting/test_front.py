@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from namekeeper.remoting.front import INTERFACE, Front, Returned, load_front
-from tests.support.system.waiting import eventually
+from namekeeper.remoting.front import INTERFACE, LOANS_ENDED_AT_ONCE, Front, Returned, load_front
+from tests.support.system.waiting import eventually, turns
 from tests.unit.remoting.fake_front import FakeNative
 
 
@@ -16,6 +16,15 @@ class Borrower:
     def __init__(self) -> None:
         self.told: list[object] = []
         self.fails = False
+        self.loan = 0
+        self.front: Front | None = None
+
+    def end_loan(self) -> None:
+        if self.fails:
+            raise ValueError("a bug")
+        assert self.front is not None
+        self.front.take_back(self.loan)
+        self.told.append("ended")
 
     def returned(self, returned: Returned) -> None:
         if self.fails:
@@ -37,7 +46,7 @@ def native():
 @pytest.fixture
 async def front(native):
     front = Front(native)
-    front.start()
+    front.start(lambda: 40 - len(front))
     yield front
     front.close()
 
@@ -69,6 +78,41 @@ async def test_without_descriptors_nothing_is_lent(front, native):
     assert (len(front), front.loans) == (0, 0)
 
 
+def lent(front: Front, count: int) -> list[Borrower]:
+    """Borrowers of as many loans."""
+    borrowers = [Borrower() for _ in range(count)]
+    for borrower in borrowers:
+        borrower.front, borrower.loan = front, front.lend(borrower, 5)
+    return borrowers
+
+
+async def test_when_descriptors_get_scarce_the_quietest_loans_end(front, native):
+    borrowers = lent(front, 40)
+    busy, *quiet = borrowers
+    assert front.lend(Borrower(), 5) == 0
+    assert not front.keep_descriptors_free()
+    native.moved = [(busy.loan, 1, 1)]
+    await eventually(lambda: len(front) < 40)
+    assert [each for each in borrowers if "ended" in each.told] == quiet[:LOANS_ENDED_AT_ONCE]
+    assert len(native.lent) == 40 - LOANS_ENDED_AT_ONCE
+    assert front.lend(Borrower(), 5)
+
+
+async def test_while_there_is_room_no_loan_ends(front):
+    borrowers = lent(front, 39)
+    assert front.keep_descriptors_free()
+    await turns(3)
+    assert [each.told for each in borrowers] == [[]] * 39
+
+
+async def test_a_connection_that_fails_when_its_loan_ends_keeps_no_other_from_it(front):
+    borrowers = lent(front, 40)
+    borrowers[0].fails = True
+    front.keep_descriptors_free()
+    await eventually(lambda: borrowers[1].told)
+    assert (borrowers[0].told, borrowers[1].told) == (["aborted"], ["ended"])
+
+
 async def test_lent_connections_know_their_bytes(front, native):
     borrower = Borrower()
     loan = front.lend(borrower, 5)
@@ -90,7 +134,7 @@ async def test_a_connection_that_fails_keeps_no_other_from_going_on(front, nativ
 
 async def test_everything_comes_back_at_the_end(native):
     front = Front(native)
-    front.start()
+    front.start(lambda: 1)
     borrower = Borrower()
     front.lend(borrower, 5)
     front.close()

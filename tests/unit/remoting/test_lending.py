@@ -1,5 +1,7 @@
 """When a connection lends its socket, and how it goes on."""
 
+import gc
+
 import pytest
 
 from namekeeper.lookup_cache.cache import LookupCache
@@ -22,7 +24,8 @@ class Lending(Joined):
     def __init__(self) -> None:
         self.native = FakeNative()
         self.front = Front(self.native)
-        self.front.start()
+        self.descriptors = 1
+        self.front.start(lambda: self.descriptors)
         self.cache = LookupCache(100_000)
         super().__init__(self.answer, lookup_cache=self.cache)
         self.deliver(KNOWN)
@@ -71,6 +74,23 @@ async def test_anything_else_begins_the_row_anew(joined, other):
     joined.deliver(KNOWN + other)
     assert not joined.lend(MIN_KNOWN_READS - 1)
     assert joined.lend(1)
+
+
+async def test_a_connection_that_is_lost_is_free_at_once_with_what_was_arriving(joined):
+    """The collector comes late to old objects: 10,000 half frames would stay for hours."""
+    joined.deliver(frame(1, body=bytes(1_000))[:-1])
+    gc.collect()
+    gc.disable()
+    try:
+        ours = joined.connection.channel
+        joined.transport.protocol = None
+        joined.connection.connection_lost(None)
+        joined.connection = None
+        await turns(5)
+        alive = [each for each in gc.get_objects() if type(each) is LendingConnection]
+        assert not [each for each in alive if each.channel is ours]
+    finally:
+        gc.enable()
 
 
 async def test_what_comes_back_is_served_here(joined):
@@ -150,6 +170,16 @@ async def test_a_connection_without_loan_goes_on_here(joined):
     joined.native.is_full = False
     assert not joined.lend(MAX_KNOWN_READS - 1)
     assert joined.lend(1)
+
+
+async def test_a_connection_whose_descriptor_is_needed_goes_on_here(joined):
+    joined.lend()
+    joined.descriptors = 0
+    assert not joined.front.keep_descriptors_free()
+    await eventually(lambda: not joined.connection.is_lent)
+    assert (joined.native.lent, joined.transport.is_reading_now) == ({}, True)
+    assert not joined.lend(2 * MIN_KNOWN_READS)
+    assert joined.answered == [7] * (3 * MIN_KNOWN_READS + 1)
 
 
 async def test_a_connection_is_closed_with_what_the_front_could_not_write(joined):

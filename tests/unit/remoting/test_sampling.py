@@ -1,5 +1,8 @@
 """Which look-ups are timed, and that the next one is not."""
 
+import gc
+from weakref import ref
+
 import pytest
 
 from namekeeper.lookup_cache.cache import LookupCache
@@ -75,6 +78,28 @@ async def test_a_sample_that_was_not_taken_yet_is_not_asked_for_again(joined):
     joined.deliver(frame(3))
     assert len(joined.took) <= 2
     assert joined.is_usual
+
+
+@pytest.mark.parametrize("is_picked", [True, False])
+async def test_a_lost_connection_is_free_at_once_though_a_round_of_samples_began_with_it(is_picked):
+    """10,000 half frames stayed until each other connection had been sampled, or the collector came."""
+    joined = Sampled()
+    other = Joined(context=joined.context)
+    joined.sample()  # one of the two
+    lost, stays = joined.connection, other.connection
+    if (lost.read == lost.reader.feed) is is_picked:
+        lost, stays = stays, lost
+    lost.data_received(frame(1, body=bytes(1_000))[:-1])
+    gone = ref(lost)
+    gc.disable()
+    try:
+        lost.connection_lost(None)
+        joined.connection = other.connection = stays
+        joined.transport.protocol = other.transport.protocol = None
+        del lost
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_without_connections_there_is_nothing_to_time(joined):

@@ -51,17 +51,43 @@ def test_what_is_written_to_a_slow_reader_counts() -> None:
     held.unread.let_go(held.one)
     assert held.unread.has_room()
     held.other.size = 12
-    held.unread.add(held.other)
-    held.unread.add(Slow(5))
+    held.unread.add(held.other, 6)
+    held.unread.add(Slow(5), 5)
     assert held.unread.bytes == 12
     assert not held.unread.has_room()
+
+
+def test_an_answer_counts_beside_one_that_is_nearly_read() -> None:
+    held = Held()
+    held.other.size = 1 + 4
+    held.unread.add(held.other, 4)
+    assert held.unread.bytes == 5 + 6 + 4
+
+
+def test_who_always_leaves_a_little_counts_with_what_is_left() -> None:
+    """It counted with the most that it ever had, until it had read everything."""
+    held = Held()
+    for size in (1 + 5, 2 + 7, 3 + 4):
+        held.other.size = size
+        held.unread.add(held.other, size - 1)
+    held.other.size = 2
+    assert not held.unread.has_room()
+    assert held.unread.bytes == 5 + 6
+    held.time = STALL_SECONDS - 1
+    held.other.size = 1
+    held.unread.has_room()
+    held.unread.let_go(held.one)
+    assert held.unread.bytes == 6
+    held.other.size = 0
+    held.unread.add(held.other, 0)
+    assert held.unread.bytes == 0
 
 
 def test_what_is_written_to_slow_readers_keeps_to_the_limit_of_all() -> None:
     held = Held()
     held.time = 1.0
     held.other.size = 16
-    held.unread.add(held.other)
+    held.unread.add(held.other, 10)
     assert [each.is_aborted for each in (held.one, held.other)] == [True, False]
 
 

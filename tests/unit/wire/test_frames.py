@@ -1,4 +1,5 @@
 import itertools
+import tracemalloc
 from struct import pack
 
 import pytest
@@ -95,15 +96,53 @@ def test_a_large_body_arrives_in_chunks_of_any_size():
     assert [command.body for command in commands] == [body, b""]
 
 
-def test_what_came_of_a_frame_of_many_mib_is_one_piece_and_of_a_moderate_one_is_not_copied():
-    for size, pieces in ((8 << 20, 1), (1 << 19, 7)):
-        decoder = CommandDecoder()
-        stream = encode_command(request(103, body=bytes(size)))
-        chunks = [stream[start : start + 65_536] for start in range(0, len(stream), 65_536)]
-        for chunk in chunks[:7]:
-            assert decoder.feed(chunk) == []
-        assert (len(decoder.frames._chunks), decoder.frames.buffered) == (pieces, 7 * 65_536)
-        assert [len(command.body) for chunk in chunks[7:] for command in decoder.feed(chunk)] == [size]
+def test_a_moderate_frame_is_not_copied_as_it_arrives():
+    decoder = CommandDecoder()
+    stream = encode_command(request(103, body=bytes(1 << 19)))
+    chunks = [stream[start : start + 65_536] for start in range(0, len(stream), 65_536)]
+    assert [decoder.feed(chunk) for chunk in chunks[:7]] == [[]] * 7
+    assert (len(decoder.frames._chunks), decoder.frames.buffered) == (7, 7 * 65_536)
+    assert [len(command.body) for chunk in chunks[7:] for command in decoder.feed(chunk)] == [1 << 19]
+
+
+def test_the_body_of_a_large_frame_is_the_buffer_in_which_it_arrived():
+    decoder = CommandDecoder()
+    stream = encode_command(request(103, body=bytes(8 << 20)))
+    tracemalloc.start()
+    try:
+        for start in range(0, len(stream) - 65_536, 65_536):
+            assert decoder.feed(stream[start : start + 65_536]) == []
+        tracemalloc.reset_peak()
+        (command,) = decoder.feed(stream[decoder.frames.buffered :])
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (len(command.body), most < 12 << 20) == (8 << 20, True)
+
+
+@pytest.mark.parametrize(
+    "ends", [(3,), (10,), (8, 9), (40, 100), (100, 1 << 20), (7, 65_536, 1 << 20)], ids=str
+)
+@pytest.mark.parametrize("kind", [SerializeType.JSON, SerializeType.ROCKETMQ])
+def test_a_large_frame_may_be_cut_anywhere_and_others_follow_it(ends, kind):
+    body = bytes(range(256)) * 5000
+    large = encode_command(request(103, body=body), kind)
+    stream = large + ROUTE + large
+    cuts = [0, *ends, len(large) - 1, len(large) + 5, len(stream)]
+    decoder = CommandDecoder()
+    found = [c for start, end in itertools.pairwise(cuts) for c in decoder.feed(stream[start:end])]
+    assert [command.body for command in found] == [body, b"", body]
+    assert [command.code for command in found] == [103, 105, 103]
+    assert (decoder.frames.announced, decoder.frames.buffered) == (0, 0)
+
+
+def test_a_broken_header_of_a_large_frame_is_found_when_the_frame_is_there():
+    decoder = FrameDecoder()
+    broken = pack(">iI", 2 << 20, MAX_HEADER_BYTES + 1) + bytes(2 << 20)
+    assert decoder.feed(broken[:50_000]) == []
+    assert decoder.failure == ""
+    assert decoder.feed(broken[50_000:]) == []
+    assert "bad frame: header of" in decoder.failure
 
 
 def test_a_frame_that_is_fed_whole_is_not_kept():
