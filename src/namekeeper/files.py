@@ -21,6 +21,8 @@ __all__ = [
     "open_plain_file",
     "read_chunks",
     "read_if_exists",
+    "read_own_file",
+    "replace_own_file",
     "sweep_temporaries",
     "sync_folder",
     "write_all",
@@ -99,15 +101,26 @@ def atomic_replace(
         OSError: It could not be done; the old content is still there.
     """
     target = os.path.realpath(path)
-    folder = str(Path(target).parent)
-    make_folder(folder, system)
     old = _read(target, system)
     mode = _NEW_FILE_MODE if old is None else old[1]
     if backup and old is not None:
         _write_and_rename(f"{target}.bak", old[0], mode, system)
-    _write_and_rename(target, data, mode, system, is_synced=is_synced)
-    if is_synced:
-        sync_folder(folder, system)
+    _replace(target, data, mode, system, is_synced=is_synced)
+
+
+def replace_own_file(path: str, data: bytes, *, is_synced: bool = True, system: Os = os) -> None:
+    """Do the same for a file that only we write, so that nobody has a reason to make a link of it.
+
+    A symbolic link is replaced by the file and never followed: else somebody who may write to the folder
+    could make us overwrite another file. Arguments and errors are those of `atomic_replace`.
+    """
+    _replace(path, data, _NEW_FILE_MODE, system, is_synced=is_synced)
+
+
+def read_own_file(path: str, *, system: Os = os) -> bytes | None:
+    """Content of a file that only we write, None if there is none; links, pipes and so on are an OSError."""
+    found = _read(path, system, os.O_NOFOLLOW | os.O_NONBLOCK)
+    return None if found is None else found[0]
 
 
 def read_if_exists(path: str, *, system: Os = os) -> bytes | None:
@@ -153,12 +166,8 @@ def sweep_temporaries(path: str) -> list[str]:
     """
     target = Path(os.path.realpath(path))
     pattern = re.compile(re.escape(target.name) + _TEMPORARY, re.ASCII)
-    try:
-        entries = list(os.scandir(target.parent))
-    except FileNotFoundError:
-        return []
     swept = []
-    for entry in entries:
+    for entry in list(os.scandir(target.parent)) if target.parent.exists() else ():
         match = pattern.fullmatch(entry.name)
         if match and entry.is_file(follow_symlinks=False) and not _is_another_process(int(match[2])):
             Path(entry.path).unlink(missing_ok=True)
@@ -222,6 +231,14 @@ def sync_folder(folder: str, system: Os = os) -> None:
         system.close(fd)
 
 
+def _replace(path: str, data: bytes, mode: int, system: Os, *, is_synced: bool) -> None:
+    folder = str(Path(path).parent)
+    make_folder(folder, system)
+    _write_and_rename(path, data, mode, system, is_synced=is_synced)
+    if is_synced:
+        sync_folder(folder, system)
+
+
 def _write_and_rename(path: str, data: bytes, mode: int, system: Os, *, is_synced: bool = True) -> None:
     # The process id is in the name because two servers may share a file by mistake; each must write its own.
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -256,13 +273,15 @@ def _is_another_process(pid: int) -> bool:
     return True
 
 
-def _read(path: str, system: Os) -> tuple[bytes, int] | None:
+def _read(path: str, system: Os, flags: int = 0) -> tuple[bytes, int] | None:
     """Content and permissions of a file."""
     try:
-        fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
     except FileNotFoundError:
         return None
     try:
+        if flags and not stat.S_ISREG(system.fstat(fd).st_mode):
+            raise OSError(errno.EPERM, "it is not a regular file: move it away", path)
         parts = []
         while part := system.read(fd, _READ_SIZE):
             parts.append(part)
@@ -276,5 +295,5 @@ def _refuse_dangling_link(folder: str, system: Os) -> None:
     try:
         system.stat(folder)
     except FileNotFoundError:
-        why = f"{folder} is a link to a place that is not there; is its disk mounted?"
+        why = f"{folder} is a link to a place that is not there (is its disk mounted?)"
         raise FileNotFoundError(errno.ENOENT, why, folder) from None

@@ -13,6 +13,7 @@ from namekeeper.answers.from_journal import JournalFolder
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.decode import RecordReader
 from namekeeper.journal.contract.record import Envelope, Record, ServerStopped
+from namekeeper.journal.disk.last_boot import last_boot_path
 from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.verify import verify
 from tests.property.histories import random_history
@@ -57,6 +58,7 @@ def test_no_flipped_bit_changes_what_a_journal_says_unnoticed(tmp_path, seed):
     assert verify(str(tmp_path)).is_complete
     rng = random.Random(seed)
     files = sorted(path for path in tmp_path.iterdir() if path.name != "lock")
+    files.append(last_boot_path(str(tmp_path)))
     noticed = 0
     for _ in range(FLIPS // len(SEEDS)):
         path = rng.choice(files)

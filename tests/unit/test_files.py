@@ -180,7 +180,9 @@ def test_a_link_to_nothing_is_named_and_no_folder_is_made_of_it(tmp_path):
     link = tmp_path / "journal"
     link.symlink_to(tmp_path / "not-mounted")
     for folder in (link, link / "9876", link / "more" / "9876"):
-        with pytest.raises(FileNotFoundError, match=f"{link} is a link to a place that is not there; is its"):
+        with pytest.raises(
+            FileNotFoundError, match=rf"{link} is a link to a place that is not there \(is its"
+        ):
             make_folder(str(folder))
     assert not (tmp_path / "not-mounted").exists()
 

@@ -106,7 +106,7 @@ class JournalFolder:
         if now is None or not self._is_current(now, last):
             return result
         knowledge = result.coverage.at(last) if last is not None else result.knowledge
-        return StateAt(now, knowledge, result.state, result.coverage)
+        return StateAt(now, knowledge, result.state, now, result.coverage)
 
     def evidence(self, topic: str, at: int | None, back_ms: int = DAY_MS) -> Evidence:
         """The evidence about a topic.

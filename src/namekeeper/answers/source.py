@@ -128,7 +128,7 @@ class JournalSource:
         """Everything that one of them held at a time."""
         found = self._journals[namesrv].state_at(at)
         state = found.state if found.knowledge is Knowledge.KNOWN else None
-        return HeldAt(namesrv, found.at, found.knowledge, found.coverage.knows_up_to, state)
+        return HeldAt(namesrv, found.at, found.knowledge, found.knows_up_to, state)
 
     def routes(self, topic: str, at: int | None) -> list[RouteAt]:
         """The route of a topic at each name server, at a time."""
@@ -160,7 +160,7 @@ class JournalSource:
         found = journal.state_at(at, topic)
         is_known = found.knowledge is Knowledge.KNOWN
         route = route_of(found.state, topic) if is_known else None
-        return RouteAt(journal.namesrv, found.at, found.knowledge, found.coverage.knows_up_to, route)
+        return RouteAt(journal.namesrv, found.at, found.knowledge, found.knows_up_to, route)
 
     def _take_only(self, namesrv: str) -> None:
         if namesrv not in self._journals:

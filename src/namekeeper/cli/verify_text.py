@@ -26,6 +26,8 @@ def verify_lines(report: VerifyReport) -> Iterator[str]:
     yield from _first(
         [f"  put aside after a crash: quarantine/{file}" for file in report.quarantined], "file"
     )
+    if not report.knows_last_boot:
+        yield "  the file beside the folder that names its newest boot is missing: one may have been removed"
     yield _verdict(report)
 
 

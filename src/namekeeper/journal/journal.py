@@ -4,20 +4,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from namekeeper.clock import Clock, machine_boot
 from namekeeper.journal.contract.record import ServerStarted
 from namekeeper.journal.disk.heard_file import HeardTimes
+from namekeeper.journal.disk.writer import Writer
 from namekeeper.journal.queue.backlog import Backlog
 from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused, WriterMessage
 from namekeeper.journal.recording.recorder import Recorder
 from namekeeper.journal.recording.source import Source
 from namekeeper.journal.settings import JournalSettings, WriterSettings
 from namekeeper.model.now import Now
-
-if TYPE_CHECKING:
-    from namekeeper.journal.disk.writer import Writer
 
 __all__ = ["Journal", "Pauses"]
 
@@ -79,7 +76,7 @@ class Journal:
         """The exception that ended the last step of the writer, if the disk was not its cause."""
 
     @property
-    def writer(self) -> "Writer | None":
+    def writer(self) -> Writer | None:
         """The writer; None until its thread has started."""
         return self._writer
 
@@ -155,7 +152,7 @@ class Journal:
             return False
         return True
 
-    def _note_heard(self, writer: "Writer", now: Now) -> None:
+    def _note_heard(self, writer: Writer, now: Now) -> None:
         """Have the times at which brokers were last heard written beside the records."""
         heard = self.recorder.last_heard()
         if heard is not None:
@@ -165,7 +162,7 @@ class Journal:
     def _times(self, heard: list[tuple[str, str, int]]) -> HeardTimes:
         return HeardTimes(0, heard, self._machine, self.recorder.began_ms)
 
-    def _handle_messages(self, writer: "Writer") -> None:
+    def _handle_messages(self, writer: Writer) -> None:
         while writer.messages:
             self._handle(writer.messages.popleft())
 
@@ -200,9 +197,6 @@ class Journal:
         return SHORT_PAUSE_RATIO if self._backlog.is_filling else PAUSE_RATIO
 
     def _run(self, settings: WriterSettings) -> None:
-        # Imported here: the server answers requests before this import.
-        from namekeeper.journal.disk.writer import Writer
-
         self._machine = machine_boot()
         pauses = Pauses(self._pause_ratio)
         self._writer = writer = Writer(settings, self._backlog, pause=pauses.take)
@@ -217,7 +211,8 @@ class Journal:
                     log.exception("a bug in the journal's writer")
                 self._bug = bug
                 time.sleep(AFTER_A_BUG_S)
-            if writer.trouble or not self._backlog:  # otherwise a step has left something to write
+            has_work = self._backlog or writer.must_shrink  # a step does only a part of it
+            if writer.trouble or not has_work:
                 self._backlog.wait(IDLE_S if writer.is_idle else BUSY_S)
             if not self._is_stopping:
                 time.sleep(GROUP_S)

@@ -42,6 +42,37 @@ def test_boots_before_the_last_one_do_not_count():
     assert (found.known, found.back) == (1, 0)
 
 
+def test_who_was_gone_before_the_boot_ended_does_not_count_though_a_loss_interrupted_it():
+    """The loss was healed by a checkpoint, and the broker unregistered after that."""
+    story = Story()
+    story.registers("b0", "a0:1")
+    story.registers("b1", "a1:1")
+    loses_records(story)
+    story.unregisters("a1:1")
+    began = story.restarts()
+    found = brokers_back(story.evidence(), story.now, began)
+    assert (found.known, found.back) == (1, 0)
+
+
+def test_nobody_counts_if_nobody_was_there_when_the_boot_before_ended():
+    story = Story()
+    story.registers("b0", "a0:1")
+    loses_records(story)
+    story.unregisters("a0:1")
+    story.alive()
+    began = story.restarts()
+    assert brokers_back(story.evidence(), story.now, began).known == 0
+
+
+def loses_records(story: Story) -> None:
+    """Records are lost, and a checkpoint says what is there."""
+    story.journal.drop(1)
+    story.later()
+    story.journal.begin_checkpoint("recovery")
+    story.journal.go_on_with_checkpoint(1_000)
+    story.alive()
+
+
 def test_without_a_boot_before_nobody_is_known():
     story = Story()
     found = brokers_back(story.evidence(), story.now, story.now)

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from msgspec import structs
 
 from namekeeper.errors import JournalError
 from namekeeper.journal import journal as module
@@ -14,7 +15,7 @@ from namekeeper.journal.reading.verify import verify
 from namekeeper.journal.recording.recorder import IDLE_S
 from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.journal.recording.source import Source
-from namekeeper.journal.settings import JournalSettings, SegmentSettings, WriterSettings
+from namekeeper.journal.settings import JournalSettings, Limits, SegmentSettings, WriterSettings
 from tests.support.system.processes import eventually
 from tests.support.system.waiting import PATIENCE
 from tests.unit.journal.disk_parts import records_in
@@ -225,7 +226,7 @@ def test_a_journal_behind_a_link_to_nothing_is_refused_until_the_disk_is_there(
     made.recorder.begin()
     made.start(writer(tmp_path / "link" / "9876"), 9876)
     eventually(lambda: made.trouble, within=20, what="it is refused")
-    assert "link to a place that is not there; is its disk mounted?" in made.trouble
+    assert "link to a place that is not there (is its disk mounted?)" in made.trouble
     assert not made.is_writable
     assert "RecursionError" not in caplog.text
     stop(made)
@@ -277,3 +278,24 @@ def test_pauses_are_as_long_as_the_work_before_them_asks_for(monkeypatch):
         watch.now += worked
         pauses.take()
     assert watch.slept == pytest.approx([0.030, module.SHORTEST_PAUSE_S, 0.005, module.LONGEST_PAUSE_S])
+
+
+@pytest.mark.parametrize("is_too_large", [True, False])
+def test_a_folder_that_is_too_large_is_sealed_without_pauses(tmp_path, clock, monkeypatch, is_too_large):
+    """A segment of 64 MiB took 20 s, and a folder of four times its limit more than a minute."""
+    sealed_at_pause: list[bool] = []
+
+    def pause(*_: object) -> None:
+        sealed_at_pause.append(any(tmp_path.glob("*.gz")))
+        threading.Event().wait(0.005)
+
+    monkeypatch.setattr(module.Backlog, "wait", pause)
+    made = journal(clock)
+    made.recorder.begin()
+    made.recorder.record(kv_change("v" * 2_000_000))  # more than one step seals
+    limits = Limits(max_bytes=100_000 if is_too_large else 100_000_000)
+    settings = structs.replace(writer(tmp_path), limits=limits, segments=SegmentSettings(segment_bytes=1))
+    made.start(settings, 9876)
+    eventually(lambda: any(sealed_at_pause), within=20 * PATIENCE, what="a sealed segment")
+    assert sealed_at_pause[0] == is_too_large
+    stop(made)

@@ -72,14 +72,14 @@ def _value(namesrv: str, found: StateAt) -> dict[str, Any]:
     return {
         "namesrv": namesrv,
         "at": found.at,
-        "knows_up_to": found.coverage.knows_up_to,
+        "knows_up_to": found.knows_up_to,
         "knowledge": found.knowledge,
         **state_value(found.state),
     }
 
 
 def _lines(namesrv: str, found: StateAt, zone: Zone) -> Iterator[str]:
-    known = knows_up_to_text(found.coverage.knows_up_to, zone)
+    known = knows_up_to_text(found.knows_up_to, zone)
     yield f"{namesrv} at {shown(found.at, zone)} ({known})"
     if found.knowledge is not Knowledge.KNOWN:
         yield f"{explain_knowledge(found.knowledge)}; this is the last known state:"

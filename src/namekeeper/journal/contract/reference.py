@@ -29,6 +29,16 @@ See also [why was there no route?](../howto/why-was-there-no-route.md)
 
 """
 
+_LAST_BOOT = """
+**The newest boot.** Beside the folder, `.<folder>.last-boot` names the newest boot that was on disk, with
+its last seq after an orderly stop, and the id of the folder; it has a checksum. `verify` compares it with
+the segments. A start in a folder that lacks that boot names it in `previous_boot`. So it is found if the
+folder was emptied, if the newest boots were removed, and if the folder was written again after that. A
+segment of another journal beside is told, too. What can't be known: whether the folder was removed together
+with that file, unless copies were shipped; and how much a boot that crashed had written after its last
+record here. To begin a new journal in the same place, remove both.
+"""
+
 _CLASSES = {
     "boot": "The server: start, stop, clock",
     "checkpoint": "Checkpoints",
@@ -56,6 +66,7 @@ def _page(contract: dict[str, Any]) -> Iterator[str]:
     yield f"| being written | `{contract['segment']['open']}` |\n"
     yield f"| sealed, compressed | `{contract['segment']['sealed']}` |\n"
     yield "\nOne line is one record. A sealed segment is never changed; Spark reads sealed ones only.\n"
+    yield _LAST_BOOT
     yield f"\n**Checksum.** {contract['checksum']}\n"
     yield f"\n**Blocks.** {contract['blocks']}\n"
     yield "\n## Order, losses, time\n\n"

@@ -10,6 +10,7 @@ from namekeeper.errors import JournalError
 from namekeeper.files import Os, make_folder
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE, Identity, load_identity, save_identity
+from namekeeper.journal.disk.last_boot import DAMAGED, load_last_boot
 from namekeeper.journal.disk.lock import LOCK_FILE, TakeLock
 
 __all__ = [
@@ -49,6 +50,8 @@ def open_folder(
     path: str, wanted_id: str, *, is_configured: bool, lock: TakeLock, system: Os = os
 ) -> FolderLock:
     """Open a folder: create it if it is missing, lock it, read its identity or give it one.
+
+    A folder that was emptied keeps the identity that its last boot had.
 
     Args:
         path: The folder.
@@ -132,9 +135,13 @@ def _refuse_foreign(path: str, system: Os) -> None:
 
 
 def _new_identity(path: str, namesrv: str, system: Os) -> Identity:
-    import uuid  # takes 10 ms, and is needed only for a new folder
+    last = load_last_boot(path, system=system)
+    if last is not None and last is not DAMAGED:
+        identity = last.identity
+    else:
+        import uuid  # takes 10 ms, and is needed only for a new folder
 
-    identity = Identity(namesrv, str(uuid.uuid4()))
+        identity = Identity(namesrv, str(uuid.uuid4()))
     save_identity(path, identity, system=system)
     return identity
 
@@ -145,5 +152,6 @@ def _some(names: list[str]) -> str:
 
 
 def _unusable(path: str, error: OSError) -> str:
-    reason = error.strerror or error
-    return f"{path} can't be used: {reason}; repair it, or set journalPath to a folder that can be written"
+    reason = str(error.strerror or error)
+    what = reason if reason.startswith(f"{path} ") else f"{path} can't be used: {reason}"
+    return f"{what}; repair it, or set journalPath to a folder that can be written"

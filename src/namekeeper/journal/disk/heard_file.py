@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from namekeeper.files import Os, atomic_replace, read_if_exists
+from namekeeper.files import Os, read_own_file, replace_own_file
 from namekeeper.model.broker import BrokerKey
 
 __all__ = ["HEARD_FILE", "HeardTimes", "load_heard", "save_heard"]
@@ -44,13 +44,13 @@ def save_heard(folder: str, times: HeardTimes, *, system: Os = os) -> None:
     """Write the file; an error is ignored, because only the restart after a crash reads it."""
     path = str(Path(folder) / HEARD_FILE)
     with contextlib.suppress(OSError):
-        atomic_replace(path, msgspec.json.encode(times), backup=False, is_synced=False, system=system)
+        replace_own_file(path, msgspec.json.encode(times), is_synced=False, system=system)
 
 
 def load_heard(folder: str, *, system: Os = os) -> HeardTimes:
     """Read the file; empty if there is none, or if it can't be read."""
     try:
-        data = read_if_exists(str(Path(folder) / HEARD_FILE), system=system)
+        data = read_own_file(str(Path(folder) / HEARD_FILE), system=system)
         return NOBODY if data is None else msgspec.json.decode(data, type=HeardTimes)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return NOBODY

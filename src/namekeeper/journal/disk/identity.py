@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from namekeeper.errors import JournalError
-from namekeeper.files import Os, atomic_replace, read_if_exists
+from namekeeper.files import Os, read_own_file, replace_own_file
 from namekeeper.journal.contract.names import is_valid_id
 
-__all__ = ["IDENTITY_FILE", "Identity", "load_identity", "save_identity"]
+__all__ = ["IDENTITY_FILE", "Identity", "is_valid", "load_identity", "save_identity"]
 
 IDENTITY_FILE = "identity.json"
 
@@ -36,14 +36,14 @@ def load_identity(folder: str, *, system: Os = os) -> Identity | None:
         OSError: It can't be read.
     """
     path = str(Path(folder) / IDENTITY_FILE)
-    data = read_if_exists(path, system=system)
+    data = read_own_file(path, system=system)
     if data is None:
         return None
     try:
         identity = msgspec.json.decode(data, type=Identity)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalError(_invalid(path, str(error))) from None
-    if not is_valid_id(identity.namesrv) or not _is_uuid(identity.uuid):
+    if not is_valid(identity):
         raise JournalError(_invalid(path, "the id or the UUID has a wrong form"))
     return identity
 
@@ -55,7 +55,12 @@ def save_identity(folder: str, identity: Identity, *, system: Os = os) -> None:
         OSError: It can't be written.
     """
     data = msgspec.json.encode(identity) + b"\n"
-    atomic_replace(str(Path(folder) / IDENTITY_FILE), data, backup=False, system=system)
+    replace_own_file(str(Path(folder) / IDENTITY_FILE), data, system=system)
+
+
+def is_valid(identity: Identity) -> bool:
+    """Whether the id and the UUID have the right form."""
+    return is_valid_id(identity.namesrv) and _is_uuid(identity.uuid)
 
 
 def _is_uuid(text: str) -> bool:

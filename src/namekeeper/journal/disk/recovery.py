@@ -1,4 +1,7 @@
-"""Recovery after a crash: seals open segments up to their last complete change, keeps the rest aside."""
+"""Recovery after a crash: seals open segments up to their last complete change, keeps the rest aside.
+
+It also finds out what was removed from the folder while no server ran.
+"""
 
 import contextlib
 import os
@@ -7,13 +10,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from namekeeper.files import TEMPORARY, Os, atomic_replace
+from namekeeper.files import TEMPORARY, Os, replace_own_file, sweep_temporaries
 from namekeeper.journal.contract.complete_changes import CompleteChanges
 from namekeeper.journal.contract.lines import read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope
 from namekeeper.journal.disk.folder import QUARANTINE, UNFINISHED, list_segments
 from namekeeper.journal.disk.identity import Identity
+from namekeeper.journal.disk.last_boot import DAMAGED, last_boot_path, load_last_boot
 from namekeeper.journal.disk.segment import SealedCopy, read_segment
 
 __all__ = ["Recovery", "is_of", "last_ts", "recover", "seal_leftover"]
@@ -23,9 +27,9 @@ class Recovery(Struct, frozen=True):
     """The result of recovery."""
 
     previous_boot: int = 0
-    """The last boot in the folder; 0 if there is none."""
+    """The last boot that was in the folder; 0 if there is none."""
     previous_seq: int = 0
-    """The last seq of that boot on disk."""
+    """The last seq of that boot that was on disk."""
     notes: tuple[str, ...] = ()
     """Lines for the log."""
 
@@ -38,6 +42,7 @@ def recover(folder: str, identity: Identity, *, system: Os = os) -> Recovery:
     """
     notes = []
     _sweep(folder, system)
+    sweep_temporaries(str(last_boot_path(folder)))
     with contextlib.suppress(FileNotFoundError):
         _sweep(str(Path(folder) / QUARANTINE), system)
     ours = [name for name in list_segments(folder, system=system) if is_of(name, identity)]
@@ -54,10 +59,27 @@ def recover(folder: str, identity: Identity, *, system: Os = os) -> Recovery:
             last_seq, note = seal_leftover(folder, name, system=system)
             boots[name.boot] = max(boots[name.boot], last_seq)
             notes.append(note)
-    if not boots:
-        return Recovery(notes=tuple(notes))
-    last = max(boots)
-    return Recovery(last, boots[last], tuple(notes))
+    boot = max(boots, default=0)
+    previous, removed = _with_removed(folder, identity, (boot, boots.get(boot, 0)), system)
+    return Recovery(*previous, (*notes, *removed))
+
+
+def _with_removed(
+    folder: str, identity: Identity, found: tuple[int, int], system: Os
+) -> tuple[tuple[int, int], list[str]]:
+    """The last boot and seq that were on disk, at least those that were found, and lines for the log."""
+    last = load_last_boot(folder, system=system)
+    if last is None:
+        return found, []
+    path = last_boot_path(folder)
+    if last is DAMAGED:
+        return found, [f"{path} can't be read: whether whole boots were removed is not known"]
+    if last.namesrv != identity.namesrv:
+        return found, [f"what was here was the journal of {last.namesrv}, as {path} says"]
+    if (last.boot, last.seq) <= found:
+        return found, []
+    was_here = f"boot {last.boot} was here up to seq {last.seq} at least, as {path} says"
+    return (last.boot, last.seq), [f"records were removed or lost: {was_here}"]
 
 
 def is_of(name: SegmentName, identity: Identity) -> bool:
@@ -83,7 +105,7 @@ def seal_leftover(folder: str, name: SegmentName, *, system: Os = os) -> tuple[i
                 copy.add(line.data + b"\n")
         if torn:
             aside = Path(folder) / QUARANTINE / f"{str(name).removesuffix('.open')}.torn"
-            atomic_replace(str(aside), b"\n".join(torn), backup=False, system=system)
+            replace_own_file(str(aside), b"\n".join(torn), system=system)
         if not changes.last_seq:
             copy.abandon()
             system.unlink(str(Path(folder) / str(name)))

@@ -22,6 +22,7 @@ from namekeeper.journal.disk.archive import Archive
 from namekeeper.journal.disk.folder import SEAL_REQUEST, FolderLock, open_folder, reopen_folder
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.identity import IDENTITY_FILE
+from namekeeper.journal.disk.last_boot import LastBootNote
 from namekeeper.journal.disk.lock import TakeLock, take_lock
 from namekeeper.journal.disk.output import Opened, Output, WriteBatch
 from namekeeper.journal.disk.recovery import recover
@@ -64,6 +65,7 @@ class _OpenFolder(Struct, frozen=True):
     held: FolderLock
     archive: Archive
     output: Output
+    last_boot: LastBootNote
 
     def has(self, file: str, system: Os) -> bool:
         """Whether a file exists in the folder."""
@@ -148,6 +150,14 @@ class Writer:
         folder = self._folder
         return folder is None or (folder.output.is_synced and not folder.archive.is_busy)
 
+    @property
+    def must_shrink(self) -> bool:
+        """Whether the folder is larger than it may be, and will be smaller when segments are sealed."""
+        folder = self._folder
+        if folder is None or not folder.archive.is_busy:
+            return False
+        return folder.archive.size + folder.output.size > self._settings.limits.max_bytes
+
     def step(self, now: Now) -> None:
         """Do what is due now; after a failure, set `trouble` and try again later."""
         folder = self._folder
@@ -164,6 +174,7 @@ class Writer:
             self._check_folder(folder, now)
             self._write_waiting(folder, now)
             folder.output.sync_and_close_by_clock(now)
+            folder.last_boot.note_once(folder.output.durable_seq)
             self._seal_and_retain(folder, now)
         except OSError as error:
             self._fail(folder, error, now)
@@ -185,6 +196,7 @@ class Writer:
                     folder.archive.step()
         except OSError as error:
             self._fail(folder, error, now)
+        folder.last_boot.note(folder.output.durable_seq)
         self._save_heard(folder)
         self._count_disk_bytes(folder)
         self.lost_records += folder.output.give_up()
@@ -240,7 +252,7 @@ class Writer:
         for note in (*held.notes, *recovery.notes):
             log.warning("journal: %s", note)
         log.info("journal: %s writes to %s, boot %d", identity.namesrv, held.path, boot)
-        folder = _OpenFolder(held, archive, output)
+        folder = _OpenFolder(held, archive, output, LastBootNote(held.path, identity, boot, system=system))
         self._count_disk_bytes(folder)
         return folder
 
@@ -280,7 +292,7 @@ class Writer:
     def _go_on(self, folder: _OpenFolder, now: Now) -> _OpenFolder:
         """Try the disk again: write what was not synced."""
         held, is_new = reopen_folder(folder.held, lock=self._lock, system=self._system)
-        self._folder = folder = _OpenFolder(held, folder.archive, folder.output)
+        self._folder = folder = structs.replace(folder, held=held)
         folder.output.write_again(now)
         if is_new or self._has_lost_file:
             self._has_lost_file = False

@@ -23,9 +23,7 @@ from namekeeper.journal.disk.segment import read_parts
 
 __all__ = ["BlockCheck"]
 
-_ALTERED = (
-    "the summary of the block that begins here was altered: readers unpack the rest, and nothing is lost"
-)
+_ALTERED = "the summary of the block that begins here was altered: readers unpack the rest"
 _TRAILER_BYTES = 8
 
 

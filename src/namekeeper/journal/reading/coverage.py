@@ -117,9 +117,18 @@ class Coverage:
 
     @property
     def unknown(self) -> list[TimeRange]:
-        """Ranges in which the state is unknown because records were lost; empty ranges are left out."""
-        ranges = (TimeRange(since.ms, None if until is None else until.ms) for since, until in self._unknown)
-        return [time_range for time_range in ranges if time_range.since != time_range.until]
+        """Ranges in which the state is unknown because records were lost.
+
+        Empty ranges are left out. Two that touch are one: between them the state was known for no time.
+        """
+        found: list[TimeRange] = []
+        for since, until in self._unknown:
+            begin, end = since.ms, None if until is None else until.ms
+            if found and found[-1].until == begin:
+                begin = found.pop().since
+            if begin != end:
+                found.append(TimeRange(begin, end))
+        return found
 
     @property
     def knows_from(self) -> int | None:

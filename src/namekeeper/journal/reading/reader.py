@@ -22,10 +22,13 @@ from namekeeper.journal.contract.record import Envelope, Record
 from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.folder import list_segments
 from namekeeper.journal.disk.identity import IDENTITY_FILE, load_identity
+from namekeeper.journal.disk.last_boot import load_last_boot
+from namekeeper.journal.disk.recovery import is_of
 from namekeeper.journal.disk.segment import read_parts, read_segment
 
 __all__ = [
     "FoundJournal",
+    "find_foreign",
     "find_journals",
     "find_segments",
     "has_kind",
@@ -103,7 +106,7 @@ def find_segments(folder: str, writer: str | None = None, *, system: Os = os) ->
     except OSError as error:
         raise JournalError(f"can't read {folder}: {error.strerror or error}") from None
     if identity is not None:
-        found = [name for name in found if (name.namesrv, name.uuid8) == (identity.namesrv, identity.uuid8)]
+        found = [name for name in found if is_of(name, identity)]
     if writer is not None:
         found = [name for name in found if _writer(name) == writer]
     writers = sorted({_writer(name) for name in found})
@@ -113,9 +116,22 @@ def find_segments(folder: str, writer: str | None = None, *, system: Os = os) ->
             " identity.json: put each into a folder of its own"
         )
     if not found:
-        raise JournalError(_nothing_in(folder, is_journal=identity is not None))
+        raise JournalError(_nothing_in(folder, system, is_journal=identity is not None))
     sealed = {(name.boot, name.first_seq) for name in found if not name.is_open}
     return [name for name in found if not name.is_open or (name.boot, name.first_seq) not in sealed]
+
+
+def find_foreign(folder: str, *, system: Os = os) -> list[SegmentName]:
+    """Segments beside a journal that another one wrote: nothing reads them.
+
+    Raises:
+        JournalError: identity.json is not valid.
+        OSError: The folder can't be read.
+    """
+    identity = load_identity(folder, system=system)
+    if identity is None:
+        return []
+    return [name for name in list_segments(folder, system=system) if not is_of(name, identity)]
 
 
 def read_segment_lines(
@@ -221,7 +237,11 @@ def _torn(number: int, error: Exception) -> Line:
     return Line(number, b"", f"torn: {error}")
 
 
-def _nothing_in(folder: str, *, is_journal: bool) -> str:
+def _nothing_in(folder: str, system: Os, *, is_journal: bool) -> str:
+    last = load_last_boot(folder, system=system)
+    if last is not None and last.boot:
+        was_there = f"boot {last.boot} of {last.namesrv} was there up to seq {last.seq} at least"
+        return f"{folder} was emptied: {was_there}"
     if is_journal:
         return f"the journal in {folder} is empty: nothing was written yet"
     below = sorted(path.parent.name for path in Path(folder).glob("*/identity.json"))

@@ -23,6 +23,8 @@ class StateAt(Struct, frozen=True):
     knowledge: Knowledge
     state: State
     """If `knowledge` is not KNOWN: the last known state."""
+    knows_up_to: int | None
+    """Wall ms of the last record, or `at` if that is later and the last record gives the state until then."""
     coverage: Coverage
 
 
@@ -59,7 +61,7 @@ class Replay:
     def result(self) -> StateAt:
         """The state at the time."""
         at = self.coverage.knows_up_to or 0 if self._at is None else self._at
-        return StateAt(at, self.coverage.at(at), self.state, self.coverage)
+        return StateAt(at, self.coverage.at(at), self.state, self.coverage.knows_up_to, self.coverage)
 
     def _apply(self, step: Step) -> None:
         if isinstance(step, Changed):

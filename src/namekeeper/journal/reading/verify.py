@@ -1,7 +1,8 @@
 """Checks whether a journal is complete.
 
 It reports missing seqs, damaged lines, incomplete checkpoints, crashed boots, a missing beginning that
-retention did not delete, and blocks whose summary does not say what is in them.
+retention did not delete, newest boots that were removed, segments of other journals, and blocks whose summary
+does not say what is in them.
 """
 
 import os
@@ -21,9 +22,10 @@ from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
 from namekeeper.journal.disk.folder import QUARANTINE
 from namekeeper.journal.disk.identity import load_identity
+from namekeeper.journal.disk.last_boot import DAMAGED, LastBoot, last_boot_path, load_last_boot
 from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.block_check import BlockCheck
-from namekeeper.journal.reading.reader import find_segments, read_segment_lines
+from namekeeper.journal.reading.reader import find_foreign, find_segments, read_segment_lines
 from namekeeper.journal.reading.verify_report import BootReport, VerifyReport
 
 __all__ = ["verify"]
@@ -65,6 +67,7 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
     Raises:
         JournalError: It is not a journal, or can't be read at all.
     """
+    last = load_last_boot(folder, system=system)  # first: while a server writes, the folder may be newer
     segments = find_segments(folder, system=system)
     identity = load_identity(folder, system=system)
     report = VerifyReport(
@@ -79,6 +82,14 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
         checker.read(name, lines, is_growing=is_growing)
         checker.add_problems(blocks.problems)
     checker.check_beginning(segments[0])
+    if identity is not None:
+        checker.check_newest(last)
+    for name in find_foreign(folder, system=system):
+        report.add(
+            str(name),
+            0,
+            "another journal wrote it, and nothing here was read: move it to a folder of its own",
+        )
     report.quarantined = _quarantined(folder, system)
     return report
 
@@ -131,6 +142,24 @@ class _Checker:
         if before is not None and before not in self._last_deleted:
             what = f"what came before it is missing, up to seq {before[1]} of boot {before[0]}"
             self._report.add(str(oldest), 0, f"{what}: retention did not delete it, as far as is recorded")
+
+    def check_newest(self, last: LastBoot | None) -> None:
+        """Check, after all was read, that the newest boot which was in the folder is there."""
+        report = self._report
+        newest = report.boots[-1]
+        report.knows_last_boot = last is not None
+        if last is None:
+            return
+        file = last_boot_path(report.folder).name
+        if last is DAMAGED:
+            report.add(file, 0, "it can't be read: whether whole boots were removed is not known")
+        elif last.namesrv != report.namesrv:
+            report.add(file, 0, f"what was here was the journal of {last.namesrv}")
+        elif last.boot > newest.boot:
+            report.add(file, 0, f"boot {last.boot} is missing, which was here up to seq {last.seq} at least")
+        elif last.boot == newest.boot and last.seq > newest.last_seq:
+            newest.holes.append((newest.last_seq + 1, last.seq))
+            newest.lost_records += last.seq - newest.last_seq
 
     def add_problems(self, problems: list[tuple[int, str]]) -> None:
         """Report what is wrong with lines of the segment that was read last, and forget it."""

@@ -59,6 +59,9 @@ class VerifyReport(Struct):
     boots: list[BootReport] = field(default_factory=list)
     problems: list[VerifyProblem] = field(default_factory=list)
     more_problems: int = 0
+    knows_last_boot: bool = True
+    """Whether a file beside the folder says which boot was the newest; without it nobody knows whether whole
+    boots at the end were removed. Shipped copies need none."""
     unknown_versions: int = 0
     """Number of records of another version of the contract."""
     quarantined: list[str] = field(default_factory=list)

@@ -11,6 +11,7 @@ import pytest
 from namekeeper.journal.contract.lines import read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope
+from namekeeper.journal.disk.last_boot import load_last_boot
 from namekeeper.journal.disk.segment import read_segment
 from namekeeper.journal.reading.reader import find_segments
 from namekeeper.journal.settings import Limits
@@ -78,6 +79,14 @@ def check(history: History) -> None:
         assert set(range(first, durable + 1)) <= seqs, (boot, durable)
 
 
+def check_last_boot(disk: ModelOs) -> None:
+    """What is noted beside the folder was on disk before, so that nobody misses what never was there."""
+    last = load_last_boot(FOLDER, system=disk)
+    if last is not None:
+        found = max(((record["boot"], record["seq"]) for record in records_in(FOLDER, disk)), default=(0, 0))
+        assert (0, 0) < (last.boot, last.seq) <= found
+
+
 def check_segments(disk: ModelOs) -> None:
     """Sealed segments are whole: they hold what their names say, in whole changes."""
     for name in (SegmentName.parse(path.rpartition("/")[2]) for path in disk.names):
@@ -96,6 +105,7 @@ def check_history(seed: int, disk: ModelOs | None = None, limits: Limits | None 
         history.live()
         check(history)
         check_segments(history.disk)
+        check_last_boot(history.disk)
     feeder = Feeder(wall_ms=history.wall_ms + 1_000_000)
     writer = writer_on(history.disk, feeder.backlog)
     feeder.begin()
@@ -149,6 +159,7 @@ def test_with_retention_a_complete_checkpoint_is_always_there(seed):
     for _ in range(BOOTS):
         history.live()
         check_segments(history.disk)
+        check_last_boot(history.disk)
         check_replayable(history)
 
 

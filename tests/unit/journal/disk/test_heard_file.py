@@ -1,5 +1,7 @@
 """The file with the times at which brokers were last heard: there or not, it stops nobody."""
 
+import os
+
 import pytest
 
 from namekeeper.journal.disk.folder import open_folder
@@ -38,3 +40,18 @@ def test_a_journal_whose_identity_is_gone_is_told_by_other_files(tmp_path):
     save_heard(str(tmp_path), TIMES)
     opened = open_folder(str(tmp_path), "ns", is_configured=False, lock=no_lock)
     assert opened.identity.namesrv == "ns"
+
+
+def test_a_link_is_neither_followed_nor_read(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_bytes(b'{"boot":7,"brokers":[["c","a:1",5]]}')
+    (tmp_path / HEARD_FILE).symlink_to(victim)
+    assert load_heard(str(tmp_path)).brokers == []
+    save_heard(str(tmp_path), TIMES)
+    assert b'"b:1"' not in victim.read_bytes()
+    assert load_heard(str(tmp_path)) == TIMES
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / HEARD_FILE)
+    assert load_heard(str(tmp_path)).brokers == []

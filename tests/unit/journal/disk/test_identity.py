@@ -31,5 +31,5 @@ def test_what_makes_no_sense_is_refused_with_what_to_do(tmp_path, text):
 
 def test_what_can_not_be_read_is_an_error_of_the_system(tmp_path):
     (tmp_path / IDENTITY_FILE).mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(PermissionError, match="not a regular file"):
         load_identity(str(tmp_path))

@@ -6,6 +6,7 @@ import pytest
 
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import Identity, save_identity
+from namekeeper.journal.disk.last_boot import last_boot_path
 from namekeeper.journal.disk.recovery import Recovery, is_of, last_ts, recover
 from namekeeper.journal.disk.segment import SealedCopy
 from tests.unit.journal.disk_parts import lines_in
@@ -116,8 +117,13 @@ def test_an_altered_line_is_not_sealed_under_a_fresh_checksum(folder):
 def test_files_that_were_being_written_when_a_process_died_are_swept(folder):
     (folder / "quarantine").mkdir()
     kept = [folder / "notes.tmp", folder / "quarantine" / "some.torn"]
-    swept = [folder / "identity.json.4711.tmp", folder / "quarantine" / "some.torn.12.tmp"]
+    beside = last_boot_path(str(folder))
+    swept = [
+        folder / "identity.json.4711.tmp",
+        folder / "quarantine" / "some.torn.12.tmp",
+        beside.with_name(f"{beside.name}.999999999.tmp"),
+    ]
     for path in (*kept, *swept):
         path.touch()
     recover(str(folder), IDENTITY)
-    assert [path.exists() for path in (*kept, *swept)] == [True, True, False, False]
+    assert [path.exists() for path in (*kept, *swept)] == [True, True, False, False, False]

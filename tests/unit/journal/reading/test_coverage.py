@@ -74,6 +74,13 @@ def test_each_loss_has_its_own_range(history):
     assert history.coverage.unknown == [TimeRange(20, 30), TimeRange(40, 50)]
 
 
+def test_what_a_checkpoint_made_known_for_no_time_was_not_known(history):
+    history.begins(10).checkpoint(20)(Lost, 30).checkpoint(40)(Lost, 40).checkpoint(40)(Lost, 40)
+    assert history.coverage.unknown == [TimeRange(30)]
+    assert history.checkpoint(50).alive(60).coverage.unknown == [TimeRange(30, 50)]
+    assert history(Lost, 60).checkpoint(70).coverage.unknown == [TimeRange(30, 50), TimeRange(60, 70)]
+
+
 def test_a_loss_right_before_a_checkpoint_is_none(history):
     assert history.begins(10).checkpoint(20)(Lost, 20).checkpoint(20).coverage.unknown == []
 

@@ -86,3 +86,10 @@ def test_activity_after_a_step_of_the_clock_counts_again():
     step = ClockChanged(step_ms=3_600_000, up_ms=50_000)
     later = minute(120_000, NOON + 3_600_000 + 101_000, ts=NOON + 3_600_000 + 120_000)
     assert heard(live(9_000), step, later) == 101_000
+
+
+def test_steps_back_that_follow_each_other_add_up():
+    """Heard at 41 s, 5 s back at 44 s, 30 s back at 45 s: by its time of the wall clock it was heard at 76 s."""
+    steps = (ClockChanged(step_ms=-5_000, up_ms=44_000), ClockChanged(step_ms=-30_000, up_ms=45_000))
+    late = minute(80_000, NOON + 41_000, ts=NOON + 45_000)
+    assert heard(live(9_000), *steps, late) == 9_000

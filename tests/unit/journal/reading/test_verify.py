@@ -3,12 +3,16 @@
 import gzip
 import os
 import re
+import shutil
 
+import msgspec
 import pytest
 from msgspec import structs
 
 from namekeeper.errors import JournalError
+from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.record import SegmentsDeleted, ServerStopped
+from namekeeper.journal.disk.last_boot import LastBoot, last_boot_path
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.reader import find_segments
 from namekeeper.journal.reading.verify import verify
@@ -277,3 +281,100 @@ def test_a_folder_that_was_emptied_while_a_server_wrote_is_not_whole(made):
     report = made.verify()
     assert report.lost_records == 0
     assert "what came before it is missing, up to seq 7" in problems(report)[0][1]
+
+
+def last_boot(made):
+    return made.verify().boots[-1]
+
+
+@pytest.fixture
+def two_boots(tmp_path):
+    made = Made(tmp_path / "9876")
+    made.boot()
+    made.boot()
+    return made
+
+
+def test_a_folder_that_was_emptied_and_written_again_is_not_complete(two_boots):
+    newest = last_boot(two_boots)
+    for path in two_boots.folder.iterdir():
+        path.unlink()
+    with pytest.raises(JournalError, match=f"was emptied: boot {newest.boot} of ns_9876 was there up to seq"):
+        two_boots.verify()
+    two_boots.boot()
+    report = two_boots.verify()
+    missing = f"what came before it is missing, up to seq {newest.last_seq} of boot {newest.boot}"
+    assert any(what.startswith(missing) for _, what in problems(report))
+    assert not report.is_complete
+
+
+def test_so_is_one_without_its_segments_whether_or_not_its_identity_stays(two_boots):
+    uuid = two_boots.verify().uuid
+    for keeps in (lambda name: name == "identity.json", lambda name: name.startswith(".")):
+        for path in two_boots.folder.iterdir():
+            if not keeps(path.name):
+                path.unlink()
+        two_boots.boot()
+        report = two_boots.verify()
+        assert (report.is_complete, report.uuid) == (False, uuid)
+
+
+def test_the_newest_boot_is_missed_when_its_segments_are_gone_before_the_next_start_and_after(two_boots):
+    newest = last_boot(two_boots)
+    (two_boots.folder / str(find_segments(str(two_boots.folder))[-1])).unlink()
+    what = f"boot {newest.boot} is missing, which was here up to seq {newest.last_seq} at least"
+    assert problems(two_boots.verify()) == [(0, what)]
+    two_boots.boot()
+    assert problems(two_boots.verify()) == [(1, f"the boot before, {newest.boot}, is missing")]
+    assert not two_boots.verify().is_complete
+
+
+def test_the_end_of_the_newest_boot_is_missed(two_boots):
+    newest = last_boot(two_boots)
+    two_boots.rewrite(1, lambda lines: lines.__delitem__(slice(7, 12)))
+    report = two_boots.verify()
+    assert report.boots[-1].holes == [(8, newest.last_seq)]
+    assert report.lost_records == newest.last_seq - 7
+
+
+def test_a_folder_whose_newest_boot_nobody_noted_says_so(two_boots):
+    last_boot_path(str(two_boots.folder)).unlink()
+    report = two_boots.verify()
+    assert (report.is_complete, report.knows_last_boot) == (True, False)
+    two_boots.boot()
+    assert two_boots.verify().knows_last_boot
+
+
+@pytest.mark.parametrize("at", range(0, 100, 7))
+def test_a_note_that_was_altered_is_told_and_never_believed(two_boots, at):
+    path = last_boot_path(str(two_boots.folder))
+    data = bytearray(path.read_bytes())
+    data[at % len(data)] ^= 4
+    path.write_bytes(data)
+    assert problems(two_boots.verify()) == [
+        (0, "it can't be read: whether whole boots were removed is not known")
+    ]
+    assert two_boots.boot().opened.boot == two_boots.wall_ms
+    assert two_boots.verify().is_complete
+
+
+def test_a_folder_that_another_journal_has_taken_is_told(two_boots, tmp_path):
+    other = Made(tmp_path / "other")
+    other.boot()
+    shutil.rmtree(two_boots.folder)
+    shutil.copytree(other.folder, two_boots.folder)
+    path = last_boot_path(str(two_boots.folder))
+    note = msgspec.json.decode(path.read_bytes(), type=LastBoot)
+    path.write_bytes(with_checksum(msgspec.json.encode(structs.replace(note, namesrv="another"))))
+    assert problems(two_boots.verify()) == [(0, "what was here was the journal of another")]
+
+
+def test_a_segment_of_another_journal_beside_is_told(two_boots, tmp_path):
+    other = Made(tmp_path / "other")
+    other.boot()
+    (name,) = find_segments(str(other.folder))
+    shutil.copy(other.folder / str(name), two_boots.folder)
+    report = two_boots.verify()
+    (problem,) = report.problems
+    assert (problem.file, report.is_complete, report.segments) == (str(name), False, 2)
+    assert problem.what.startswith("another journal wrote it, and nothing here was read")
