@@ -5,11 +5,14 @@ from msgspec import Struct
 from namekeeper.access.names import NameKind, Names
 from namekeeper.access.rules import AccessMode, Decision
 
-__all__ = ["TEXT_LIMIT", "JudgedRequest", "about"]
+__all__ = ["NO_RULE_COVERS_IT", "TEXT_LIMIT", "JudgedRequest", "about", "is_refusal_by_rules", "refusal_of"]
 
 NAMES_LIMIT = 20
 TEXT_LIMIT = 255
 """Characters of a name or subject that are kept: the longest topic has as many."""
+NO_RULE_COVERS_IT = "no rule covers it"
+_BY = "refused by "
+_BY_NO_RULE = f"refused: {NO_RULE_COVERS_IT}"
 
 
 class JudgedRequest(Struct, frozen=True, kw_only=True):
@@ -30,3 +33,13 @@ def about(names: Names) -> list[str]:
     """The first names of a request, each with its kind."""
     found = [f"{kind.value}={name[:TEXT_LIMIT]}" for kind in NameKind for name in sorted(names.of(kind))]
     return found[:NAMES_LIMIT]
+
+
+def refusal_of(decision: Decision) -> str:
+    """A refusal in words, with its rule; the journal counts refusals by it."""
+    return _BY_NO_RULE if decision.rule is None else f"{_BY}rule {decision.rule!r}"
+
+
+def is_refusal_by_rules(reason: str) -> bool:
+    """Whether a reason that the journal has counted is one of `refusal_of`."""
+    return reason.startswith(_BY) or reason == _BY_NO_RULE

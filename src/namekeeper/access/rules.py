@@ -53,6 +53,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     certificates: NamePatterns | None = None
     names: tuple[tuple[NameKind, NamePatterns], ...] = ()
     """Conditions on what the request is about."""
+    takes_over: bool = False
+    """Whether what it allows may take the place of a live broker of another host (protectBrokerNames)."""
 
     @property
     def is_certain(self) -> bool:
@@ -94,6 +96,8 @@ class Decision(Struct, frozen=True):
     allowed: bool
     rule: str | None
     """The name of the rule; None if none held, which refuses."""
+    takes_over: bool = False
+    """As in the rule."""
 
 
 REFUSED_BY_DEFAULT = Decision(allowed=False, rule=None)
@@ -145,7 +149,7 @@ class PeerRules:
         """Judge one request: the first rule that holds decides."""
         for rule in self.for_code(code):
             if rule.covers_user(user) and rule.covers_names(names):
-                return Decision(rule.allows, rule.name)
+                return Decision(rule.allows, rule.name, rule.takes_over)
         return REFUSED_BY_DEFAULT
 
     def _find(self, code: int) -> tuple[Rule, ...]:

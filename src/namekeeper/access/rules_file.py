@@ -12,6 +12,7 @@ from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES, RequestCl
 from namekeeper.access.rules import AccessMode, AccessRules, NamePatterns, Rule
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.errors import ConfigError
+from namekeeper.wire.codes import RequestCode
 
 __all__ = ["RULES_LIMIT", "AccessFile", "parse_access_file", "parse_toml"]
 
@@ -23,8 +24,9 @@ EVERYTHING = "any"
 
 _TOP = ("mode", "keys", "rule")
 _CONDITIONS = ("networks", "users", "certificates", *(kind.value for kind in NameKind))
-_RULE = ("name", "effect", "requests", *_CONDITIONS)
+_RULE = ("name", "effect", "requests", "takes_over", *_CONDITIONS)
 _EFFECTS = {"allow": True, "refuse": False}
+_TAKING_OVER = {RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER}
 
 
 class AccessFile(Struct, frozen=True):
@@ -88,6 +90,7 @@ def _rule(row: Mapping[str, Any], number: int, source: str) -> Rule:
         users=None if (users := _texts(row, "users", where)) is None else frozenset(users),
         certificates=_patterns(row, "certificates", where),
         names=_names(row, where),
+        takes_over=_takes_over(row, codes, where),
     )
     for kind, _ in rule.names:
         if not any(kind in NAMED.get(code, ()) for code in codes):
@@ -126,6 +129,15 @@ def _networks(row: Mapping[str, Any], where: str) -> tuple[IpNetwork, ...] | Non
         return None if texts is None else tuple(map(parse_network, texts))
     except ValueError as error:
         raise ConfigError(f"{where}: networks: {error}") from None
+
+
+def _takes_over(row: Mapping[str, Any], codes: frozenset[int], where: str) -> bool:
+    value = row.get("takes_over", False)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{where}: takes_over can't be {value!r}: write true or false")
+    if value and (row.get("effect") == "refuse" or _TAKING_OVER.isdisjoint(codes)):
+        raise ConfigError(f"{where}: takes_over is for rules that allow to register or unregister (103, 104)")
+    return value
 
 
 def _names(row: Mapping[str, Any], where: str) -> tuple[tuple[NameKind, NamePatterns], ...]:

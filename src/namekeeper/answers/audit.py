@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from namekeeper.access.judged import NO_RULE_COVERS_IT, is_refusal_by_rules
 from namekeeper.access.request_class import CLASSES, RequestClass
 from namekeeper.answers.times import Zone, shown
 from namekeeper.common.printable import printable
@@ -16,8 +17,6 @@ from namekeeper.wire.codes import RequestCode
 __all__ = ["AuditEntry", "audit_from_rows", "audit_lines", "read_audit"]
 
 _KINDS = (b'{"kind":"access"', b'{"kind":"denied"')
-_BY_RULES = "refused by "
-"""How the reason of a refusal by access rules begins."""
 _RECORDED = {
     int(code)
     for code, its_class in CLASSES.items()
@@ -37,7 +36,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     mode: str
     """`audit` if a refusal was only logged; empty if no access rule refused it."""
     reason: str
-    """The rule, or another reason of a refusal."""
+    """`rule 'NAME'`, or in words why it was refused."""
     peer: str
     """`host:port`, or the host alone; empty if there were several."""
     user: str
@@ -103,18 +102,19 @@ def _entry(record: Record) -> Iterator[AuditEntry]:
 
 
 def _judged(*, rule: str, **fields: Any) -> AuditEntry:  # noqa: ANN401 - those of an entry, by name
-    return AuditEntry(reason=f"rule {rule!r}" if rule else "no rule", **fields)
+    return AuditEntry(reason=f"rule {rule!r}" if rule else NO_RULE_COVERS_IT, **fields)
 
 
 def _denied(at: int, namesrv: str, code: int, reason: str, host: str, count: int) -> AuditEntry:
     return AuditEntry(
-        at=at, namesrv=namesrv, code=code, allowed=False, mode="", reason=reason.removeprefix(_BY_RULES),
-        peer=host, user="", certificate="", about=(), count=count,
+        at=at, namesrv=namesrv, code=code, allowed=False, mode="", peer=host,
+        reason=reason.removeprefix("refused by ").removeprefix("refused: "), user="", certificate="",
+        about=(), count=count,
     )  # fmt: skip
 
 
 def _has_its_own_record(code: int, reason: str) -> bool:
-    return code in _RECORDED and reason.startswith(_BY_RULES)
+    return code in _RECORDED and is_refusal_by_rules(reason)
 
 
 def _in_order(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
@@ -130,4 +130,5 @@ def _sentence(entry: AuditEntry) -> str:
     what = " ".join([f"{times}{name} ({entry.code})", *entry.about])
     user = f"user {entry.user}" if entry.user else ""
     who = ", ".join(part for part in (entry.peer or "several peers", user, entry.certificate) if part)
-    return f"{verb} {what} from {who} by {entry.reason}"
+    by = " by" if entry.reason.startswith("rule ") else ":"
+    return f"{verb} {what} from {who}{by} {entry.reason}"

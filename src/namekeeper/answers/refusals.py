@@ -66,7 +66,7 @@ def _text(kind: _Kind, count: int) -> str:
     known = set(RequestCode)
     name = f"{RequestCode(kind.code).name} ({kind.code})" if kind.code in known else str(kind.code)
     what = " ".join([name, *kind.about])
-    times = "once" if count == 1 else f"{count:,} times within the hour before, the last here"
+    times = "" if count == 1 else f" (the last of {count:,} times within the hour before)"
     user = "" if kind.user is None else f", user {kind.user}"
-    rule = "no access rule, as none covers it" if kind.rule is None else f"access rule {kind.rule!r}"
-    return f"{what} from {kind.host}{user} was refused by {rule}, {times}"
+    rule = "because no access rule covers it" if kind.rule is None else f"by access rule {kind.rule!r}"
+    return f"{what} from {kind.host}{user} was refused {rule}{times}"

@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterable
 from functools import partial
 from itertools import count
 
-from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about
+from msgspec import Struct
+
+from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_of
 from namekeeper.access.names import NO_NAMES, Names, names_in
 from namekeeper.access.peer import Peer, certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
@@ -42,6 +44,22 @@ knows the name of a user could hold up everybody."""
 _SHOWN = 100
 """Characters of a name from a peer that a message repeats."""
 _SHOWN_NAMES = 4
+
+
+class _Judgement(Struct, frozen=True):
+    """One request, who sent it, and what the rules say of it."""
+
+    request: RemotingCommand
+    connection: ServerConnection
+    decision: Decision
+    signer: Signer
+    touched: Names | None = None
+    """The names by which it was judged; None: those in its header."""
+
+    @property
+    def names(self) -> Names:
+        """The names that it is about."""
+        return self.touched or names_in(self.request.code, self.request.ext_fields)
 
 
 class AccessControl:
@@ -114,14 +132,16 @@ class AccessControl:
             if code == RequestCode.REGISTER_BROKER:
                 channel.judge_brokers = partial(self._judge_brokers, request, connection, signer, names)
         decision = peer_rules.judge(code, signer.user, names)
+        channel.may_take_over = decision.takes_over
+        judgement = _Judgement(request, connection, decision, signer)
         if self._is_recorded(request, decision):
-            self._record(request, connection, decision, signer)
+            self._record(judgement)
         if not decision.allowed:
-            self._refuse(request, connection, decision, signer)
+            self._refuse(judgement)
         elif request_class is RequestClass.ADMIN:
             who = self._who(connection, signer)
-            what = f"{_what(code)}{_shown_names(request)}"
-            self._log_limit.log(logging.INFO, "%s of %s is allowed by %s", what, who, _by(decision))
+            what = f"{_what(code)}{_shown_names(judgement)}"
+            self._log_limit.log(logging.INFO, "%s of %s is allowed by rule %r", what, who, decision.rule)
         channel.user = signer.user or ""
         return self._requests(request, connection)
 
@@ -140,7 +160,7 @@ class AccessControl:
         mode = policy.rules.mode
         self._refusals[HTTP, decision.rule or NO_RULE, mode.value] += 1
         who = printable(", ".join([str(client.address), *client.certificate[:1]]))
-        text = f"the HTTP pages are refused to {who} by {_by(decision)}"
+        text = f"a request of {who} for the HTTP pages is {refusal_of(decision)}"
         if mode is AccessMode.AUDIT:
             self._log_limit.log(logging.WARNING, "audit only: %s", text)
             return None
@@ -165,8 +185,9 @@ class AccessControl:
         decision = peer_rules.judge(request.code, signer.user, touched)
         if decision.allowed:
             return
-        self._record(request, connection, decision, signer, touched)
-        text = self._note_refusal(request, connection, decision, signer, touched)
+        judgement = _Judgement(request, connection, decision, signer, touched)
+        self._record(judgement)
+        text = self._note_refusal(judgement)
         if self._policy.rules.mode is AccessMode.ENFORCE:
             self._journaling.refused(request, connection.channel.remote_addr, _reason(decision))
             raise RequestError(ResponseCode.NO_PERMISSION, text)
@@ -182,26 +203,18 @@ class AccessControl:
             return not decision.allowed
         return CLASSES[code] is RequestClass.ADMIN
 
-    def _record(
-        self,
-        request: RemotingCommand,
-        connection: ServerConnection,
-        decision: Decision,
-        signer: Signer,
-        names: Names | None = None,
-    ) -> None:
-        """Record it with its own names, unless others are given."""
-        channel = connection.channel
+    def _record(self, judgement: _Judgement) -> None:
+        channel = judgement.connection.channel
         certificate = certificate_names(channel.certificate)
         self._journaling.judged(
             JudgedRequest(
-                code=request.code,
+                code=judgement.request.code,
                 peer=channel.remote_addr,
-                decision=decision,
+                decision=judgement.decision,
                 mode=self._policy.rules.mode,
-                user=signer.user,
+                user=judgement.signer.user,
                 certificate=certificate[0][:TEXT_LIMIT] if certificate else "",
-                about=about(names or names_in(request.code, request.ext_fields)),
+                about=about(judgement.names),
             )
         )
 
@@ -230,31 +243,24 @@ class AccessControl:
             self._scopes[names] = b"%d " % next(self._scope_numbers)
         return self._scopes[names]
 
-    def _refuse(
-        self, request: RemotingCommand, connection: ServerConnection, decision: Decision, signer: Signer
-    ) -> None:
+    def _refuse(self, judgement: _Judgement) -> None:
         """Count and log a refusal; raise it unless the rules are on trial."""
-        text = self._note_refusal(request, connection, decision, signer)
+        text = self._note_refusal(judgement)
+        request = judgement.request
         if self._policy.rules.mode is AccessMode.AUDIT:
             request.header = b""  # not learned, so that the next one is noted too
             return
         self._requests.counts[request.code] += 1
-        self._requests.failed(request, connection, _reason(decision))
+        self._requests.failed(request, judgement.connection, _reason(judgement.decision))
         raise RequestError(ResponseCode.NO_PERMISSION, text)
 
-    def _note_refusal(
-        self,
-        request: RemotingCommand,
-        connection: ServerConnection,
-        decision: Decision,
-        signer: Signer,
-        names: Names | None = None,
-    ) -> str:
+    def _note_refusal(self, judgement: _Judgement) -> str:
         """Count and log a refusal; return it in words."""
+        request, decision, signer = judgement.request, judgement.decision, judgement.signer
         mode = self._policy.rules.mode
         self._refusals[CLASSES[request.code].value, decision.rule or NO_RULE, mode.value] += 1
-        what = f"{_what(request.code)}{_shown_names(request, names)}"
-        text = f"{what} of {self._who(connection, signer)} is refused by {_by(decision)}"
+        what = f"{_what(request.code)}{_shown_names(judgement)}"
+        text = f"{what} of {self._who(judgement.connection, signer)} is {refusal_of(decision)}"
         if signer.objection:
             user = printable((request.ext_fields or {}).get(ACCESS_KEY, ""))[:_SHOWN]
             text = f"{text}; user {user!r} is not proved: {signer.objection}"
@@ -274,16 +280,12 @@ def _what(code: int) -> str:
     return f"{RequestCode(code).name} ({code})"
 
 
-def _shown_names(request: RemotingCommand, names: Names | None = None) -> str:
+def _shown_names(judgement: _Judgement) -> str:
     """The first names that a request is about, each with a blank before it."""
-    shown = about(names or names_in(request.code, request.ext_fields))[:_SHOWN_NAMES]
+    shown = about(judgement.names)[:_SHOWN_NAMES]
     return printable("".join(f" {name[:_SHOWN]}" for name in shown))
 
 
 def _reason(decision: Decision) -> RequestError:
     """What the journal counts refusals by: without the peer."""
-    return RequestError(ResponseCode.NO_PERMISSION, f"refused by {_by(decision)}")
-
-
-def _by(decision: Decision) -> str:
-    return "no rule: none covers it" if decision.rule is None else f"rule {decision.rule!r}"
+    return RequestError(ResponseCode.NO_PERMISSION, refusal_of(decision))

@@ -7,7 +7,8 @@ of the other environment are those that the address server lists for the unit `p
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
 
 from msgspec import structs
 
@@ -15,10 +16,11 @@ from namekeeper.clock import Clock
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.messages.bodies import encode_topic_route
+from namekeeper.model.route import TopicRouteData
 from namekeeper.nsaddr import address_server_url, fetch_name_server_addresses
 from namekeeper.processor.dispatch import READERS, Reader
-from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
-from namekeeper.processor.routing import no_route
+from namekeeper.processor.outcome import Sliced
+from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG, no_route
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.log_limit import LogLimit
@@ -138,17 +140,33 @@ class ClusterTest:
         self._log_limit.log(logging.WARNING, f"clusterTest: {message}", *args)
 
 
-def _read_route(state: NameServerState, request: RemotingCommand) -> Response:
+def _read_route(state: NameServerState, request: RemotingCommand) -> Response | Sliced:
     """GET_ROUTEINFO_BY_TOPIC as ClusterTestRequestProcessor has it: no zones, no waiting for service."""
     topic = (request.ext_fields or {}).get("topic")
     if topic is None:
         return no_route(topic)
+    if state.route_answers.is_wide(topic):
+        return Sliced(topic, partial(_wide_route, state, topic))
+    route = _ordered_route(state, topic)
+    if route is None:
+        return no_route(topic)
+    return Response(body=encode_topic_route(route, standard=False))
+
+
+def _wide_route(state: NameServerState, topic: str) -> Generator[None, None, Response]:
+    route = _ordered_route(state, topic)
+    yield
+    if route is None:
+        return no_route(topic)
+    return Response(body=(yield from state.route_answers.encode_in_slices(route, standard=False)))
+
+
+def _ordered_route(state: NameServerState, topic: str) -> TopicRouteData | None:
     support_acting_master = state.settings.support_acting_master
     route = topic_route(state.tables, topic, support_acting_master=support_acting_master)
     if route is None:
-        return no_route(topic)
-    order = state.kv_config.find(ORDER_TOPIC_CONFIG, topic)
-    return Response(body=encode_topic_route(structs.replace(route, order_topic_conf=order), standard=False))
+        return None
+    return structs.replace(route, order_topic_conf=state.kv_config.find(ORDER_TOPIC_CONFIG, topic))
 
 
 def _as_old_client(_addr: str, request: RemotingCommand) -> None:

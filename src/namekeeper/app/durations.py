@@ -12,6 +12,7 @@ from typing import Protocol
 
 from namekeeper.http.stats import DURATION_BOUNDS, DurationStats
 from namekeeper.processor.dispatch import Reader
+from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codes import RequestCode
@@ -95,7 +96,7 @@ class Durations:
         if code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
             return reader
 
-        def read(state: NameServerState, request: RemotingCommand) -> Response:
+        def read(state: NameServerState, request: RemotingCommand) -> Response | Sliced:
             began = perf_counter()
             try:
                 return reader(state, request)

@@ -1,10 +1,14 @@
 """What follows from a change: journal, log lines, counters, notifications. It is decided only here."""
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.log_lines import log_change
+from namekeeper.errors import RequestError
+from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import (
     BrokerHeard,
     BrokerLiveChanged,
@@ -15,8 +19,13 @@ from namekeeper.route.events import (
     KvChanged,
     MinBrokerIdChanged,
 )
+from namekeeper.route.removal import UnregisterResult
+from namekeeper.wire.codes import RequestCode, ResponseCode
+from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["EffectCounters", "Effects"]
+
+log = logging.getLogger("namekeeper.namesrv")
 
 ENDS = (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, Cause.STALE)
 """Reasons for which a live registration ends."""
@@ -65,6 +74,7 @@ class Effects:
         self._watched = watched
         self._is_from_unknown_network = is_from_unknown_network
         self.journaling = journaling
+        self._log_limit = LogLimit(log)
 
     def apply(self, change: Change) -> None:
         """Record, count, log and notify."""
@@ -76,6 +86,15 @@ class Effects:
         if change.cause is not Cause.HEARTBEAT:
             self._watched(change)
             log_change(change)
+
+    def concluded(self, request: RemotingCommand, result: object, remote_addr: str) -> None:
+        """Log and record who tried to take over, or to end, a live broker of another host."""
+        takeover = result.takeover if isinstance(result, RegisterResult | UnregisterResult) else ""
+        if not takeover:
+            return
+        self.journaling.refused(request, remote_addr, RequestError(ResponseCode.NO_PERMISSION, takeover))
+        name = f"{RequestCode(request.code).name} ({request.code})"
+        self._log_limit.log(logging.WARNING, "%s from %s is refused: %s", name, remote_addr, takeover)
 
     def heard(self, _: BrokerHeard) -> None:
         """Count a heartbeat that changed nothing else."""

@@ -30,9 +30,12 @@ KV_PRINT_SLICE = 100
 KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 UNWRITABLE_COUNT_S = 15.0
-"""Interval at which topics without a writable queue are counted: some 2 us a topic, in slices."""
+"""Interval at which topics without a writable queue are counted, if something changed: some 2 us a topic."""
 FINGERPRINT_MS = 30_000
-"""Fingerprints are taken at each full and half minute: those of all name servers are of the same instants."""
+"""Fingerprints are taken at each full and half minute: those of all name servers are of the same instants.
+
+If nothing changed since the last ones, these are still right.
+"""
 FIRST_FINGERPRINT_MS = 60_000
 """The first are taken when brokers had time to register: they do so at least once a minute."""
 
@@ -67,6 +70,10 @@ class Housekeeping:
         """Number of topics without a writable queue, at the last count."""
         self.fingerprints: Fingerprints = {}
         """What `take_fingerprints` found last; empty in the first minute."""
+        self._counted_at: int | None = None
+        """`NameServerState.revision` before the last count; None before the first."""
+        self._fingerprints_at: int | None = None
+        """The same of the last fingerprints."""
 
     def take_max_lag_ms(self) -> int:
         """The longest delay of the loop since the last call."""
@@ -165,9 +172,15 @@ class Housekeeping:
             await asyncio.sleep(UNWRITABLE_COUNT_S)
 
     async def count_unwritable(self) -> None:
-        """Count the topics without a writable queue; other requests have a turn after each slice."""
+        """Count the topics without a writable queue, if anything has changed since the last count.
+
+        Other requests have a turn after each slice.
+        """
+        revision = self._state.revision
+        if revision == self._counted_at:
+            return
         found = await _in_turns(unwritable_topics(self._state.tables))
-        self.unwritable_topics = len(found.topic_list)
+        self.unwritable_topics, self._counted_at = len(found.topic_list), revision
 
     async def _watch_fingerprints(self) -> None:
         await asyncio.sleep(FIRST_FINGERPRINT_MS / 1000)
@@ -177,8 +190,15 @@ class Housekeeping:
             await self.take_fingerprints()
 
     async def take_fingerprints(self) -> None:
-        """Take the fingerprints of what the server holds now; other requests have a turn after each slice."""
+        """Take the fingerprints of what the server holds now, if anything has changed since the last ones.
+
+        Other requests have a turn after each slice.
+        """
+        revision = self._state.revision
+        if revision == self._fingerprints_at:
+            return
         self.fingerprints = await _in_turns(fingerprints(self._state.tables, self._state.kv_config.table))
+        self._fingerprints_at = revision
 
     async def _wait_for_service(self) -> None:
         """End the wait for service after its time (waitSecondsForService)."""

@@ -9,16 +9,14 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
-
+from namekeeper.app.beginning import Beginning
 from namekeeper.app.watching import Numbering
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
 from namekeeper.http.stats import JournalStats
 from namekeeper.journal.recording.snapshot import Snapshot, take_snapshot
-from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
-from namekeeper.route.events import Cause, Change, TopicQueuesChanged
+from namekeeper.route.events import Change
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand
 
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from namekeeper.access.judged import JudgedRequest  # only a server with access rules needs it
     from namekeeper.journal.journal import Journal
     from namekeeper.journal.recording.recorder import Recorder
+    from namekeeper.journal.recording.source import Source
+    from namekeeper.journal.settings import JournalSettings, WriterSettings
 
 __all__ = ["Journaling"]
 
@@ -37,50 +37,8 @@ by then is lost: under an attack the queue may hold more, and a stop has to end.
 AFTER_A_BUG_SECONDS = 1.0
 LOADING = -1
 """The numbering until the journal is loaded."""
-MAX_NOTES = 10_000
-"""Changes that may wait until the journal is loaded, which takes less than a second; it takes 0.2 s to pass
-them on. A fleet that comes back makes some hundreds."""
-MAX_NOTED_ROWS = 1_000_000
-"""Topic rows in these changes; each takes some 64 bytes."""
 REASON_LIMIT = 200
 """Characters of a remark that are kept as the reason of a denial."""
-
-
-class _Beginning(Struct):
-    """The state when the server began to listen, and the changes until the journal was loaded."""
-
-    now: Now
-    snapshot: Snapshot
-    notes: "list[Callable[[Recorder], None]]" = field(default_factory=list)
-    rows: int = 0
-    lost: int = 0
-    """Number of changes beyond the limit: none after the first of them is kept; a checkpoint records their
-    result."""
-
-    def change(self, change: Change, now: Now) -> None:
-        """Keep a change. Restored routes are always kept: the next restart needs them."""
-        must = change.cause is Cause.RESTORED
-        rows = 0 if must else sum(len(e.after) for e in change.events if isinstance(e, TopicQueuesChanged))
-        is_full = len(self.notes) >= MAX_NOTES or self.rows + rows > MAX_NOTED_ROWS
-        if not must and (self.lost or is_full):
-            self.lost += 1
-            return
-        self.rows += rows
-        self.notes.append(lambda recorder: recorder.record(change, now))
-
-    def count(self, note: "Callable[[Recorder], None]") -> None:
-        """Keep something that is only counted, if there is room."""
-        if len(self.notes) < MAX_NOTES // 2:
-            self.notes.append(note)
-
-    def pass_on(self, recorder: "Recorder") -> None:
-        """Record what happened."""
-        recorder.begin(self.now, self.snapshot)
-        for note in self.notes:
-            note(recorder)
-        self.notes.clear()
-        if self.lost:
-            recorder.lose(self.lost)
 
 
 class Journaling:
@@ -107,7 +65,7 @@ class Journaling:
         self._state = state
         self._clock = clock
         self._connections = connections
-        self._beginning: _Beginning | None = None
+        self._beginning: Beginning | None = None
         self._journal: Journal | None = None
         self._port = 0
         self._trouble = ""
@@ -171,7 +129,7 @@ class Journaling:
     def begin(self) -> None:
         """Take the state at which recording begins; call it before the first request."""
         if self._settings.journal_enable:
-            self._beginning = _Beginning(self._clock.now(), self._take_snapshot())
+            self._beginning = Beginning(self._clock.now(), self._take_snapshot())
 
     async def run(self, port: int) -> None:
         """Load and start the journal, and call its `tick`, until cancelled.
@@ -218,16 +176,13 @@ class Journaling:
 
     def _started(self) -> "Journal":
         """Record the changes so far, and start the writer's thread."""
-        from namekeeper.app.journal_settings import journal_settings, writer_settings
-        from namekeeper.journal.journal import Journal
-        from namekeeper.journal.recording.source import Source
-
+        make, make_source, journal_settings, writer_settings = _import_journal()
         beginning = self._beginning
         assert beginning is not None
-        source = Source(
+        source = make_source(
             self._take_snapshot, self._connections, self._state.lookup_cache.take_counts, self._last_heard
         )
-        journal = Journal(journal_settings(self._settings), source, clock=self._clock)
+        journal = make(journal_settings(self._settings), source, clock=self._clock)
         beginning.pass_on(journal.recorder)
         where = writer_settings(self._settings, self._port)
         self._folder = where.folder
@@ -289,5 +244,12 @@ class Journaling:
         )
 
 
-def _import_journal() -> None:
-    """Import what `_start` needs, in a thread: the event loop goes on meanwhile."""
+def _import_journal() -> (
+    "tuple[type[Journal], type[Source], Callable[..., JournalSettings], Callable[..., WriterSettings]]"
+):
+    """Import the journal, first in a thread: its classes, and the functions that make its settings."""
+    from namekeeper.app.journal_settings import journal_settings, writer_settings
+    from namekeeper.journal.journal import Journal
+    from namekeeper.journal.recording.source import Source
+
+    return Journal, Source, journal_settings, writer_settings

@@ -1,22 +1,23 @@
-"""Answers that look at every topic or broker, made one at a time, in slices: others are served between them.
+"""Answers that show many topics or brokers, made one at a time, in slices: others are served between them.
 
 Waiting requests for the same list share one answer, made from the tables as they are after all of them came.
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from time import perf_counter
 
+from namekeeper.app.durations import Answers
 from namekeeper.remoting.unread import ROOM_LOOK_SECONDS
-from namekeeper.wire.command import Response
+from namekeeper.wire.command import RemotingCommand, Response
 
-__all__ = ["ListAnswers"]
+__all__ = ["ListAnswers", "giving"]
 
 TURN_SECONDS = 0.002
 """Time for slices in one turn."""
 
-Key = tuple[int, str, bool]
-"""Request code, cluster, and the form of JSON: who asks for the same gets the same answer."""
+Key = Hashable
+"""What is asked for, and the form of JSON: who asks for the same gets the same answer."""
 Make = Callable[[], Generator[None, None, Response]]
 Done = Callable[["Response | Exception"], bool]
 """Gets the answer or the error; returns whether it could take it. If not, it is called again."""
@@ -96,6 +97,32 @@ class ListAnswers:
     @property
     def _is_busy(self) -> bool:
         return self._slices is not None or self._outcome is not None or bool(self._waiting)
+
+
+def giving(
+    request: RemotingCommand,
+    answers: Answers,
+    conclude: Callable[[Response | Exception], Response | Exception | None],
+) -> Done:
+    """Answer a request as soon as there is room for a large answer.
+
+    Args:
+        request: what was asked.
+        answers: who gets the answer.
+        conclude: counts the outcome; returns what to answer, None if it is answered later.
+    """
+
+    def done(outcome: Response | Exception) -> bool:
+        if not answers.has_room:
+            return False
+        concluded = conclude(outcome)
+        if isinstance(concluded, Exception):
+            answers.respond_failure(request, concluded)
+        elif concluded is not None:
+            answers.respond(request, concluded)
+        return True
+
+    return done
 
 
 def _look_later(callback: Callable[[], None]) -> None:

@@ -216,9 +216,11 @@ class NameServer:
     async def __aenter__(self) -> Self:
         """Listen as soon as the routes are restored, so that brokers need not wait for the rest."""
         self._loop = asyncio.get_running_loop()
-        # The journal takes the state before the first request, and writes it to the disk later.
+        await self.restoring.read()
+        # A boot begins only now: nobody can ask while the end of the last one is read, so there is no gap to
+        # record. The journal takes the state before the first request, and writes it to the disk later.
         self._journaling.begin()
-        await self.restoring.restore()
+        self.restoring.restore()
         await self.server.start()
         self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))

@@ -13,7 +13,8 @@ def spare_the_collector() -> None:
     """Run the garbage collector rarely: there is hardly any cyclic garbage, and with large tables it is slow.
 
     With the usual thresholds it would take a third of the time of a storm of registrations. What is there is
-    never looked at again: some hundred objects of it are garbage, and to find them takes 15 ms of the start.
+    never looked at again: some hundred objects of it are garbage, and to find them takes 18 of 100 ms
+    of the start.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -10,14 +9,13 @@ from msgspec import structs
 from namekeeper.app.change_series import ChangeSeries, turn_timer
 from namekeeper.app.durations import Answers, Durations
 from namekeeper.app.effects import Effects
-from namekeeper.app.lists import ListAnswers
+from namekeeper.app.lists import ListAnswers, giving
 from namekeeper.app.saver import Saver
 from namekeeper.clock import Clock
 from namekeeper.errors import RequestError
-from namekeeper.messages.routing import wants_standard_json
 from namekeeper.processor import dispatch
-from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Lister, Reader
-from namekeeper.processor.outcome import Deferred, Outcome
+from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Reader
+from namekeeper.processor.outcome import Deferred, Outcome, Sliced
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.route.change import Applied, TableChange
@@ -70,6 +68,7 @@ class Requests:
         self._has_turn = False
         self._series = ChangeSeries(self.submit, clock=clock, call_soon=call_soon)
         self._lists = ListAnswers(call_soon)
+        self._wide_routes = ListAnswers(call_soon)  # apart: a look-up does not wait behind lists
         self._journaling = effects.journaling
         self._lookups = state.lookup_cache
         self._cluster_test = cluster_test
@@ -121,6 +120,9 @@ class Requests:
         except Exception as error:
             self.failed(request, connection, error)
             raise
+        if isinstance(response, Sliced):
+            self._order(self._wide_routes, response, request, connection)
+            return None
         if response.code:
             return self._not_success(request, connection, response)
         if code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
@@ -169,7 +171,7 @@ class Requests:
         self.counts[code] += 1
         goodbye = dispatch.go_away(self._state, request) if self._state.is_draining else None
         if lister is not None and goodbye is None:
-            self._list(lister, request, connection)
+            self._order(self._lists, dispatch.sliced(lister, self._state, request), request, connection)
             return None
         if changer is None or goodbye is not None:
             response = goodbye or dispatch.not_supported(request)
@@ -185,20 +187,17 @@ class Requests:
         self._submit(outcome, request, connection)
         return None
 
-    def _list(self, lister: Lister, request: RemotingCommand, connection: Answers) -> None:
-        def done(outcome: Response | Exception) -> bool:
-            if not connection.has_room:
-                return False
-            if isinstance(outcome, Response):
-                connection.respond(request, outcome)
-                return True
-            self.failed(request, connection, outcome)
-            connection.respond_failure(request, outcome)
-            return True
+    def _order(self, lists: ListAnswers, what: Sliced, request: RemotingCommand, connection: Answers) -> None:
+        def conclude(outcome: Response | Exception) -> Response | Exception | None:
+            if isinstance(outcome, Exception):
+                self.failed(request, connection, outcome)
+            elif outcome.code:
+                return self._not_success(request, connection, outcome)
+            elif request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
+                self._lookups.count((request.ext_fields or {})["topic"])
+            return outcome
 
-        cluster = (request.ext_fields or {}).get("cluster", "")
-        key = (request.code, cluster, wants_standard_json(request.version))
-        self._lists.ask(key, partial(lister, self._state, request), done)
+        lists.ask(what.key, what.make, giving(request, connection, conclude))
 
     def submit(self, change: TableChange[Any], done: Callable[[Any], None] | None = None) -> None:
         """Submit a change that no request asked for; `done` gets its result."""
@@ -246,6 +245,7 @@ class Requests:
         """Carry out what follows from a change; returns the answer, or raises its error."""
         if isinstance(applied.result, RegisterResult):
             self._count_registration(applied.result.outcome, len(request.body))
+        self._effects.concluded(request, applied.result, deferred.change.remote_addr or "")
         self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, applied.events, user))
         return deferred.answer(applied.result)
 

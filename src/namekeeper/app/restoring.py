@@ -57,23 +57,36 @@ class Restoring:
         self._submit = submit
         self._clock = clock
         self._expired = expired
+        self._found: tuple[LastState, str] | None = None
+        """What the journal ends with, and in which run of the machine it was read."""
 
-    async def restore(self) -> None:
-        """Make the routes visible; the server starts even if the journal can't be used."""
-        try:
-            with _without_collector():
-                last, machine = await asyncio.to_thread(lambda: (self._read(), machine_boot()))
+    async def read(self) -> None:
+        """Read the end of the journal, in a thread; the server starts even if it can't be used."""
+        with self._reported(), _without_collector():
+            self._found = await asyncio.to_thread(lambda: (self._read(), machine_boot()))
+
+    def restore(self) -> None:
+        """Make the routes visible that `read` has found."""
+        found, self._found = self._found, None
+        if found is not None:
+            with self._reported(), _without_collector():
                 try:
-                    self._state.restored = self._restore(last, machine)
+                    self._state.restored = self._restore(*found)
                 except JournalError:
                     self._expired()
                     raise
+        log.info("routes at the start: %s", self._state.restored)
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """If it fails: nothing is restored, and the state says why."""
+        try:
+            yield
         except JournalError as error:
             self._state.restored = f"nothing is restored: {error}"
         except Exception as error:
             log.exception("a bug: nothing is restored")
             self._state.restored = f"nothing is restored: a bug, see the log: {type(error).__name__}"
-        log.info("routes at the start: %s", self._state.restored)
 
     def _restore(self, last: "LastState", machine: str) -> str:
         """Restore; raises JournalError with the reason if nothing can be restored."""

@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Mapping
 
 from msgspec import json
 
+from namekeeper.common.slices import run_slices
 from namekeeper.messages.body_types import (
     RawBrokerMemberGroupBody,
     RawClusterInfo,
@@ -44,6 +45,7 @@ __all__ = [
     "encode_kv_table",
     "encode_mapping",
     "encode_mappings_by_broker",
+    "encode_mappings_in_slices",
     "encode_queue_data",
     "encode_topic_list",
     "encode_topic_route",
@@ -137,10 +139,21 @@ def encode_filter_server_table(filter_servers: Mapping[str, Iterable[str]]) -> b
 
 def encode_mappings_by_broker(mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool) -> bytes:
     """Write `topicQueueMappingByBroker`: broker name -> mapping."""
-    members = (
-        b"%b:%b" % (_encode(key), encode_mapping(mappings[key], standard=standard))
-        for key in sorted(mappings)
-    )
+    return run_slices(encode_mappings_in_slices(mappings, standard=standard))
+
+
+def encode_mappings_in_slices(
+    mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool
+) -> Generator[None, None, bytes]:
+    """The same, yielding wherever a turn of the loop may end."""
+    names = sorted(mappings)
+    members: list[bytes] = []
+    for start in range(0, len(names), SLICE_NAMES):
+        members += (
+            b"%b:%b" % (_encode(name), encode_mapping(mappings[name], standard=standard))
+            for name in names[start : start + SLICE_NAMES]
+        )
+        yield
     return b"{%b}" % b",".join(members)
 
 

@@ -1,10 +1,12 @@
 """Request code -> handler: every request that the name server handles."""
 
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 
+from namekeeper.messages.routing import wants_standard_json
 from namekeeper.model.now import Now
 from namekeeper.processor import kv, registration, routing, settings, topics
-from namekeeper.processor.outcome import Deferred, Outcome
+from namekeeper.processor.outcome import Deferred, Outcome, Sliced
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codes import RequestCode as Code
@@ -20,11 +22,13 @@ __all__ = [
     "Reader",
     "go_away",
     "not_supported",
+    "sliced",
     "unless_leaving",
 ]
 
-Reader = Callable[[NameServerState, RemotingCommand], Response]
-"""Answers from the current state, and changes nothing; raises RequestError for an error code."""
+Reader = Callable[[NameServerState, RemotingCommand], "Response | Sliced"]
+"""Answers from the current state, at once or slice by slice, and changes nothing; raises RequestError for an
+error code."""
 
 Lister = Callable[[NameServerState, RemotingCommand], Generator[None, None, Response]]
 """A reader that looks at every topic or broker, slice by slice: others are served between two slices."""
@@ -78,6 +82,13 @@ def go_away(state: NameServerState, request: RemotingCommand) -> Response | None
 def not_supported(request: RemotingCommand) -> Response:
     """The answer to a code that nobody handles; the leading space is Java's (protocol.md 1.8)."""
     return Response(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {request.code} not supported")
+
+
+def sliced(lister: Lister, state: NameServerState, request: RemotingCommand) -> Sliced:
+    """The answer of a lister; who asks for the same list in the same form of JSON gets the same one."""
+    cluster = (request.ext_fields or {}).get("cluster", "")
+    key = (request.code, cluster, wants_standard_json(request.version))
+    return Sliced(key, partial(lister, state, request))
 
 
 def unless_leaving(reader: Reader) -> Reader:

@@ -85,7 +85,7 @@ def own_kv_config(state: NameServerState, found: KvConfigStore) -> list[Change]:
 
 def _forget(state: NameServerState, events: Iterable[KvChanged]) -> None:
     for event in events:
-        state.route_answers.forget(event)
+        state.changed(event)
 
 
 def _check_owner(state: NameServerState) -> None:

@@ -1,6 +1,6 @@
-"""The result of a handler: an answer with its consequences, or a change for the change queue."""
+"""The result of a handler: an answer, whole or in slices, or a change for the change queue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Hashable
 from enum import Enum
 from typing import Any
 
@@ -10,7 +10,7 @@ from namekeeper.route.change import TableChange
 from namekeeper.route.events import Change
 from namekeeper.wire.command import Response
 
-__all__ = ["Deferred", "Outcome", "Save"]
+__all__ = ["Deferred", "Outcome", "Save", "Sliced"]
 
 
 class Save(Enum):
@@ -34,3 +34,12 @@ class Deferred(Struct, frozen=True):
     change: TableChange[Any]
     answer: Callable[[Any], Response]
     """From the change's result to the answer."""
+
+
+class Sliced(Struct, frozen=True):
+    """An answer that would take longer than a turn: it is made in slices, and others are served between."""
+
+    key: Hashable
+    """Who asks for the same gets the same answer."""
+    make: Callable[[], Generator[None, None, Response]]
+    """Makes it, from the tables as they are in its first slice."""

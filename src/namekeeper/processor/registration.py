@@ -30,7 +30,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import Cause, Change
 from namekeeper.route.registration import RegisterBroker
-from namekeeper.route.removal import UnregisterBroker
+from namekeeper.route.removal import UnregisterBroker, UnregisterResult
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand, Response
 
@@ -67,8 +67,14 @@ def unregister_broker(
 ) -> Deferred:
     """UNREGISTER_BROKER (104): answered when it is done, unlike 5.x Java (trap T22)."""
     header = decode_header(UnRegisterBrokerRequestHeader, request.ext_fields)
-    change = UnregisterBroker(header.cluster_name, header.broker_addr, header.broker_name, channel)
-    return Deferred(change, lambda _: Response())
+    change = UnregisterBroker(
+        header.cluster_name,
+        header.broker_addr,
+        header.broker_name,
+        channel,
+        may_take_over=channel.may_take_over,
+    )
+    return Deferred(change, _unregister_response)
 
 
 def query_data_version(
@@ -113,6 +119,8 @@ def _hear(state: NameServerState, key: BrokerKey, channel: Channel, now: Now) ->
 def _register_response(
     state: NameServerState, header: RegisterBrokerHeader, result: RegisterResult
 ) -> Response:
+    if result.takeover:
+        raise RequestError(ResponseCode.NO_PERMISSION, f"register broker failed: {result.takeover}")
     if result.is_refused:
         why = f": {result.limit}" if result.limit else ""
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"register broker failed{why}")
@@ -120,6 +128,12 @@ def _register_response(
         ha_server_addr=result.ha_server_addr, master_addr=result.master_addr
     )
     return Response(ext_fields=encode_header(fields), body=_order_topic_config(state))
+
+
+def _unregister_response(result: UnregisterResult) -> Response:
+    if result.takeover:
+        raise RequestError(ResponseCode.NO_PERMISSION, f"unregister broker failed: {result.takeover}")
+    return Response()
 
 
 def _order_topic_config(state: NameServerState) -> bytes:

@@ -2,10 +2,12 @@
 
 A look-up of a topic that was asked for since its route last changed costs one dictionary access. After a
 change the answers that show it are made anew on demand, from fragments: the encoded broker of each group and
-the encoded queues of each row, of which there are few.
+the encoded queues of each row, of which there are few. The answer of a topic that very many broker names have
+is made and given out in slices.
 """
 
-from collections.abc import Collection, KeysView
+from collections.abc import Collection, Generator, KeysView
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -22,20 +24,27 @@ from namekeeper.messages.bodies import (
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
+from namekeeper.processor.outcome import Sliced
+from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.affected import affected_topics
 from namekeeper.route.events import Event, KvChanged, TopicRow
 from namekeeper.route.queries import topic_route
 from namekeeper.route.tables import RouteTables
+from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import Response
 
-__all__ = ["ORDER_TOPIC_CONFIG", "RouteAnswers"]
+__all__ = ["ORDER_TOPIC_CONFIG", "RouteAnswers", "no_route"]
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 """The only KV namespace with a meaning of its own: topic -> order configuration (protocol.md 2.3)."""
 
+WIDE_NAMES = 1_000
+"""A topic that more broker names may have is *wide*: its route takes longer than a turn of the loop."""
+
 MAX_FRAGMENTS = 20_000
 """Fragments kept: thousands of broker names with a few kinds of topics each."""
 
+ROUTE_HELP = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 
 MAX_ALIKE_BYTES = 2 * 1024 * 1024
 """Bodies kept for topics that are alike: thousands of kinds of topics on four brokers, fifty on 300."""
@@ -54,6 +63,15 @@ class _Alike(Struct, gc=False):
     rows: list[tuple[str, TopicRow]]
     groups: list[BrokerData | None]
     body: bytes
+
+
+def no_route(topic: str | None) -> Response:
+    """The answer for a topic without route; Java prints a missing topic as null."""
+    name = "null" if topic is None else topic
+    remark = (
+        f"No topic route info in name server for the topic: {name}\nSee {ROUTE_HELP} for further details."
+    )
+    return Response(ResponseCode.TOPIC_NOT_EXIST, remark)
 
 
 class RouteAnswers:
@@ -80,11 +98,14 @@ class RouteAnswers:
         self._alike_bytes = 0
         self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
         self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
+        self._wide = {
+            form: WideRoutes(self._brokers[form], self._queues[form], standard=form) for form in (True, False)
+        }
 
     @property
     def kept_bytes(self) -> int:
         """Bytes of the answers that are kept."""
-        return self._bytes
+        return self._bytes + self._wide[True].kept_bytes + self._wide[False].kept_bytes
 
     def reconfigure(self, settings: NamesrvSettings) -> None:
         """Answer by other settings from now on."""
@@ -92,6 +113,8 @@ class RouteAnswers:
         self._bytes = 0
         self._standard.clear()
         self._legacy.clear()
+        for routes in self._wide.values():
+            routes.forget_all()
         self._shared.clear()
         self._lookup_cache.forget_all()
 
@@ -103,14 +126,29 @@ class RouteAnswers:
         for answers in (self._standard, self._legacy):
             for topic in self._affected(event, answers.keys()):
                 self._drop(answers, topic)
+        for routes in self._wide.values():
+            routes.forget(partial(self._affected, event))
         self._lookup_cache.forget(self._affected(event, self._lookup_cache.topics))
 
-    def get(self, topic: str | None, standard: bool) -> Response | None:  # noqa: FBT001 - the hot path
-        """The answer with the encoded route of a topic; None when it has none."""
+    def get(
+        self,
+        topic: str | None,
+        standard: bool,  # noqa: FBT001 - the hot path
+    ) -> Response | Sliced | None:
+        """The answer with the encoded route of a topic, in slices if it is wide; None when it has none."""
         if topic is None:
             return None
         answers = self._standard if standard else self._legacy
         return answers.get(topic) or self._answer(topic, standard=standard)
+
+    def is_wide(self, topic: str) -> bool:
+        """Whether so many broker names may have a topic that its answer is made in slices."""
+        index = self._tables.topic_index
+        return index.name_count > WIDE_NAMES and len(index.names(topic)) > WIDE_NAMES
+
+    def encode_in_slices(self, route: TopicRouteData, *, standard: bool) -> Generator[None, None, bytes]:
+        """Encode the route of a wide topic, yielding wherever a turn of the loop may end."""
+        return self._wide[standard].encode(route)
 
     def route(self, topic: str) -> TopicRouteData | None:
         """The route of a topic with its order configuration, as a value; None when it has none."""
@@ -121,7 +159,10 @@ class RouteAnswers:
         order = self._kv_config.find(ORDER_TOPIC_CONFIG, topic)
         return structs.replace(route, order_topic_conf=order)
 
-    def _answer(self, topic: str, *, standard: bool) -> Response | None:
+    def _answer(self, topic: str, *, standard: bool) -> Response | Sliced | None:
+        if self.is_wide(topic):
+            find = partial(self.route, topic)
+            return self._wide[standard].answer(topic, find, no_route(topic), may_keep=self._may_keep)
         rows = self._tables.rows_of(topic)
         if not rows:
             return None
@@ -134,6 +175,9 @@ class RouteAnswers:
         shared = self._shared.get(body) or _Shared(Response(body=body))
         self._keep(self._standard if standard else self._legacy, topic, shared)
         return shared.answer
+
+    def _may_keep(self, size: int) -> bool:
+        return self.kept_bytes + size <= self._settings.route_cache_bytes
 
     def _plain_body(self, topic: str, rows: list[tuple[str, TopicRow]], *, standard: bool) -> bytes | None:
         """The encoded route of a topic, if it depends on its rows and their groups and nothing else."""
@@ -176,7 +220,7 @@ class RouteAnswers:
         """Keep an answer while there is room. Clients poll all topics in turn, so no answer is worth more."""
         body = shared.answer.body
         size = len(topic) + (0 if shared.users else len(body))
-        if self._bytes + size <= self._settings.route_cache_bytes:
+        if self._may_keep(size):
             self._bytes += size
             shared.users += 1
             self._shared[body] = shared

@@ -1,6 +1,7 @@
 """Requests of clients: routes, cluster information, member groups (protocol.md 2.1, 2.2, 2.7)."""
 
 from collections.abc import Generator
+from functools import partial
 
 from namekeeper.errors import RequestError
 from namekeeper.messages.bodies import encode_broker_member_group, encode_cluster_info, encode_topic_route
@@ -10,6 +11,8 @@ from namekeeper.messages.routing import (
     GetBrokerMemberGroupRequestHeader,
     wants_standard_json,
 )
+from namekeeper.processor.outcome import Sliced
+from namekeeper.processor.route_answers import no_route
 from namekeeper.processor.state import NameServerState
 from namekeeper.route import queries
 from namekeeper.route.zones import in_zone
@@ -18,12 +21,11 @@ from namekeeper.wire.command import RemotingCommand, Response
 
 __all__ = ["get_broker_cluster_info", "get_broker_member_group", "get_route_info_by_topic"]
 
-ROUTE_HELP = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 MEMBER_GROUP_REMARK = "not set any response code"
 """The remark of Java's answer to 901, even with success (trap T20)."""
 
 
-def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) -> Response:
+def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) -> Response | Sliced:
     """GET_ROUTEINFO_BY_TOPIC (105): first the usual case, which must be fast, then the rare ones."""
     fields = request.ext_fields
     if fields is not None and "__ZONE_MODE" not in fields and not state.is_waiting_for_service:
@@ -33,7 +35,7 @@ def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) ->
     return _rare_answer(state, fields or {}, request.version)
 
 
-def _rare_answer(state: NameServerState, fields: dict[str, str], version: int) -> Response:
+def _rare_answer(state: NameServerState, fields: dict[str, str], version: int) -> Response | Sliced:
     if state.is_waiting_for_service:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "name server not ready")
     topic = fields.get("topic")
@@ -46,15 +48,6 @@ def _rare_answer(state: NameServerState, fields: dict[str, str], version: int) -
 
 def _wants_standard(fields: dict[str, str]) -> bool:
     return fields.get("acceptStandardJsonOnly", "").lower() == "true"
-
-
-def no_route(topic: str | None) -> Response:
-    """The answer for a topic without route; Java prints a missing topic as null."""
-    name = "null" if topic is None else topic
-    remark = (
-        f"No topic route info in name server for the topic: {name}\nSee {ROUTE_HELP} for further details."
-    )
-    return Response(ResponseCode.TOPIC_NOT_EXIST, remark)
 
 
 def get_broker_cluster_info(
@@ -82,9 +75,22 @@ def _zone_of(fields: dict[str, str]) -> str | None:
     return zone_name
 
 
-def _zone_route(state: NameServerState, topic: str, zone_name: str) -> Response:
+def _zone_route(state: NameServerState, topic: str, zone_name: str) -> Response | Sliced:
     """Encoded anew, in the legacy form for every client, as Java does (trap T4)."""
+    if state.route_answers.is_wide(topic):
+        return Sliced((topic, zone_name), partial(_wide_zone_route, state, topic, zone_name))
     route = state.route_answers.route(topic)
     if route is None:
         return no_route(topic)
     return Response(body=encode_topic_route(in_zone(route, zone_name), standard=False))
+
+
+def _wide_zone_route(state: NameServerState, topic: str, zone_name: str) -> Generator[None, None, Response]:
+    answers = state.route_answers
+    route = answers.route(topic)
+    yield
+    if route is None:
+        return no_route(topic)
+    narrowed = in_zone(route, zone_name)
+    yield
+    return Response(body=(yield from answers.encode_in_slices(narrowed, standard=False)))

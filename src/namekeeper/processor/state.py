@@ -5,6 +5,7 @@ from namekeeper.config.settings import NamesrvSettings
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.route_answers import RouteAnswers
+from namekeeper.route.events import Event
 from namekeeper.route.tables import RouteRules, RouteTables
 
 __all__ = ["NameServerState", "rules_of"]
@@ -48,12 +49,19 @@ class NameServerState:
         )
         """Asked before a request is decoded, so it forgets as soon as an answer changes."""
         self.route_answers = RouteAnswers(self.tables, kv_config, config.settings, self.lookup_cache)
-        self.tables.on_change = self.route_answers.forget
+        self.revision = 0
+        """Number of changes of rows and KV entries: while it is the same, what depends on them is, too."""
+        self.tables.on_change = self.changed
 
     @property
     def settings(self) -> NamesrvSettings:
         """The settings in effect."""
         return self.config.settings
+
+    def changed(self, event: Event) -> None:
+        """Forget what an event makes wrong; it was just applied to the tables or the KV configuration."""
+        self.revision += 1
+        self.route_answers.forget(event)
 
     def reconfigure(self, config: RuntimeConfig) -> None:
         """Let other settings take effect, as far as they are read while running."""

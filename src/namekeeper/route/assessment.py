@@ -31,11 +31,13 @@ class Assessment(Struct, frozen=True):
     """Step 11: topics that are not in the body go."""
     limit: str = ""
     """In words, the limit of the operator that the registration would exceed; empty if none."""
+    takeover: str = ""
+    """In words, the live broker that it would take over from another host; empty if none."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether it is answered with code 1 and changes nothing."""
-        return self.is_guarded or bool(self.limit)
+        """Whether it is answered with an error and changes nothing."""
+        return self.is_guarded or bool(self.limit or self.takeover)
 
 
 def assess(
@@ -59,9 +61,9 @@ def assess(
     is_guarded = not is_stale and is_first and body.topic_count == 1
     takeover = taken_over(tables, header, channel)
     is_stale, is_guarded = is_stale and not takeover, is_guarded and not takeover
-    limit = "" if is_stale or is_guarded else takeover or _limit_reached(tables, header, addrs)
+    limit = "" if is_stale or is_guarded or takeover else _limit_reached(tables, header, addrs)
     is_prime_slave = is_prime(header, addrs)
-    takes_part = not (is_stale or is_guarded or limit)
+    takes_part = not (is_stale or is_guarded or takeover or limit)
     contributes = takes_part and (header.broker_id == MASTER_ID or is_prime_slave)
     return Assessment(
         is_stale=is_stale,
@@ -73,6 +75,7 @@ def assess(
         and tables.rules.delete_topic_with_broker_registration
         and not body.mappings,
         limit=limit,
+        takeover=takeover,
     )
 
 

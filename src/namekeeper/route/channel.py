@@ -31,6 +31,7 @@ class Channel:
         "is_paused",
         "is_spared",
         "judge_brokers",
+        "may_take_over",
         "remote_addr",
         "user",
     )
@@ -48,6 +49,9 @@ class Channel:
         self.judge_brokers: Callable[[Collection[str]], None] | None = None
         """Judges the request that is handled now by broker names in its body: raises RequestError if access
         rules refuse them. None if nothing depends on them."""
+        self.may_take_over = False
+        """Whether an access rule lets the request that is handled now take the place of a live broker of
+        another host (protectBrokerNames)."""
         self.is_open = True
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""

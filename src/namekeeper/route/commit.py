@@ -35,9 +35,11 @@ class RegisterResult(Struct, frozen=True):
     master_addr: str | None = None
     ha_server_addr: str | None = None
     is_refused: bool = False
-    """The single-topic guard or a limit refused it: code 1."""
+    """The single-topic guard or a limit refused it: code 1. Or `takeover` did: code 16."""
     limit: str = ""
     """The limit, in words."""
+    takeover: str = ""
+    """The live broker that it would have taken over from another host, in words."""
     outcome: str = "unchanged"
     """For the metrics: new, changed, unchanged, short_cut, stale, refused, closed."""
 
@@ -83,7 +85,7 @@ class Commit:
         """Every step of protocol.md 4.4 at once; a refused registration changes nothing, unlike Java's."""
         tables, header, assessment = self._tables, self._header, self._assessment
         if assessment.is_refused:
-            return RegisterResult(is_refused=True, limit=assessment.limit, outcome="refused")
+            return _refusal(assessment)
         self._leave_other_name()
         self._join_cluster()
         group_before = tables.broker_addr_table.get(header.broker_name)
@@ -252,4 +254,10 @@ def _has_recorded(live: BrokerLiveInfo, header: RegisterBrokerHeader, data_versi
         live.data_version == data_version
         and live.ha_server_addr == header.ha_server_addr
         and live.heartbeat_timeout_ms == header.heartbeat_timeout_ms
+    )
+
+
+def _refusal(assessment: Assessment) -> RegisterResult:
+    return RegisterResult(
+        is_refused=True, limit=assessment.limit, takeover=assessment.takeover, outcome="refused"
     )

@@ -19,7 +19,7 @@ __all__ = ["Fingerprints", "fingerprints"]
 BITS = 48
 """A metric is a double, which holds integers of up to 53 bits."""
 SLICE_ROWS = 64
-"""Rows in a turn of the event loop; one takes some 1.2 us."""
+"""Rows in a turn of the event loop; one takes some 0.9 us."""
 
 Fingerprints = Mapping[str, int]
 """Part (`brokers`, `topics`, `kv`) -> fingerprint of its rows."""

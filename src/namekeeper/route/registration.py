@@ -12,7 +12,6 @@ from xxhash import xxh3_128_digest
 
 from namekeeper.model.broker import MASTER_ID, BrokerKey
 from namekeeper.model.now import Now
-from namekeeper.model.perm import Perm
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.assessment import Assessment, assess, is_prime
@@ -22,7 +21,7 @@ from namekeeper.route.commit import Built, Commit, RegisterResult, master_of, pu
 from namekeeper.route.events import Cause, TopicRow
 from namekeeper.route.live import AppliedAs
 from namekeeper.route.removal import trim_index, trim_removed
-from namekeeper.route.rows import make_row
+from namekeeper.route.rows import ROWS_BY_SPEC
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["RegisterBroker"]
@@ -59,6 +58,7 @@ class RegisterBroker:
         """
         self.header = header
         self.channel = channel
+        self._protected_from = None if channel.may_take_over else channel
         self._body = body
         self._version = version
         self._decode = decode
@@ -104,10 +104,10 @@ class RegisterBroker:
             return
         content = structs.replace(decoded, wire_bytes=len(self._body))
         while True:
-            assessment = assess(tables, self.header, content, self.channel)
+            assessment = assess(tables, self.header, content, self._protected_from)
             if assessment.contributes:
                 self._built = yield from self._build(tables, content, assessment)
-            if self._is_closed() or assess(tables, self.header, content, self.channel) == assessment:
+            if self._is_closed() or assess(tables, self.header, content, self._protected_from) == assessment:
                 break
             yield from self._take_back(tables)
         self._content, self._assessment = content, assessment
@@ -132,6 +132,8 @@ class RegisterBroker:
         if not self._is_committed:
             yield from self._take_back(tables)
             return
+        if self._content is not None and len(self._content.topics) > ROW_SLICE:
+            yield  # what was decoded is freed when this is over: not in the turn of the commit
         if self._built is not None:
             yield from trim_index(tables, self.header.broker_name, self._built.gone())
         yield from trim_removed(tables, applied.events)
@@ -175,7 +177,8 @@ class RegisterBroker:
     def _build_rows(
         self, tables: RouteTables, body: RegistrationBody, assessment: Assessment, built: Built
     ) -> Generator[None, None, None]:
-        rows = _RowsBySpec(strip_write=assessment.strip_write)
+        rows = ROWS_BY_SPEC[assessment.strip_write]
+        is_long = len(body.topics) > ROW_SLICE
         topics, specs = iter(body.topics), iter(body.topics.values())
         some = list(islice(topics, ROW_SLICE))
         while some:
@@ -189,7 +192,7 @@ class RegisterBroker:
             built.changed += new
             built.after.update(zip(new, some_rows, strict=True))
             some = list(islice(topics, ROW_SLICE))
-            if some:
+            if is_long:  # after the last slice, too: the commit has a turn of its own
                 yield
 
     def _take_back(self, tables: RouteTables) -> Iterator[None]:
@@ -242,23 +245,6 @@ class RegisterBroker:
             tables.forget_bodies(self.header.broker_name)
         applied_as = self._applied_as(tables, contributes=assessment.contributes)
         tables.remember_body(self.key, self._digest, applied_as)
-
-
-class _RowsBySpec(dict[int, TopicRow]):
-    """Rows by the identity of their specs: a body holds few specs, each shared by many topics."""
-
-    def __init__(self, *, strip_write: bool) -> None:
-        super().__init__()
-        self._strip_write = strip_write
-
-    def of(self, specs: list[QueueSpec]) -> list[TopicRow]:
-        """The row of each spec."""
-        for spec_id, spec in dict(zip(map(id, specs), specs, strict=True)).items():
-            if spec_id not in self:
-                strip = self._strip_write
-                effective = structs.replace(spec, perm=spec.perm & ~Perm.WRITE) if strip else spec
-                self[spec_id] = make_row(effective, spec)
-        return list(map(self.__getitem__, map(id, specs)))
 
 
 def _update_rows(

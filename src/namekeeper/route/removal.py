@@ -29,11 +29,12 @@ from namekeeper.route.events import (
 from namekeeper.route.live import BrokerLiveInfo
 from namekeeper.route.rows import without_write
 from namekeeper.route.tables import RouteTables
-from namekeeper.route.takeover import is_of_another_host
+from namekeeper.route.takeover import unregistered
 
 __all__ = [
     "EndOfRegistration",
     "UnregisterBroker",
+    "UnregisterResult",
     "end_live",
     "end_mappings",
     "end_sparing",
@@ -57,6 +58,13 @@ class Removal(OneStep):
         return trim_removed(tables, applied.events)
 
 
+class UnregisterResult(Struct, frozen=True):
+    """What an unregistration came to."""
+
+    takeover: str = ""
+    """The live broker of another host that it would have ended, in words: then it changed nothing."""
+
+
 class UnregisterBroker(Removal, Struct, frozen=True):
     """UNREGISTER_BROKER (104): sent by a broker that stops, or by an administrator."""
 
@@ -65,6 +73,8 @@ class UnregisterBroker(Removal, Struct, frozen=True):
     broker_name: str
     channel: Channel
     cause: Cause = Cause.UNREGISTER
+    may_take_over: bool = False
+    """Whether it may end a live broker of another host (protectBrokerNames)."""
 
     @property
     def remote_addr(self) -> str | None:
@@ -76,16 +86,19 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         live = tables.broker_live_table.get((self.cluster_name, self.broker_addr))
         return {self.broker_name} if live is None else {self.broker_name, live.broker_name}
 
-    def commit(self, tables: RouteTables, now: Now) -> Applied[None]:
-        """Remove the address from its group, unless the request is older than the live registration."""
+    def commit(self, tables: RouteTables, now: Now) -> Applied[UnregisterResult]:
+        """Remove the address from its group, unless the live registration is newer, or of another host."""
         edit = Edit(tables, now)
-        if not self.is_stale(tables):
-            for broker_name in sorted(self.touches(tables)):
+        broker_names = sorted(self.touches(tables))
+        channel = None if self.may_take_over else self.channel
+        takeover = unregistered(tables, (self.cluster_name, self.broker_addr), broker_names, channel)
+        if not takeover and not self.is_stale(tables):
+            for broker_name in broker_names:
                 leave_group(edit, broker_name, self.broker_addr, self.cause)
-        return edit.applied(None)
+        return edit.applied(UnregisterResult(takeover))
 
     def is_stale(self, tables: RouteTables) -> bool:
-        """Whether it is not the live process that asks (docs/decisions/0002, protectBrokerNames).
+        """Whether it is not the live process that asks (docs/decisions/0002).
 
         Only a connection that a 103, 322 or 904 of the broker came over before the live generation began
         can belong to an old process; a request over any other connection is obeyed, as in Java.
@@ -94,8 +107,6 @@ class UnregisterBroker(Removal, Struct, frozen=True):
         live = tables.broker_live_table.get(key)
         if live is None or live.channel is None or live.channel is self.channel or not live.channel.is_open:
             return False
-        if tables.rules.protect_broker_names and is_of_another_host(live, self.channel):
-            return True
         carried = self.channel.carried.get(key)
         return carried is not None and carried < live.gen
 

@@ -12,7 +12,9 @@ from namekeeper.route.tables import RouteTables
 
 __all__ = [
     "READ_WRITE",
+    "ROWS_BY_SPEC",
     "ChangedTable",
+    "RowsBySpec",
     "TableCopies",
     "changed_rows",
     "make_row",
@@ -43,6 +45,41 @@ def make_row(effective: QueueSpec, registered: QueueSpec) -> TopicRow:
             _shared_rows.clear()
         row = _shared_rows[key] = TopicRow(effective, registered)
     return row
+
+
+class RowsBySpec:
+    """Rows by the identity of what was registered: bodies share specs, so nearly every row is known."""
+
+    __slots__ = ("_rows", "_specs", "_strip_write")
+
+    def __init__(self, *, strip_write: bool) -> None:
+        """Begin with nothing; `strip_write`: the rows are without the write bit in effect."""
+        self._strip_write = strip_write
+        self._rows: dict[int, TopicRow] = {}
+        self._specs: dict[int, QueueSpec] = {}
+        """The specs themselves: as long as one is here, no other has its identity."""
+
+    def of(self, specs: list[QueueSpec]) -> list[TopicRow]:
+        """The row of each spec."""
+        try:
+            return list(map(self._rows.__getitem__, map(id, specs)))
+        except KeyError:
+            self._make(dict(zip(map(id, specs), specs, strict=True)))
+            return list(map(self._rows.__getitem__, map(id, specs)))
+
+    def _make(self, specs: dict[int, QueueSpec]) -> None:
+        if len(self._rows) + len(specs) > MAX_SHARED_ROWS:
+            self._rows.clear()
+            self._specs.clear()
+        self._specs.update(specs)
+        for spec_id, spec in specs.items():
+            if spec_id not in self._rows:
+                row = make_row(spec, spec)
+                self._rows[spec_id] = without_write(row) if self._strip_write else row
+
+
+ROWS_BY_SPEC = {strip: RowsBySpec(strip_write=strip) for strip in (False, True)}
+"""Those of all registrations: with the write bit as it was registered, and without."""
 
 
 def with_perm(row: TopicRow, perm: int) -> TopicRow:

@@ -6,19 +6,21 @@ of the name. Only `RouteTables` changes the index.
 
 Broker names are bits of a number for each topic: one of 300 names added to 10,000 topics sets 10,000 bits,
 where tuples of names would be copied 10,000 times. Topics lie in many small dicts: one dict of three million
-would stop everything for 400 ms whenever it grows.
+would stop everything for 400 ms whenever it grows. Dicts double, so the largest has twice the topics of the
+smallest: dicts of one size would all grow within the same few registrations.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, compress, repeat
 
 from msgspec import Struct
 
 __all__ = ["TopicIndex"]
 
 SHARDS = 64
-"""A power of two. A shard of three million topics grows in some 6 ms."""
-
+"""A shard of three million topics grows in some 6 ms."""
+SLOTS = sum(range(SHARDS, 2 * SHARDS))
+"""Hashes modulo this number belong to shards: 64 of them to the first, 65 to the next, 127 to the last."""
 
 MAX_MASKS = 4_096
 """Sets of broker names that are kept as names; a cluster has a few dozen."""
@@ -34,10 +36,13 @@ class _Entry(Struct, gc=False):
 class TopicIndex:
     """Topic -> broker names that may have it, in the order in which the names came."""
 
-    __slots__ = ("_bit_by_name", "_counts", "_names", "_names_by_mask", "_shards")
+    __slots__ = ("_bit_by_name", "_counts", "_names", "_names_by_mask", "_shards", "_slots")
 
     def __init__(self) -> None:
         self._shards: tuple[dict[str, _Entry], ...] = tuple({} for _ in range(SHARDS))
+        slots = (repeat(shard, SHARDS + number) for number, shard in enumerate(self._shards))
+        self._slots = tuple(chain.from_iterable(slots))
+        """The shard of each hash modulo `SLOTS`."""
         self._bit_by_name: dict[str, int] = {}
         self._names: list[str] = []
         """Broker name of each bit; "" if the bit is free."""
@@ -56,9 +61,14 @@ class TopicIndex:
         """Topics, shard by shard; each is copied when it is needed, so changes in between do no harm."""
         return map(tuple, self._shards)
 
+    @property
+    def name_count(self) -> int:
+        """How many broker names may have topics."""
+        return len(self._counts)
+
     def names(self, topic: str) -> tuple[str, ...]:
         """Broker names that may have `topic`."""
-        entry = self._shards[hash(topic) % SHARDS].get(topic)
+        entry = self._slots[hash(topic) % SLOTS].get(topic)
         if entry is None:
             return ()
         mask = entry.mask
@@ -66,12 +76,12 @@ class TopicIndex:
 
     def add(self, topics: Iterable[str], broker_name: str) -> list[str]:
         """Enter that `broker_name` may have `topics`; return each as the one string that all tables use."""
-        shards = self._shards
+        slots = self._slots
         bit = self._bit_by_name.get(broker_name) or self._new_bit(broker_name)
         shared = []
         present = 0
         for topic in topics:
-            shard = shards[hash(topic) % SHARDS]
+            shard = slots[hash(topic) % SLOTS]
             entry = shard.get(topic)
             if entry is None:
                 entry = shard[topic] = _Entry(topic, bit)
@@ -88,7 +98,7 @@ class TopicIndex:
         bit = self._bit_by_name.get(broker_name, 0)
         gone = 0
         for topic in topics:
-            shard = self._shards[hash(topic) % SHARDS]
+            shard = self._slots[hash(topic) % SLOTS]
             entry = shard.get(topic)
             if entry is not None and entry.mask & bit:
                 gone += 1
@@ -99,14 +109,10 @@ class TopicIndex:
             self._count(broker_name, -gone)
 
     def _names_of(self, mask: int) -> tuple[str, ...]:
-        names, left = [], mask
-        while left:
-            bit = left & -left
-            names.append(self._names[bit.bit_length() - 1])
-            left ^= bit
         if len(self._names_by_mask) >= MAX_MASKS:
             self._names_by_mask.clear()
-        self._names_by_mask[mask] = found = tuple(names)
+        bits = map("0".__ne__, reversed(f"{mask:b}"))  # not bit by bit: each step would copy a mask of 2 KB
+        self._names_by_mask[mask] = found = tuple(compress(self._names, bits))
         return found
 
     def _new_bit(self, broker_name: str) -> int:

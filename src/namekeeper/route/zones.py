@@ -11,7 +11,7 @@ __all__ = ["in_zone"]
 def in_zone(route: TopicRouteData, zone_name: str) -> TopicRouteData:
     """Keep the brokers of a zone, and those without a master wherever they are."""
     kept = [group for group in route.broker_datas if _is_kept(group, zone_name)]
-    dropped = [group for group in route.broker_datas if group not in kept]
+    dropped = [group for group in route.broker_datas if not _is_kept(group, zone_name)]
     dropped_names = {group.broker_name for group in dropped}
     dropped_addrs = {addr for group in dropped for addr in group.broker_addrs.values()}
     return structs.replace(

@@ -1,5 +1,8 @@
-from namekeeper.access.judged import NAMES_LIMIT, TEXT_LIMIT, about
+import pytest
+
+from namekeeper.access.judged import NAMES_LIMIT, TEXT_LIMIT, about, is_refusal_by_rules, refusal_of
 from namekeeper.access.names import NO_NAMES, Names
+from namekeeper.access.rules import REFUSED_BY_DEFAULT, Decision
 
 
 def test_what_a_request_names_with_its_kind():
@@ -12,3 +15,24 @@ def test_it_is_bounded():
     names = Names(brokers=frozenset(map(str, range(100))), topics=frozenset(("x" * 1_000,)))
     assert len(about(names)) == NAMES_LIMIT
     assert about(Names(topics=names.topics)) == ["topics=" + "x" * TEXT_LIMIT]
+
+
+@pytest.mark.parametrize(
+    ("decision", "words"),
+    [
+        (REFUSED_BY_DEFAULT, "refused: no rule covers it"),
+        (Decision(allowed=False, rule="no admin"), "refused by rule 'no admin'"),
+    ],
+)
+def test_a_refusal_in_words_is_known_again(decision, words):
+    assert refusal_of(decision) == words
+    assert is_refusal_by_rules(words)
+
+
+@pytest.mark.parametrize("reason", ["refused: the disk is full", "not allowed here", ""])
+def test_what_something_else_refused_is_no_refusal_by_rules(reason):
+    assert not is_refusal_by_rules(reason)
+
+
+def test_what_journals_of_before_say_is_a_refusal_by_rules():
+    assert is_refusal_by_rules("refused by no rule: none covers it")

@@ -19,6 +19,7 @@ networks = ["10.0.0.0/8", "fd00::1"]
 users = ["broker"]
 certificates = ["CN=broker-*"]
 clusters = ["prod"]
+takes_over = true
 
 [[rule]]
 name = "the rest"
@@ -41,6 +42,7 @@ def test_everything_that_a_file_can_say():
     assert brokers.codes == {*codes_of(RequestClass.BROKER), 105}
     assert brokers.networks == (ip_network("10.0.0.0/8"), ip_network("fd00::1"))
     assert brokers.users == {"broker"}
+    assert (brokers.takes_over, rest.takes_over) == (True, False)
     assert brokers.certificates is not None
     assert brokers.certificates.texts == ("CN=broker-*",)
     assert [(kind, patterns.texts) for kind, patterns in brokers.names] == [(NameKind.CLUSTERS, ("prod",))]
@@ -89,6 +91,12 @@ def test_a_file_without_rules_refuses_everything_and_is_no_error():
         (RULE + 'requests = ["read"]\nusers = ["a"]', "rule 'r' names users, so their keys are needed"),
         (RULE + 'requests = ["read"]\nbrokers = ["a"]', "rule 'r': none of its requests has brokers"),
         (RULE + 'requests = ["read"]\n' + RULE[15:] + 'requests = ["read"]', "two rules are named 'r'"),
+        (RULE + "requests = [103]\ntakes_over = 1", "rule 'r': takes_over can't be 1: write true or false"),
+        (RULE + "requests = [105]\ntakes_over = true", "takes_over is for rules that allow to register"),
+        (
+            RULE + 'requests = [103]\neffect = "refuse"\ntakes_over = true',
+            "takes_over is for rules that allow",
+        ),
         ("mode =", "access.toml is not TOML: "),
         ("[" * 100_000, "access.toml is not TOML: "),
     ],

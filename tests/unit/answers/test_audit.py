@@ -41,14 +41,14 @@ def test_a_line_says_what_of_what_from_whom_and_by_which_rule(tmp_path):
         judged(peer="", rule="no", count=1_234),
     ) == [
         "allowed DELETE_TOPIC_IN_NAMESRV (216) topics=T from 10.0.9.1:5, user ops, CN=ops by rule 'operators'",
-        "refused REGISTER_BROKER (103) clusters=c brokers=b from 10.0.9.1:5 by no rule",
-        "audit only: refused DELETE_TOPIC_IN_NAMESRV (216) from 10.0.9.1:5 by no rule",
+        "refused REGISTER_BROKER (103) clusters=c brokers=b from 10.0.9.1:5: no rule covers it",
+        "audit only: refused DELETE_TOPIC_IN_NAMESRV (216) from 10.0.9.1:5: no rule covers it",
         "refused 1,234 x DELETE_TOPIC_IN_NAMESRV (216) from several peers by rule 'no'",
     ]
 
 
 def test_what_is_only_counted_is_there_too_and_nothing_twice(tmp_path):
-    by_rule = "refused by no rule: none covers it"
+    by_rule = "refused: no rule covers it"
     assert lines(
         tmp_path,
         Denied(code=105, host="10.0.0.1", reason=by_rule, count=7),
@@ -56,9 +56,9 @@ def test_what_is_only_counted_is_there_too_and_nothing_twice(tmp_path):
         Denied(code=318, host="10.0.0.1", reason="not allowed here", count=1),
         Denied(code=4711, reason="x\x1b", count=1),
     ) == [
-        "refused 7 x GET_ROUTEINFO_BY_TOPIC (105) from 10.0.0.1 by no rule: none covers it",
-        "refused UPDATE_NAMESRV_CONFIG (318) from 10.0.0.1 by not allowed here",
-        "refused code (4711) from several peers by x\\x1b",
+        "refused 7 x GET_ROUTEINFO_BY_TOPIC (105) from 10.0.0.1: no rule covers it",
+        "refused UPDATE_NAMESRV_CONFIG (318) from 10.0.0.1: not allowed here",
+        "refused code (4711) from several peers: x\\x1b",
     ]
 
 

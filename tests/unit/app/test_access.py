@@ -106,7 +106,7 @@ async def test_what_no_rule_covers_is_refused_and_changes_nothing(server, code):
     assert answer.code == 16
     what, who = answer.remark.split(" of ")
     assert what.startswith(f"{name} ({code})")
-    assert who == f"{PEER}:5 is refused by no rule: none covers it"
+    assert who == f"{PEER}:5 is refused: no rule covers it"
     assert server.parts.run_turns() == 0
     assert shown(server) == before
     assert asking.channel.carried == {}
@@ -225,7 +225,7 @@ async def test_with_audit_everything_is_handled_counted_and_logged(server, caplo
     assert server.parts.state.kv_config.get("n", "k") == "v"
     assert server.control.refusals() == {("admin", "none", "audit"): 1}
     assert (
-        f"audit only: PUT_KV_CONFIG (100) namespaces=n of {PEER}:5 is refused by no rule: none covers it"
+        f"audit only: PUT_KV_CONFIG (100) namespaces=n of {PEER}:5 is refused: no rule covers it"
         in caplog.text
     )
 
@@ -447,6 +447,26 @@ async def test_with_audit_a_mapping_of_another_broker_is_noted_and_taken(server)
     assert list(server.parts.state.tables.topic_queue_mapping_info_table["T1"]) == ["prod-a"]
 
 
+MOVERS = '[[rule]]\nname = "movers"\nrequests = [103, 104]\nusers = ["ops"]\ntakes_over = true\n'
+
+
+@pytest.mark.parametrize("code", [103, 104])
+async def test_only_a_rule_that_says_so_lets_another_host_take_a_live_broker_over(server, code):
+    server = server(MOVERS, ANYBODY, protect_broker_names="true")
+    own = server.register()
+    own.channel.remote_addr = "10.0.0.1:5000"
+    asked = registration(version=2)
+    body = asked.body if code == 103 else b""
+    asking = server.connect()
+    for opaque, secret in ((1, "wrong"), (2, SECRET)):
+        asking.deliver(signed(code, body, opaque=opaque, secret=secret, **asked.ext_fields))
+        server.parts.run_turns()
+    assert [(each.opaque, each.code) for each in asking.answers] == [(1, 16), (2, 0)]
+    assert "registered by another host" in asking.answers[0].remark
+    live = list(server.parts.state.tables.broker_live_table)
+    assert [each.channel for each in live] == ([asking.channel] if code == 103 else [])
+
+
 async def test_within_its_names_a_broker_does_what_it_likes(server):
     server = server(TEST_BROKERS)
     asking = server.connect()
@@ -559,7 +579,7 @@ PAGES = '[[rule]]\nname = "pages"\nrequests = ["http"]\nusers = ["ops"]\n'
 
 async def test_the_pages_are_for_who_shows_the_key_of_a_user_that_a_rule_names(server, caplog):
     made = server(ANYBODY, PAGES)
-    reason = f"the HTTP pages are refused to {PEER} by no rule: none covers it"
+    reason = f"a request of {PEER} for the HTTP pages is refused: no rule covers it"
     assert made.control.refuse_page(ASKING, SECRET) is None
     assert made.control.refuse_page(ASKING, None) == reason
     assert made.control.refuse_page(ASKING, "guess") == reason
@@ -579,4 +599,4 @@ async def test_the_pages_are_for_the_certificates_that_a_rule_names(server):
     made = server(PAGES.replace('users = ["ops"]', 'certificates = ["CN=ops"]'))
     assert made.control.refuse_page(Peer(ip_address(PEER), ("CN=ops", "DNS:ops.test")), None) is None
     other = made.control.refuse_page(Peer(ip_address(PEER), ("CN=xops\n",)), None)
-    assert other == f"the HTTP pages are refused to {PEER}, CN=xops\\n by no rule: none covers it"
+    assert other == f"a request of {PEER}, CN=xops\\n for the HTTP pages is refused: no rule covers it"

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from namekeeper.access.judged import is_refusal_by_rules
 from namekeeper.access.peer import peer_at
 from namekeeper.access.policy import AccessPolicy, check_users
 from namekeeper.access.rules import AccessMode
@@ -106,7 +107,7 @@ async def test_an_attack_is_refused_changes_nothing_and_is_noted(world, attack, 
     assert world.codes(host, ATTACKS[attack]) == [16]
     assert world.shown() == before
     ((_, peer, reason),) = world.denied
-    assert (peer, reason.startswith("refused by ")) == (f"{host}:5000", True)
+    assert (peer, is_refusal_by_rules(reason)) == (f"{host}:5000", True)
     assert sum(world.control.refusals().values()) == 1
 
 
@@ -140,7 +141,9 @@ async def test_the_pages_are_for_people_and_for_this_machine(world):
         world.control.refuse_page(peer_at(f"{host}:0"), None) for host in (OPERATOR, "127.0.0.1", "[::1]")
     ] == [None] * 3
     for host in (STRANGER, CLIENT, OLD, PROD):
-        assert "the HTTP pages are refused" in world.control.refuse_page(peer_at(f"{host}:0"), "broker-key")
+        assert "for the HTTP pages is refused" in world.control.refuse_page(
+            peer_at(f"{host}:0"), "broker-key"
+        )
 
 
 def test_the_example_is_whole():

@@ -58,7 +58,7 @@ class Lending(Joined):
         self.parts.run_turns()
         self.native = FakeNative()
         self.front = Front(self.native)
-        self.front.start()
+        self.front.start(lambda: 1)
         state.lookup_cache.mirror_to(self.front.mirror)
         super().__init__(self.control, lookup_cache=state.lookup_cache, is_cache_open=False)
 

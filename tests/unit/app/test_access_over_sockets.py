@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from namekeeper.access.explain import AccessCase, explain
+from namekeeper.access.judged import refusal_of
 from namekeeper.access.names import NAMED, Names
 from namekeeper.access.peer import Peer, parse_ip
 from namekeeper.access.request_class import CLASSES
@@ -99,5 +100,4 @@ async def test_a_server_refuses_what_explain_says_and_by_that_rule(tmp_path, see
             said = await refusal(server.port, data)
             assert (said is None) == decision.allowed, (text, case, said)
             if said is not None:
-                by = "no rule" if decision.rule is None else f"rule {decision.rule!r}"
-                assert f" is refused by {by}" in said
+                assert f" is {refusal_of(decision)}" in said

@@ -92,10 +92,12 @@ async def keeping(tmp_path, monkeypatch, **flags):
     house.closed = closed
     task = asyncio.create_task(housekeeping.run())
     await turns()
-    yield house
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    try:
+        yield house
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
 
 
 @pytest.fixture
@@ -329,6 +331,84 @@ async def test_fingerprints_are_taken_at_each_half_minute_of_the_wall_clock_afte
     assert house.housekeeping.fingerprints == first
     await house.timers.pass_time(1)
     assert house.housekeeping.fingerprints["brokers"] != first["brokers"]
+
+
+def unwritable(house) -> int:
+    return house.housekeeping.unwritable_topics
+
+
+def fingerprint(house) -> int:
+    return hash(frozenset(house.housekeeping.fingerprints.items()))
+
+
+@pytest.fixture
+def scans(monkeypatch):
+    """The scans of all topics that were made."""
+    made: list[str] = []
+
+    def note(name: str) -> None:
+        real = getattr(module, name)
+
+        def scan(*args):
+            made.append(name)
+            return real(*args)
+
+        monkeypatch.setattr(module, name, scan)
+
+    note("unwritable_topics")
+    note("fingerprints")
+    return made
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda house: house.register(2, name="broker-b", addr="10.0.0.2:10911"),
+        lambda house: house.parts.connect().deliver(frame(205, brokerName="broker-a")),
+        lambda house: house.parts.connect().deliver(frame(216, topic="T1")),
+        lambda house: house.parts.connect().deliver(frame(104, **BROKER)),
+        lambda house: house.parts.connect().deliver(frame(100, namespace="a", key="b", value="c")),
+    ],
+    ids=["registration", "wiped permission", "deleted topic", "unregistration", "KV entry"],
+)
+async def test_topics_are_scanned_again_only_after_a_change(house, scans, change):
+    connection = house.register()
+
+    async def scan() -> int:
+        await house.housekeeping.count_unwritable()
+        await house.housekeeping.take_fingerprints()
+        return fingerprint(house)
+
+    first = await scan()
+    assert scans == ["unwritable_topics", "fingerprints"]
+    connection.deliver(frame(904, oneway=True, **BROKER))  # a heartbeat changes no row
+    house.parts.state.lookup_cache.take_counts()  # the journal does so each minute
+    assert (await scan(), len(scans)) == (first, 2)
+    change(house)
+    house.parts.run_turns()
+    assert await scan() != first
+    assert scans == ["unwritable_topics", "fingerprints"] * 2
+
+
+@pytest.mark.parametrize(
+    ("scan", "found"),
+    [(Housekeeping.count_unwritable, unwritable), (Housekeeping.take_fingerprints, fingerprint)],
+)
+async def test_what_changes_during_a_scan_is_seen_by_the_next_one(house, scan, found):
+    house.register()
+    await scan(house.housekeeping)
+    before = found(house)
+    house.register(2, name="broker-b", addr="10.0.0.2:10911")
+    under_way = asyncio.create_task(scan(house.housekeeping))
+    await ONE_TURN(0)
+    for number in ("a", "b"):
+        house.parts.connect().deliver(frame(205, brokerName=f"broker-{number}"))
+    house.parts.run_turns()
+    assert not under_way.done()
+    await under_way
+    during = found(house)
+    await scan(house.housekeeping)
+    assert found(house) not in {before, during}
 
 
 async def registered(house, count: int):

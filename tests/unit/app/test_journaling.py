@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from namekeeper.app import journaling
 from namekeeper.app.journaling import Journaling
 from namekeeper.errors import ConfigError
 from namekeeper.journal.reading.verify import verify
@@ -33,7 +34,7 @@ BROKER = {
 
 
 def folder_of(folder: Path) -> Path:
-    (found,) = (folder / "journal").iterdir()
+    (found,) = (folder / "journal").glob("[0-9]*")
     return found
 
 
@@ -55,6 +56,19 @@ async def is_complete(folder: Path) -> bool:
 
 def of_kind(records, kind):
     return [record for record in records if record["kind"] == kind]
+
+
+def loaded_late(monkeypatch) -> threading.Event:
+    """Have the thread that imports the journal wait for an event, which it returns."""
+    may_load, real = threading.Event(), journaling._import_journal
+
+    def load():
+        if threading.current_thread() is not threading.main_thread():
+            may_load.wait(60 * PATIENCE)
+        return real()
+
+    monkeypatch.setattr(journaling, "_import_journal", load)
+    return may_load
 
 
 async def exchange(peer, *frames):
@@ -102,6 +116,35 @@ async def test_what_happens_on_a_server_is_in_its_journal(tmp_path):
     assert await is_complete(folder)
 
 
+@pytest.mark.parametrize("code", [103, 104])
+async def test_who_tried_to_take_a_live_broker_over_or_to_end_it_is_in_journal_and_log(
+    tmp_path, caplog, code
+):
+    names = {"clusterName": "DefaultCluster", "brokerName": "broker-a", "brokerId": "0"}
+    async with (
+        name_server(tmp_path, protect_broker_names="true") as server,
+        connect(f"{LOCAL}:{server.port}") as broker,
+        connect(f"{LOCAL}:{server.port}", local_host="127.0.0.9") as stranger,
+    ):
+        await exchange(broker, encode_command(registration()))
+        claims = [
+            encode_command(registration(version=number, addr="10.9.9.9:1"))
+            if code == 103
+            else frame(104, opaque=number, brokerAddr="10.0.0.1:10911", **names)
+            for number in range(2, 32)
+        ]
+        answers = [answer for claim in claims for answer in await exchange(stranger, claim)]
+        assert len(server.state.tables.broker_live_table) == 1
+    remark = "10.0.0.1:10911 is live and was registered by another host"
+    assert [(answer.code, remark in answer.remark) for answer in answers] == [(16, True)] * 30
+    denied = of_kind(await read(folder_of(tmp_path)), "denied")
+    assert {(each["code"], each["host"]) for each in denied} == {(code, "127.0.0.9")}
+    assert sum(each["count"] for each in denied) == 30  # perhaps in two minutes
+    lines = [line for line in caplog.messages if f" ({code}) from 127.0.0.9:" in line]
+    assert len(lines) == 20
+    assert remark in lines[0]
+
+
 @both_loops
 async def test_the_first_checkpoint_is_the_state_before_the_first_request(tmp_path):
     (tmp_path / "kv.json").write_text(json.dumps({"configTable": {"ns": {"k": "v"}}}))
@@ -119,8 +162,7 @@ async def test_the_first_checkpoint_is_the_state_before_the_first_request(tmp_pa
 async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
     tmp_path, monkeypatch, stops_early
 ):
-    may_load = threading.Event()
-    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60 * PATIENCE))
+    may_load = loaded_late(monkeypatch)
     async with (
         name_server(tmp_path, journal_namesrv_id="ns-1") as server,
         connect(f"{LOCAL}:{server.port}") as peer,
@@ -146,9 +188,8 @@ async def test_what_happens_before_the_journal_is_loaded_is_recorded_as_it_was(
 
 @both_loops
 async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkpoint(tmp_path, monkeypatch):
-    may_load = threading.Event()
-    monkeypatch.setattr("namekeeper.app.journaling._import_journal", lambda: may_load.wait(60 * PATIENCE))
-    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTES", 4)
+    may_load = loaded_late(monkeypatch)
+    monkeypatch.setattr("namekeeper.app.beginning.MAX_NOTES", 4)
     async with (
         name_server(tmp_path, journal_namesrv_id="ns-1") as server,
         connect(f"{LOCAL}:{server.port}") as peer,
@@ -177,7 +218,7 @@ async def test_what_is_too_much_before_the_journal_is_loaded_comes_with_a_checkp
 
 
 def test_restored_routes_are_kept_before_the_journal_is_loaded_whatever_else_waits(tmp_path, monkeypatch):
-    monkeypatch.setattr("namekeeper.app.journaling.MAX_NOTED_ROWS", 3)
+    monkeypatch.setattr("namekeeper.app.beginning.MAX_NOTED_ROWS", 3)
     made = startup(tmp_path)
     journaling = Journaling(NameServerState(made.runtime_config, KvConfigStore()), clock=FakeClock())
     journaling.begin()

@@ -145,6 +145,7 @@ async def test_what_does_not_end_keeps_the_journal_from_nothing(tmp_path, monkey
             patched.setattr(type(server.server), "close", never)
             patched.setattr(type(server._journaling), "stop", stop)
             await server.stop()
+        await server._journaling.stop(5)
         await close()
     assert len(stopped) == 1
     assert "the stop goes on although not everything has ended in 0.1 s: 1 connections, [" in caplog.text
@@ -638,6 +639,46 @@ async def test_answers_of_another_form_have_no_front(tmp_path, monkeypatch):
     )
     async with name_server(tmp_path, serialize_type="ROCKETMQ") as server:
         assert server.server.front is None
+
+
+@contextlib.asynccontextmanager
+async def pages_of(caplog):
+    """A function that reads an operators' page of the server that runs: status and text."""
+    await eventually(lambda: "operators' pages at " in caplog.text)
+    url = re.findall(r"operators' pages at (\S+)", caplog.text)[0]
+    async with aiohttp.ClientSession() as session:
+
+        async def read(page):
+            async with session.get(url + page) as response:
+                return response.status, await response.text()
+
+        yield read
+
+
+async def test_silent_brokers_that_the_guard_keeps_are_degraded_until_they_are_heard(tmp_path, caplog):
+    caplog.set_level("INFO")
+    clock = FakeClock()
+    flags = {"expiry_guard_percent": "50", "http_port": "0"}
+    async with (
+        name_server(tmp_path, clock=clock, **flags) as server,
+        asking(server) as ask,
+        pages_of(caplog) as read,
+    ):
+        for number in (1, 2):
+            await register(ask, name=f"broker-{number}", addr=f"10.0.0.{number}:10911")
+        clock.advance(121)
+        await server.housekeeping.expire()
+        reasons = {"expiry": "2 silent brokers are kept (expiryGuardPercent)"}
+        assert server.operators.health().degraded == reasons
+        for page, status in (("readyz", 200), ("readyz?strict=1", 503), ("status", 200)):
+            found, text = await read(page)
+            assert (found, json.loads(text)["status"]) == (status, "degraded"), page
+            assert json.loads(text)["reasons"] == reasons
+        assert 'rocketmq_namesrv_degraded{reason="expiry"} 1' in (await read("metrics"))[1]
+        await register(ask, name="broker-1", addr="10.0.0.1:10911")
+        await server.housekeeping.expire()
+        assert server.operators.health().degraded == {}
+        assert json.loads((await read("readyz"))[1])["status"] == "ok"
 
 
 WAYS_TO_METRICS = (

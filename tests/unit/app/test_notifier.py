@@ -12,9 +12,11 @@ from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.events import MinBrokerIdChanged
 from namekeeper.wire.command import ONEWAY_FLAG
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import eventually, turns
+from tests.support.system.waiting import PATIENCE, eventually, turns
 
 LOCAL = "127.0.0.1"
+PATIENCE_MS = int(10_000 * PATIENCE)
+"""A time limit that no busy machine reaches: a notification that is late is not sent again."""
 
 
 class Broker(RemotingServer):
@@ -30,8 +32,9 @@ def changed(*recipients, **more):
 
 
 @both_loops
-async def test_every_recipient_is_told_one_way_with_javas_fields():
-    async with Broker() as one, Broker() as two, RemotingClient() as client:
+async def test_every_recipient_is_told_one_way_with_javas_fields(monkeypatch):
+    monkeypatch.setattr(module, "SEND_TIMEOUT_MS", PATIENCE_MS)
+    async with Broker() as one, Broker() as two, RemotingClient(connect_timeout_ms=PATIENCE_MS) as client:
         notifier = Notifier(lambda: client)
         addrs = [str(broker.addresses[0]) for broker in (one, two)]
         notifier(changed(*addrs, offline_broker_addr="10.0.0.1:10911"))
@@ -48,8 +51,9 @@ async def test_every_recipient_is_told_one_way_with_javas_fields():
         await notifier.close()
 
 
-async def test_who_can_not_be_reached_is_logged_and_forgotten(caplog):
-    async with Broker() as reachable, RemotingClient() as client:
+async def test_who_can_not_be_reached_is_logged_and_forgotten(caplog, monkeypatch):
+    monkeypatch.setattr(module, "SEND_TIMEOUT_MS", PATIENCE_MS)
+    async with Broker() as reachable, RemotingClient(connect_timeout_ms=PATIENCE_MS) as client:
         notifier = Notifier(lambda: client)
         async with Broker() as gone:
             addr = str(gone.addresses[0])

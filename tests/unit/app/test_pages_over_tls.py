@@ -106,7 +106,7 @@ async def test_rules_judge_the_certificate_of_who_asks_for_a_page(
             assert await status(url + page, ops) in {200, 503}
             assert await status(url + page, other) == 403
             assert await status(url + page, without) == 403
-        assert "the HTTP pages are refused to 127.0.0.1" in caplog.text
+        assert "a request of 127.0.0.1 for the HTTP pages is refused" in caplog.text
         assert await status(f"{url}healthz", without) == 200
         with pytest.raises((aiohttp.ClientError, OSError)):
             await status(f"{url}metrics", stranger)

@@ -154,7 +154,7 @@ def test_another_host_may_take_over_unless_names_are_protected(is_protected):
     server = InMemoryNameServer(protect_broker_names=str(is_protected).lower())
     assert server.register(V6_BODY, over=channel(1)).code == 0
     answer = server.register(V6_BODY, over=channel(2))
-    assert (answer.code == 1) is is_protected
+    assert (answer.code == 16) is is_protected
 
 
 def test_kv_entries_are_limited_as_configured():

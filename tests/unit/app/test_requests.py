@@ -1,6 +1,7 @@
 """Each request is answered once, by what is so when its turn comes, and a bug harms only who asked."""
 
 import gc
+import itertools
 import logging
 import weakref
 
@@ -8,9 +9,11 @@ import pytest
 
 from namekeeper.app import requests as module
 from namekeeper.app.cluster_test import ClusterTest
+from namekeeper.app.lists import ListAnswers
 from namekeeper.app.requests import OTHER
 from namekeeper.messages.routing import STANDARD_JSON_VERSION
-from namekeeper.processor import dispatch
+from namekeeper.processor import dispatch, route_answers
+from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
 from namekeeper.wire.codec import encode_command
@@ -416,6 +419,61 @@ async def test_draining_without_graceful_shutdown_sends_nobody_away(parts):
     assert asking.answers[0].code == 0
 
 
+# Topics of very many broker names.
+
+
+@pytest.fixture
+def all_wide(monkeypatch):
+    """Every topic counts as wide, and a turn has time for one slice; to be called with the parts."""
+
+    def make(parts):
+        monkeypatch.setattr(route_answers, "WIDE_NAMES", 0)
+        ticks = itertools.count()
+        slowly = ListAnswers(parts.turns.append, clock=lambda: 0.0015 * next(ticks))
+        monkeypatch.setattr(parts.requests, "_wide_routes", slowly)
+
+    return make
+
+
+async def test_the_route_of_a_wide_topic_is_made_in_turns_for_all_who_ask(parts, all_wide):
+    all_wide(parts)
+    await registered(parts)
+    first, others = parts.connect(), parts.connect()
+    first.deliver(frame(105, opaque=1, topic="T1"))
+    others.deliver(frame(105, opaque=2, topic="T1") + frame(105, opaque=3, topic="T1"))
+    assert first.answers == others.answers == []
+    assert parts.run_turns() > 3
+    (answer,) = first.answers
+    assert (answer.code, answer.opaque) == (0, 1)
+    assert b"broker-a" in answer.body
+    assert [(each.opaque, each.body) for each in others.answers] == [(2, answer.body), (3, answer.body)]
+    assert parts.results(105) == {0: 3}
+    assert parts.state.lookup_cache.missed == 3
+
+
+async def test_a_wide_topic_may_be_deleted_before_its_turn(parts, all_wide):
+    all_wide(parts)
+    await registered(parts)
+    asking = parts.connect()
+    asking.deliver(frame(105, opaque=1, topic="T1") + frame(105, opaque=2, topic="T2"))
+    parts.connect().deliver(frame(216, topic="T2"))
+    parts.run_turns()
+    assert [(answer.opaque, answer.code) for answer in asking.answers] == [(1, 0), (2, 17)]
+    assert parts.results(105) == {0: 1, 17: 1}
+
+
+async def test_a_bug_in_a_slice_is_answered_and_holds_up_nobody(parts, all_wide, monkeypatch):
+    all_wide(parts)
+    await registered(parts)
+    asking = parts.connect()
+    monkeypatch.setattr(WideRoutes, "encode", bug)
+    asking.deliver(frame(105, opaque=1, topic="T1"))
+    parts.run_turns()
+    monkeypatch.undo()
+    asking.deliver(frame(105, opaque=2, topic="T1"))
+    assert [(answer.opaque, answer.code) for answer in asking.answers] == [(1, 1), (2, 0)]
+
+
 # Another environment.
 
 
@@ -450,3 +508,19 @@ async def test_topics_that_nobody_has_are_looked_up_elsewhere(tmp_path):
     assert "nowhere" in by_opaque[3].remark
     assert [by_opaque[opaque].code for opaque in (3, 4, 5, 6)] == [17, 17, 17, 22]
     assert parts.results(105) == {0: 2, 17: 3}
+
+
+async def test_the_route_of_a_wide_topic_is_made_in_turns_with_another_environment_too(tmp_path, all_wide):
+    elsewhere = Elsewhere(tmp_path)
+    parts = Parts(tmp_path, cluster_test=elsewhere)
+    all_wide(parts)
+    await registered(parts)
+    asking = parts.connect()
+    asking.deliver(frame(105, opaque=1, topic="T1") + frame(105, opaque=2, topic="T2"))
+    parts.connect().deliver(frame(216, topic="T2"))
+    parts.run_turns()
+    assert asking.answered == [1]
+    ((topic, done),) = elsewhere.asked
+    assert topic == "T2"
+    done(b"a route")
+    assert [answer.body[:10] for answer in asking.answers] == [b'{"brokerDa', b"a route"]

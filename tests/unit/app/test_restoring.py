@@ -15,7 +15,7 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.app.restoring import Restoring
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading import last_state
-from namekeeper.journal.reading.last_state import PassedBoot
+from namekeeper.journal.reading.last_state import PassedBoot, read_last_state
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
@@ -109,6 +109,34 @@ async def test_the_journal_names_restored_rows_by_their_cause(tmp_path):
     (live,) = [record for record in restored if record["kind"] == "broker_live"]
     assert (live["idle_ms"], live["gen"], live["new"], "channel" in live) == (23_000, 1, True, False)
     assert [record for record in records if record["kind"] == "broker_minute"] == []  # nobody was heard
+
+
+class TickingClock(FakeClock):
+    """A millisecond passes with each look at it: all work takes time."""
+
+    def now(self) -> Now:
+        self.advance(0.001)
+        return super().now()
+
+
+@both_loops
+async def test_no_record_says_that_routes_were_gone_while_the_port_was_closed(tmp_path, monkeypatch):
+    """To read the journal takes up to seconds, in which nobody could ask: `why` told of a route that was gone."""
+    clock = TickingClock()
+    await lived(tmp_path, clock)
+    stopped = clock.now().wall_ms
+
+    def read_slowly(folder: str):
+        clock.advance(3)
+        return read_last_state(folder)
+
+    monkeypatch.setattr(last_state, "read_last_state", read_slowly)
+    async with boot(tmp_path, clock) as server:
+        await server.stop()
+    records = await asyncio.to_thread(records_in, tmp_path / "journal")
+    began = [record["ts"] for record in records if record["kind"] == "server_started"][-1]
+    assert {record["ts"] for record in records if record.get("cause") == "restored"} == {began}
+    assert began > stopped + 3_000
 
 
 @both_loops
@@ -428,9 +456,11 @@ async def test_a_journal_of_a_server_at_another_port_restores_nothing(tmp_path):
     server.stop()
     folder = await asyncio.to_thread(write_journal, tmp_path / "j", server.lines())
     elsewhere, state, changes = restoring(folder, clock, listen_port="9877")
-    await elsewhere.restore()
+    await elsewhere.read()
+    elsewhere.restore()
     assert state.restored.endswith("was written by a name server that listened at port 9876")
     assert changes == []
     same, _, changes = restoring(folder, clock, listen_port="9876")
-    await same.restore()
+    await same.read()
+    same.restore()
     assert [change.cause for change in changes] == [Cause.RESTORED]

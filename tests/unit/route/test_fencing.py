@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.route.events import BrokerLiveGone, Cause
-from namekeeper.route.removal import EndOfRegistration
+from namekeeper.route.removal import EndOfRegistration, UnregisterResult
 from tests.support.server.builders import CLUSTER, World, at, body, channel, header, unregister
 
 KEY = (CLUSTER, "10.0.0.1:10911")
@@ -71,7 +71,7 @@ def test_a_stale_104_is_ignored_without_an_error(world):
     world.register(over=new)
     count = len(world.events)
     change = unregister(old)
-    assert world.do(change) is None
+    assert world.do(change) == UnregisterResult()
     assert (len(world.events), change.is_stale(world.tables)) == (count, True)
 
 

@@ -3,7 +3,15 @@
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route import rows
 from namekeeper.route.events import TopicQueuesChanged
-from namekeeper.route.rows import ChangedTable, TableCopies, changed_rows, make_row, with_perm, without_write
+from namekeeper.route.rows import (
+    ChangedTable,
+    RowsBySpec,
+    TableCopies,
+    changed_rows,
+    make_row,
+    with_perm,
+    without_write,
+)
 from namekeeper.route.tables import RouteTables
 
 RW = QueueSpec(4, 4, 6, 0)
@@ -22,6 +30,30 @@ def test_a_flood_of_distinct_rows_is_not_kept(monkeypatch):
         spec = QueueSpec(number, number, 6, 0)
         assert make_row(spec, spec).effective == spec
         assert len(rows._shared_rows) <= 3
+
+
+def test_rows_of_specs_are_the_shared_ones():
+    specs = [RW, RO, QueueSpec(4, 4, 6, 0), RW]
+    for _ in range(2):
+        found = RowsBySpec(strip_write=False).of(specs)
+        assert all(row is make_row(spec, spec) for row, spec in zip(found, specs, strict=True))
+    assert RowsBySpec(strip_write=True).of([RW, RO]) == [make_row(RO, RW), make_row(RO, RO)]
+
+
+def test_a_spec_has_its_own_row_though_others_were_there_before_it():
+    rows_by_spec = RowsBySpec(strip_write=False)
+    for number in range(100):
+        rows_by_spec.of([QueueSpec(4, 4, 6, 0)])  # its memory would be that of the next
+        (row,) = rows_by_spec.of([QueueSpec(number, number, 6, 0)])
+        assert row.registered == QueueSpec(number, number, 6, 0)
+
+
+def test_rows_of_a_flood_of_distinct_specs_are_not_kept(monkeypatch):
+    monkeypatch.setattr(rows, "MAX_SHARED_ROWS", 3)
+    rows_by_spec = RowsBySpec(strip_write=False)
+    for number in range(10):
+        rows_by_spec.of([QueueSpec(number, number, 6, 0)])
+        assert len(rows_by_spec._rows) == len(rows_by_spec._specs) <= 3
 
 
 def test_another_permission_leaves_what_was_registered():

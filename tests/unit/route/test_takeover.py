@@ -27,6 +27,8 @@ CLAIMS = {
     "its name and id": header(addr=OTHER),
     "its address, under another name": header(name="broker-x"),
     "itself, with other topics": header(),
+    "its address, with another id": header(broker_id=5),
+    "its address and name, in another cluster with another id": header(broker_id=5, cluster_name="other"),
 }
 
 
@@ -35,7 +37,7 @@ def test_another_host_may_not_claim(world, claim):
     before, rows = len(world.events), world.tables.rows_of("T1")
     result = world.register(CLAIMS[claim], body(["T1", "T9"], version=9), over=over("10.9.9.9", 2))
     assert result.is_refused
-    assert result.limit == f"{OWN} is live there, registered by another host (protectBrokerNames)"
+    assert result.takeover == f"{OWN} is live and was registered by another host (protectBrokerNames)"
     assert (len(world.events), world.tables.rows_of("T1"), world.tables.rows_of("T9")) == (before, rows, [])
 
 
@@ -67,8 +69,29 @@ def test_a_restored_broker_has_no_host_yet(world):
     assert taken_over(world.tables, header(), over("10.9.9.9")) == ""
 
 
-def test_another_host_may_not_unregister_it(world):
-    world.do(unregister(over("10.9.9.9", 2)))
-    assert [live.broker_addr for live in world.tables.broker_live_table] == [OWN]
-    world.do(unregister(over("10.0.0.1", 3)))
+UNREGISTRATIONS = {
+    "as it is": {},
+    "under another name": {"name": "broker-x"},
+    "in another cluster": {"cluster": "other"},
+}
+
+
+@pytest.mark.parametrize("way", UNREGISTRATIONS)
+def test_another_host_may_not_unregister_it(world, way):
+    before = len(world.events)
+    result = world.do(unregister(over("10.9.9.9", 2), **UNREGISTRATIONS[way]))
+    assert result.takeover == f"{OWN} is live and was registered by another host (protectBrokerNames)"
+    assert (len(world.events), world.live().broker_addr) == (before, OWN)
+    assert world.do(unregister(over("10.0.0.1", 3), **UNREGISTRATIONS[way])).takeover == ""
+    assert not world.tables.broker_live_table
+
+
+def test_anybody_may_unregister_it_when_its_connection_is_gone_and_without_the_rule(world):
+    world.tables.rules = RouteRules()
+    assert world.do(unregister(over("10.9.9.9", 2))).takeover == ""
+    assert not world.tables.broker_live_table
+    world.tables.rules = RouteRules(protect_broker_names=True)
+    world.register(over=over("10.0.0.1", 3))
+    world.live().channel.is_open = False
+    assert world.do(unregister(over("10.9.9.9", 2))).takeover == ""
     assert not world.tables.broker_live_table

@@ -1,5 +1,7 @@
 """The index of broker names that may have a topic."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +22,15 @@ def test_topics_are_listed_once():
         index.add([topic], topic + str(len(index.names(topic))))
     assert sorted(index) == ["T1", "T2"]
     assert len(index) == 2
+
+
+def test_the_dicts_of_many_topics_differ_in_size_so_that_they_grow_at_different_times():
+    index = TopicIndex()
+    index.add([f"T{number}" for number in range(100_000)], "a")
+    sizes = sorted(map(len, index.shards()))
+    assert sum(sizes) == len(index) == 100_000
+    assert sizes[-1] > 1.7 * sizes[0]
+    assert max(after - before for before, after in pairwise(sizes)) < 200
 
 
 def test_a_name_may_be_added_to_new_and_to_known_topics():

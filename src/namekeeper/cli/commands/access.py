@@ -124,6 +124,8 @@ def _lines(
     rule = "no rule covers it" if decision.rule is None else f"by rule {decision.rule!r}"
     if case.code == HTTP_PAGES and decision.rule is None and decision.allowed:
         rule = "no rule is about them"
+    if decision.takes_over:
+        rule = f"{rule}, also in the place of a live broker of another host"
     yield f"{_name(case.code)}: {verb}, {rule}"
     if not decision.allowed and rules.mode is AccessMode.AUDIT:
         yield "mode audit: a server logs and counts the refusal, and handles the request"

@@ -1,0 +1,125 @@
+"""Answers of wide topics, which very many broker names have: made in slices, and kept while nothing changes.
+
+They are apart from other answers, because each request for one of them waits for its turn: an answer of
+megabytes is given out while the loop has time and there is room for it.
+"""
+
+from collections.abc import Callable, Collection, Generator, KeysView
+from functools import partial
+from typing import TypeVar
+
+from namekeeper.messages.bodies import (
+    SLICE_NAMES,
+    assemble_topic_route,
+    encode_filter_server_table,
+    encode_mappings_in_slices,
+)
+from namekeeper.model.broker import BrokerData
+from namekeeper.model.route import TopicRouteData
+from namekeeper.model.topic import QueueData
+from namekeeper.processor.outcome import Sliced
+from namekeeper.wire.command import Response
+
+__all__ = ["WideRoutes"]
+
+T = TypeVar("T")
+
+
+class WideRoutes:
+    """Topic -> answer to 105, in one form of JSON."""
+
+    def __init__(
+        self,
+        encode_broker: Callable[[BrokerData], bytes],
+        encode_queues: Callable[[QueueData], bytes],
+        *,
+        standard: bool,
+    ) -> None:
+        """Begin with nothing.
+
+        Args:
+            encode_broker: encodes one broker name.
+            encode_queues: encodes the queues of one.
+            standard: the form of both.
+        """
+        self.kept_bytes = 0
+        self._encode_broker = encode_broker
+        self._encode_queues = encode_queues
+        self._is_standard = standard
+        self._answers: dict[str, Response] = {}
+        self._under_way: dict[str, None] = {}
+        """Topics whose answers are being made, and have not changed since."""
+
+    def answer(
+        self,
+        topic: str,
+        find: Callable[[], TopicRouteData | None],
+        otherwise: Response,
+        *,
+        may_keep: Callable[[int], bool],
+    ) -> Sliced:
+        """The answer of a topic, as the tables are when its first slice is made.
+
+        Args:
+            topic: what is looked up.
+            find: finds its route.
+            otherwise: the answer if it has none.
+            may_keep: whether an answer of so many bytes may be kept.
+        """
+        return Sliced((topic, self._is_standard), partial(self._make, topic, find, otherwise, may_keep))
+
+    def forget(self, affected: Callable[[KeysView[str]], Collection[str]]) -> None:
+        """Drop the answers of topics that changed; `affected` finds them among those that it is given."""
+        for topic in affected(self._answers.keys()):
+            answer = self._answers.pop(topic, None)
+            self.kept_bytes -= 0 if answer is None else len(answer.body)
+        for topic in affected(self._under_way.keys()):
+            self._under_way.pop(topic, None)
+
+    def forget_all(self) -> None:
+        """Drop all of them."""
+        self._answers.clear()
+        self._under_way.clear()
+        self.kept_bytes = 0
+
+    def encode(self, route: TopicRouteData) -> Generator[None, None, bytes]:
+        """Encode a route, yielding wherever a turn of the loop may end."""
+        brokers = yield from _joined(route.broker_datas, self._encode_broker)
+        queues = yield from _joined(route.queue_datas, self._encode_queues)
+        mappings, encoded = route.topic_queue_mapping_by_broker, None
+        if mappings:
+            encoded = yield from encode_mappings_in_slices(mappings, standard=self._is_standard)
+        filter_servers = encode_filter_server_table(route.filter_server_table)
+        yield
+        return assemble_topic_route(brokers, queues, filter_servers, route.order_topic_conf, encoded)
+
+    def _make(
+        self,
+        topic: str,
+        find: Callable[[], TopicRouteData | None],
+        otherwise: Response,
+        may_keep: Callable[[int], bool],
+    ) -> Generator[None, None, Response]:
+        kept = self._answers.get(topic)
+        if kept is not None:
+            return kept
+        self._under_way[topic] = None
+        route = find()
+        yield
+        if route is None:
+            return otherwise
+        answer = Response(body=(yield from self.encode(route)))
+        if topic in self._under_way and may_keep(len(answer.body)):
+            self.kept_bytes += len(answer.body)
+            self._answers[topic] = answer
+        self._under_way.pop(topic, None)
+        return answer
+
+
+def _joined(values: list[T], encode: Callable[[T], bytes]) -> Generator[None, None, list[bytes]]:
+    """Encode values; return the fragments of each slice with commas between them."""
+    joined: list[bytes] = []
+    for start in range(0, len(values), SLICE_NAMES):
+        joined.append(b",".join(map(encode, values[start : start + SLICE_NAMES])))
+        yield
+    return joined

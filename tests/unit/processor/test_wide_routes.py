@@ -1,0 +1,84 @@
+"""Answers of topics that very many broker names have are made in slices, and kept while nothing changes."""
+
+import pytest
+
+from namekeeper.common.slices import run_slices
+from namekeeper.messages.bodies import encode_topic_route
+from namekeeper.processor import route_answers, wide_routes
+from namekeeper.processor.dispatch import READERS
+from namekeeper.processor.outcome import Sliced
+from namekeeper.route.queries import topic_route
+from namekeeper.wire.command import request
+from tests.unit.processor.samples import V6_BODY
+
+
+@pytest.fixture
+def wide(server, monkeypatch):
+    """Two brokers whose topics count as wide, and an answer in as many slices as it has values."""
+    monkeypatch.setattr(route_answers, "WIDE_NAMES", 1)
+    monkeypatch.setattr(wide_routes, "SLICE_NAMES", 1)
+    for name in ("broker-a", "broker-b"):
+        server.register(V6_BODY, brokerName=name, brokerAddr=f"{name}:10911")
+    return server
+
+
+@pytest.mark.parametrize("standard", [True, False])
+def test_slices_make_the_same_bytes_as_the_whole(wide, standard):
+    answers = wide.state.route_answers
+    made = run_slices(answers.get("TopicTest", standard).make())
+    assert made.body == encode_topic_route(topic_route(wide.state.tables, "TopicTest"), standard=standard)
+    assert b"broker-a" in made.body
+    assert b"broker-b" in made.body
+
+
+def test_a_wide_answer_is_made_once_and_given_out_in_turns_all_the_same(wide):
+    answers = wide.state.route_answers
+    slices = [*answers.get("TopicTest", True).make()]
+    assert len(slices) > 4
+    again = answers.get("TopicTest", True)
+    assert isinstance(again, Sliced)
+    assert [*again.make()] == []
+    assert answers.kept_bytes > 0
+
+
+def test_a_wide_answer_that_changed_while_it_was_made_is_not_kept(wide):
+    answers = wide.state.route_answers
+    slices = answers.get("TopicTest", True).make()
+    next(slices)
+    wide.ask(205, {"brokerName": "broker-b"})
+    run_slices(slices)
+    assert answers.kept_bytes == 0
+    after = run_slices(answers.get("TopicTest", True).make())
+    assert after.body.count(b'"perm":4') == 1
+
+
+def test_a_change_of_something_else_does_not_hinder_a_wide_answer(wide):
+    answers = wide.state.route_answers
+    slices = answers.get("TopicTest", True).make()
+    next(slices)
+    wide.ask(216, {"topic": "TBW102"})
+    run_slices(slices)
+    assert answers.kept_bytes > 0
+
+
+def test_a_wide_answer_is_forgotten_when_it_changes(wide):
+    answers = wide.state.route_answers
+    before = run_slices(answers.get("TopicTest", True).make())
+    wide.ask(205, {"brokerName": "broker-b"})
+    assert answers.kept_bytes == 0
+    assert run_slices(answers.get("TopicTest", True).make()) != before
+
+
+def test_a_wide_topic_may_have_no_route_when_its_turn_comes(wide):
+    answer = wide.state.route_answers.get("TopicTest", True)
+    wide.ask(216, {"topic": "TopicTest"})
+    assert run_slices(answer.make()).code == 17
+    assert wide.state.route_answers.get("TopicTest", True) is None
+
+
+@pytest.mark.parametrize("fields", [{}, {"__ZONE_MODE": "true", "__ZONE_NAME": "east"}])
+def test_every_form_of_a_wide_route_is_made_in_slices(wide, fields):
+    asked = request(105, {"topic": "TopicTest", **fields})
+    answer = READERS[105](wide.state, asked)
+    assert isinstance(answer, Sliced)
+    assert len([*answer.make()]) > 1
