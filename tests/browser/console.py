@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.system.processes import Process
+from tests.support.system.processes import Process, eventually
 from tests.unit.answers.story import Story
 
-__all__ = ["STRANGE", "console_of", "console_over", "incident", "opened_page"]
+__all__ = ["STRANGE", "await_reading", "console_of", "console_over", "incident", "opened_page"]
 
 STRANGE = (
     '<img src=x onerror="document.title=1">',
@@ -19,6 +19,11 @@ STRANGE = (
     "a&b'\"",
 )
 """Names that strangers may choose: like markup, from right to left, as long as a name may be."""
+
+_IS_READ = """async () => {
+    const { namesrvs } = await (await fetch("/api/overview")).json();
+    return namesrvs.every((row) => row.progress[0] >= row.progress[1]);
+}"""
 
 
 def incident(folder: Path, topics: tuple[str, ...] = ("T", "payments")) -> tuple[Story, Story]:
@@ -61,6 +66,11 @@ def console_over(words: Sequence[str], output: Path, *, port: int = 0) -> Iterat
     command = [sys.executable, "-m", "namekeeper", "console", "--port", str(port), *words]
     with Process("console", command, output=output) as process:
         yield process, process.await_line(r"http://\S+").group(0)
+
+
+def await_reading(page: Any) -> None:
+    """Wait until the console has read all journals; a page of it is open."""
+    eventually(lambda: page.evaluate(_IS_READ), within=60, what="the journals are read")
 
 
 @contextmanager

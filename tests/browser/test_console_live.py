@@ -62,7 +62,7 @@ def test_running_name_servers_are_seen_beside_each_other(
     ):
         topics = page.locator("table[aria-label=Topics] tbody tr")
         topics.filter(has_text="orders").wait_for(timeout=PATIENCE_MS)
-        assert "they disagree since" in topics.filter(has_text="orders").inner_text()
+        assert "they have disagreed since" in topics.filter(has_text="orders").inner_text()
         with holding(two.address, registration("orders", "other")):
             page.wait_for_selector(".differs", state="detached", timeout=PATIENCE_MS)
             broker.sendall(registration("orders", "other", "fresh"))

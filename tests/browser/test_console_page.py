@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from namekeeper.answers.source import JournalSource
-from tests.browser.console import STRANGE, console_of, incident, opened_page
+from tests.browser.console import STRANGE, await_reading, console_of, incident, opened_page
 from tests.browser.test_report_page import CUT, hindrances
 from tests.support.journal.folder import write_journal
 from tests.support.system.processes import eventually, free_port
@@ -59,7 +59,7 @@ def test_what_is_there_now(browser: Any, site: Any):
         assert [row.locator("td").first.inner_text() for row in rows.all()] == ["ns-1_9876", "ns-2_9876"]
         topics = page.locator("table[aria-label=Topics] tbody tr")
         payments = topics.filter(has_text="payments")
-        assert "they disagree since" in payments.inner_text()
+        assert "they have disagreed since" in payments.inner_text()
         assert "no queue at ns-2_9876: why?" in payments.inner_text()
         payments.get_by_text("why?").click()
         page.wait_for_selector("section.explanation")
@@ -81,6 +81,62 @@ def test_the_life_of_a_broker_has_its_absences(browser: Any, site: Any):
         settled(page)
         assert "went once, away for 5 min" in page.locator("ul[aria-label=Absences]").inner_text()
         assert page.locator("table[aria-label=Sessions] tbody tr", has_text="5 min").count() == 1
+
+
+def test_of_a_misspelt_name_it_says_what_is_near(browser: Any, site: Any):
+    for name, text in (
+        ("paymets", "There is no record of a topic paymets: did you mean payments?"),
+        ("quite-else", "There is no record of a topic quite-else. Is it spelled as the brokers spell it?"),
+    ):
+        with opened_page(browser, f"{site[0]}/?view=topic&name={name}") as page:
+            page.get_by_text(text, exact=True).wait_for()
+            assert page.locator("p.banner").inner_text() == text
+
+
+LOST_ONCE = """
+window.EventSource = class { close() {} };
+const answered = window.fetch;
+let isLost = false;
+window.fetch = (address, ...more) => {
+    if (isLost || !address.startsWith("/api/broker?")) return answered(address, ...more);
+    isLost = true;
+    return Promise.reject(new TypeError("the connection broke"));
+};
+"""
+"""A page that is told of no change, and whose first question about a broker gets no answer."""
+
+
+def test_a_question_without_an_answer_is_asked_again(browser: Any, site: Any):
+    """Of a journal that nobody writes nothing else would ever change what the page shows."""
+    with opened_page(browser, f"{site[0]}/") as page:
+        await_reading(page)
+        page.add_init_script(LOST_ONCE)
+        page.goto(f"{site[0]}/?view=broker&name=broker-a")
+        page.locator(".banner", has_text="does not answer").wait_for()
+        page.locator("ul[aria-label=Absences]").wait_for()
+        assert page.locator(".banner", has_text="does not answer").count() == 0
+
+
+def test_a_journal_that_is_still_being_read_is_no_trouble(browser: Any, site: Any):
+    def still_reads(route: Any) -> None:
+        answer = route.fetch()
+        value = answer.json()
+        first, other = value["namesrvs"]
+        first.update(progress=[0, 1], knowledge="not known yet")
+        other.update(progress=[1_200, 3_000])
+        route.fulfill(response=answer, json=value)
+
+    with opened_page(browser, f"{site[0]}/") as page:
+        await_reading(page)
+        page.route("**/api/overview*", still_reads)
+        page.goto(f"{site[0]}/")
+        for text in (
+            "ns-1_9876: its journal is being read, 0 of 1 part",
+            "ns-2_9876 is shown as it was last: its journal is being read, 1,200 of 3,000 parts",
+        ):
+            page.locator(".headlines li.notice").get_by_text(text, exact=True).wait_for()
+        assert "no queue to write to" in page.locator(".headlines li.bad").inner_text()
+        page.unroute_all(behavior="ignoreErrors")
 
 
 def test_rows_are_narrowed_by_a_part_of_their_names(browser: Any, site: Any):
@@ -148,7 +204,10 @@ def test_changes_appear_within_a_second_and_are_filtered(browser: Any, tmp_path:
         assert "topic deleted" in rows.first.inner_text()
         page.select_option("select[name=cause]", "wipe_write_perm")
         until(page, "document.querySelectorAll('main tbody tr').length === 1")
-        assert "cause=wipe_write_perm" in page.url
+        with opened_page(browser, page.url) as other:
+            settled(other)
+            assert other.locator("main tbody").inner_text() == page.locator("main tbody").inner_text()
+            assert other.locator("select[name=cause]").input_value() == "wipe_write_perm"
         page.fill("input[name=topic]", "no such")
         page.get_by_text("No change fits").wait_for()
 
@@ -169,6 +228,10 @@ def test_two_are_compared_row_by_row(browser: Any, site: Any):
         assert "payments" in page.locator("table[aria-label=Differences]").inner_text()
         page.select_option("select[name=a]", "ns-1_9876")
         until(page, "location.search.includes('a=ns-1_9876')")
+        settled(page)
+        with opened_page(browser, page.url) as other:
+            settled(other)
+            assert other.locator("main").inner_text() == page.locator("main").inner_text()
 
 
 def test_search_finds_and_leads_to_what_it_finds(browser: Any, site: Any):

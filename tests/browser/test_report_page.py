@@ -78,6 +78,27 @@ def test_nothing_is_cut(browser: Any, pages: dict[str, Path], name: str, width: 
         assert outside == []
 
 
+@pytest.mark.parametrize("name", ["five", "fleet"])
+def test_on_a_phone_what_a_cell_says_is_beside_its_title_all_of_it(
+    browser: Any, pages: dict[str, Path], name: str
+):
+    with opened(browser, pages[name], 400) as page:
+        page.locator("#unfold").click()
+        cells, below = page.evaluate(
+            """(() => {
+                const cells = [...document.querySelectorAll("td")].filter((each) => each.offsetHeight);
+                return [cells.length, cells.filter((each) => {
+                    const range = document.createRange();
+                    range.selectNodeContents(each);
+                    const begin = each.getBoundingClientRect().left + 120;
+                    return [...range.getClientRects()].some((box) => box.width && box.left < begin);
+                }).map((each) => each.textContent)];
+            })()"""
+        )
+        assert cells > 50
+        assert below == []
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_times_on_an_axis_do_not_overlap(browser: Any, pages: dict[str, Path], width: int):
     with opened(browser, pages["five"], width) as page:
@@ -138,7 +159,8 @@ def test_changes_are_filtered_by_broker_cause_and_hour_together(browser: Any, pa
         assert page.locator("#changes-rows details.fold:visible").count() == 1
         assert visible_rows(page, "#availability-rows, table.availability") == others
         page.click("button[type=reset]")
-        page.wait_for_function("document.getElementById('status').textContent === ''")
+        # Not wait_for_function: the page's policy forbids what it evaluates from its second try on.
+        page.locator("#status:empty").wait_for(state="attached")
         assert page.locator("#changes-rows details.fold:visible").count() == 24
 
 

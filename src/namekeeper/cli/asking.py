@@ -150,7 +150,7 @@ def refuse_usage(message: str) -> NoReturn:
 def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """End with exit code 2: a name server answered that it has nothing with this name."""
     names = sorted(known)
-    shown = f"; there is {', '.join(names[:_NAMES_SHOWN])}" if names else ", and no other"
+    shown = f"; there is {', '.join(names[:_NAMES_SHOWN])}" if names else f": the name server has no {kind}"
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     raise CommandRefused(
         f"there is no {kind} {printable(name)}{did_you_mean(name, names) or printable(shown + more)}"

@@ -10,11 +10,8 @@ import shutil
 import ssl
 import tempfile
 import weakref
-from http.client import HTTPException
 from pathlib import Path
 from typing import cast
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +23,7 @@ from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.remoting.address import Address
+from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress
 
 __all__ = ["RemoteJournal", "pages_of"]
@@ -84,7 +82,7 @@ class RemoteJournal:
     def __init__(self, pages: PageAddress, *, token: str = "", tls: ssl.SSLContext | None = None) -> None:
         self._url = pages.url
         self._tls = tls
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._token = token
         self._folder = Path(tempfile.mkdtemp(prefix="namekeeper-journal-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._copied: set[str] = set()
@@ -135,18 +133,18 @@ class RemoteJournal:
             self._copied.add(name)
 
     def _ask(self, path: str) -> bytes:
-        request = Request(f"{self._url}{path}", headers=self._headers)  # noqa: S310 - http or https
+        asking = ask_page(
+            f"{self._url}{path}", token=self._token, tls=self._tls, pause_seconds=ANSWER_SECONDS
+        )
         try:
-            with urlopen(request, timeout=ANSWER_SECONDS, context=self._tls) as answer:  # noqa: S310
-                body: bytes = answer.read()
-                return body
-        except HTTPError as error:
-            if error.code == 404 and path != "/journal":
-                raise FileNotFoundError(path) from None
-            said = error.read(300).decode(errors="replace").strip()
-            raise self._failure(f"it answers {error.code}: {said}") from None
-        except (OSError, HTTPException) as error:
-            raise self._failure(str(getattr(error, "reason", error)) or "no answer") from None
+            answer = asyncio.run(asking)
+        except OSError as error:
+            raise self._failure(str(error)) from None
+        if answer.status == 404 and path != "/journal":
+            raise FileNotFoundError(path)
+        if answer.status != 200:
+            raise self._failure(f"it answers {answer.status}: {answer.text[:300]}")
+        return answer.body
 
     def _failure(self, why: str) -> JournalError:
         return JournalError(

@@ -110,6 +110,10 @@ class WarehouseSource:
         instants = ends if at is None else dict.fromkeys(ends, at)
         since, until = min(instants.values()) - self._back_ms, max(instants.values()) + AROUND_MS
         found = self._evidence(topic, since, until, ends)
+        again = max((one.unknown_until(instants[one.namesrv]) or 0 for one in found), default=0)
+        if again > until:  # what is known then is a part of the answer
+            until = again
+            found = self._evidence(topic, since, until, ends)
         behind = {one.namesrv for one in found if not one.shows_cause(instants[one.namesrv])}
         if not behind:
             return found

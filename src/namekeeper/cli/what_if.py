@@ -9,6 +9,7 @@ from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart, SnapshotSco
 from namekeeper.admin.what_if import Gone, WhatIf, brokers_in_zones, what_if
 from namekeeper.cli.asking import Session, mqadmin_command, refuse_unknown, refuse_usage
 from namekeeper.cli.failure import CommandRefused
+from namekeeper.common.counts import shown_count
 
 __all__ = ["EXIT_UNWRITABLE", "what_if_command"]
 
@@ -46,7 +47,7 @@ def what_if_command(
         refuse_usage("nothing is taken away: give --without BROKER or --without-zone ZONE")
     snapshot = session.ask_one(_routes)
     found = what_if(snapshot, _gone(snapshot, names, zones), load_limit=load_limit)
-    session.emit(found, "\n".join(_lines(found)))
+    session.emit(found, "\n".join(_lines(found, load_limit)))
     context.exit(EXIT_UNWRITABLE if found.unwritable else 0)
 
 
@@ -63,7 +64,7 @@ def _gone(snapshot: NamesrvSnapshot, names: Iterable[str], zones: Iterable[str])
     known_zones = {broker.zone_name for broker in brokers.values() if broker.zone_name}
     for name in names:
         if name not in brokers and name not in addresses:
-            refuse_unknown("broker", name, [*brokers, *addresses])
+            refuse_unknown("broker", name, addresses if ":" in name else brokers)
     for zone in zones:
         if zone not in known_zones:
             refuse_unknown("zone", zone, known_zones)
@@ -71,14 +72,15 @@ def _gone(snapshot: NamesrvSnapshot, names: Iterable[str], zones: Iterable[str])
     return Gone(wanted & brokers.keys() | brokers_in_zones(brokers, frozenset(zones)), wanted & addresses)
 
 
-def _lines(found: WhatIf) -> Iterable[str]:
+def _lines(found: WhatIf, load_limit: float) -> Iterable[str]:
     yield f"Without {_joined(found.gone)}, of {found.topics:,} topics that can be written now:"
     yield from _topics("could not be written", [(each.topic, each.before) for each in found.unwritable])
     yield from _topics(
         "could be written on one broker name only", [(each.topic, each.after) for each in found.on_one_broker]
     )
     if found.overloaded:
-        yield f"  {len(found.overloaded):,} would have more to do: broker names, in times of today's share"
+        names = shown_count(len(found.overloaded), "broker name")
+        yield f"  {names} would have more than {load_limit:g} times the load of today"
         yield from (f"    {name}  {times:.2f}" for name, times in found.overloaded.items())
 
 

@@ -3,12 +3,10 @@
 Polling goes on besides, so nothing depends on a watch: if it fails, routes are polled only.
 """
 
-import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
-from importlib import import_module
 from urllib.parse import urlencode
 
 import msgspec
@@ -17,6 +15,7 @@ from msgspec import Struct, field
 from namekeeper.client.client_config import ClientConfig
 from namekeeper.client.polling import Sleep
 from namekeeper.errors import RemotingError
+from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
 from namekeeper.remoting.tls_contexts import page_context
 
@@ -156,22 +155,14 @@ async def fetch_answer(url: str, *, token: str = "", tls: ssl.SSLContext | None 
     Raises:
         RemotingError: there is none in time, or it is not an answer to a watch.
     """
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    # A fifth of a second to import, and most processes don't watch.
-    aiohttp = await asyncio.to_thread(import_module, "aiohttp")
     addr = url.split("/")[2]
     try:
-        async with (
-            asyncio.timeout(ANSWER_SECONDS),
-            aiohttp.ClientSession(headers=headers) as session,
-            session.get(url, ssl=tls or True) as response,
-        ):
-            body = await response.read()
-            if response.status not in {200, 410}:
-                raise RemotingError(addr, f"its routes can't be watched: status {response.status}")
-            return msgspec.json.decode(body, type=WatchAnswer)
-    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-        raise RemotingError(addr, f"its routes can't be watched: {str(error) or 'no answer'}") from None
+        answer = await ask_page(url, token=token, tls=tls, pause_seconds=ANSWER_SECONDS)
+        if answer.status not in {200, 410}:
+            raise RemotingError(addr, f"its routes can't be watched: status {answer.status}")
+        return msgspec.json.decode(answer.body, type=WatchAnswer)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RemotingError(addr, f"its routes can't be watched: {error}") from None
 
 
 def _first_of(topics: Iterable[str]) -> Iterator[str]:

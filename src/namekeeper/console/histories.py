@@ -93,6 +93,14 @@ class FollowedSource(Protocol):
         """The history, and the state of reading it."""
         ...
 
+    def begin(self, lock: HistoryLock, /) -> bool:
+        """Show what is found at once, before everything is read; returns whether anything is shown now.
+
+        Args:
+            lock: held while the history is changed.
+        """
+        ...
+
     def read(self, lock: HistoryLock) -> bool:
         """Read what is new, holding the lock while the history is changed; returns whether anything is."""
         ...
@@ -116,6 +124,24 @@ class JournalHistory:
         """Of the whole journal; shown once all of it was read."""
         self.followed = Followed(self._versions)
 
+    def begin(self, lock: HistoryLock, /) -> bool:
+        """Show what it held last, before its journal is read: that is found at once, a month takes seconds.
+
+        Args:
+            lock: held while the history is changed.
+        """
+        try:
+            found = JournalFolder(self._follower.found).state_at(None)
+        except (JournalError, OSError):
+            return False  # the same is found, and said, when everything is read
+        if found.knowledge is not Knowledge.KNOWN:
+            return False
+        end = RowVersions(self._follower.namesrv)
+        end.take(CheckpointApplied(boot=0, seq=0, ts=found.at, state=found.state))
+        with lock:
+            self.followed.versions = end
+        return True
+
     def read(self, lock: HistoryLock) -> bool:
         """Read what is new; returns whether anything that is shown has changed.
 
@@ -125,8 +151,6 @@ class JournalHistory:
         followed = self.followed
         before = (followed.problem, followed.is_running)
         count = 0
-        if not self._versions.coverage.boots:
-            self._show_end(lock)
         try:
             count = self._take(self._follower.new_steps(), lock)
             followed.versions = self._versions
@@ -141,18 +165,6 @@ class JournalHistory:
         self._extend()
         followed.heard = self._heard()
         return bool(count) or before != (followed.problem, followed.is_running)
-
-    def _show_end(self, lock: HistoryLock) -> None:
-        """Show what it held last while its journal is read: that is seen at once, a month takes seconds."""
-        try:
-            found = JournalFolder(self._follower.found).state_at(None)
-        except (JournalError, OSError):
-            return  # the same is found, and said, when everything is read
-        if found.knowledge is Knowledge.KNOWN:
-            end = RowVersions(self._follower.namesrv)
-            end.take(CheckpointApplied(boot=0, seq=0, ts=found.at, state=found.state))
-            with lock:
-                self.followed.versions = end
 
     def _look_who_writes(self, *, has_new: bool) -> None:
         """Check whether its name server runs; only at intervals while it does not."""
@@ -216,10 +228,19 @@ class Histories:
         """Where the histories come from."""
         return self._sources
 
+    def begin(self, source: FollowedSource) -> bool:
+        """Show what is found at once of one history; returns whether anything is. For any thread."""
+        has_changed = source.begin(self.lock)
+        self._note(has_changed=has_changed)
+        return has_changed
+
     def read(self, source: FollowedSource) -> bool:
         """Read new steps of one history; returns whether anything changed. Several threads may call it."""
         has_changed = source.read(self.lock)
+        self._note(has_changed=has_changed)
+        return has_changed
+
+    def _note(self, *, has_changed: bool) -> None:
         if has_changed:
             with self.lock:
                 self.revision += 1
-        return has_changed

@@ -59,6 +59,10 @@ class LiveHistory:
         self._next_ms: int | None = None
         self._heard_at = 0
 
+    def begin(self, _lock: HistoryLock, /) -> bool:
+        """Show nothing: it is there with its first answer."""
+        return False
+
     def read(self, lock: HistoryLock) -> bool:
         """Ask it, if it is time; returns whether anything that is shown has changed.
 

@@ -22,12 +22,16 @@ from namekeeper.http.gate import Gate
 from namekeeper.http.page_clients import token_of
 from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS, problem, send_page_file
 
-__all__ = ["ConsoleServer"]
+__all__ = ["ConsoleServer", "opening_rest"]
 
 log = logging.getLogger("namekeeper.console")
 
 POLL_SECONDS = 0.25
 """Interval at which histories are read again: a change must be visible within a second."""
+BEGIN_SECONDS = 2.0
+"""How long a page waits for what is found at once; then it is answered with what there is, and told later."""
+OPENING_SECONDS = 2.0
+"""How long the reading waits at most for pages that were opened before it begins."""
 PAUSE_SECONDS = 0.3
 """Least time between two revisions: a page requests its view again at each of them."""
 BEAT_SECONDS = 10.0
@@ -60,8 +64,12 @@ class ConsoleServer:
         self._gate: Gate | None = None
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
-        self._reading: list[asyncio.Task[None]] = []
+        self._reading: asyncio.Task[None] | None = None
         self._changed = asyncio.Condition()
+        self._has_begun = asyncio.Event()
+        """Set when what is found at once of each history is shown."""
+        self._asked_at = 0.0
+        """When a page asked, or was answered, last; by the time of the loop."""
         self._is_closed = False
         self._lasting_count = 0
 
@@ -97,7 +105,7 @@ class ConsoleServer:
                 f"can't listen at {self._host}:{self._wanted_port}: {error.strerror or error};"
                 " give another --port"
             ) from None
-        self._reading = [asyncio.create_task(self._read(source)) for source in self._histories.sources]
+        self._reading = asyncio.create_task(self._read())
         return self
 
     async def __aexit__(
@@ -107,13 +115,33 @@ class ConsoleServer:
         assert self._server is not None
         assert self._runner is not None
         self._server.close()
-        for task in self._reading:
-            task.cancel()
-        await asyncio.gather(*self._reading, return_exceptions=True)
+        assert self._reading is not None
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
         await self._tell()
         await self._runner.cleanup()
 
-    async def _read(self, source: FollowedSource) -> None:
+    async def _read(self) -> None:
+        """Follow all histories; none is read before what is found at once of each is shown."""
+        sources = self._histories.sources
+        begins = asyncio.gather(*(asyncio.to_thread(self._histories.begin, each) for each in sources))
+        await asyncio.wait([begins], timeout=BEGIN_SECONDS)
+        self._has_begun.set()
+        if any(await begins):
+            await self._tell()
+            await self._wait_for_pages()
+        await asyncio.gather(*map(self._follow, sources), return_exceptions=True)
+
+    async def _wait_for_pages(self) -> None:
+        loop = asyncio.get_running_loop()
+        begun_at = self._asked_at = loop.time()
+        while True:
+            rest = opening_rest(loop.time(), begun_at=begun_at, asked_at=self._asked_at)
+            if rest <= 0:
+                return
+            await asyncio.sleep(rest)
+
+    async def _follow(self, source: FollowedSource) -> None:
         while True:
             if await asyncio.to_thread(self._histories.read, source):
                 await self._tell()
@@ -147,7 +175,12 @@ class ConsoleServer:
     async def _note_request(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         if self._gate is not None:
             self._gate.note_request(request.protocol)
-        return await handler(request)
+        loop = asyncio.get_running_loop()
+        self._asked_at = loop.time()
+        try:
+            return await handler(request)
+        finally:
+            self._asked_at = loop.time()
 
     @web.middleware
     async def _finish(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
@@ -189,6 +222,8 @@ class ConsoleServer:
                 return msgspec.json.encode(view(query))
 
         async def handle(request: web.Request) -> web.StreamResponse:
+            if locked:  # who asks earlier would see nothing, and be told only later that there is something
+                await self._has_begun.wait()
             data = await asyncio.to_thread(body, dict(request.query))
             return web.Response(body=data, content_type="application/json")
 
@@ -239,6 +274,17 @@ class ConsoleServer:
                     await self._changed.wait_for(lambda: self._is_closed or self._histories.revision != seen)
             except TimeoutError:
                 return
+
+
+def opening_rest(now: float, *, begun_at: float, asked_at: float) -> float:
+    """How long the reading still waits for pages that are being opened: they ask one thing after the other.
+
+    Args:
+        now: seconds.
+        begun_at: since when there is something to see.
+        asked_at: when a page asked, or was answered, last.
+    """
+    return min(asked_at + POLL_SECONDS, begun_at + OPENING_SECONDS) - now
 
 
 _HTTP_TEXTS = {404: "there is nothing at this address; / is the page", 405: "these pages are read only"}

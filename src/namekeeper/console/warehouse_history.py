@@ -57,6 +57,10 @@ class WarehouseHistory:
         self._clock = clock
         self._next_ms: int | None = None
 
+    def begin(self, _lock: HistoryLock, /) -> bool:
+        """Show nothing: its tables are read in one go."""
+        return False
+
     def read(self, lock: HistoryLock) -> bool:
         """Read everything, if that was not done; returns whether anything that is shown has changed.
 

@@ -5,11 +5,11 @@ import ssl
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-import aiohttp
 import msgspec
 
 from namekeeper.errors import RemotingConnectError, RemotingError
 from namekeeper.http.watchers import WhoKnows
+from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress
 
 __all__ = ["ask_who_knows"]
@@ -49,20 +49,12 @@ async def _ask(page: PageAddress, topic: str, token: str, tls: ssl.SSLContext | 
     """
     addr = str(page)
     url = f"{page.url}/who-knows?{urlencode({'topic': topic})}"
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        async with (
-            asyncio.timeout(ANSWER_SECONDS),
-            aiohttp.ClientSession(headers=headers) as session,
-            session.get(url, ssl=tls or True) as response,
-        ):
-            body = await response.read()
-            if response.status != 200:
-                remark = body.decode(errors="replace").strip()
-                raise RemotingError(addr, f"refused: {remark} (HTTP {response.status})")
-            return msgspec.json.decode(body, type=WhoKnows)
-    except (aiohttp.ClientError, OSError, TimeoutError, msgspec.MsgspecError) as error:
-        reason = str(error) or "no answer in time"
+        answer = await ask_page(url, token=token, tls=tls, pause_seconds=ANSWER_SECONDS)
+        if answer.status != 200:
+            raise RemotingError(addr, f"refused: {answer.text} (HTTP {answer.status})")
+        return msgspec.json.decode(answer.body, type=WhoKnows)
+    except (OSError, msgspec.MsgspecError) as error:
         raise RemotingConnectError(
-            addr, f"can't be asked: {reason}; is that its port for operators (httpPort)?"
+            addr, f"can't be asked: {error}; is that its port for operators (httpPort)?"
         ) from None

@@ -1,6 +1,7 @@
 """Limits the number and the duration of connections to the operators' HTTP port."""
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 from aiohttp import web
@@ -37,7 +38,7 @@ class Gate:
         handler = self._server()
         self._idle[handler] = loop.call_later(REQUEST_SECONDS, self._close_idle, handler)
         self._ends[handler] = loop.call_later(CONNECTION_SECONDS, self._end, handler)
-        return handler
+        return _Admitted(handler, self._forget)
 
     def note_request(self, handler: web.RequestHandler) -> None:
         """Note that a connection has sent its request."""
@@ -55,7 +56,16 @@ class Gate:
     def release(self, handler: web.RequestHandler) -> None:
         """End the exception of a kept connection: its answer is being sent."""
         self._kept.discard(handler)
+        if handler.transport is None:  # its peer left before the answer
+            return
         self._ends[handler] = asyncio.get_running_loop().call_later(CONNECTION_SECONDS, self._end, handler)
+
+    def _forget(self, handler: web.RequestHandler) -> None:
+        """Drop the timers of a connection that is gone: thousands may come and go before one is due."""
+        self.note_request(handler)
+        end = self._ends.pop(handler, None)
+        if end is not None:
+            end.cancel()
 
     def _end(self, handler: web.RequestHandler) -> None:
         self._ends.pop(handler, None)
@@ -74,6 +84,39 @@ class Gate:
     def _close_idle(self, handler: web.RequestHandler) -> None:
         self.note_request(handler)
         _abort(handler)
+
+
+class _Admitted(asyncio.Protocol):
+    """A connection of aiohttp, which tells nobody when it is gone."""
+
+    def __init__(self, handler: web.RequestHandler, on_lost: Callable[[web.RequestHandler], None]) -> None:
+        self._handler = handler
+        self._on_lost = on_lost
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Pass it on, like all that follows."""
+        self._handler.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Pass it on."""
+        self._handler.data_received(data)
+
+    def eof_received(self) -> None:
+        """Pass it on."""
+        self._handler.eof_received()
+
+    def pause_writing(self) -> None:
+        """Pass it on."""
+        self._handler.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass it on."""
+        self._handler.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Pass it on, and tell the gate."""
+        self._handler.connection_lost(exc)
+        self._on_lost(self._handler)
 
 
 class _Refusal(asyncio.Protocol):

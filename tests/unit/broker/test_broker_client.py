@@ -52,6 +52,6 @@ async def test_a_registrar_with_keys_is_let_in_by_access_rules_and_one_without_i
         assert not server.state.tables.broker_addr_table
         async with BrokerRegistrar(settings(addr), (T1, T2)) as broker:
             error = broker.last_results[addr].error
-            assert (error.code, "is refused by no rule" in error.remark) == (16, True)
+            assert (error.code, "is refused: no rule" in error.remark) == (16, True)
         assert not server.state.tables.broker_addr_table
         await eventually(lambda: not server.server.connections)

@@ -41,7 +41,7 @@ def test_nothing_lost_ends_with_0(server: FakeNamesrv) -> None:
     result = run(server, "--without", "broker-a")
     assert result.exit_code == 0
     assert (
-        "  1 would have more to do: broker names, in times of today's share\n    broker-b  2.00"
+        "  1 broker name would have more than 1.5 times the load of today\n    broker-b  2.00"
         in result.stdout
     )
 
@@ -65,7 +65,9 @@ def test_a_zone_takes_all_of_its_brokers(server: FakeNamesrv) -> None:
     [
         ((), 1, "nothing is taken away: give --without BROKER or --without-zone ZONE"),
         (("--without", "brokr-a"), 2, "there is no broker brokr-a: did you mean broker-a"),
-        (("--without-zone", "z"), 2, "there is no zone z, and no other"),
+        (("--without", "nobody"), 2, "there is no broker nobody; there is broker-a"),
+        (("--without", "10.9.9.9:1"), 2, "there is no broker 10.9.9.9:1; there is 127.0.0.1:10911"),
+        (("--without-zone", "z"), 2, "there is no zone z: the name server has no zone"),
         (("--without", "broker-a", "--load", "0.5"), 1, "0.5 is not in the range"),
     ],
 )

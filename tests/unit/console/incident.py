@@ -41,6 +41,9 @@ class _Given:
     def __init__(self, followed: Followed) -> None:
         self.followed = followed
 
+    def begin(self, _lock: object, /) -> bool:
+        return False
+
     def read(self, _lock: object) -> bool:
         return False
 

@@ -3,9 +3,9 @@
 import threading
 
 from namekeeper.console.histories import Histories, HistoryLock, JournalHistory
+from namekeeper.console.views import ConsoleViews
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
-from namekeeper.journal.reading.following import JournalFollower
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.now import Now
 from tests.support.journal.folder import write_journal
@@ -40,28 +40,45 @@ def test_a_change_is_read_once_and_told(tmp_path):
     assert not followed.is_running
 
 
-def test_while_a_journal_is_read_what_it_held_last_is_shown(tmp_path, monkeypatch):
+def test_what_a_journal_held_last_is_shown_before_it_is_read(tmp_path):
     story = Story()
     story.registers()
     story.wiped()
     history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
-    new_steps, seen = JournalFollower.new_steps, []
-
-    def watched(follower):
-        seen.append(history.followed.versions)
-        return new_steps(follower)
-
-    monkeypatch.setattr(JournalFollower, "new_steps", watched)
     histories = Histories([history])
+    assert histories.begin(history)
+    end = history.followed.versions
+    assert history.followed.progress[0] < history.followed.progress[1]
     read(histories)
-    read(histories)
-    end, all_of_it = seen
+    all_of_it = history.followed.versions
     at = end.knows_up_to
     assert end.route("T", at).route == all_of_it.route("T", at).route
     assert dict(end.rows("live", at)) == dict(all_of_it.rows("live", at))
     assert (end.knows_from, end.events) == (at, [])
-    assert history.followed.versions is all_of_it
     assert all_of_it.knows_from < at
+
+
+def test_who_asked_too_early_is_told_when_there_is_something_to_see(tmp_path):
+    story = Story()
+    story.registers()
+    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
+    histories = Histories([history])
+    views = ConsoleViews(histories, None, Clock(story.now))
+    before = histories.revision
+    assert views.topics({})["rows"] == []
+    histories.begin(history)
+    assert histories.revision > before
+    assert "T" in [row["topic"] for row in views.topics({})["rows"]]
+
+
+def test_a_journal_that_is_gone_shows_nothing_at_once(tmp_path):
+    story = Story()
+    story.registers()
+    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
+    (tmp_path / "j").rename(tmp_path / "k")
+    histories = Histories([history])
+    assert not histories.begin(history)
+    assert histories.revision == 0
 
 
 def test_name_servers_come_by_their_ids(tmp_path):

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.console import server
-from namekeeper.console.histories import Histories, JournalHistory
-from namekeeper.console.server import ConsoleServer
+from namekeeper.console.histories import Histories, HistoryLock, JournalHistory
+from namekeeper.console.server import ConsoleServer, opening_rest
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
 from namekeeper.http.doors import COOKIE, Doors
@@ -55,8 +56,8 @@ class Site:
             return answer.status, await answer.text(), dict(answer.headers)
 
     async def read(self) -> None:
-        """Wait until the journal was read."""
-        await eventually(lambda: self.histories.revision, within_seconds=READING)
+        """Wait until the journal was read: first its end is shown, then all of it."""
+        await eventually(lambda: self.histories.revision > 1, within_seconds=READING)
 
 
 @pytest.fixture
@@ -99,6 +100,75 @@ async def test_every_answer_forbids_scripts_of_strangers(site):
         page = (await site.get("/"))[1]
         assert "onclick" not in page
         assert page.count("<script") == page.count('<script type="module" src=')
+
+
+async def test_a_page_is_told_of_all_its_modules_at_once(site):
+    """A browser that finds one only in another asks for it later."""
+    async with running(site):
+        page = (await site.get("/"))[1]
+        modules = {path for path, (_, _, kind) in PAGE_FILES.items() if kind == "text/javascript"}
+        assert {path for path in modules if f'"{path}"' not in page} == set()
+
+
+async def test_what_a_journal_held_last_is_there_while_it_is_not_read_yet(site, monkeypatch):
+    may_read, read = threading.Event(), JournalHistory.read
+
+    def late(history: JournalHistory, lock: HistoryLock) -> bool:
+        may_read.wait(READING)
+        return read(history, lock)
+
+    monkeypatch.setattr(JournalHistory, "read", late)
+    async with site.server:
+        try:
+            await eventually(lambda: site.histories.revision == 1, within_seconds=READING)
+            assert "T" in [row["topic"] for row in json.loads((await site.get("/api/topics"))[1])["rows"]]
+        finally:
+            may_read.set()
+
+
+@contextmanager
+def late_end(monkeypatch) -> Iterator[threading.Event]:
+    """The end of a journal is not found before the event."""
+    may_begin, begin = threading.Event(), JournalHistory.begin
+
+    def late(history: JournalHistory, lock: HistoryLock) -> bool:
+        may_begin.wait(READING)
+        return begin(history, lock)
+
+    monkeypatch.setattr(JournalHistory, "begin", late)
+    try:
+        yield may_begin
+    finally:
+        may_begin.set()
+
+
+async def test_who_asks_before_the_end_of_a_journal_is_found_is_answered_with_it(site, monkeypatch):
+    monkeypatch.setattr(server, "BEGIN_SECONDS", READING)
+    with late_end(monkeypatch) as may_begin:
+        async with site.server:
+            early = asyncio.create_task(site.get("/api/topics"))
+            await site.get("/api/why?name=T")  # needs no history, and comes later: the early one has arrived
+            may_begin.set()
+            assert "T" in [row["topic"] for row in json.loads((await early)[1])["rows"]]
+
+
+async def test_who_asks_is_answered_with_what_there_is_if_the_end_of_a_journal_is_not_found_soon(
+    site, monkeypatch
+):
+    monkeypatch.setattr(server, "BEGIN_SECONDS", 0)
+    with late_end(monkeypatch):
+        async with site.server:
+            status, text, _ = await site.get("/api/overview")
+            assert (status, json.loads(text)["last"]) == (200, None)
+
+
+def test_the_reading_waits_for_a_page_that_is_being_opened():
+    seconds = server.POLL_SECONDS
+    assert opening_rest(10, begun_at=10, asked_at=10) == seconds
+    assert opening_rest(10 + seconds, begun_at=10, asked_at=10) == 0
+    assert opening_rest(10 + seconds, begun_at=10, asked_at=10 + seconds / 2) == seconds / 2
+    last = 10 + server.OPENING_SECONDS
+    assert opening_rest(last, begun_at=10, asked_at=last) == 0, "one that asks for ever holds nothing up"
 
 
 async def test_views_are_json(site):
@@ -181,10 +251,10 @@ async def test_a_change_is_told_to_who_listens(site):
             session.get(address) as stream,
         ):
             assert stream.headers["Content-Type"] == "text/event-stream"
-            assert await stream.content.readuntil(b"\n\n") == b"data: 1\n\n"
+            assert await stream.content.readuntil(b"\n\n") == b"data: 2\n\n"
             site.story.wiped()
             site.write()
-            assert await stream.content.readuntil(b"\n\n") == b"data: 2\n\n"
+            assert await stream.content.readuntil(b"\n\n") == b"data: 3\n\n"
 
 
 async def test_it_ends_while_somebody_listens(site):
@@ -192,7 +262,7 @@ async def test_it_ends_while_somebody_listens(site):
         async with running(site):
             stream = await session.get(f"http://127.0.0.1:{site.server.port}/api/events")
             await stream.content.readuntil(b"\n\n")
-        assert await stream.content.read() in {b"", b"data: 1\n\n"}
+        assert await stream.content.read() in {b"", b"data: 2\n\n"}
         stream.close()
 
 

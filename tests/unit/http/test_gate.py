@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from namekeeper.http import gate
+from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.unit.http.test_server import Site
 
@@ -35,18 +36,35 @@ class Server:
     connections = ()
 
     def __call__(self) -> SimpleNamespace:
-        return type("Connection", (SimpleNamespace,), {"__hash__": object.__hash__})(transport=None)
+        return type("Connection", (SimpleNamespace,), {"__hash__": object.__hash__})(transport=object())
 
 
 async def test_a_watcher_outlasts_the_connections_of_other_pages() -> None:
     entered = gate.Gate(Server())
-    connection = entered()
-    (end,) = entered._ends.values()
+    entered()
+    ((connection, end),) = entered._ends.items()
     assert not end.cancelled()
     entered.keep(connection)
     assert end.cancelled()
     entered.release(connection)
     (end,) = entered._ends.values()
     assert not end.cancelled()
+    connection.transport = None
     entered._end(connection)
     assert entered._ends == {}
+    entered.keep(connection)
+    entered.release(connection)  # its peer has left meanwhile
+    assert entered._ends == {}
+
+
+@both_loops
+async def test_nothing_of_a_connection_stays_when_it_is_gone(site: Site) -> None:
+    kept = site.server._gate
+    for number in range(1, 6):
+        assert (await site.ask("/healthz")).status == 200
+        _, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
+        writer.close()  # without a request
+        poll = asyncio.ensure_future(site.ask("/watch?topic=A&after=5-7"))
+        await eventually(lambda number=number: len(site.watch.watchers) == number)
+        poll.cancel()
+    await eventually(lambda: (kept._idle, kept._ends, kept._kept) == ({}, {}, set()))

@@ -5,6 +5,8 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -33,10 +35,9 @@ from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.http.doors import Doors, is_loopback, make_token
 
-__all__ = ["console"]
+__all__ = ["console", "page_address"]
 
-_SWITCH_SECONDS = 0.001
-"""How long the thread that reads a journal keeps the interpreter from those that answer the page."""
+_EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
 
 
 @click.command("console", context_settings={"help_option_names": ["-h", "--help"]})
@@ -132,11 +133,18 @@ def console(  # noqa: PLR0913 - one for each option
     )
     server = ConsoleServer(host, port, doors, histories, views)
     spare_the_collector()
-    sys.setswitchinterval(_SWITCH_SECONDS)
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as closing:
         for history in live:
             closing.callback(history.close)
-        asyncio.run(_serve(server, host, token, rules, until_eof=until_eof))
+        address_of = partial(page_address, host, names, token or "")
+        asyncio.run(_serve(server, address_of, rules, until_eof=until_eof))
+
+
+def page_address(host: str, names: Sequence[str], token: str, port: int) -> str:
+    """The address of the page: by the first of the names given for it if it listens at every address."""
+    name = names[0] if names and host in _EVERYWHERE else host
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{port}/{f'#token={token}' if token else ''}"
 
 
 def _rules_of(file: str) -> AccessFiles:
@@ -154,7 +162,7 @@ def _rules_of(file: str) -> AccessFiles:
 
 
 async def _serve(
-    server: ConsoleServer, host: str, token: str | None, rules: AccessFiles | None, *, until_eof: bool
+    server: ConsoleServer, address_of: Callable[[int], str], rules: AccessFiles | None, *, until_eof: bool
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -165,8 +173,7 @@ async def _serve(
         loop.add_signal_handler(number, stop.set)
     try:
         async with server:
-            shown_host = f"[{host}]" if ":" in host else host
-            echo(f"http://{shown_host}:{server.port}/{f'#token={token}' if token else ''}")
+            echo(address_of(server.port))
             await stop.wait()
             if watching is not None:
                 watching.cancel()

@@ -29,7 +29,8 @@ def show_console(stage: Stage, incident: Incident) -> None:
                 raise NamekeeperError("the console did not start")
             address = f"{address}?at={incident.times.wiped_ms}"
             stage.note(f"[bold]{address}[/]")
-            webbrowser.open(address)
+            if not webbrowser.open(address):
+                stage.note("no browser could be opened here: open that address in one")
             with contextlib.suppress(KeyboardInterrupt):
                 console.wait()
         finally:

@@ -31,7 +31,7 @@ export const login = async (token) => {
 };
 
 const SILENCE_MS = 25_000;
-const AGAIN_MS = 1_000;
+export const AGAIN_MS = 1_000;
 
 // Calls `tell` with each revision, and with null when the console is gone; tries again until stopped.
 export const follow = (tell) => {

@@ -67,10 +67,10 @@ const Head = ({ page }) => {
   };
   return h("header", { class: "head" },
     h("h1", null, h(Link, { to: { view: "now" } }, "Namekeeper")),
-    h("nav", { "aria-label": "ConsoleViews" }, h("ul", null, TITLES.map(([view, title]) => h("li", { key: view },
+    h("nav", { "aria-label": "Views" }, h("ul", null, TITLES.map(([view, title]) => h("li", { key: view },
       h(Link, { to: { view }, "aria-current": page.view === view ? "page" : undefined }, title))))),
     h("div", { role: "search" }, h("input", {
-      id: "search", type: "search", placeholder: "Search: / ", "aria-label": "Search topics, brokers, addresses", autocomplete: "off",
+      id: "search", type: "search", placeholder: "Search (key /)", "aria-label": "Search topics, brokers, addresses", autocomplete: "off",
       defaultValue: page.params.q || "", onInput: search,
     })));
 };

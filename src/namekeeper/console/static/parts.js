@@ -2,7 +2,7 @@
 
 import { createContext, h } from "./preact.js";
 import { useContext, useEffect, useRef, useState } from "./hooks.js";
-import { ask } from "./api.js";
+import { AGAIN_MS, ask } from "./api.js";
 import { isLocalUtc, iso, local, utc, utcClock } from "./time.js";
 
 export const Page = createContext(null);
@@ -46,13 +46,16 @@ export const Notice = ({ kind = "notice", children }) =>
 
 // The answer of a view, what is wrong with it, and whether a newer one is on its way.
 // While a newer one is on its way the older one stays; of several changes in a row only the last is asked for.
+// A question without any answer is asked again: nothing else may change for hours.
 export const useAnswer = (view, query, version) => {
   const [state, setState] = useState({ value: null, problem: null, of: null });
   const running = useRef(null);
   const waiting = useRef(null);
   const isGone = useRef(false);
+  const again = useRef(null);
   const key = JSON.stringify([view, query]);
   const run = (wanted) => {
+    clearTimeout(again.current);
     running.current = wanted;
     ask(wanted.view, wanted.query).then(
       (value) => ({ value, problem: null }), (problem) => ({ value: null, problem }),
@@ -64,6 +67,7 @@ export const useAnswer = (view, query, version) => {
       if (found.problem) setState((before) => ({ ...before, problem: found.problem, of: wanted.key }));
       else setState({ ...found, of: wanted.key });
       if (next) run(next);
+      else if (found.problem && !found.problem.status) again.current = setTimeout(run, AGAIN_MS, wanted);
     });
   };
   useEffect(() => {
@@ -71,14 +75,17 @@ export const useAnswer = (view, query, version) => {
     if (running.current) waiting.current = wanted;
     else run(wanted);
   }, [key, version]);
-  useEffect(() => () => { isGone.current = true; }, []);
+  useEffect(() => () => {
+    isGone.current = true;
+    clearTimeout(again.current);
+  }, []);
   const isOfSameView = state.of !== null && JSON.parse(state.of)[0] === view;
   return { value: isOfSameView ? state.value : null, problem: state.problem, isOld: state.of !== key };
 };
 
 const isNothing = (cell) => cell === null || cell === undefined || cell === "";
 
-// A table whose cells carry the title of their column, for phones.
+// A table whose cells carry the title of their column, for phones; no line of it ends at the hyphen of a name.
 export const Table = ({ label, columns, rows, empty }) => {
   if (!rows.length) return h("p", { class: "soft empty" }, empty);
   return h("table", { role: "table", "aria-label": label },
@@ -86,7 +93,7 @@ export const Table = ({ label, columns, rows, empty }) => {
       columns.map((column) => h("th", { scope: "col", role: "columnheader", class: column.kind }, column.title)))),
     h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row", key: row.key, class: row.class },
       columns.map((column, index) => h("td", {
-        role: "cell", "data-title": column.title, class: column.kind || "words",
+        role: "cell", "data-title": column.title.replaceAll("-", "\u2011"), class: column.kind || "words",
       }, isNothing(row.cells[index]) ? null : h("div", null, row.cells[index])))))));
 };
 

@@ -8,11 +8,14 @@ import { duration } from "./time.js";
 const LIMIT = 50;
 
 const Differs = ({ since, now }) => since === null || since === undefined ? null
-  : h("span", { class: "differs" }, "they disagree since ", h(Time, { ms: since }), now > since ? `, ${duration(now - since)}` : "");
+  : h("span", { class: "differs" }, "they have disagreed since ", h(Time, { ms: since }), now > since ? [", ", h("span", { class: "moment" }, duration(now - since))] : "");
 
+const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+const isBeingRead = (row) => !row.problem && row.progress[0] < row.progress[1];
+const progressOf = (row) => `${row.progress[0].toLocaleString("en")} of ${number(row.progress[1], "part", "parts")}`;
 const knowledgeOf = (row) => {
   if (row.problem) return h("span", { class: "differs" }, row.problem);
-  if (row.progress[0] < row.progress[1]) return `being read: ${row.progress[0].toLocaleString("en")} of ${row.progress[1].toLocaleString("en")} parts`;
+  if (isBeingRead(row)) return `being read: ${progressOf(row)}`;
   if (row.knowledge !== "known") return h("span", { class: "differs" }, row.knowledge_text);
   return row.is_running ? "runs" : "does not run now";
 };
@@ -36,17 +39,16 @@ export const NameServers = ({ rows }) => h("section", { "aria-labelledby": "name
   }),
   rows.flatMap((row) => row.notes.map((note) => h(Notice, { key: note }, note))));
 
-const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-
 // What somebody who was woken up should look at first; each leads to its rows.
 export const Headlines = ({ namesrvs, version }) => {
   const page = useContext(Page);
   const { value } = useAnswer("troubles", { at: page.params.at }, version);
   const silent = namesrvs.filter((row) => row.problem || row.knowledge !== "known");
-  const lines = silent.map((row) => ["bad", {}, "namesrvs", `${printable(row.namesrv)}: ${row.problem ? printable(row.problem)
-    : row.progress[0] < row.progress[1] ? "its journal is being read" : row.knowledge_text}`]);
-  namesrvs.filter((row) => !silent.includes(row) && row.progress[0] < row.progress[1]).forEach((row) => lines.push(["notice", {}, "namesrvs",
-    `${printable(row.namesrv)} is shown as it was last: its journal is being read, ${row.progress[0].toLocaleString("en")} of ${row.progress[1].toLocaleString("en")} parts`]));
+  const lines = silent.map((row) => (isBeingRead(row)
+    ? ["notice", {}, "namesrvs", `${printable(row.namesrv)}: its journal is being read, ${progressOf(row)}`]
+    : ["bad", {}, "namesrvs", `${printable(row.namesrv)}: ${row.problem ? printable(row.problem) : row.knowledge_text}`]));
+  namesrvs.filter((row) => !silent.includes(row) && isBeingRead(row)).forEach((row) => lines.push(["notice", {}, "namesrvs",
+    `${printable(row.namesrv)} is shown as it was last: its journal is being read, ${progressOf(row)}`]));
   if (value && value.unwritable) lines.push(["bad", { tonly: "unwritable" }, "topics", `${number(value.unwritable, "topic has", "topics have")} no queue to write to${value.known > 1 ? " at some name server" : ""}`]);
   if (value && value.brokers_differ) lines.push(["notice", { bonly: "differs" }, "brokers", `name servers disagree about ${number(value.brokers_differ, "broker", "brokers")}`]);
   if (value && value.topics_differ) lines.push(["notice", { tonly: "differs" }, "topics", `name servers disagree about ${number(value.topics_differ, "topic", "topics")}`]);
@@ -135,7 +137,7 @@ export const Topics = ({ namesrvs, version, now }) => {
           key: row.topic,
           cells: [h(TopicLink, { name: row.topic, at: page.params.at }), h(Routes, { row, namesrvs }),
             without.length ? h(Link, { class: "differs", to: { view: "why", name: row.topic, at: page.params.at } },
-              `no queue at ${without.map(printable).join(", ")}: why?`) : "yes",
+              "no queue at ", without.map((name, index) => [index ? ", " : "", h(Name, { text: name })]), ": why?") : "yes",
             ...(isCompared ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
         };
       }),

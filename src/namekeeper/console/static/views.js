@@ -41,7 +41,7 @@ export const Slider = ({ overview, title = "What is known of each name server", 
       h("div", { class: "lane slider" }, h("label", { class: "label", for: "slider" }, "instant"),
         h("input", { id: "slider", type: "range", min: first, max: last, step: 1, value,
           "aria-valuetext": both(value), onInput: move })),
-      h("div", { class: "lane" }, h("span", { class: "label" }), h("div", { class: "instant-row" },
+      h("div", { class: "instant-row" },
         h("output", { id: "shown-instant", for: "slider instant" }, at === null ? present(overview) : both(at)),
         h("button", { type: "button", id: "before", onClick: step(-1), title: "The change before (key ,)" }, "◀ change"),
         h("button", { type: "button", id: "after", onClick: step(1), title: "The next change (key .)" }, "change ▶"),
@@ -51,7 +51,7 @@ export const Slider = ({ overview, title = "What is known of each name server", 
           type: "datetime-local", step: "0.001", value: toField(value), id: "instant", "aria-label": "Go to an instant",
           onChange: (event) => { const ms = fromField(event.target.value); if (!Number.isNaN(ms)) page.change({ at: ms }); },
         }),
-        at !== null && at > now ? h("span", { class: "differs" }, "this is in the future: nothing is known of it") : null))));
+        at !== null && at > now ? h("span", { class: "differs" }, "this is in the future: nothing is known of it") : null)));
 };
 
 export const Instant = ({ overview, version }) => h("div", null,
@@ -68,7 +68,10 @@ const FILTERS = [["topic", "Topic"], ["broker", "Broker name or address"], ["pee
 const Seen = ({ seen, at }) => Object.entries(seen).map(([namesrv, when]) =>
   h("div", { key: namesrv }, h(Name, { text: namesrv }), when > at ? ` +${(when - at).toLocaleString("en")} ms` : ""));
 
-const Details = ({ text }) => text.split("; ").map((part, index) => h("div", { key: index }, part));
+// Permissions and arrows have hyphens, at which a line must not break.
+const WHOLE = /^(->|[RW-]{3})$/;
+const Details = ({ text }) => text.split("; ").map((part, index) => h("div", { key: index },
+  part.split(/( )/).map((word) => (WHOLE.test(word) ? h("span", { class: "moment" }, word) : word))));
 
 export const ChangeTable = ({ value, causes, empty }) => h(Table, {
   label: "Changes", empty,
@@ -113,7 +116,7 @@ export const Changes = ({ overview, version }) => {
 };
 
 const Missing = ({ value, what }) => h(Notice, null,
-  `There is no record of ${what} ${printable(value.name)}${value.near}. Is it spelled as the brokers spell it?`);
+  `There is no record of ${what} ${printable(value.name)}${value.near || ". Is it spelled as the brokers spell it?"}`);
 
 const RouteTable = ({ route }) => {
   const queues = route.route === null ? [] : route.route.queueDatas;
@@ -180,7 +183,7 @@ export const Broker = ({ overview, version }) => {
           key: `${row.namesrv} ${row.addr} ${row.since}`,
           cells: [[h(Time, { ms: row.since }), h("div", null, causes[row.from_cause] || row.from_cause)],
             [row.until === null ? h("b", null, "is registered") : h(Time, { ms: row.until }), h("div", null, causes[row.to_cause] || row.to_cause)],
-            duration((row.until || row.knows_up_to) - row.since), row.away_ms === null ? "" : duration(row.away_ms),
+            duration((row.until || row.knows_up_to) - row.since), row.away_ms ? duration(row.away_ms) : "",
             [h(BrokerLink, { name: row.broker_name }), ` ${row.broker_id} `, h(BrokerLink, { name: row.addr })], h(Name, { text: row.namesrv })],
         })),
       })) : null);
@@ -280,7 +283,7 @@ export const Compare = ({ overview, version }) => {
   const b = params.b || names[1] || names[0];
   const { value, problem, isOld } = useAnswer("compare", { a, b, a_at: params.a_at, b_at: params.b_at }, version);
   const filled = { ...page, params: { ...params, a, b } };
-  const side = (each) => (each ? `${printable(each.namesrv)} at ${both(each.at)}` : "");
+  const side = (each) => [h(Name, { text: each.namesrv }), " at ", h(Time, { ms: each.at, plain: true })];
   const cell = (text) => (text === null ? h("span", { class: "differs" }, "has no such thing") : printable(text));
   return h("div", { "aria-busy": String(isOld) },
     h("h2", { id: "compare" }, "Two name servers, or two instants"),
@@ -288,9 +291,10 @@ export const Compare = ({ overview, version }) => {
     h(Wrong, { problem }),
     value && value.why_not ? h(Notice, null, `They can't be compared: ${printable(value.why_not)}`) : null,
     value && !value.why_not ? h("p", { id: "count", role: "status" },
-      value.total ? [h("b", null, `${value.total.toLocaleString("en")} ${value.total === 1 ? "difference" : "differences"}`), ` between ${side(value.a)} and ${side(value.b)}`]
-        : `${side(value.a)} and ${side(value.b)} agree on everything`,
+      value.total ? [h("b", null, `${value.total.toLocaleString("en")} ${value.total === 1 ? "difference" : "differences"}`), " between ", side(value.a), " and ", side(value.b)]
+        : [side(value.a), " and ", side(value.b), " agree on everything"],
       value.total > value.rows.length ? `, the first ${value.rows.length} of them:` : "") : null,
+    value && value.rows.some((row) => row.part === "broker") ? h("p", { class: "soft" }, "What follows from a broker is not repeated: one that a side lacks is one difference, and not one for each of its topics.") : null,
     value && value.rows.length ? h(Table, {
       label: "Differences", empty: "",
       columns: [{ title: "what" }, { title: "name" }, { title: "detail" },

@@ -3,6 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
+from namekeeper.cli.commands.console import page_address
 from namekeeper.cli.group import namekeeper
 from tests.unit.answers.story import Story
 
@@ -35,3 +36,18 @@ def test_what_can_not_be_used_is_refused(words, says):
     result = CliRunner().invoke(namekeeper, ["console", *words])
     assert result.exit_code == 2
     assert says in result.output
+
+
+@pytest.mark.parametrize(
+    ("host", "names", "token", "address"),
+    [
+        ("127.0.0.1", (), "", "http://127.0.0.1:9888/"),
+        ("0.0.0.0", ("ns1.example.com", "ns1"), "secret", "http://ns1.example.com:9888/#token=secret"),
+        ("::", ("ns1",), "", "http://ns1:9888/"),
+        ("0.0.0.0", (), "secret", "http://0.0.0.0:9888/#token=secret"),
+        ("10.0.0.1", ("ns1",), "", "http://10.0.0.1:9888/"),
+        ("::1", (), "", "http://[::1]:9888/"),
+    ],
+)
+def test_the_address_that_it_prints_is_one_that_others_can_open(host, names, token, address):
+    assert page_address(host, names, token, 9888) == address

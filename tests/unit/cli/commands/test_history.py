@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from namekeeper.cli.commands import history as module
 from namekeeper.cli.group import namekeeper
+from namekeeper.pipeline.gold.steps import make_gold
+from tests.support.pipeline.duck import Duck
 from tests.unit.answers.story import Story
 
 SINCE = ("--from", "2023-11-14T00:00:00Z", "--zone", "UTC")
@@ -21,6 +23,18 @@ def journals(tmp_path):
         story.wiped()
         words += ["--journal", story.folder(tmp_path / name)]
     return words
+
+
+@pytest.fixture
+def warehouse(tmp_path):
+    """Of brokers that are there, and of one that went."""
+    story = Story("a_1")
+    story.registers()
+    story.registers("gone-1", "10.0.0.9:1")
+    story.unregisters("10.0.0.9:1")
+    duck = Duck()
+    make_gold(duck, duck.load([json.loads(line) for line in story.journal.lines()]))
+    return ["--warehouse", duck.write_warehouse(tmp_path / "warehouse")]
 
 
 def run(*words):
@@ -64,6 +78,21 @@ def test_a_name_without_any_record_is_no_answer_and_what_is_near_it_is_named(jou
         result = run(name, *SINCE, *words, *journals)
         assert result.exit_code == 4
         assert result.stderr == f"there is no record of a topic, broker or address '{name}'{suggested}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("t_", "T"), ("b0_", "b0"), ("gone_1", "gone-1"), ("10.0.0.9:2", "10.0.0.9:1"), ("elsewhere", None)],
+)  # fmt: skip
+def test_in_a_warehouse_names_of_topics_brokers_and_addresses_are_near_also_of_those_that_are_gone(
+    warehouse, name, near
+):
+    suggested = f": did you mean {near}?" if near else ""
+    result = run(name, *SINCE, *warehouse)
+    assert (result.exit_code, result.stderr) == (
+        4, f"there is no record of a topic, broker or address '{name}'{suggested}\n",
+    )  # fmt: skip
+    assert run("gone-1", *SINCE, *warehouse).exit_code == 0
 
 
 @pytest.mark.parametrize(

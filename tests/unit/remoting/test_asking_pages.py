@@ -1,0 +1,146 @@
+"""A page of the operators' port is asked for in one way, whoever asks."""
+
+import asyncio
+import contextlib
+import gzip
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from namekeeper.remoting.asking_pages import PageAnswer, ask_page
+from tests.support.system.waiting import PATIENCE
+from tests.support.wire.certificates import Certificates
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@contextlib.asynccontextmanager
+async def site(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """A server that answers each path with `handler`; the beginning of its URLs."""
+    application = web.Application()
+    application.router.add_get("/{path:.*}", handler)
+    server = TestServer(application)
+    await server.start_server(ssl=tls)
+    try:
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{server.port}"
+    finally:
+        await server.close()
+
+
+async def ask(
+    url: str, *, token: str = "", tls: ssl.SSLContext | None = None, pause_seconds: float = PATIENCE
+) -> PageAnswer:
+    return await ask_page(url, token=token, tls=tls, pause_seconds=pause_seconds)
+
+
+@pytest.mark.parametrize(("token", "header"), [("secret", "Bearer secret"), ("", None)])
+async def test_the_token_is_sent_if_there_is_one(token, header):
+    asked = []
+
+    async def answer(request):
+        asked.append((request.path_qs, request.headers.get("Authorization")))
+        return web.Response(text=" found \n")
+
+    async with site(answer) as url:
+        found = await ask(f"{url}/who-knows?topic=a%26b", token=token)
+    assert asked == [("/who-knows?topic=a%26b", header)]
+    assert (found, found.text) == (PageAnswer(200, b" found \n"), "found")
+
+
+async def test_a_refusal_is_an_answer():
+    async def answer(_request):
+        return web.Response(status=403, body=b"no rule \xff\n")
+
+    async with site(answer) as url:
+        found = await ask(f"{url}/metrics")
+    assert (found.status, found.text) == (403, "no rule \ufffd")
+
+
+async def test_a_compressed_file_stays_as_it_is():
+    data = gzip.compress(b"records")
+
+    async def answer(request):
+        assert request.headers["Accept-Encoding"] == "identity"
+        return web.Response(body=data, headers={"Content-Encoding": "gzip"})
+
+    async with site(answer) as url:
+        assert (await ask(f"{url}/journal/x.gz")).body == data
+
+
+async def test_the_token_goes_nowhere_else(monkeypatch):
+    asked = []
+
+    async def elsewhere(request):
+        asked.append(request.path)
+        return web.Response()
+
+    async with site(elsewhere) as other:
+
+        async def answer(_request):
+            raise web.HTTPFound(f"{other}/caught")
+
+        for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, other)
+        async with site(answer) as url:
+            assert (await ask(f"{url}/metrics", token="secret")).status == 302
+    assert asked == []
+
+
+async def test_no_server_is_an_error_that_says_so():
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:1"):
+        await ask("http://127.0.0.1:1/metrics")
+
+
+@pytest.mark.parametrize("sent", [b"", b"half"])
+async def test_a_silence_ends_in_time(sent):
+    is_over = asyncio.Event()
+
+    async def answer(request):
+        response = web.StreamResponse()
+        if sent:
+            await response.prepare(request)
+            await response.write(sent)
+        await is_over.wait()
+        return response
+
+    async with site(answer) as url:
+        with pytest.raises(OSError, match=r"^no answer in time$"):
+            await ask(f"{url}/watch", pause_seconds=0.05)
+        is_over.set()
+
+
+async def test_half_an_answer_is_none():
+    async def answer(request):
+        response = web.StreamResponse(headers={"Content-Length": "100"})
+        await response.prepare(request)
+        await response.write(b"half")
+        request.transport.abort()
+        return response
+
+    async with site(answer) as url:
+        with pytest.raises(OSError, match="not completed"):
+            await ask(f"{url}/journal/x")
+
+
+async def test_over_tls_a_certificate_is_shown_and_the_server_is_verified(tmp_path: Path):
+    certificates = Certificates(tmp_path)
+    serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=certificates.trust)
+    serving.load_cert_chain(*certificates.issue("server", "127.0.0.1"))
+    serving.verify_mode = ssl.CERT_REQUIRED
+    tls = ssl.create_default_context(cafile=certificates.trust)
+    tls.load_cert_chain(*certificates.issue("ops"))
+
+    async def answer(request):
+        subject = request.transport.get_extra_info("peercert")["subjectAltName"]
+        return web.json_response(subject)
+
+    async with site(answer, serving) as url:
+        assert "ops.test" in (await ask(url, tls=tls)).text
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda *_: None)  # the handshake fails at the server, too
+        with pytest.raises(OSError, match="certificate verify failed"):
+            await ask(url)
