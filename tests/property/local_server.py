@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from namekeeper.common.slices import run_slices
 from namekeeper.config.runtime import RuntimeConfig
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import RequestError
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.model.now import Now
-from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, not_supported
+from namekeeper.processor.dispatch import CHANGERS, not_supported
 from namekeeper.processor.outcome import Deferred
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.change import Applied, TableChange
@@ -22,6 +21,7 @@ from namekeeper.route.tables import RouteTables
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand, Response
 from tests.differential.wire import as_value
 from tests.support.java_model.values import Answer, Request
+from tests.support.server.reading import is_read, read
 
 __all__ = ["LocalServer"]
 
@@ -96,11 +96,8 @@ class LocalServer:
 
     def _handle(self, command: RemotingCommand, conn: int, now: Now, done: Done) -> None:
         code = command.code
-        if code in READERS:
-            done(_value(code, READERS[code](self.state, command)))
-            return
-        if code in LISTERS:
-            done(_value(code, run_slices(LISTERS[code](self.state, command))))
+        if is_read(code):
+            done(_value(code, read(self.state, command)))
             return
         if code not in CHANGERS:
             done(_value(code, not_supported(command)))

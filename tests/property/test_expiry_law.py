@@ -109,12 +109,13 @@ class ServerHistory:
             JournalSettings(server_version="0", scan_interval_ms=5_000), self._source(), clock=self
         )
         self.journal.machine = str(self.machine)
-        self.journal.recorder.begin()
+        restoring = Restoring(
+            self.server.state, self._submit, clock=self, expired=self.journal.recorder.alive
+        )
         with mock.patch("namekeeper.app.restoring.machine_boot", return_value=self.journal.machine):
-            restoring = Restoring(
-                self.server.state, self._submit, clock=self, expired=self.journal.recorder.alive
-            )
-            asyncio.run(restoring.restore())
+            asyncio.run(restoring.read())
+        self.journal.recorder.begin()
+        restoring.restore()
         # Who comes back was silent for 1 ms at least: 0 says that it is not known.
         self.known = {addr: [min(at, self.true_ms - 1) for at in times] for addr, times in self.known.items()}
         self.journal.start(WriterSettings(folder=folder, namesrv="ns", is_configured=True), PORT)

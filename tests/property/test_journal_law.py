@@ -52,8 +52,22 @@ def check_law(server: JournalledServer) -> int:
 
 
 def check_unknown(server: JournalledServer, coverage: Coverage, ranges) -> None:
-    expected = [TimeRange(time_of(server, since), time_of(server, until)) for since, until in ranges]
-    assert coverage.unknown == [time_range for time_range in expected if time_range.since != time_range.until]
+    times = [(time_of(server, since), time_of(server, until)) for since, until in ranges]
+    assert coverage.unknown == joined(times)
+
+
+def joined(times: list[tuple[int, int | None]]) -> list[TimeRange]:
+    """Ranges without the empty ones; two that touch are one."""
+    begins = {since for since, until in times if since != until}
+    ends = {until for since, until in times if since != until}
+    return [
+        TimeRange(since, until)
+        for since, until in zip(sorted(begins - ends), sorted(ends - begins, key=last_if_open), strict=True)
+    ]
+
+
+def last_if_open(until: int | None) -> tuple[bool, int]:
+    return (until is None, until or 0)
 
 
 @given(chances)

@@ -42,6 +42,7 @@ class CatalogRuns:
         self.spark = spark
         self.folder = folder
         self.location = location
+        self.namespace = ".".join(f"`{part}`" for part in location.partition(":")[2].split("."))
         self.files, self.catalog = str(folder / "files"), str(folder / "catalog")
         self.seen: dict[str, Any] = {}
         self.steps: list[str] = []
@@ -51,6 +52,8 @@ class CatalogRuns:
         """All of it; returns what was seen."""
         self.run(self.files, 1, 2)
         self.run(self.catalog, 1)
+        names = self.spark.sql(f"SHOW TABLES IN {self.namespace}").collect()
+        self.seen["missing after the first run"] = sorted({*FACTS, *GOLD} - {row.tableName for row in names})
         before = self.rows(open_warehouse(self.catalog))
         with dying("replace", at=12):
             try:
@@ -81,11 +84,11 @@ class CatalogRuns:
 
     def left(self, table: str) -> int:
         """How many rows a table has for other engines: with what a run that died has left."""
-        name = "`.`".join([*self.location.partition(":")[2].split("."), table])
-        if not self.spark.catalog.tableExists(f"`{name}`"):
+        name = f"{self.namespace}.`{table}`"
+        if not self.spark.catalog.tableExists(name):
             return 0
-        self.spark.sql(f"REFRESH TABLE `{name}`").collect()
-        return self.spark.table(f"`{name}`").count()
+        self.spark.sql(f"REFRESH TABLE {name}").collect()
+        return self.spark.table(name).count()
 
     def rows(self, tables: TableReader) -> Tables:
         """Every row of every table."""

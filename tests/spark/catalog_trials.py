@@ -139,6 +139,32 @@ def added_and_replaced(bench: Bench) -> None:
     assert described["day"] == "Day's."
 
 
+def columns_of_a_later_version(bench: Bench) -> None:
+    """A table of an earlier version gets the columns that it lacks; until then they are null."""
+    later = BY_DAY._replace(columns=(*BY_DAY.columns, *columns("is_new boolean: It's new.")))
+
+    def held(reader: TableReader) -> list[tuple[Any, ...]]:
+        return sorted(tuple(row) for row in reader.table(bench.spark, later).collect())
+
+    change = bench.store.begin()
+    change.replace(BY_DAY, bench.frame(("d 1", 1), ("d 2", 2)), by="day")
+    change.commit(b"{}")
+    reader = bench.store.reader()
+    assert held(reader) == [("d 1", 1, None), ("d 2", 2, None)]
+    change = bench.store.begin()
+    change.replace(
+        later, bench.frame(("d 2", 3)).withColumn("is_new", fn.lit(True)), by="day", values=["d 2"]
+    )
+    assert held(reader) == [("d 1", 1, None), ("d 2", 2, None)]
+    change.commit(b"{}")
+    assert held(bench.store.reader()) == [("d 1", 1, None), ("d 2", 3, True)]
+    assert held(reader) == [("d 1", 1, None), ("d 2", 2, None)]
+    described = {
+        row.col_name: row.comment for row in bench.spark.sql(f"DESCRIBE {bench.name(later)}").collect()
+    }
+    assert described["is_new"] == "It's new."
+
+
 def dead_runs(bench: Bench) -> None:
     """What a run that died has left is seen by nobody, and undone."""
     dead = bench.store.begin()
@@ -206,7 +232,14 @@ def what_is_of_others(bench: Bench) -> None:
     assert "must have the catalog nowhere" in refusal(lambda: bench.made(bench.folder / "third"))
 
 
-TRIALS = (added_and_replaced, dead_runs, upkeep, several_writers, what_is_of_others)
+TRIALS = (
+    added_and_replaced,
+    columns_of_a_later_version,
+    dead_runs,
+    upkeep,
+    several_writers,
+    what_is_of_others,
+)
 
 
 @contextmanager

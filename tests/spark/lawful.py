@@ -19,8 +19,8 @@ from tests.support.pipeline.law import Law
 __all__ = ["SEED", "WORLDS", "Lawful"]
 
 SEED = int(os.environ.get("NAMEKEEPER_LAW_SEED", "4242"))
-WORLDS = 110
-"""Each has one to three name servers."""
+WORLDS = int(os.environ.get("NAMEKEEPER_LAW_WORLDS", "60"))
+"""Each has one to three name servers; at night there are more."""
 
 
 class Lawful:

@@ -27,7 +27,7 @@ ZONE = "Asia/Shanghai"
 
 
 def test_records_that_come_in_two_runs_make_the_same_tables_as_at_once(spark: SparkSession, tmp_path: Path):
-    some = histories(31, 3, actions=120)
+    some = histories(31, 2, actions=60)
     late = []
     for each in some:
         for records in each.records.values():

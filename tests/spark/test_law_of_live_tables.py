@@ -9,15 +9,18 @@ from pyspark.sql import SparkSession
 from namekeeper.pipeline.answers.warehouse import open_warehouse, table
 from namekeeper.pipeline.run import Request, run_once
 from tests.property.live_law import LiveLaw
+from tests.spark.lawful import WORLDS
 from tests.support.journal.segments import write_segment
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
+
+SERVERS = WORLDS
 
 
 def test_what_name_servers_held_is_what_the_replay_says_and_what_spark_derives(
     spark: SparkSession, tmp_path: Path
 ):
-    law = LiveLaw(seed=4_243, servers=120, happenings=50)
+    law = LiveLaw(seed=4_243, servers=SERVERS, happenings=50)
     journal, warehouse = tmp_path / "journal", str(tmp_path / "warehouse")
     for records in law.of_each_server():
         for _, boot in groupby(records, key=lambda record: record["boot"]):
@@ -29,4 +32,4 @@ def test_what_name_servers_held_is_what_the_replay_says_and_what_spark_derives(
     def rows_of(name: str) -> list[dict[str, object]]:
         return [row.asDict(recursive=True) for row in table(spark, tables, name).collect()]
 
-    assert law.assert_states(rows_of, instants=30) > 1_200
+    assert law.assert_states(rows_of, instants=30) > 10 * SERVERS

@@ -59,7 +59,8 @@ def without_java(tmp_path: Path) -> Mapping[str, str]:
     for name in TOOLS:
         if found := shutil.which(name):
             (tools / name).symlink_to(found)
-    return {"PATH": str(tools), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    options = os.environ["SPARK_SUBMIT_OPTS"]
+    return {"PATH": str(tools), "HOME": str(tmp_path), "LANG": "C.UTF-8", "SPARK_SUBMIT_OPTS": options}
 
 
 def arguments(tmp_path: Path) -> list[str]:
@@ -96,6 +97,7 @@ def test_without_a_java_of_the_system_it_brings_its_own_and_is_quiet(
     assert lines[-1] == f"{len(boot)} new records; 1 segment is there"
     noise = ("WARN", "Using Spark", "log level", "incubator", "Stage", "hostname", "Hadoop")
     assert [line for line in lines if any(word in line for word in noise)] == []
+    assert not (tmp_path / "spark-warehouse").exists()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,8 @@ def test_over_spark_connect(boot, environment, tmp_path: Path) -> None:
     assert written(tmp_path / "w") == expected_facts(boot, UUID8)
 
 
-@pytest.mark.parametrize("deaths", [1, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("deaths", [1, 3])
 def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(
     environment, tmp_path: Path, deaths: int
 ) -> None:
@@ -180,6 +183,7 @@ def test_lines_of_100_mb_in_several_segments_are_set_aside(environment, tmp_path
     assert aside == [("unreadable", LONG[:65_536].decode(), len(LONG))] * 3
 
 
+@pytest.mark.long
 def test_a_record_may_have_100_mb_in_a_member_that_nobody_knows(environment, tmp_path: Path) -> None:
     records = few_kinds("ns", BOOT, 60)
     lines = lines_of(records).splitlines(keepends=True)

@@ -48,10 +48,12 @@ def look_around(one: Evidence, at: int, judge: Callable[[int], Judgement]) -> tu
     here, *_ = judge(at)
     if here in _WITHOUT_ANSWER or _sort(one, at, here) in _SORTS.values():
         return "", []
-    periods = list(_periods(one, _change_times(one, at), judge))
+    times = _change_times(one)
+    periods = list(_periods(one, _near(times, at), judge))
     if here is not Verdict.HAS_ROUTE:
         later = [each.begin for each in periods if each.begin > at and each.sort == _HAS_ROUTE]
         return "", [Fact(f"it had {_HAS_ROUTE} again from here on", begin) for begin in later[:1]]
+    periods[:1] = [_from_its_begin(one, first, times, judge) for first in periods[:1]]
     others = [each for each in periods if each.sort != _HAS_ROUTE]
     nearest = sorted(others, key=lambda each: abs(each.begin - at))[:_MOST_FACTS]
     return (_beside(nearest[0], at) if nearest else ""), [_fact(each) for each in nearest]
@@ -86,6 +88,19 @@ def _periods(one: Evidence, times: list[int], judge: Callable[[int], Judgement])
         yield open_period
 
 
+def _from_its_begin(
+    one: Evidence, period: _PeriodAround, times: set[int], judge: Callable[[int], Judgement]
+) -> _PeriodAround:
+    """The first period with its own begin: changes before it may have left the answer as it was."""
+    earlier = sorted((time for time in times if time < period.begin), reverse=True)
+    for time in earlier[:_MOST_TIMES] if period.sort != _HAS_ROUTE else ():
+        verdict, summary, _ = judge(time)
+        if verdict in _WITHOUT_ANSWER or _sort(one, time, verdict) != period.sort:
+            break
+        period = structs.replace(period, begin=time, summary=summary)
+    return period
+
+
 def _sort(one: Evidence, time: int, verdict: Verdict) -> str:
     if verdict is Verdict.HAS_ROUTE:
         return _HAS_ROUTE
@@ -93,15 +108,19 @@ def _sort(one: Evidence, time: int, verdict: Verdict) -> str:
     return "" if period is None else _SORTS.get(period.state, _NONE)
 
 
-def _change_times(one: Evidence, at: int) -> list[int]:
-    """Times of changes that may change the answer, in order: those near a time, and the last one before."""
+def _change_times(one: Evidence) -> set[int]:
+    """Times of changes that may change the answer."""
     names = {route.broker_name for route in one.routes}
     masters = [s for s in one.sessions if s.broker_id == MASTER_ID and s.broker_name in names]
     rows: list[ValidRow] = [*one.routes, *masters]
     ends = [time for row in rows for time in (row.valid_from, row.valid_to)]
     ends += [time for period in one.periods for time in (period.valid_from, period.valid_to)]
+    return {time for time in ends if time is not None}
+
+
+def _near(times: set[int], at: int) -> list[int]:
+    """Those near a time, and the last one before, in order."""
     begin = at - AROUND_MS
-    known = {time for time in ends if time is not None}
-    near = [time for time in known if begin < time <= at + AROUND_MS]
-    before = max((time for time in known if time <= begin), default=at)
+    near = [time for time in times if begin < time <= at + AROUND_MS]
+    before = max((time for time in times if time <= begin), default=at)
     return sorted({before, at, *sorted(near, key=lambda time: abs(time - at))[:_MOST_TIMES]})

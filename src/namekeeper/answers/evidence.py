@@ -7,6 +7,7 @@ included, None is open.
 
 from msgspec import Struct
 
+from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import Perm
 
 __all__ = ["BrokerSession", "Evidence", "KnownPeriod", "Lookups", "RefusedRequest", "TopicRoute", "ValidRow"]
@@ -135,11 +136,17 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return [route for route in self.routes if route.is_valid(at)]
 
     def shows_cause(self, at: int) -> bool:
-        """Whether the topic had a row up to a time, with a cause for each missing write permission."""
-        unexplained = [
-            r for r in self.routes_at(at) if r.from_cause in {None, "restored"} and not r.perm & Perm.WRITE
-        ]
-        return any(route.valid_from <= at for route in self.routes) and not unexplained
+        """Whether the topic had a row up to a time, with a cause for what it lacks: writing, or a master."""
+        rows = self.routes_at(at)
+        unexplained = [r for r in rows if r.from_cause in {None, "restored"} and not r.perm & Perm.WRITE]
+        masters = {s.broker_name for s in self.sessions if s.broker_id == MASTER_ID and s.valid_from <= at}
+        has_masters = all(row.broker_name in masters for row in rows)
+        return any(route.valid_from <= at for route in self.routes) and not unexplained and has_masters
+
+    def unknown_until(self, at: int) -> int | None:
+        """When the state is known again, if it is not known at a time, as records were lost; else None."""
+        period = self.period_at(at)
+        return period.valid_to if period is not None and period.state == "unknown" else None
 
     def began(self, boot: int) -> int:
         """When a boot began.

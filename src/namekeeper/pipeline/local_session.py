@@ -1,9 +1,10 @@
 """A SparkSession in this process, quiet and reachable from this machine only."""
 
+import atexit
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ _LOCAL: Mapping[str, str] = {
 
 _LEAST_PARTITIONS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_DEFAULT_CATALOG = "spark-warehouse"
+"""A folder that Spark makes where it is started, for tables of its own catalog: the pipeline has none."""
 
 
 def local_session(master: str, conf: Mapping[str, str] | None = None) -> "SparkSession":
@@ -57,6 +60,7 @@ def local_session(master: str, conf: Mapping[str, str] | None = None) -> "SparkS
     builder = session_class.builder.master(master).appName(APP_NAME)
     for name, value in settings.items():
         builder = builder.config(name, value)
+    atexit.register(_remove_if_empty, Path.cwd() / _DEFAULT_CATALOG)
     with _java_home(java.home):
         return prepare(builder.getOrCreate())
 
@@ -81,6 +85,11 @@ def spark_session_class() -> "type[SparkSession]":
             "this needs PySpark, which is not installed: pip install 'namekeeper[pipeline]'"
         ) from error
     return SparkSession
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 @contextmanager

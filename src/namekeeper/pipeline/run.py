@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.failures import failures_of_spark
 from namekeeper.pipeline.files.folder import Folder, open_folder
-from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.gold.tables import GOLD, partition_column
 from namekeeper.pipeline.ingest.conflicts import Conflict, last_ts_of, settle
 from namekeeper.pipeline.ingest.ledger import Ledger
 from namekeeper.pipeline.ingest.segments import Listing, Segment, bytes_of, list_segments
@@ -169,6 +169,8 @@ class _Run:
         with failures_of_spark(), suited:
             done = ingest(batch, segments, ledger)
             build_gold(spark, transaction, done.loaded, self._progress)
+            every = (*FACTS.values(), *GOLD.values())
+            transaction.create_rest(spark, [(table, partition_column(table)) for table in every])
         confirm()
         transaction.commit(done.ledger.to_json())
         return done

@@ -1,6 +1,7 @@
 """Copies sealed segments to another folder, each completely or not at all; deletes nothing."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import JournalFolderError
@@ -40,12 +41,13 @@ def ship(journal: Folder, target: Folder, progress: Shown) -> Shipped:
     )
     there = _there(target)
     missing = [segment for segment in segments if _is_missing(segment, journal, there, target)]
-    size = 0
+    sizes: list[int] = []
     for done, segment in enumerate(missing):
         progress("shipping segments", done, len(missing))
-        size += _copy(segment, journal, target)
+        size = _copy(segment, journal, target)
+        sizes += [] if size is None else [size]
     progress("shipping segments", len(missing), len(missing))
-    return Shipped(len(missing), size, len(segments) - len(missing))
+    return Shipped(len(sizes), sum(sizes), len(segments) - len(missing))
 
 
 def _there(target: Folder) -> dict[tuple[object, ...], Segment]:
@@ -75,12 +77,15 @@ def _identity(segment: Segment) -> tuple[object, ...]:
     return (*segment.boot_key, segment.first_seq, segment.last_seq)
 
 
-def _copy(segment: Segment, journal: Folder, target: Folder) -> int:
+def _copy(segment: Segment, journal: Folder, target: Folder) -> int | None:
+    """Copy one; returns its bytes, or None if retention has deleted it meanwhile."""
     try:
-        with journal.open(segment.path) as source:
+        with ExitStack() as opened:
+            try:
+                source = opened.enter_context(journal.open(segment.path))
+            except FileNotFoundError:
+                return None
             return target.put_stream(segment.file, source)
-    except FileNotFoundError:
-        return 0  # retention has deleted it meanwhile
     except OSError as error:
         raise JournalFolderError(
             f"{segment.file} can't be copied to {target.uri}: {error}; what was copied stays, run it again"

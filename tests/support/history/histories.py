@@ -26,6 +26,8 @@ MARCH = 1_772_323_200_000
 """2026-03-01T00:00:00Z."""
 
 READ, WRITE = 4, 2
+TIMEOUT_MS = 120_000
+"""After so much silence a broker expires."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class History:
     beliefs: dict[str, list[Belief]] = field(default_factory=dict)
     uuids: dict[str, str] = field(default_factory=dict)
     crashed: int = 0
+    restored: int = 0
+    """Starts at which brokers came back."""
     dropped: int = 0
     jumped: int = 0
 
@@ -99,6 +103,8 @@ class NameServer:
         """Brokers that can't reach it."""
         self.losing = False
         """Whether what it writes now is lost: the queue is full, or the disk is gone."""
+        self.restored: set[tuple[str, str]] = set()
+        """Brokers that came back at the start, and have not registered since."""
         self.checkpoint_rows: list[Record] = []
         self.checkpoint = 0
         self.counts: dict[str, int] = {}
@@ -138,6 +144,7 @@ class NameServer:
         previous = (self.boot, self.records[-1]["seq"] if self.records else 0)
         self.boot = max(now + self.offset, self.boot + 1)
         self.seq, self.began, self.last_ts, self.pending_step = 0, now, 0, 0
+        self.restored = set()
         kept = {table: dict(self.state[table]) for table in ("kv", "config")}
         self.state = {**empty(), **kept}
         self.state["config"].setdefault(("listenPort",), "9876")
@@ -148,6 +155,18 @@ class NameServer:
         self.write(now, [started])
         self.begin_checkpoint(now, "start")
         self.write_checkpoint(now)
+
+    def restore(self, now: int, old: State, idle: int) -> None:
+        """The routes of the boot before come back; their brokers have been silent for so many ms."""
+        before = copied(self.state)
+        for table in ("live", "group", "cluster", "topic", "mapping", "filter"):
+            self.state[table] = dict(old[table])
+        for key, (name, broker_id, _, *more) in self.state["live"].items():
+            self.gen += 1
+            self.state["live"][key] = (name, broker_id, self.gen, *more)
+            self.restored.add(key)
+        self.changed(now, before, cause="restored", idle=idle)
+        self.history.restored += bool(self.restored)
 
     def stop(self, now: int) -> None:
         """End a boot in order."""
@@ -218,11 +237,13 @@ class NameServer:
             state["live"].pop((broker.cluster, loser), None)
             state["filter"].pop((broker.cluster, loser), None)
         members[broker.broker_id] = broker.addr
-        if old is None:
+        if old is None or key in self.restored:
             self.gen += 1
+            self.restored.discard(key)
+            old = None
         ha = f"{broker.addr}2"
         gen = old[2] if old else self.gen
-        state["live"][key] = (broker.name, broker.broker_id, gen, ha, 120_000, (0, MARCH, broker.version))
+        state["live"][key] = (broker.name, broker.broker_id, gen, ha, TIMEOUT_MS, (0, MARCH, broker.version))
         rows = tuple(sorted(members.items()))
         state["group"][broker.name,] = (broker.cluster, broker.zone, broker.acting, rows)
         names = state["cluster"].get((broker.cluster,), ())
@@ -247,6 +268,7 @@ class NameServer:
         if not self.is_up or key not in self.state["live"]:
             return
         before, state = copied(self.state), self.state
+        self.restored.discard(key)
         del state["live"][key]
         state["filter"].pop(key, None)
         cluster, zone, acting, members = state["group"][broker.name,]
@@ -362,12 +384,11 @@ def differences(
     for key, new in after["live"].items():
         if (old := before["live"].get(key)) != new:
             begins = {"new": True} if old is None or old[2] != new[2] else {}
+            connected = {"channel": new[2], "remote_addr": key[1], "body_bytes": 2_048}
             yield {
                 **live_row(key, new),
                 **begins,
-                "channel": new[2],
-                "remote_addr": key[1],
-                "body_bytes": 2_048,
+                **({"idle_ms": idle} if cause == "restored" else connected),
             }
     for table, make in (("group", group_row), ("cluster", cluster_row), ("filter", filter_row)):
         for key in [*before[table], *(key for key in after[table] if key not in before[table])]:
@@ -620,11 +641,19 @@ class World:
             end = self.rng.choice((server.stop, server.crash))
             end(self.now)
             self.now += self.rng.choice((500, 60_000, 2 * HOUR))
+        old, away = server.state, self.now - server.last_true
         server.start(self.now)
+        idle = away + self.rng.choice((1, 30_000))
+        if idle < TIMEOUT_MS and self.rng.random() < 0.9:
+            # At the start; a release before recorded it later.
+            server.restore(self.now + idle % 2, old, idle)
         self.now += self.rng.choice((0, 5_000, 200_000))
         for broker in self.some_up():
             server.register(self.now + self.rng.randint(0, 20_000), broker)
         self.now += 20_000
+        for broker in self.brokers:
+            if not broker.is_up or broker.addr in server.cut_off:
+                server.lose(self.now, broker, "expired", 121_000)
 
     def shut_down(self) -> None:
         server = self.rng.choice(self.servers)
@@ -743,4 +772,5 @@ def history(name: str, seed: int, *, actions: int = 40) -> History:
 
 def histories(seed: int, count: int, *, actions: int = 40) -> list[History]:
     """Several histories that do not meet."""
-    return [history(f"w{number}", seed * 1_000 + number, actions=actions) for number in range(count)]
+    seeds = enumerate(range(seed * 1_000, seed * 1_000 + count))
+    return [history(f"w{number}", each, actions=actions) for number, each in seeds]

@@ -48,6 +48,7 @@ class Duck:
     def load(self, records: Iterable[dict[str, Any]]) -> list[NewRecords]:
         """Take records into the facts as the next load; returns what is new."""
         self.load_id += 1
+        self.written = {}
         for name, table in fact_tables(records, self.load_id).items():
             self._connection.register("arrived", table)
             columns = ", ".join(f'"{column}"' for column in table.column_names)
@@ -130,7 +131,8 @@ class Duck:
             self._connection.execute(f'DELETE FROM {stored} WHERE list_contains(?, "{by}")', [list(values)])
         columns = ", ".join(f'"{column}"' for column in names_in(table))
         self._connection.execute(f"INSERT INTO {stored} SELECT {columns} FROM {name}")
-        self.written[table.name] = None if values is None else set(values)
+        days = self.written.get(table.name) or set()
+        self.written[table.name] = None if values is None else {*days, *values}
 
     def insert(self, name: str, select: str) -> None:
         """Add the rows of a query to a stored table, by the names of their columns."""

@@ -40,12 +40,14 @@ def assert_forgotten() -> None:
         ):  # fmt: skip
             rows = [row for row in duck.gold("broker_state_daily") if row["broker_name"] == name]
             states = {row["state"] for row in rows if row["valid_from"] >= went[name]}
+            assert states == {state}
             last = max(row["valid_to"] for row in rows)
-            (incident,) = _incidents(duck, name)
-            assert (states, incident["kind"], incident["from_ts"]) == ({state}, kind, went[name])
             assert (last == went[name] + MEMORY_MS) == is_forgotten
-            assert incident["to_ts"] == (went[name] + MEMORY_MS if is_forgotten else None)
+            to_ts = went[name] + MEMORY_MS if is_forgotten else None
+            assert _incidents(duck, name) == [(kind, went[name], to_ts, is_forgotten)]
 
 
-def _incidents(duck: Duck, name: str) -> list[dict[str, Any]]:
-    return [row for row in duck.gold("incident") if row["broker_names"] == [name]]
+def _incidents(duck: Duck, name: str) -> list[tuple[Any, ...]]:
+    """The kind of each incident of a broker, when it began and ended, and whether it was forgotten."""
+    found = [row for row in duck.gold("incident") if row["broker_names"] == [name]]
+    return [tuple(row[column] for column in ("kind", "from_ts", "to_ts", "is_forgotten")) for row in found]

@@ -53,8 +53,13 @@ def incidents_of(**rows: Sequence[Row]) -> list[dict[str, Any]]:
 def assert_incidents() -> None:
     """Check one day whose incidents are known."""
     minute = 60_000
+    back = {"cluster": "c", "broker_name": "b0", "broker_id": 0, "state": "up", "began_at": 20 * minute}
     found = incidents_of(
-        broker_state_daily=[*away("b0", 5 * minute, 20 * minute), *away("b1", 10 * minute, 12 * minute)],
+        broker_state_daily=[
+            *away("b0", 5 * minute, 20 * minute), {**back, "valid_from": 20 * minute, "valid_to": NOW},
+            *away("b1", 10 * minute, 12 * minute),
+            *({**row, "state": "unregistered"} for row in away("b2", 5 * minute + 20_000, 12 * minute)),
+        ],
         topic_outage_daily=[
             *unwritable("one", 5 * minute, 20 * minute),
             *unwritable("later", 11 * minute, 12 * minute),
@@ -64,9 +69,17 @@ def assert_incidents() -> None:
             {"topic": topic, "minute": at * minute, "count": 7, "language": "JAVA"}
             for topic, at in (("one", 4), ("one", 5), ("one", 19), ("one", 20), ("later", 11), ("never", 6))
         ],
-    )
-    assert [(row["kind"], row["subject"], row["topics"], row["lookups"]) for row in found] == [
-        ("broker_away", "b0", 1, 14),
-        ("broker_away", "b1", 1, 7),
-        ("topic_unwritable", "alone", 1, 0),
+        name_server_timeline=[
+            {"namesrv": "ns-1", "state": "stopped", "valid_from": begin, "valid_to": begin + 5_000}
+            for begin in (80 * minute, 80 * minute + 20_000)
+        ],
+    )  # fmt: skip
+    names = "kind", "subject", "topics", "lookups", "is_forgotten"
+    assert [tuple(row[name] for name in names) for row in found] == [
+        ("broker_away", "b0", 1, 14, False),
+        ("broker_unregistered", "b2", 0, 0, True),
+        ("broker_away", "b1", 1, 7, True),
+        ("topic_unwritable", "alone", 1, 0, False),
+        ("name_server_down", "ns-1", 0, 0, False),
+        ("name_server_down", "ns-1", 0, 0, False),
     ]

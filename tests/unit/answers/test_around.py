@@ -57,6 +57,37 @@ def test_what_is_not_known_is_told_apart_from_a_hole():
     ]
 
 
+def test_what_was_not_known_began_at_the_loss_whatever_was_recorded_after_it():
+    story = Story()
+    story.registers()
+    lost = story.alive()
+    story.journal.drop(1)
+    story.later()
+    story.registers("b1", "a1:1")
+    story.later(AROUND_MS)
+    story.journal.begin_checkpoint("recovery")
+    story.journal.go_on_with_checkpoint(1_000)
+    known, at = story.now, story.later(2_000)
+    story.alive()
+    fact = why(story, at).facts[-1]
+    assert (fact.at, fact.until) == (lost, known)
+    assert fact.text == "not known for 6 min 1 s: unknown, because records were lost"
+
+
+def test_a_hole_began_when_it_began_whatever_changed_in_it():
+    """The master was gone, and then the permission of its name was wiped."""
+    story = Story()
+    story.registers()
+    story.registers(addr="a1:1", broker_id=1)
+    gone = story.connection_breaks()
+    story.wiped()
+    story.later(2 * AROUND_MS)
+    back = story.registers()
+    story.alive()
+    fact = why(story, back).facts[-1]
+    assert (fact.at, fact.until) == (gone, back)
+
+
 def test_what_is_far_away_is_not_told():
     story = Story()
     story.registers()

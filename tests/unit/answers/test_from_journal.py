@@ -304,7 +304,8 @@ def test_without_a_time_it_is_now_if_the_name_server_runs(tmp_path):
         (found,) = explain([journal.evidence("T", None)])
         assert found.verdict is Verdict.HAS_ROUTE
         assert journal.state_at(None, "T").knowledge is Knowledge.KNOWN
-        assert journal.state_at(None, "T").at == found.at == found.knows_up_to
+        state = journal.state_at(None, "T")
+        assert state.at == state.knows_up_to == found.at == found.knows_up_to
         return found.at
 
     assert answered(last + 60_000) == last

@@ -55,12 +55,22 @@ def test_a_target_that_can_not_be_written_says_so(tmp_path):
         sent(tmp_path)
 
 
+def test_a_target_whose_disk_is_not_there_says_so_and_nothing_counts_as_copied(tmp_path, monkeypatch):
+    def refuse(path, **_):
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
+
+    write_segment(tmp_path / "j", RECORDS)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(JournalFolderError, match=r"can't be copied to .*No such file"):
+        sent(tmp_path)
+
+
 def test_what_retention_takes_meanwhile_is_passed_over(tmp_path, monkeypatch):
     path = write_segment(tmp_path / "j", RECORDS)
     journal = open_folder(str(tmp_path / "j"))
     opened = journal.open
     monkeypatch.setattr(journal, "open", lambda name: (path.unlink(), opened(name))[1])
-    assert ship(journal, open_folder(str(tmp_path / "to")), lambda *_: None).bytes == 0
+    assert ship(journal, open_folder(str(tmp_path / "to")), lambda *_: None) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(("asked", "complaint"), [("exists", "can't be read"), ("size", "can't be compared")])

@@ -73,18 +73,30 @@ class DuckTables:
         """Give a table its name."""
         folder = self._reader.folder
         paths = [f"{folder.path}/{path}" for path in self._reader.paths(table)]
-        names = ", ".join(f'"{column.name}"' for column in table.columns)
         if not paths:
             self._connection.execute(f'CREATE TABLE "{table.name}" ({duck_ddl(table.ddl)})')
         elif isinstance(folder, LocalFolder):
             listed = ", ".join(f"'{_literal(path)}'" for path in paths)
-            self._connection.execute(
-                f'CREATE VIEW "{table.name}" AS SELECT {names}'  # noqa: S608 - names of ours, quoted paths
-                f" FROM read_parquet([{listed}], hive_partitioning = false)"
-            )
+            self._show_columns(table, f"read_parquet([{listed}], hive_partitioning = false)")
         else:
-            self._connection.register(table.name, _dataset(folder, paths))
+            files = f"files of {table.name}"
+            self._connection.register(files, _dataset(folder, paths))
+            self._show_columns(table, f'"{files}"')
         self._shown.add(table.name)
+
+    def _show_columns(self, table: Table, files: str) -> None:
+        """Give files the name of their table; a column that an earlier version did not write is null."""
+        found = self._connection.execute(f"DESCRIBE SELECT * FROM {files}").fetchall()  # noqa: S608 - quoted
+        there = {row[0] for row in found}
+        columns = ", ".join(
+            f'"{column.name}"'
+            if column.name in there
+            else f'CAST(NULL AS {duck_ddl(column.type)}) AS "{column.name}"'
+            for column in table.columns
+        )
+        self._connection.execute(
+            f'CREATE VIEW "{table.name}" AS SELECT {columns} FROM {files}'  # noqa: S608 - quoted
+        )
 
 
 def _literal(path: str) -> str:

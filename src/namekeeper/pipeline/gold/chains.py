@@ -1,14 +1,13 @@
 """Computes chains of views on an engine, and writes their tables."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.graph import Chain
 from namekeeper.pipeline.gold.sql_file import View
-from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.gold.tables import GOLD, partition_column
 from namekeeper.pipeline.gold.topics import STARTS_A_RUN, runs_start_at
-from namekeeper.pipeline.table import Table, names_in
 
 __all__ = ["make_chain"]
 
@@ -56,16 +55,10 @@ def _as_values(engine: Engine, name: str) -> list[str]:
 def _write(engine: Engine, view: View, affected: Mapping[str, list[str]], days: Sequence[str] | None) -> None:
     assert view.writes is not None
     table = GOLD[view.writes]
-    by = _partition_column(table)
+    by = partition_column(table)
     if by is None:
         engine.replace(table, view.name)
     else:
         values = affected.get(f"{_AFFECTED}{table.name}", days if by == "day" else None)
         engine.replace(table, view.name, by=by, values=values)
     engine.show(table.name, table)
-
-
-def _partition_column(table: Table) -> str | None:
-    """The column that partitions a table: histories have `valid_to_day`, tables of days `day`."""
-    names: Iterable[str] = names_in(table)
-    return next((name for name in ("valid_to_day", "day") if name in names), None)

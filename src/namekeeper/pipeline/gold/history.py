@@ -124,7 +124,7 @@ def _table_view(template: str, name: str, phase: str, history: History) -> View:
         began=_list(history.began),
         began_o=",\n    ".join(map(_began_in_kept_range, history.began)),
         ends=_list(history.ends),
-        ends_o=_list(history.ends, "o."),
+        ends_o=",\n    ".join(_ended_in_kept_range(name, history) for name in history.ends),
         recompute_range=history.recompute,
         kept_range=history.kept,
         began_before=_began_before_range(history),
@@ -191,6 +191,18 @@ def _began_in_kept_range(name: str) -> str:
     """The begin of a row's part in a kept range: for a cut row, the checkpoint after the cut."""
     other = f" ELSE u.{name}" if name in {"from_boot", "from_seq"} else ""
     return f"CASE WHEN o.valid_from >= u.from_ts THEN o.`{name}`{other} END AS `{name}`"
+
+
+def _ended_in_kept_range(name: str, history: History) -> str:
+    """The end of a row's part in a kept range: a cut row ends at the checkpoint after the range.
+
+    Mostly an equal row goes on there. Not if an earlier run knew nothing after this checkpoint.
+    """
+    if "to_seq" not in history.ended:
+        return f"o.`{name}`"
+    at_checkpoint = {"ended_by": "'checkpoint'", "to_boot": "u.to_boot", "to_seq": "u.to_seq"}
+    is_whole = "coalesce(o.valid_to, :forever) <= u.to_ts"
+    return f"CASE WHEN {is_whole} THEN o.`{name}` ELSE {at_checkpoint.get(name, 'NULL')} END AS `{name}`"
 
 
 def _list(names: tuple[str, ...], prefix: str = "") -> str:

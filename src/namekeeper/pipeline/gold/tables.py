@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 
 from namekeeper.pipeline.gold.histories import DRIFTS, HISTORIES, TIMELINE
-from namekeeper.pipeline.table import Column, Table, columns
+from namekeeper.pipeline.table import Column, Table, columns, names_in
 
-__all__ = ["BY_DAY", "GOLD", "INCIDENT", "KNOWN_SPAN", "LOST_RECORDS", "NAME_SERVER_SESSION"]
+__all__ = [
+    "BY_DAY",
+    "GOLD",
+    "INCIDENT",
+    "KNOWN_SPAN",
+    "LOST_RECORDS",
+    "NAME_SERVER_SESSION",
+    "partition_column",
+]
 
 _DAY = Column("day", "string", "Day in the warehouse's time zone, as 2026-03-01; partitions the table.")
 _BROKER = columns(
@@ -90,7 +98,8 @@ _BROKER_STATE_DAILY = Table(
             "state string: up, down, unregistered or unknown.",
             "valid_from bigint: From when on, ms.",
             "valid_to bigint: Until when, not included.",
-            "began_at bigint: When the state began, also if that was on a day before.",
+            "began_at bigint: When the state began, also if that was on a day before; at most 7 days before"
+            " this day began.",
             "witnesses bigint: Name servers that were witnesses, the largest number meanwhile.",
         ),
     ),
@@ -337,6 +346,8 @@ INCIDENT = Table(
         "name_servers array<string>: Name servers that it is about, sorted; empty: it is not about any.",
         "lookups bigint: Look-ups of these topics that found no route meanwhile, over all name servers.",
         "languages array<string>: Languages of the clients that asked, sorted.",
+        "is_forgotten boolean: Whether it ended because a broker that had been away for seven days was not"
+        " expected any more; null: an earlier version made the row.",
     ),
 )
 
@@ -367,3 +378,9 @@ GOLD: Mapping[str, Table] = {
     )
 }
 """Every gold table by its name."""
+
+
+def partition_column(table: Table) -> str | None:
+    """The column that partitions a table: histories have `valid_to_day`, tables of days `day`."""
+    names = names_in(table)
+    return next((name for name in ("valid_to_day", "day") if name in names), None)

@@ -8,7 +8,7 @@ next run that writes to it.
 
 import re
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,13 @@ from namekeeper.pipeline.store.parquet_store import empty
 from namekeeper.pipeline.store.table_format import (
     FORMATS,
     TableName,
+    column_sql,
     literal,
     properties_of,
     quoted,
     same_rows,
+    tables_in,
+    with_all_columns,
 )
 from namekeeper.pipeline.store.warehouse_folder import WarehouseFolder, commit_run
 from namekeeper.pipeline.table import Table, names_in
@@ -62,7 +65,7 @@ class CatalogReader:
                 self._readable[table.name] = self._found(spark, name, self._versions[table.name])
             version = self._readable[table.name]
             rows = spark.sql(f"SELECT * FROM {name.sql} VERSION AS OF {version}")  # noqa: S608 - quoted
-            return rows.select(*names_in(table))
+            return with_all_columns(rows, table)
 
     def is_there(self, table: Table) -> bool:
         """Whether a table has a version."""
@@ -111,6 +114,14 @@ class CatalogTransaction(CatalogReader):
         with self._changing(rows.sparkSession, table, by):
             rows.select(*names_in(table)).writeTo(self._name(table).sql).overwrite(replaced)
 
+    def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
+        """Create the tables that have no rows yet: other engines find all of them from the first run on."""
+        with _refusals(TableName(self._catalog.namespace, "*")):
+            there = tables_in(spark, self._catalog.namespace)
+            for table, by in tables:
+                if table.name not in there:
+                    self._create(spark, table, by)
+
     def commit(self, ledger: bytes) -> None:
         """Make the changes visible, all at once."""
         manifest = self._manifest._replace(
@@ -158,12 +169,21 @@ class CatalogTransaction(CatalogReader):
         if same != head:
             self._format.go_back(spark, name, same)
             head = self._fresh_head(spark, name)
-        return head
+        return self._with_new_columns(spark, table, head)
+
+    def _with_new_columns(self, spark: "SparkSession", table: Table, head: int | None) -> int | None:
+        """Give a table of an earlier version the columns that it lacks; returns its version then."""
+        name = self._name(table)
+        there = set(spark.table(name.sql).columns)
+        missing = [column for column in table.columns if column.name not in there]
+        if not missing:
+            return head
+        added = ", ".join(column_sql(column) for column in missing)
+        spark.sql(f"ALTER TABLE {name.sql} ADD COLUMNS ({added})").collect()
+        return self._fresh_head(spark, name)
 
     def _create(self, spark: "SparkSession", table: Table, by: str | None) -> None:
-        columns = ", ".join(
-            f"`{column.name}` {column.type} COMMENT {literal(column.meaning)}" for column in table.columns
-        )
+        columns = ", ".join(map(column_sql, table.columns))
         properties = {MARK: self._catalog.mark, **self._format.properties}
         pairs = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
         partitioned = f"PARTITIONED BY (`{by}`)" if by else ""
@@ -203,7 +223,7 @@ class CatalogStore(WarehouseFolder):
         with _refusals(TableName(catalog.namespace, "*")):
             if not spark.catalog.databaseExists(namespace):
                 spark.sql(f"CREATE NAMESPACE {namespace}").collect()
-            there = {row.tableName for row in spark.sql(f"SHOW TABLES IN {namespace}").collect()}
+            there = tables_in(spark, catalog.namespace)
         if taken := sorted(there.intersection(names)):
             raise WarehouseError(
                 f"{catalog.namespace} has tables already, {', '.join(taken[:3])} among them; if they are of a"

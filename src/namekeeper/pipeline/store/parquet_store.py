@@ -110,6 +110,9 @@ class ParquetTransaction(ParquetReader):
             assert not unexpected, f"{table.name}: rows of partitions that are not replaced: {unexpected}"
         self._parts[table.name] = (*kept, *written)
 
+    def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
+        """None: a table without rows has no files."""
+
     def commit(self, ledger: bytes) -> None:
         """Make the changes visible, all at once."""
         manifest = self._manifest._replace(

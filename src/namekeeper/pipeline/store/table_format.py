@@ -1,21 +1,26 @@
-"""What differs between Iceberg and Delta: a table's present version, later versions, going back."""
+"""Tables of Iceberg and Delta: names, columns, and what differs: versions, later ones, going back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from namekeeper.pipeline.table import Column, Table
+
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
     "FORMATS",
     "TableFormat",
     "TableName",
     "VersionChange",
+    "column_sql",
     "literal",
     "properties_of",
     "quoted",
     "same_rows",
+    "tables_in",
+    "with_all_columns",
 ]
 
 
@@ -148,3 +153,27 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as an SQL literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def tables_in(spark: "SparkSession", namespace: str) -> set[str]:
+    """The names of the tables in a namespace."""
+    return {row.tableName for row in spark.sql(f"SHOW TABLES IN {quoted(namespace)}").collect()}
+
+
+def column_sql(column: Column) -> str:
+    """A column of a table that is created or altered."""
+    return f"`{column.name}` {column.type} COMMENT {literal(column.meaning)}"
+
+
+def with_all_columns(rows: "DataFrame", table: Table) -> "DataFrame":
+    """The columns of a table; those that an earlier version did not write are null."""
+    from pyspark.sql import functions as fn
+
+    return rows.select(
+        *(
+            fn.col(column.name)
+            if column.name in rows.columns
+            else fn.lit(None).cast(column.type).alias(column.name)
+            for column in table.columns
+        )
+    )

@@ -87,6 +87,14 @@ class Transaction(TableReader, Protocol):
             values: The partitions that are replaced; partitions of `rows` are among them. None: all.
         """
 
+    def create_rest(self, spark: "SparkSession", tables: Iterable[tuple[Table, str | None]]) -> None:
+        """Create the tables that have no rows yet, if others look for tables by their names.
+
+        Args:
+            spark: A session.
+            tables: Every table, and the column that it is partitioned by; None: it is not.
+        """
+
     def commit(self, ledger: bytes) -> None:
         """Make the changes visible, all at once, and the ledger with them.
 

@@ -56,6 +56,16 @@ def test_files_of_other_file_systems_come_through_pyarrow(tmp_path: Path):
     assert found["writable_ms"] == 2
 
 
+@pytest.mark.parametrize("is_local", [True, False])
+def test_a_column_that_an_earlier_version_did_not_write_is_null(tmp_path: Path, *, is_local: bool):
+    manifest = manifest_of(tmp_path, ROW)
+    folder = open_folder(str(tmp_path))
+    if not is_local:
+        folder = ArrowFolder("s3://bucket/warehouse", LocalFileSystem(), str(tmp_path))
+    (found,) = daily.topic_availability(DuckTables(ParquetReader(folder, manifest))).rows
+    assert (found["writable_ms"], found["unknown_ms"]) == (1, None)
+
+
 def test_a_file_that_is_gone_is_an_error_that_says_what_to_do(tmp_path: Path):
     manifest = manifest_of(tmp_path, {**ROW, "unknown_ms": 0})
     commit_manifest(open_folder(str(tmp_path)), manifest)

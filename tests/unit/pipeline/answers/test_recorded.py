@@ -2,10 +2,11 @@
 
 import random
 
+from namekeeper.answers.around import AROUND_MS
 from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.explain import explain
 from namekeeper.answers.row_changes import RowChanges, What
-from namekeeper.answers.verdict import Verdict
+from namekeeper.answers.verdict import Explanation, Fact, Verdict
 from namekeeper.cli.warehouse import WarehouseSource
 from namekeeper.journal.reading.history import Step, steps
 from namekeeper.pipeline.answers.recorded import recorded
@@ -15,6 +16,10 @@ from tests.support.pipeline.file_warehouse import SEED, FileWarehouse
 from tests.support.pipeline.law import read
 
 SERVERS = 18
+INSTANTS = 50
+"""Of so many, one of each verdict is compared, and one of each at which rows were restored ones."""
+FROM_THE_BEGIN_MS = 10**12
+"""Far enough back for every history."""
 
 
 def some_servers(warehouse: FileWarehouse) -> list[tuple[str, Story, list[Step]]]:
@@ -26,11 +31,11 @@ def names_in(story: Story, table: str, part: int) -> list[str]:
     return sorted({key[part] for step in story.steps for key in step.state[table]})
 
 
-def source(warehouse: FileWarehouse, namesrv: str) -> WarehouseSource:
+def source(warehouse: FileWarehouse, namesrv: str, **more: int) -> WarehouseSource:
     def no_session():
         raise AssertionError("files need no Spark")
 
-    return WarehouseSource(warehouse.uri, no_session, namesrv)
+    return WarehouseSource(warehouse.uri, no_session, namesrv, **more)
 
 
 def test_the_changes_in_a_window_are_those_of_the_journal(warehouse: FileWarehouse):
@@ -55,25 +60,61 @@ def test_the_changes_in_a_window_are_those_of_the_journal(warehouse: FileWarehou
     assert met == set(What)
 
 
-def test_a_verdict_and_its_reason_are_those_of_the_journal(warehouse: FileWarehouse):
-    rng, met = random.Random(SEED), set()
+def restored(answer: Explanation) -> list[Fact]:
+    """What it says of rows that came back at a start."""
+    return [fact for fact in answer.facts if "restored" in fact.text]
+
+
+def asked(story: Story, namesrv: str, topic: str, every: list[Step], rng: random.Random) -> list[Explanation]:
+    """What the journal says at some instants: of each kind of answer one."""
+    ends = sorted({ts for step in story.steps for ts in (step.ts - 1, step.ts, step.ts + 1)})
+    collector = EvidenceCollector(namesrv, topic)
+    for step in every:
+        collector.take(step)
+    evidence = [collector.result()]
+    answers = [explain(evidence, at)[0] for at in rng.sample(ends, min(INSTANTS, len(ends)))]
+    return list({(answer.verdict, bool(restored(answer))): answer for answer in answers}.values())
+
+
+def test_why_says_the_same_from_a_warehouse_and_from_the_journal(warehouse: FileWarehouse):
+    """All of it if everything is read; with what is read usually, less may be known of what was long before."""
+    rng, met, were_restored = random.Random(SEED), set(), 0
     for namesrv, story, every in some_servers(warehouse):
-        ends = sorted({ts for step in story.steps for ts in (step.ts - 1, step.ts, step.ts + 1)})
-        tables = source(warehouse, namesrv)
+        whole = source(warehouse, namesrv, back_ms=FROM_THE_BEGIN_MS)
+        usual = source(warehouse, namesrv)
+        for topic in names_in(story, "topic", 1)[:2]:
+            for wanted in asked(story, namesrv, topic, every, rng):
+                is_whole = rng.random() < 0.5  # one of both takes a tenth of a second
+                (found,) = explain((whole if is_whole else usual).evidence(topic, wanted.at), wanted.at)
+                assert found == wanted or not is_whole, (found, wanted)
+                assert (found.verdict, found.summary) == (wanted.verdict, wanted.summary), wanted
+                assert restored(found) == restored(wanted), wanted
+                met.add(wanted.verdict)
+                were_restored += bool(restored(wanted))
+    assert {Verdict.JUST_STARTED, Verdict.NOT_BACK, Verdict.BROKER_GONE, Verdict.UNKNOWN} <= met
+    assert were_restored > 3
+
+
+def test_what_is_known_again_after_a_loss_is_told_however_long_that_took(warehouse: FileWarehouse):
+    told = 0
+    for namesrv, story, every in some_servers(warehouse):
         for topic in names_in(story, "topic", 1)[:2]:
             collector = EvidenceCollector(namesrv, topic)
             for step in every:
                 collector.take(step)
-            for at in rng.sample(ends, 3):
-                (wanted,) = explain([collector.result()], at)
-                (found,) = explain(tables.evidence(topic, at), at)
-                assert (found.verdict, found.summary) == (wanted.verdict, wanted.summary), (
-                    namesrv,
-                    topic,
-                    at,
-                )
-                met.add(wanted.verdict)
-    assert {Verdict.JUST_STARTED, Verdict.NOT_BACK, Verdict.BROKER_GONE, Verdict.UNKNOWN} <= met
+            evidence = collector.result()
+            for period in evidence.periods:
+                at, again = period.valid_from, period.valid_to
+                if period.state == "unknown" and again is not None and again > at + AROUND_MS:
+                    found = explain(source(warehouse, namesrv).evidence(topic, at), at)
+                    assert facts_after(found) == facts_after(explain([evidence], at)), (namesrv, topic, at)
+                    told += bool(facts_after(found))
+    assert told > 1
+
+
+def facts_after(answers: list[Explanation]) -> list[Fact]:
+    """What was known again after a loss."""
+    return [fact for answer in answers for fact in answer.facts if fact.text.startswith("after, ")]
 
 
 def test_without_an_instant_it_is_the_end_of_each_name_server(warehouse: FileWarehouse):

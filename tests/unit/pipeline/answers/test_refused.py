@@ -18,7 +18,7 @@ from tests.support.journal.folder import write_journal
 from tests.support.pipeline.duck import Duck
 from tests.unit.answers.test_audit import END, T0, judged
 
-BY_RULE = "refused by no rule: none covers it"
+BY_RULE = "refused: no rule covers it"
 RECORDS: tuple[Record, ...] = (
     ServerStarted(uuid="0a1b2c3d", server_version="1", checksums=True),
     judged(allowed=True, rule="operators", user="ops", certificate="CN=ops", about=["topics=T"]),

@@ -1,6 +1,8 @@
 """Answers about a topic, out of a warehouse of Parquet files, held against the oracle."""
 
 import random
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from namekeeper.answers.from_rows import route_from_rows, state_from_rows
 from namekeeper.pipeline.answers import topics
@@ -87,3 +89,29 @@ def test_every_name_server_answers_and_says_what_it_knows(warehouse: FileWarehou
     assert found == wanted
     assert len({knowledge for knowledge, _ in found.values()}) >= 3
     assert not any(table for row in rows for name, table in row.tables.items() if name == "topic_route")
+
+
+def test_names_that_may_be_near_a_misspelt_one_are_all_that_were_ever_held(warehouse: FileWarehouse):
+    """Of brokers both names and addresses; what is gone is there too, but nothing that was held for no time."""
+    states = [state for _, _, story in warehouse.law.servers() for state in held_states(story)]
+    brokers = {text for state in states for key, row in state["live"].items() for text in (row[0], key[1])}
+    found = {
+        name: [row[column] for row in warehouse.tables.ask(name, {}).rows]
+        for name, column in (("topic_names", "topic"), ("broker_names", "name"))
+    }
+    assert found == {
+        "topic_names": sorted({key[1] for state in states for key in state["topic"]}),
+        "broker_names": sorted(brokers),
+    }
+    ends = [story.steps[-1].state["live"] for _, _, story in warehouse.law.servers()]
+    assert brokers > {key[1] for live in ends for key in live}
+
+
+def held_states(story: Story) -> Iterator[Mapping[str, Mapping[Any, Any]]]:
+    """The states of a running name server that were there for some time."""
+    ends = [step.ts for step in story.steps[1:]] + [story.knows_up_to + 1]
+    return (
+        step.state
+        for step, end in zip(story.steps, ends, strict=True)
+        if step.status == "up" and step.ts < end
+    )

@@ -46,6 +46,29 @@ def test_what_lasts_up_to_the_last_record_has_no_end():
     assert shown(found, "to_ts", "is_open") == [(None, True)]
 
 
+def test_a_broker_whose_outage_nothing_follows_was_forgotten():
+    """Until the last record, it is not over; if it comes back later, that is another life."""
+    up = {"cluster": "c", "broker_id": 0, "state": "up"}
+    found = incidents_of(
+        broker_state_daily=[
+            *away("back", 0, 9_000_000),
+            {**up, "broker_name": "back", "began_at": 9_000_000, "valid_from": 9_000_000, "valid_to": NOW},
+            *away("forgotten", 1_000_000, 9_000_000),
+            {
+                **up,
+                "broker_name": "forgotten",
+                "began_at": 9_000_001,
+                "valid_from": 9_000_001,
+                "valid_to": NOW,
+            },
+            *away("away", 2_000_000, NOW),
+        ],
+    )
+    assert shown(found, "subject", "is_open", "is_forgotten") == [
+        ("back", False, False), ("forgotten", False, True), ("away", True, False),
+    ]  # fmt: skip
+
+
 def test_brokers_that_go_together_are_one_incident_and_many_a_mass_disconnect():
     some = [*away("b0", 0, 500_000), *away("b0", TOGETHER_MS, 400_000, 1)]
     assert shown(incidents_of(broker_state_daily=some), "kind", "brokers", "broker_names", "to_ts") == [
@@ -87,6 +110,29 @@ def test_topics_are_the_cost_of_the_incident_in_which_they_began():
         ("topic_unwritable", "alone", 2, "alone", 7, []),
     ]
     assert found[2]["to_ts"] == 71 * MINUTE
+
+
+def test_an_incident_that_begins_later_does_not_have_the_topics_of_one_that_was_there():
+    """The later one is near enough to explain them, if nothing else did."""
+    second = 1_000
+    found = incidents_of(
+        broker_state_daily=[
+            *away("b0", 0, 9 * MINUTE),
+            *({**row, "state": "unregistered"} for row in away("b1", MINUTE + 20 * second, 3 * MINUTE)),
+            *({**row, "state": "unregistered"} for row in away("b2", 12 * MINUTE, 15 * MINUTE)),
+            *away("b3", 12 * MINUTE + second, 14 * MINUTE),
+        ],
+        topic_outage_daily=[
+            *unwritable("t", MINUTE, 2 * MINUTE),
+            *unwritable("u", 12 * MINUTE - second, 13 * MINUTE),
+        ],
+    )
+    assert shown(found, "kind", "subject", "topics") == [
+        ("broker_away", "b0", 1),
+        ("broker_unregistered", "b1", 0),
+        ("broker_unregistered", "b2", 1),
+        ("broker_away", "b3", 0),
+    ]
 
 
 def test_a_day_whose_incidents_are_known():

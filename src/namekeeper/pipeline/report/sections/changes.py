@@ -79,7 +79,9 @@ def _make(answers: Answers, zone: str) -> Section:
             f" {shown_count(total, 'row')} below."
         )
     if len(groups) < total:
-        summary.append("Of each part of the time some are listed; `namekeeper history` lists every change.")
+        summary.append(
+            "Of each part of the time some are listed; the command namekeeper history lists every change."
+        )
     return Section("changes", "Changes", None, summary, _COLUMNS, groups, total, by_time, folds)
 
 
@@ -101,7 +103,7 @@ def _folds(groups: Iterable[Row], zone: str) -> Iterator[Fold]:
         for row in rows:
             causes[row["why"]] = row["cause_items"]
         most = sorted(causes, key=lambda why: (-causes[why], why))
-        summary = ", ".join(f"{why} {causes[why]:,}" for why in most)
+        summary = ", ".join(f"{why}: {causes[why]:,}" for why in most)
         yield Fold(shown_local(begin, zone)[:-3], summary, rows, rows[0]["slice_groups"] - len(rows))
 
 
@@ -119,8 +121,8 @@ def _draw(section: Section, scale: TimeScale) -> ColumnsPlot:
     most = max(counts, key=lambda begin: (sum(counts[begin].values()), -begin))
     largest = max(totals, key=lambda kind: (totals[kind], kind))
     text = (
-        f"When rows changed, and why: most of them {_WORDS[largest]}; the most within"
-        f" {shown_duration(slice_ms)}, {top:,}, from {shown_time(most, scale.zone)} on."
+        f"When rows changed, and why: most of them {_WORDS[largest]}; at most {top:,}"
+        f" within {shown_duration(slice_ms)}, from {shown_local(most, scale.zone)} on."
     )
     return ColumnsPlot(text, list(words.items()), "rows", top, columns)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from namekeeper.common.counts import shown_count
 from namekeeper.pipeline.answers import daily
 from namekeeper.pipeline.answers.queries import Answer
-from namekeeper.pipeline.gold.steps import MEMORY_MS
 from namekeeper.pipeline.report.columns import count_column, some_of
 from namekeeper.pipeline.report.plots import Bar, Kind, Lane, LanesPlot, bar_of, label_of
 from namekeeper.pipeline.report.scale import TimeScale
@@ -40,8 +39,6 @@ _COLUMNS = (
 )
 _MILD = frozenset({"drift", "broker_unregistered"})
 """Kinds without a cost in topics."""
-_OF_BROKERS = frozenset({"broker_away", "mass_disconnect", "broker_unregistered"})
-"""Kinds of incidents that last until the brokers are back, or are forgotten."""
 _WORDS = {Kind.DOWN: "away, or not to be written to", Kind.NOTICE: "unregistered, or name servers disagreed"}
 
 _CAUSES = {
@@ -107,9 +104,7 @@ def _ending(rows: Sequence[Row], *, is_open: bool) -> str:
     """How it ended, unless what was missing came back."""
     if is_open:
         return " so far"
-    of_brokers = (row for row in rows if row["kind"] in _OF_BROKERS)
-    is_forgotten = any(row["lasted_ms"] >= MEMORY_MS for row in of_brokers)
-    return ", then not expected any more" if is_forgotten else ""
+    return ", then not expected any more" if any(row["is_forgotten"] for row in rows) else ""
 
 
 def _cost(row: Row) -> tuple[object, ...]:

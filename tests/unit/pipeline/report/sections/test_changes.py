@@ -33,7 +33,7 @@ def test_what_is_counted_is_every_record_and_not_what_is_listed():
 def test_a_part_of_the_time_says_why_rows_changed_and_how_many():
     (fold,) = made_section("changes", ROWS).folds
     assert (fold.title, fold.summary) == (
-        "2026-03-01 01:00", "write permission wiped 50, name server started 2",
+        "2026-03-01 01:00", "write permission wiped: 50, name server started: 2",
     )  # fmt: skip
     assert fold.more == 0
 
@@ -48,7 +48,7 @@ def test_every_part_of_the_time_is_there_and_what_is_cut_is_said():
     ]
     assert [fold.more for fold in found.folds] == [299] * 3
     assert (len(found.rows), found.total) == (3, 900)
-    assert found.summary[-1].endswith("`namekeeper history` lists every change.")
+    assert found.summary[-1].endswith("the command namekeeper history lists every change.")
 
 
 def test_a_row_has_words_for_people():
@@ -82,8 +82,8 @@ def test_parts_of_the_time_are_as_long_as_the_report_needs(
 def test_the_plot_says_in_words_what_it_shows():
     plot = drawn_plot("changes", ROWS)
     assert plot.alternative == (
-        "When rows changed, and why: most of them by people and tools; the most within 1 h, 34, from"
-        " 2026-03-01 00:00:00Z on."
+        "When rows changed, and why: most of them by people and tools; at most 34 within 1 h, from"
+        " 2026-03-01 00:00:00 on."
     )
 
 

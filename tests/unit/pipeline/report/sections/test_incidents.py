@@ -46,16 +46,12 @@ def test_each_kind_has_its_words(row: dict[str, object], what: str):
 
 
 @pytest.mark.parametrize(
-    ("kind", "lasted_ms", "lasted"),
-    [
-        ("broker_unregistered", 7 * 24 * HOUR, "7 d, then not expected any more"),
-        ("broker_away", 7 * 24 * HOUR, "7 d, then not expected any more"),
-        ("broker_away", 7 * 24 * HOUR - 60_000, "6 d 23 h"),
-        ("permission_wiped", 8 * 24 * HOUR, "8 d"),
-    ],
+    ("is_forgotten", "lasted"),
+    [(True, "1 h, then not expected any more"), (False, "1 h"), (None, "1 h")],
 )
-def test_a_broker_that_was_forgotten_did_not_come_back(kind: str, lasted_ms: int, lasted: str):
-    row = {**AWAY, "kind": kind, "lasted_ms": lasted_ms, "is_open": False}
+def test_a_broker_that_was_forgotten_did_not_come_back(is_forgotten: bool | None, lasted: str):
+    """A row of an earlier version does not say."""
+    row = {**AWAY, "is_forgotten": is_forgotten}
     assert made_section("incidents", {**ROWS, "incidents": [row]}).rows[0]["lasted"] == lasted
 
 

@@ -5,7 +5,7 @@
 WITH flap_event AS (
   SELECT cluster, broker_name, broker_id, valid_from AS at_ts, 1 AS outages, 0 AS ends
   FROM broker_state
-  WHERE state = 'down'
+  WHERE state = 'down' AND valid_from = began_at
   UNION ALL
   SELECT cluster, broker_name, broker_id, valid_to, 0, 1
   FROM broker_session

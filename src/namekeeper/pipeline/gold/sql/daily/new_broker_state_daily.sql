@@ -1,12 +1,14 @@
--- The state of each broker, cut at midnight.
+-- The state of each broker, cut at midnight. What lies longer ago than the memory is not looked at, so a state is never
+-- said to be older than that when its day begins.
 -- columns: day, cluster, broker_name, broker_id, state, valid_from, valid_to, began_at, witnesses
 -- reads: broker_state, report_day
 -- writes: broker_state_daily
 SELECT
   d.day, s.cluster, s.broker_name, s.broker_id, s.state,
-  greatest(s.valid_from, d.from_ts) AS valid_from,
-  least(s.valid_to, d.to_ts) AS valid_to,
-  s.valid_from AS began_at,
-  s.witnesses
+  greatest(min(s.valid_from), d.from_ts) AS valid_from,
+  least(max(s.valid_to), d.to_ts) AS valid_to,
+  greatest(s.began_at, d.from_ts - :memory_ms) AS began_at,
+  max(s.witnesses) AS witnesses
 FROM broker_state s
 JOIN report_day d ON s.valid_from < d.to_ts AND s.valid_to > d.from_ts
+GROUP BY d.day, d.from_ts, d.to_ts, s.cluster, s.broker_name, s.broker_id, s.state, s.began_at

@@ -1,9 +1,10 @@
 -- Incidents: failures with their time range, cause and cost. Failures of one kind that began at nearly the
 -- same time in a cluster are one incident; each time that a name server is down is
 -- one of its own. A topic that could not be written to belongs to the cost of the
--- incident during which this began; without such an incident it is an incident of its own.
+-- incident during which this began, the last before it or else the first after it; without such an incident it
+-- is an incident of its own.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
---   name_servers, lookups, languages
+--   name_servers, lookups, languages, is_forgotten
 -- reads: broker_group_history, broker_session, broker_state_daily, computed_name_server_session, lost_records,
 --   name_server_timeline, topic_outage_daily, topic_route, unknown_topic_minute, view_drift_broker, view_drift_topic
 -- writes: incident
@@ -24,11 +25,19 @@ broker_end AS (
   WHERE ended_by IN ('gone', 'changed')
   GROUP BY cluster, broker_name, broker_id, valid_to
 ),
+-- A broker is expected as long as it has states, which follow each other without a gap.
+followed_state AS (
+  SELECT
+    cluster, broker_name, broker_id, state, began_at, valid_to,
+    lead(valid_from) OVER (PARTITION BY cluster, broker_name, broker_id ORDER BY valid_from) AS next_from
+  FROM broker_state_daily
+),
 broker_outage AS (
   SELECT
     CASE WHEN state = 'down' THEN 'broker_away' ELSE 'broker_unregistered' END AS kind,
-    cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts
-  FROM broker_state_daily
+    cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts,
+    max(CASE WHEN next_from = valid_to THEN 0 ELSE 1 END) AS is_last_state
+  FROM followed_state
   WHERE state IN ('down', 'unregistered')
   GROUP BY state, cluster, broker_name, broker_id, began_at
 ),
@@ -44,33 +53,35 @@ part AS (
   SELECT
     o.kind, o.cluster, '' AS of_subject, o.broker_name AS subject, o.from_ts, o.to_ts, e.cause,
     e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
-    CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic
+    CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic,
+    CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten
   FROM broker_outage o
+  CROSS JOIN horizon h
   LEFT JOIN broker_end e
     ON e.cluster = o.cluster AND e.broker_name = o.broker_name AND e.broker_id = o.broker_id
     AND e.from_ts = o.from_ts
   UNION ALL
   SELECT
     'permission_wiped', c.cluster, w.broker_name, w.broker_name, w.from_ts, w.to_ts, 'wipe_write_perm', w.peer,
-    w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING)
+    w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0
   FROM wiped w
   LEFT JOIN cluster_of c ON c.broker_name = w.broker_name
   UNION ALL
   SELECT
     'drift', cluster, '', broker_name, valid_from, CASE WHEN is_open THEN :forever ELSE valid_to END,
     CAST(NULL AS STRING), CAST(NULL AS STRING), broker_name,
-    concat(broker_name, ' ', CAST(broker_id AS STRING)), from_namesrv, CAST(NULL AS STRING)
+    concat(broker_name, ' ', CAST(broker_id AS STRING)), from_namesrv, CAST(NULL AS STRING), 0
   FROM view_drift_broker
   UNION ALL
   SELECT
     'drift', cluster, '', broker_name, valid_from, CASE WHEN is_open THEN :forever ELSE valid_to END,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), broker_name, CAST(NULL AS STRING), from_namesrv, topic
+    CAST(NULL AS STRING), CAST(NULL AS STRING), broker_name, CAST(NULL AS STRING), from_namesrv, topic, 0
   FROM view_drift_topic
   UNION ALL
   SELECT
     'name_server_down', CAST(NULL AS STRING), t.namesrv, t.namesrv, t.valid_from, coalesce(t.valid_to, :forever),
     CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END, CAST(NULL AS STRING), CAST(NULL AS STRING),
-    CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING)
+    CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0
   FROM name_server_timeline t
   LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
   WHERE t.state = 'stopped' OR l.reason = 'no_stop'
@@ -102,7 +113,8 @@ cause AS (
     min(peer) AS peer, count(DISTINCT broker) AS brokers, sort_array(collect_set(broker_name)) AS broker_names,
     count(DISTINCT topic) AS drift_topics, min(topic) AS drift_topic,
     sort_array(collect_set(namesrv)) AS name_servers,
-    sort_array(collect_set(CAST(NULL AS STRING))) AS no_names
+    sort_array(collect_set(CAST(NULL AS STRING))) AS no_names,
+    max(is_forgotten) = 1 AS is_forgotten
   FROM part_island
   GROUP BY kind, cluster, of_subject, island
 ),
@@ -120,7 +132,8 @@ explained AS (
   SELECT
     o.cluster, o.topic, o.from_ts, o.to_ts, c.kind, c.subject, c.from_ts AS began_at,
     row_number() OVER (
-      PARTITION BY o.cluster, o.topic, o.from_ts ORDER BY c.from_ts DESC NULLS LAST, c.kind, c.subject
+      PARTITION BY o.cluster, o.topic, o.from_ts
+      ORDER BY CASE WHEN c.from_ts <= o.from_ts THEN 0 ELSE 1 END, abs(o.from_ts - c.from_ts), c.kind, c.subject
     ) AS choice
   FROM topic_outage o
   LEFT JOIN cause c
@@ -176,12 +189,12 @@ asked AS (
 incident_without_cost AS (
   SELECT
     kind, cluster, subject, from_ts, to_ts, cause, peer, brokers, broker_names, drift_topics, drift_topic,
-    name_servers, no_names
+    name_servers, no_names, is_forgotten
   FROM cause
   UNION ALL
   SELECT
     'topic_unwritable', cluster, subject, began_at, ended_at, CAST(NULL AS STRING), CAST(NULL AS STRING), 0,
-    no_names, 0, CAST(NULL AS STRING), no_names, no_names
+    no_names, 0, CAST(NULL AS STRING), no_names, no_names, false
   FROM unexplained_incident
 )
 SELECT
@@ -193,7 +206,8 @@ SELECT
   coalesce(n.first_topic, i.drift_topic) AS first_topic,
   i.name_servers,
   coalesce(a.lookups, 0) AS lookups,
-  coalesce(a.languages, i.no_names) AS languages
+  coalesce(a.languages, i.no_names) AS languages,
+  i.is_forgotten
 FROM incident_without_cost i
 CROSS JOIN horizon h
 LEFT JOIN affected_count n

@@ -1,8 +1,8 @@
 -- The states of each broker with their time ranges: up, if any witness has it registered; down, if there are
 -- witnesses and none has; unregistered instead of down, if it unregistered itself where it was registered
 -- last; unknown without a witness. A broker that has not been registered anywhere for long is not expected
--- any more.
--- columns: cluster, broker_name, broker_id, state, valid_from, valid_to, witnesses
+-- any more. A state has a row for each number of witnesses; all have the time at which the state began.
+-- columns: cluster, broker_name, broker_id, state, valid_from, valid_to, witnesses, began_at
 -- reads: broker_witness, horizon, registered_broker
 -- kept: several views read it
 WITH count_change AS (
@@ -50,7 +50,6 @@ state_period AS (
 --   order: valid_from
 --   continues: lag(valid_to) OVER w = valid_from AND lag(state) OVER w = state
 SELECT
-  cluster, broker_name, broker_id, state, min(valid_from) AS valid_from, max(valid_to) AS valid_to,
-  max(witnesses) AS witnesses
+  cluster, broker_name, broker_id, state, valid_from, valid_to, witnesses,
+  min(valid_from) OVER (PARTITION BY cluster, broker_name, broker_id, island) AS began_at
 FROM island
-GROUP BY cluster, broker_name, broker_id, state, island
