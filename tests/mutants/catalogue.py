@@ -154,7 +154,7 @@ MUTANTS = (
     Mutant(
         "build-not-repeated",
         "route/registration.py",
-        "if self._is_closed() or assess(tables, self.header, content, self.channel) == assessment:",
+        "if self._is_closed() or assess(tables, self.header, content, self._protected_from) == assessment:",
         "if True:",
         "rows are built again when what they depend on changed meanwhile",
         (ROUTE + "registration.py",),
@@ -348,9 +348,9 @@ MUTANTS = (
     ),
     Mutant(
         "stripped-bit-registered",
-        "route/registration.py",
-        "self[spec_id] = make_row(effective, spec)",
-        "self[spec_id] = make_row(effective, effective)",
+        "route/rows.py",
+        "row = make_row(spec, spec)",
+        "row = make_row(spec, without_write(make_row(spec, spec)).effective if self._strip_write else spec)",
         "what a broker registered is kept as it said it, before the acting master's strip",
         (ROUTE + "registration.py",),
     ),

@@ -163,11 +163,11 @@ CHANGE_MUTANTS = (
         ("remoting/test_connection.py",),
     ),
     Mutant(
-        "large-frames-in-many-pieces",
+        "large-bodies-are-copied",
         "wire/frames.py",
-        "if len(data) >= _SMALL_CHUNK_BYTES and self._wanted < _LARGE_FRAME_BYTES:",
-        "if len(data) >= _SMALL_CHUNK_BYTES:",
-        "what came of a frame of many MiB is one piece",
+        "if _LARGE_FRAME_BYTES <= self._wanted > self.buffered:",
+        "if False:",
+        "the buffer of a large frame is not copied at its end",
         ("wire/test_frames.py",),
     ),
     Mutant(
@@ -219,6 +219,30 @@ CHANGE_MUTANTS = (
         ("app/test_housekeeping.py",),
     ),
     Mutant(
+        "scan-though-nothing-changed",
+        "app/housekeeping.py",
+        "        if revision == self._fingerprints_at:\n",
+        "        if False:\n",
+        "millions of rows are not scanned again if none of them has changed",
+        ("app/test_housekeeping.py",),
+    ),
+    Mutant(
+        "scan-passes-over-a-change",
+        "app/housekeeping.py",
+        "len(found.topic_list), revision\n",
+        "len(found.topic_list), self._state.revision\n",
+        "what changes while topics are scanned is seen by the next scan",
+        ("app/test_housekeeping.py",),
+    ),
+    Mutant(
+        "scan-forgets-kv-entries",
+        "processor/kv.py",
+        "        state.changed(event)\n",
+        "        if event.namespace == 'ORDER_TOPIC_CONFIG':\n            state.changed(event)\n",
+        "a change of any KV entry changes the fingerprint",
+        ("app/test_housekeeping.py",),
+    ),
+    Mutant(
         "kv-printed-at-once",
         "app/housekeeping.py",
         "                await asyncio.sleep(0)\n        if left > 0:",
@@ -262,11 +286,11 @@ CHANGE_MUTANTS = (
         "refusal-leaves-names",
         "route/commit.py",
         "        if assessment.is_refused:\n"
-        '            return RegisterResult(is_refused=True, limit=assessment.limit, outcome="refused")\n'
+        "            return _refusal(assessment)\n"
         "        self._leave_other_name()\n        self._join_cluster()\n",
         "        self._leave_other_name()\n        self._join_cluster()\n"
         "        if assessment.is_refused:\n"
-        '            return RegisterResult(is_refused=True, limit=assessment.limit, outcome="refused")\n',
+        "            return _refusal(assessment)\n",
         "a refused registration changes nothing",
         ("route/test_commit.py", "route/test_registration.py"),
     ),

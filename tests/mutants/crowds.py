@@ -80,14 +80,14 @@ CROWD_MUTANTS = (
     Mutant(
         "cluster-information-in-one-go",
         "messages/bodies.py",
-        "for name in names[start : start + SLICE_NAMES]\n        )\n        yield\n",
-        "for name in names[start : start + SLICE_NAMES]\n        )\n",
+        "        yield\n    clusters = ",
+        "    clusters = ",
         "the answer to 106 is written in slices",
         ("messages/test_bodies.py",),
     ),
     Mutant(
         "one-form-of-json-for-all",
-        "app/requests.py",
+        "processor/dispatch.py",
         "key = (request.code, cluster, wants_standard_json(request.version))",
         "key = (request.code, cluster, True)",
         "who reads another form of JSON shares no answer",

@@ -6,6 +6,7 @@ __all__ = ["RECORD_MUTANTS"]
 
 LAW = "../property/test_journal_law.py"
 WHY_LAW = "../property/test_why_law.py"
+WHY_OF_LIVE_ANSWERS = "../process/test_why_of_live_answers.py"
 ENCODE, CHECKPOINT, DECODE = (
     "journal/contract/test_encode.py",
     "journal/recording/test_checkpoint.py",
@@ -449,10 +450,44 @@ RECORD_MUTANTS = (
     Mutant(
         "everybody-counts-as-known",
         "answers/restart.py",
-        "    known = {(s.cluster, s.broker_addr) for s in before if s.boot == newest}\n",
-        "    known = {(s.cluster, s.broker_addr) for s in before}\n",
+        "if session.boot == boot and session.valid_to == end]\n",
+        "if session.valid_to == end or session.boot != boot]\n",
         "known brokers are those of the boot before",
         ("answers/test_restart.py",),
+    ),
+    Mutant(
+        "gone-before-the-end-counts-as-known",
+        "answers/restart.py",
+        "if session.boot == boot and session.valid_to == end]\n",
+        "if session.boot == boot]\n",
+        "known brokers are those that were there when the boot before ended",
+        ("answers/test_restart.py",),
+    ),
+    Mutant(
+        "known-for-no-time",
+        "journal/reading/coverage.py",
+        "            if found and found[-1].until == begin:\n",
+        "            if False:\n",
+        "what is known for no time is not known: why from a journal says so as from a warehouse",
+        ("journal/reading/test_coverage.py",),
+    ),
+    Mutant(
+        "not-known-since-the-last-change",
+        "answers/around.py",
+        "period = structs.replace(period, begin=time, summary=summary)\n",
+        "break\n",
+        "a time that is not known began at the loss, whatever was recorded after it",
+        ("answers/test_around.py",),
+    ),
+    Mutant(
+        "known-again-too-late-to-be-read",
+        "cli/warehouse.py",
+        "        if again > until:  #",
+        "        if False:  #",
+        "why from a warehouse tells what is known again after a loss, however long that took",
+        (
+            "pipeline/answers/test_recorded.py::test_what_is_known_again_after_a_loss_is_told_however_long_that_took",
+        ),
     ),
     Mutant(
         "last-change-before-a-loss-forgotten",
@@ -495,6 +530,14 @@ RECORD_MUTANTS = (
         (WHY_LAW,),
     ),
     Mutant(
+        "master-taken-for-granted",
+        "answers/with_route.py",
+        "is_writable(row.perm, row.write_queue_nums, has_master=row.broker_name in with_master)",
+        "is_writable(row.perm, row.write_queue_nums, has_master=True)",
+        "why says that clients can write if what a server answered lets them",
+        (WHY_OF_LIVE_ANSWERS,),
+    ),
+    Mutant(
         "restart-forgotten",
         "answers/without_route.py",
         "    if interrupted:\n",
@@ -521,8 +564,8 @@ RECORD_MUTANTS = (
     Mutant(
         "hole-beside-not-found",
         "answers/around.py",
-        "    near = [time for time in known if begin < time <= at + AROUND_MS]\n",
-        "    near = [time for time in known if at < time <= at + AROUND_MS]\n",
+        "    near = [time for time in times if begin < time <= at + AROUND_MS]\n",
+        "    near = [time for time in times if at < time <= at + AROUND_MS]\n",
         "a hole of ten seconds beside the time that people remember is told",
         ("answers/test_around.py",),
     ),

@@ -26,6 +26,14 @@ RESTORING_MUTANTS = (
         (DIFFERENTIAL,),
     ),
     Mutant(
+        "restored-after-the-boot-has-begun",
+        "app/beginning.py",
+        "        now = self.now if must else now\n",
+        "",
+        "no record says that routes were gone while the port was closed",
+        (APP,),
+    ),
+    Mutant(
         "expiry-counted-anew-from-the-start",
         "route/live.py",
         "_refresh(info, Now(now.wall_ms - event.idle_ms, now.mono_ms - event.idle_ms))",
@@ -124,9 +132,17 @@ RESTORING_MUTANTS = (
     Mutant(
         "step-back-makes-younger",
         "journal/reading/last_heard.py",
-        "record.up_ms + max(0, -record.step_ms)",
-        "record.up_ms",
+        " + max(0, -record.step_ms)\n",
+        "\n",
         "what was heard before a step back is not taken for heard after it",
+        (READING + "last_heard.py",),
+    ),
+    Mutant(
+        "only-the-last-step-back-counts",
+        "journal/reading/last_heard.py",
+        "max(record.up_ms, self._stepped_up_ms or 0)",
+        "record.up_ms",
+        "what was heard before several steps back is not taken for heard after them",
         (READING + "last_heard.py",),
     ),
     Mutant(

@@ -30,6 +30,9 @@ _PLUGINS = ("-p", "tests.mutants.witness", "-p", "anyio.pytest_plugin", "-p", "p
 
 _OPTIONS = ("-p", "no:cacheprovider", "-x", "-q", "--tb=no", "-rf")
 
+_TIMED_OUT = "from pytest-timeout."
+"""What the output has of an asynchronous test that hung, which ends the run before it is listed as failed."""
+
 _FAILED_LINE = re.compile(r"^FAILED (?:tests/unit/)?(\S+)", re.MULTILINE)
 
 
@@ -80,7 +83,7 @@ def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
     failed = _FAILED_LINE.search(outcome.output)
     if outcome.status == FAILED and failed:
         return Verdict(mutant, failed[1], None, outcome.seconds)
-    if outcome.status == HUNG:
+    if outcome.status == HUNG or (outcome.status == FAILED and _TIMED_OUT in outcome.output):
         return Verdict(mutant, "a run that hangs", None, outcome.seconds)
     if outcome.status == PASSED:
         return Verdict(mutant, None, "SURVIVED", outcome.seconds)

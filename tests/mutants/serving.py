@@ -6,6 +6,22 @@ __all__ = ["SERVING_MUTANTS"]
 
 SERVING_MUTANTS = (
     Mutant(
+        "lost-connection-holds-itself",
+        "remoting/connection.py",
+        "        self.read = self.reader.feed  # another one",
+        "        # another one",
+        "a connection that is lost is free at once, with what was arriving",
+        ("remoting/test_lending.py", "remoting/test_sampling.py"),
+    ),
+    Mutant(
+        "samples-hold-lost-connections",
+        "remoting/sampling.py",
+        "iter([ref(each) for each",
+        "iter([lambda each=each: each for each",
+        "a lost connection is free at once though a round of samples began with it",
+        ("remoting/test_sampling.py",),
+    ),
+    Mutant(
         "cache-learns-what-is-old",
         "lookup_cache/cache.py",
         "if revision != self.revision or not comma",
@@ -128,6 +144,22 @@ SERVING_MUTANTS = (
         "",
         "the front gets plain bytes only",
         ("remoting/test_lending.py",),
+    ),
+    Mutant(
+        "loans-use-up-descriptors",
+        "remoting/front.py",
+        "        if self._descriptors() > 0:\n            return True\n",
+        "        return True\n",
+        "connections and files have the descriptors that loans need, too",
+        ("remoting/test_front.py", "remoting/test_lending.py"),
+    ),
+    Mutant(
+        "busy-loans-end-first",
+        "remoting/front.py",
+        "            borrower = self._loans.pop(loan, None)\n            if borrower is not None:\n                self._loans[loan] = borrower\n",
+        "            borrower = self._loans.get(loan)\n            if borrower is not None:\n",
+        "of loans that have to end, the quietest do",
+        ("remoting/test_front.py",),
     ),
     Mutant(
         "unread-bytes-lost",

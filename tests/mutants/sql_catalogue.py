@@ -362,9 +362,30 @@ SQL_MUTANTS = (
     SqlMutant(
         "cost-of-the-first-incident",
         "new_incident",
-        "ORDER BY c.from_ts DESC NULLS LAST,",
-        "ORDER BY c.from_ts NULLS LAST,",
+        "abs(o.from_ts - c.from_ts), c.kind",
+        "c.from_ts, c.kind",
         "a topic belongs to the last incident that had begun",
+    ),
+    SqlMutant(
+        "cost-of-a-later-incident",
+        "new_incident",
+        "ORDER BY CASE WHEN c.from_ts <= o.from_ts THEN 0 ELSE 1 END, abs(o.from_ts - c.from_ts),",
+        "ORDER BY c.from_ts DESC NULLS LAST,",
+        "an incident that begins later does not have the topics of one that was there",
+    ),
+    SqlMutant(
+        "came-back-and-forgotten",
+        "new_incident",
+        "CASE WHEN next_from = valid_to THEN 0 ELSE 1 END",
+        "1",
+        "a broker that came back was not forgotten",
+    ),
+    SqlMutant(
+        "away-and-forgotten",
+        "new_incident",
+        "CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END",
+        "o.is_last_state",
+        "a broker is forgotten only when it is not expected any more",
     ),
     SqlMutant(
         "unregistered-for-ever",

@@ -45,6 +45,12 @@ def test_tests_that_hang_catch_a_mutant():
     assert (verdict.caught_by, verdict.problem) == ("a run that hangs", None)
 
 
+def test_an_asynchronous_test_that_hangs_catches_a_mutant_though_it_is_not_listed():
+    output = "    | Failed: Timeout (>30.0s) from pytest-timeout.\n    +-----------\n"
+    verdict = judge(BUG, Outcome(1, output, 34.6))
+    assert (verdict.caught_by, verdict.problem) == ("a run that hangs", None)
+
+
 def test_tests_that_pass_let_it_survive():
     assert judge(BUG, Outcome(0, "1 passed", 1.0)).problem == "SURVIVED"
 

@@ -180,6 +180,22 @@ WATCHING_MUTANTS = (
         ("http/test_gate.py",),
     ),
     Mutant(
+        "gone-connections-stay-half-a-minute",
+        "http/gate.py",
+        "        self._on_lost(self._handler)\n",
+        "",
+        "nothing of a connection stays when it is gone",
+        ("http/test_gate.py",),
+    ),
+    Mutant(
+        "gone-watchers-stay-half-a-minute",
+        "http/gate.py",
+        "        if handler.transport is None:  # its peer left before the answer\n            return\n",
+        "",
+        "nothing of a connection stays when it is gone",
+        ("http/test_gate.py",),
+    ),
+    Mutant(
         "watchers-end-with-the-pages",
         "http/gate.py",
         "        if end is not None:\n            end.cancel()\n        self._kept",
