@@ -5,6 +5,7 @@ import resource
 import selectors
 import struct
 import threading
+from collections.abc import Callable
 from itertools import count
 
 from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
@@ -13,6 +14,7 @@ __all__ = [
     "allow_connections",
     "ask_for_cluster_information",
     "ask_for_wide_topic",
+    "ask_for_zones_of_wide_topic",
     "be_refused_everywhere",
     "leave_frames_half_sent",
     "register_and_wait_everywhere",
@@ -82,11 +84,18 @@ def start_with_wide_topic(target: Target, stack: contextlib.ExitStack) -> None:
 
 def ask_for_wide_topic(target: Target) -> None:
     """Look the topic up over 100 connections, each time with another header, so that no cache helps."""
+    _look_up(target, lambda name: {"topic": "Wide000000", "x": name})
 
+
+def ask_for_zones_of_wide_topic(target: Target) -> None:
+    """The same, narrowed to a zone, another one each time."""
+    _look_up(target, lambda name: {"topic": "Wide000000", "__ZONE_MODE": "true", "__ZONE_NAME": name})
+
+
+def _look_up(target: Target, fields: Callable[[str], dict[str, str]]) -> None:
     def flood(part: int) -> None:
         with contextlib.suppress(OSError):
-            fields = ({"topic": "Wide000000", "x": f"{part}-{index}"} for index in count())
-            pipelined(target.port, (frame(105, each) for each in fields))
+            pipelined(target.port, (frame(105, fields(f"{part}-{index}")) for index in count()))
 
     for part in range(target.times(100)):
         threading.Thread(target=flood, args=(part,), daemon=True).start()

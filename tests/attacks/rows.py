@@ -20,6 +20,7 @@ from tests.attacks.crowds import (
     allow_connections,
     ask_for_cluster_information,
     ask_for_wide_topic,
+    ask_for_zones_of_wide_topic,
     be_refused_everywhere,
     leave_frames_half_sent,
     register_and_wait_everywhere,
@@ -511,6 +512,7 @@ ROWS = _among((
     Row("21", "1,000 connections, 64 registrations wait in each", register_and_wait_everywhere),
     Row("22", "1,000 connections send 318, which is refused", be_refused_everywhere),
     Row("23", "a topic of 18,000 broker names, 100 connections", ask_for_wide_topic, start_with_wide_topic),
+    Row("23b", "the same, each time narrowed to another zone", ask_for_zones_of_wide_topic, start_with_wide_topic),
     Row("24", "106 with 18,000 broker names, 64 connections", ask_for_cluster_information, start_with_wide_topic),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

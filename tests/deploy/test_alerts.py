@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from namekeeper.common.slices import run_slices
+from namekeeper.http.metrics import render_metrics
+from namekeeper.http.stats import NameServerStats
+from namekeeper.route.fingerprint import fingerprints
 from tests.deploy.metrics import metrics_text, our_metrics
 from tests.deploy.prometheus import PROMTOOL, RULES, STEPS, firing, promtool
+from tests.support.server.builders import World, body, channel, header
 
 needs_promtool = pytest.mark.skipif(
     PROMTOOL is None, reason="promtool is not installed (Debian: apt-get install prometheus)"
@@ -147,6 +152,30 @@ def test_one_fingerprint_that_differs_is_no_alert(tmp_path: Path, every: int):
 
     held_by = {"a": scraped(0, every, lambda _: 0), "b": scraped(every - 1, every, late)}
     assert [disagree_at(tmp_path, second, held_by) for second in range(60, 180, 15)] == [0] * 8
+
+
+def shown_by(instance: str, *topics: str) -> dict[str, str]:
+    """The fingerprints in the metrics of a name server with these topics, as Prometheus has them."""
+    world = World()
+    world.register(header("broker-a", "10.0.0.1:10911"), body(list(topics)), channel(1))
+    found = run_slices(fingerprints(world.tables, {}))
+    stats = NameServerStats(version="1", start_time_seconds=1.0, fingerprints=found)
+    lines = re.findall(
+        r'^rocketmq_namesrv_fingerprint{part="(\w+)"} (\S+)$', render_metrics(stats)[0].decode(), re.MULTILINE
+    )
+    assert {part: float(value) for part, value in lines} == found
+    return {of("fingerprint", instance, part=part): always(int(float(value))) for part, value in lines}
+
+
+@needs_promtool
+@pytest.mark.parametrize(
+    ("topics", "expected"), [(("T2", "T1"), {}), (("T1", "T3"), {"NamesrvsDisagree": 1})]
+)
+def test_name_servers_with_as_many_topics_but_not_the_same_disagree(
+    tmp_path: Path, topics: tuple[str, ...], expected: dict[str, int]
+):
+    """Real fingerprints, as `/metrics` has them: none differs by the order, each by a name."""
+    assert firing(tmp_path, {**WELL, **shown_by("a", "T1", "T2"), **shown_by("b", *topics)}, AT) == expected
 
 
 @needs_promtool

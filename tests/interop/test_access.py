@@ -55,7 +55,7 @@ requests = ["any"]
 certificates = ["DNS:operator.test"]
 """
 
-REFUSED = "is refused by no rule: none covers it"
+REFUSED = "is refused: no rule covers it"
 
 CREDENTIALS = "innerClientAuthenticationCredentials"
 ACTING = {"enableSlaveActingMaster": "true"}

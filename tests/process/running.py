@@ -93,6 +93,12 @@ class NameServerProcess:
         """Wait until a text is in the log."""
         eventually(lambda: text in self.log, within=IDLE_SECONDS, what=f"{text!r} in the log")
 
+    def records_to(self, journal: Path) -> None:
+        """Wait until its journal has a file: recording begins after the boot line."""
+        eventually(
+            lambda: [*journal.glob("*.jsonl*")], within=PATIENCE_SECONDS, what=f"a journal in {journal}"
+        )
+
     def signal(self, number: int) -> None:
         self._child.send_signal(number)
 
@@ -129,9 +135,10 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def holding(address: str, *frames: bytes) -> Iterator[socket.socket]:
-    """A connection that sent some frames and stays."""
+def holding(address: str, *frames: bytes, source: str = "") -> Iterator[socket.socket]:
+    """A connection that sent some frames and stays; from an address of this host, if one is given."""
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS) as connection:
+    local = (source, 0) if source else None
+    with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS, local) as connection:
         connection.sendall(b"".join(frames))
         yield connection

@@ -13,6 +13,7 @@ from tests.support.documents.commands import Typist, commands_of
 from tests.support.system.processes import eventually, free_port
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.ask import Answer, ask
+from tests.support.wire.certificates import Certificates
 from tests.unit.app.parts import registration
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
@@ -87,7 +88,7 @@ def comes_true(fact: Callable[[], object], what: str) -> None:
 
 @pytest.mark.timeout(240 * PATIENCE)
 def test_a_running_cluster_is_closed_in_four_steps_and_each_is_taken_back(cluster: Cluster, tmp_path: Path):
-    check, explain, audit = commands_of((HOWTO / "close-it.md").read_text())
+    check, explain, _, audit = commands_of((HOWTO / "close-it.md").read_text())
     operator = Typist(
         environment(tmp_path),
         tmp_path,
@@ -164,9 +165,65 @@ def test_a_running_cluster_is_closed_in_four_steps_and_each_is_taken_back(cluste
     files = [file for file in tmp_path.rglob("*") if file.is_file() and file != cluster.keys]
     assert {file.name for file in files} >= {"namesrv.log", "stdout.txt", "stderr.txt", "access.toml"}
     said += [file.read_bytes().decode(errors="replace") for file in files]
-    records = [operator.types(f"namekeeper journal cat {journal}").stdout for journal in journals.iterdir()]
+    records = [
+        operator.types(f"namekeeper journal cat {journal}").stdout for journal in journals.glob("[0-9]*")
+    ]
     assert any('"user":"ops"' in text for text in records)
     said += records
     found = [(secret, text[:200]) for secret in SECRETS for text in said if secret in text]
     assert not found
     assert all("a wrong key" not in text for text in said)
+
+
+PROPERTY = re.compile(r"^ {4}(tls\S+=\S+)$", re.MULTILINE)
+RULE = re.compile(r"```toml\n(\[\[rule\]\]\nname = \"operators by certificate.*?)```", re.DOTALL)
+PAGES = '[[rule]]\nname = "pages"\nrequests = ["http"]\ncertificates = ["DNS:ops.example"]\n'
+
+
+@pytest.mark.timeout(120 * PATIENCE)
+def test_an_operator_is_known_by_a_certificate_and_each_step_is_taken_back(tmp_path: Path):
+    text = (HOWTO / "close-it.md").read_text()
+    certificates = Certificates(tmp_path)
+    there = {
+        "server": certificates.issue("server", "127.0.0.1"),
+        "ops": certificates.issue("ops", "ops.example"),
+    }
+    own = {name: str(path) for name, path in zip(("server.pem", "server.key"), there["server"], strict=True)}
+    properties = dict(line.split("=", 1) for line in PROPERTY.findall(text))
+    files = {**own, "ca.pem": str(certificates.trust)}
+    flags = {
+        re.sub(r"[.]|(?=[A-Z])", "_", name).lower(): files.get(value.rpartition("/")[2], value)
+        for name, value in properties.items()
+    }
+    assert len(flags) == 6
+    found = RULE.search(text)
+    assert found is not None
+    rules, http_port = tmp_path / "access.toml", free_port()
+    rules.write_text(f'mode = "enforce"\n{found[1]}{PAGES}')
+    pages = {
+        "http_port": str(http_port),
+        "http_tls_mode": "enforcing",
+        "http_tls_need_client_auth": "optional",
+    }
+    command = commands_of(text)[2]
+    cert, key = map(str, there["ops"])
+    with NameServerProcess(tmp_path, access_file=str(rules), **flags, **pages) as server:
+        instead = {
+            "ns1:9876": server.started().address, "ca.pem": files["ca.pem"], "ops.pem": cert, "ops.key": key,
+        }  # fmt: skip
+        operator = Typist(environment(tmp_path), tmp_path, instead)
+        assert operator.types(command).returncode == 0
+        refused = operator.types(command.partition(" --tls-cert")[0])
+        assert (refused.returncode == 0, "is refused: no rule" in refused.stderr) == (False, True)
+        ask_pages = f"namekeeper audit --since '1 hour ago' --http https://127.0.0.1:{http_port} {command[command.index('--tls-ca') :]}"
+        server.logged("operators' pages at https://")
+        assert operator.types(ask_pages).returncode == 0
+        assert "it answers 403" in operator.types(ask_pages.partition(" --tls-cert")[0]).stderr
+        # Back: without the rule the certificate is worth nothing; then without TLS at the pages.
+        rules.write_text('mode = "enforce"\n')
+        comes_true(lambda: operator.types(command).returncode != 0, "the end of the rule")
+        server.stop()
+    plain = f"namekeeper audit --since '1 hour ago' --http 127.0.0.1:{http_port}"
+    with NameServerProcess(tmp_path, access_file=str(rules), http_port=str(http_port)) as server:
+        server.started().logged("operators' pages at http://")
+        assert Typist(environment(tmp_path), tmp_path, {}).types(plain).returncode == 0

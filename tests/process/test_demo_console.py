@@ -25,7 +25,10 @@ def incident(tmp_path):
     return SimpleNamespace(servers=servers, times=SimpleNamespace(wiped_ms=story.now))
 
 
-def test_the_browser_is_opened_at_the_incident_and_the_console_ends_with_the_demo(incident, monkeypatch):
+@pytest.mark.parametrize("is_opened", [True, False])
+def test_the_browser_is_opened_at_the_incident_and_the_console_ends_with_the_demo(
+    incident, monkeypatch, is_opened
+):
     opened = []
     started = []
     make = subprocess.Popen
@@ -39,6 +42,7 @@ def test_the_browser_is_opened_at_the_incident_and_the_console_ends_with_the_dem
         with urllib.request.urlopen(address, timeout=60) as answer:
             opened.append((address, answer.status))
         started[0].send_signal(signal.SIGINT)
+        return is_opened
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(console.webbrowser, "open", browser)
@@ -48,6 +52,7 @@ def test_the_browser_is_opened_at_the_incident_and_the_console_ends_with_the_dem
     assert address.endswith(f"/?at={incident.times.wiped_ms}")
     assert status == 200
     assert "Ctrl-C ends it" in text.getvalue()
+    assert ("no browser could be opened" in text.getvalue()) is not is_opened
     assert started[0].returncode == 0
 
 

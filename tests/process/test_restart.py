@@ -1,10 +1,14 @@
 """A restart under a fleet of brokers: whoever gets an answer gets the whole route, after SIGTERM and after kill -9."""
 
 import contextlib
+import dataclasses
 import itertools
+import json
+import os
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +17,8 @@ from typing import Self
 import pytest
 
 from namekeeper.journal.disk.heard_file import HEARD_FILE, load_heard
+from tests.differential.bodies import Broker, TopicConfig, registration
+from tests.differential.wire import Connection
 from tests.process.running import NameServerProcess, environment
 from tests.support.system.processes import eventually, free_port
 from tests.support.system.waiting import PATIENCE
@@ -24,6 +30,9 @@ RESTARTS = 5
 ALL_TOPICS, LOOK_UP = 206, 105
 IDLE_SECONDS = 30.0
 LATE_MS = 20_000
+MANY_BROKERS, MANY_TOPICS = 30, int(os.environ.get("NAMEKEEPER_RESTORED_TOPICS", "2000"))
+"""The night has 100,000, so 3 million rows."""
+WRITTEN_SECONDS = 60.0
 
 
 class Client:
@@ -138,3 +147,30 @@ def test_kill_9_forgets_no_broker_that_has_a_timeout_of_ten_seconds(tmp_path):
 
     client = run(tmp_path, [kill_late], "--acting-master", journal_path=str(file.parent))
     assert client.seen.keys() == {(0, BROKERS)}
+
+
+def test_many_rows_come_back_all_of_them(tmp_path):
+    http_port = free_port()
+    flags = {"listen_port": str(free_port()), "http_port": str(http_port), "http_bind_address": "127.0.0.1"}
+    topics = {f"topic-{number}": TopicConfig() for number in range(MANY_TOPICS)}
+    first = registration(Broker("c", "broker-0", 0, "broker-0:10911", conn=1, form="zip5", topics=topics))
+
+    def is_written() -> bool:
+        with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/status", timeout=IDLE_SECONDS) as answer:
+            journal = json.load(answer)["journal"]
+        return bool(journal) and journal["last_seq"] == journal["durable_seq"]
+
+    with NameServerProcess(tmp_path, **flags) as server:
+        connection = Connection(server.started().address)
+        for number in range(MANY_BROKERS):
+            name = f"broker-{number}"
+            own = {"brokerName": name, "brokerAddr": f"{name}:10911", "haServerAddr": f"{name}:10912"}
+            assert connection.ask(dataclasses.replace(first, fields={**first.fields, **own})).code == 0
+        eventually(is_written, within=WRITTEN_SECONDS, what="the journal is on the disk")
+        server.kill()
+        connection.close()
+    with NameServerProcess(tmp_path, **flags) as server:
+        for topic in ("topic-0", f"topic-{MANY_TOPICS // 2}", f"topic-{MANY_TOPICS - 1}"):
+            answer = ask(server.started().address, LOOK_UP, topic=topic)
+            assert len(answer.json()["brokerDatas"]) == len(answer.json()["queueDatas"]) == MANY_BROKERS
+        server.logged(f"restored {MANY_BROKERS} brokers and {MANY_TOPICS:,} topics of boot ")

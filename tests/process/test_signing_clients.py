@@ -17,7 +17,7 @@ from tests.unit.app.parts import frame, registration
 
 RULES = 'mode = "enforce"\nkeys = "keys.toml"\n[[rule]]\nname = "who signs"\nrequests = ["any"]\nusers = ["ops"]\n'
 KEY = "the key of ops"
-REFUSED = "is refused by no rule"
+REFUSED = "is refused: no rule"
 WHAT_IF = "namekeeper what-if -n {} --without broker-a"
 """Ends with 1: topics would suffer."""
 COMMANDS = (
@@ -54,20 +54,27 @@ def by_file(folder: Path) -> Mapping[str, str]:
     return {"ROCKETMQ_HOME": str(folder)}
 
 
+def by_flag(_: Path) -> Mapping[str, str]:
+    return {"ROCKETMQ_SECRET_KEY": KEY}
+
+
 def wrongly(_: Path) -> Mapping[str, str]:
     return {"ROCKETMQ_ACCESS_KEY": "ops", "ROCKETMQ_SECRET_KEY": "guessed"}
 
 
 @pytest.mark.parametrize(
-    "given", [by_environment, by_file, wrongly, None], ids=lambda each: getattr(each, "__name__", "no")
+    "given",
+    [by_flag, by_environment, by_file, wrongly, None],
+    ids=lambda each: getattr(each, "__name__", "no"),
 )
 def test_every_command_signs(tmp_path, given):
-    is_right = given in (by_environment, by_file)
+    is_right = given in (by_flag, by_environment, by_file)
+    flag = " --access-key ops" if given is by_flag else ""
     with strict(tmp_path) as server:
         env = {**environment(tmp_path), **(given(tmp_path) if given else {})}
         typist = Typist(env, tmp_path, {})
         for command in COMMANDS:
-            done = typist.types(command.format(server.address))
+            done = typist.types(command.format(server.address) + flag)
             said = done.stdout + done.stderr
             assert (done.returncode == (command == WHAT_IF)) == is_right, (command, said)
             assert (REFUSED in said) == (not is_right), (command, said)

@@ -1,6 +1,7 @@
 """What a user sees who starts a name server: one line when it serves, one line when it can't."""
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,34 @@ def test_one_line_says_that_it_serves(tmp_path):
         server.logged(f"boot success. serializeType=JSON, address {server.address}\n")
         assert server.err == ""
         assert not server.kv_file.exists()  # nothing is written before something changes
+
+
+IMPORTS_OF_THE_LOOP = """
+import asyncio, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("namekeeper.") and asyncio._get_running_loop() is not None:
+            print(name, file=sys.stderr, flush=True)
+
+sys.meta_path.insert(0, Finder())
+from namekeeper.cli.main import main
+main()
+"""
+"""A server that names each module that it imports while its event loop, and so every client, waits."""
+
+
+def test_the_first_clients_do_not_wait_until_the_journal_and_the_pages_are_imported(tmp_path):
+    journal = tmp_path / "journal"
+    listening = ("--listen-port", "0", "--bind-address", "127.0.0.1")
+    flags = ("--http-port", "0", "--journal-path", str(journal), "--front", "python")
+    command = (sys.executable, "-c", IMPORTS_OF_THE_LOOP, "serve", *listening, *flags)
+    folders = ("--log-root", str(tmp_path / "logs"), "--kv-config-path", str(tmp_path / "kv.json"))
+    with NameServerProcess(tmp_path, *folders, command=command) as server:
+        server.started()
+        server.logged("operators' pages at")
+        server.records_to(journal)
+        assert server.err == ""
 
 
 def test_mqnamesrv_reads_its_file_and_warns_of_a_missing_home_only(tmp_path):

@@ -63,8 +63,10 @@ def test_an_operator_keeps_a_journal_and_compares(tmp_path):
     properties.write_text("listenPort=9876\n")
     with NameServerProcess(tmp_path / "first") as first, NameServerProcess(tmp_path / "second") as second:
         one, other = (server.started().address for server in (first, second))
+        journal = first.folder / "journal" / one.rpartition(":")[2]
+        first.records_to(journal)
         instead = {
-            "~/namesrv/journal/9876": str(first.folder / "journal" / one.rpartition(":")[2]),
+            "~/namesrv/journal/9876": str(journal),
             "/path/to/namesrv.properties": str(properties), "host:9876": one, "host:9877": other, "other-host:9876": other,
         }  # fmt: skip
         operator = Typist(environment(tmp_path), tmp_path, instead)
