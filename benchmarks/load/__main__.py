@@ -12,7 +12,7 @@ from benchmarks.load import access_rules, again, checkpoint, footprint, report, 
 from benchmarks.load.bench import Bench
 from benchmarks.load.errors import BenchError
 from benchmarks.load.rows import FULL, QUICK, ROWS
-from benchmarks.load.servers import NAMES, why_not
+from benchmarks.load.servers import NAMES, compile_ours, why_not
 
 __all__ = ["main"]
 
@@ -29,6 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         scale = replace(scale, rounds=options.rounds)
     absent = {name: reason for name in options.servers if (reason := why_not(name))}
     names = [name for name in options.servers if name not in absent]
+    compile_ours()
     with Bench.prepared(scale, names, frozenset(options.only)) as bench:
         if options.quick:
             bench.notes.append("a smoke run: sizes and times are cut down, so its figures judge nothing")

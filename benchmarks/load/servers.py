@@ -1,5 +1,6 @@
 """The servers of the bench: how each is started, and what the kernel says of it while it runs."""
 
+import compileall
 import contextlib
 import json
 import os
@@ -14,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+import namekeeper
 from benchmarks.load.errors import RefusedError, ServerError
 from benchmarks.load.fleet import ask
 from benchmarks.load.payload import request
@@ -29,6 +31,7 @@ __all__ = [
     "REAL",
     "JournalStatus",
     "Server",
+    "compile_ours",
     "started",
     "why_not",
 ]
@@ -128,6 +131,15 @@ def why_not(name: str) -> str | None:
     if name in {"native", "bare-front"} and find_spec("namekeeper_front") is None:
         return "make native installs it"
     return None
+
+
+def compile_ours() -> None:
+    """Write the bytecode of our package, as pip does when it installs it.
+
+    From a clone, with PYTHONDONTWRITEBYTECODE set, each start would compile all modules: half of its time.
+    """
+    for folder in namekeeper.__path__:
+        compileall.compile_dir(folder, quiet=1)
 
 
 @contextlib.contextmanager
