@@ -75,6 +75,28 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, 
     return found, codes
 
 
+@pytest.fixture(scope="module")
+def protected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The journal of a server without rules, but with protectBrokerNames, where a stranger wanted a broker's place."""
+    folder = tmp_path_factory.mktemp("protected")
+    comes = encode_command(registration(cluster_name="prod", name="prod-a", addr=f"{PROD}:10911"))
+    with NameServerProcess(folder, protect_broker_names="true") as server:
+        with holding(server.started().address, comes, source=PROD) as it:
+            assert it.recv(1)
+            for code in (103, 104):
+                fields, body = ATTACKS[code]
+                assert (
+                    ask(server.address, code, body, source=STRANGER, timeout=PATIENCE_SECONDS, **fields).code
+                    == 16
+                )
+        eventually(
+            lambda: ask(server.address, 105, topic="T1").code == 17, within=10, what="the broker has left"
+        )
+        server.stop()
+    (found,) = (folder / "journal").glob("[0-9]*")
+    return found
+
+
 def lines_of(*words: str) -> list[str]:
     done = CliRunner().invoke(namekeeper, list(words))
     assert done.exit_code in {0, 1}, (words, done.output, done.exception)
@@ -103,3 +125,14 @@ def test_audit_tells_of_each_attack(attacked: tuple[Path, dict[int, int]], code:
     lines = lines_of("audit", "--since", "1 hour ago", "--journal", str(attacked[0]))
     told = [line for line in lines if f"refused {name} ({code})" in line]
     assert [about in line and STRANGER in line for line in told] == [True], (told, lines)
+
+
+@pytest.mark.timeout(120 * PATIENCE)
+@pytest.mark.parametrize("code", [103, 104])
+def test_why_and_audit_tell_of_who_wanted_the_place_of_a_live_broker(protected: Path, code: int):
+    name, about = OF_THE_ROUTE[code]
+    for words in (("why", "T1"), ("audit", "--since", "1 hour ago")):
+        told = [line for line in lines_of(*words, "--journal", str(protected)) if f"{name} ({code})" in line]
+        assert [
+            about in line and STRANGER in line and "rule 'protectBrokerNames'" in line for line in told
+        ] == [True], told
