@@ -165,6 +165,16 @@ class SteadyClient:
         lines = self._process.text().splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}\n")]
 
+    def logs(self, text: str) -> None:
+        """Wait until its log files have a text."""
+        files = self._process.logs
+        assert files is not None
+        eventually(
+            lambda: any(text in log.read_text(errors="replace") for log in files.rglob("*.log")),
+            within=120,
+            what=f"{text!r} in its log",
+        )
+
     def wait(self, more: int) -> None:
         """Wait until it has sent, received and looked up so many times more.
 
