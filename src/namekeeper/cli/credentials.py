@@ -12,7 +12,13 @@ from namekeeper.remoting.credentials import (
     find_credentials,
 )
 
-__all__ = ["credential_options", "take_credentials"]
+__all__ = ["credential_options", "rather_set", "take_credentials"]
+
+
+def rather_set(variable: str) -> str:
+    """The end of the help for an option with a secret: what to use instead."""
+    seen = "Every user of this host can read it in the list of processes"
+    return f"{seen}: rather set {variable}.  [env: {variable}]"
 
 
 def credential_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -20,8 +26,7 @@ def credential_options(function: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option(
             "--secret-key", metavar="KEY",
-            help="The secret key. Every user of this host can read it in the list of processes: "
-            f"rather set {SECRET_KEY_VARIABLE}.  [env: {SECRET_KEY_VARIABLE}]",
+            help=f"The secret key. {rather_set(SECRET_KEY_VARIABLE)}",
         ),
         click.option(
             "--access-key", metavar="KEY",
