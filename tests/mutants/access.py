@@ -309,7 +309,7 @@ ACCESS_MUTANTS = (
     Mutant(
         "a-try-to-take-over-is-about-nothing",
         "app/journaling.py",
-        "about=judged.about(names_in(request.code, request.ext_fields))",
+        "about=judged.about(names_touched(self._state, request))",
         "about=[]",
         "who tried to take a live broker over is recorded with the broker, so that why can tell it",
         ("app/test_journaling.py",),

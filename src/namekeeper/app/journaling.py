@@ -121,7 +121,7 @@ class Journaling:
     def kept_out(self, request: RemotingCommand, channel: Channel, user: str) -> None:
         """Record and count who asked for the place, or for the end, of a live broker of another host."""
         from namekeeper.access import judged, rules
-        from namekeeper.access.names import names_in
+        from namekeeper.processor.touched import names_touched
 
         decision = rules.Decision(allowed=False, rule=judged.PROTECT_BROKER_NAMES)
         self.refused(
@@ -137,7 +137,7 @@ class Journaling:
                 mode=rules.AccessMode.ENFORCE,
                 user=user or None,
                 certificate=judged.subject_of(channel.certificate),
-                about=judged.about(names_in(request.code, request.ext_fields)),
+                about=judged.about(names_touched(self._state, request)),
             )
         )
 
