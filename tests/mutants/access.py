@@ -387,6 +387,14 @@ ACCESS_MUTANTS = (
         ("app/test_name_server.py",),
     ),
     Mutant(
+        "who-watches-keeps-the-old-rules",
+        "app/name_server.py",
+        "            self._pages.watch_page.judge_again()\n",
+        "            pass\n",
+        "who watches is judged again when other rules hold",
+        ("app/test_access_over_sockets.py",),
+    ),
+    Mutant(
         "pages-see-no-certificate",
         "http/page_clients.py",
         "certificate_names(certificate))",
