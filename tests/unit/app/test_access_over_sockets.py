@@ -123,7 +123,8 @@ async def test_who_watches_is_judged_again_when_other_rules_hold(tmp_path, caplo
 
         async def watching(key: str) -> aiohttp.ClientResponse:
             headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {key}"}
-            stream = await session.get(f"{url}watch?topic=T", headers=headers)
+            while (stream := await session.get(f"{url}watch?topic=T", headers=headers)).status == 503:
+                await asyncio.sleep(0.01)  # its journal is not there yet
             assert (stream.status, await stream.content.readline()) == (200, b"event: ready\n")
             return stream
 
