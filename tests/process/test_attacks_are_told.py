@@ -138,9 +138,5 @@ def test_who_wanted_the_place_of_a_live_broker_is_told(protected: Path, words: t
         "REGISTER_BROKER (103) clusters=prod brokers=another brokers=prod-a from",
         "UNREGISTER_BROKER (104) clusters=prod brokers=prod-a from",
     ]
-    assert [sum(each in line and STRANGER in line for line in told) for each in wanted] == [
-        1,
-        1,
-        1,
-    ], told
-    assert len(told) == 3
+    found = [sum(each in line and STRANGER in line for line in told) for each in wanted]
+    assert (found, len(told)) == ([1] * 3, 3), told
