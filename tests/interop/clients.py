@@ -62,6 +62,11 @@ class JavaClient:
         done = self._process("admin", *words)
         return re.split(r"^,\n", done.stdout, flags=re.MULTILINE)
 
+    def admin_failure(self, command: str) -> str:
+        """Run a sub-command of this release's mqadmin, and return all that it printed, stack traces too."""
+        done = self._process("admin", *command.split())
+        return done.stdout + done.stderr
+
     @contextlib.contextmanager
     def admins(self) -> Iterator["Admins"]:
         """mqadmin in a process that stays: it asks many times, and any name server, without a new start."""
