@@ -74,6 +74,22 @@ RESTORING_MUTANTS = (
         (READING + "last_state.py",),
     ),
     Mutant(
+        "an-earlier-boot-restored",
+        "journal/reading/last_state.py",
+        "    if last.boot > newest.boot:\n",
+        "    if False:\n",
+        "an earlier boot is not restored because the segments of the newest were removed",
+        ("journal/reading/test_last_state.py",),
+    ),
+    Mutant(
+        "removed-end-of-a-boot-restored",
+        "journal/reading/last_state.py",
+        "noted.seq > boot.last_seq",
+        "False",
+        "a boot whose end was removed is not restored up to what is left",
+        ("journal/reading/test_last_state.py",),
+    ),
+    Mutant(
         "members-without-registration-restored",
         "journal/reading/last_state.py",
         "        if not _are_consistent(tables):\n",
