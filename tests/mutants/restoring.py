@@ -79,7 +79,7 @@ RESTORING_MUTANTS = (
         "    if last.boot > newest.boot:\n",
         "    if False:\n",
         "an earlier boot is not restored because the segments of the newest were removed",
-        ("journal/reading/test_last_state.py",),
+        (READING + "last_state.py",),
     ),
     Mutant(
         "removed-end-of-a-boot-restored",
@@ -87,7 +87,7 @@ RESTORING_MUTANTS = (
         "noted.seq > boot.last_seq",
         "False",
         "a boot whose end was removed is not restored up to what is left",
-        ("journal/reading/test_last_state.py",),
+        (READING + "last_state.py",),
     ),
     Mutant(
         "members-without-registration-restored",
