@@ -100,7 +100,9 @@ class Watcher:
     def _take(self, fields: dict[bytes, bytes]) -> None:
         if b"id" in fields:
             boot, seq = fields[b"id"].split(b"-")
-            self.events.append((fields[b"event"].decode(), (int(boot), int(seq)), json.loads(fields[b"data"])))
+            self.events.append(
+                (fields[b"event"].decode(), (int(boot), int(seq)), json.loads(fields[b"data"]))
+            )
 
     def await_registrations(self, count: int) -> None:
         registrations = "register_broker"

@@ -115,7 +115,9 @@ async def test_a_new_stream_begins_at_the_revision_from_which_on_it_is_told(
     """Not at a later one, if something changes before its first event is written: that change comes next."""
     prepare = module.web.StreamResponse.prepare
 
-    async def change_meanwhile(response: module.web.StreamResponse, request: module.web.BaseRequest) -> object:
+    async def change_meanwhile(
+        response: module.web.StreamResponse, request: module.web.BaseRequest
+    ) -> object:
         site.watch.present = "5-8"
         site.watch.watchers[-1].put([changed("5-8", "A")])
         return await prepare(response, request)

@@ -108,7 +108,7 @@ def read_last_state(folder: str, *, system: Os = os) -> LastState:
 
 
 def _check_newest(last: LastBoot, newest: SegmentName) -> None:
-    """Raise JournalError if the newest boot is not there that was on disk, as the file beside the folder says."""
+    """Raise JournalError if the boot that the file beside the folder names is not there."""
     if last is DAMAGED:
         return
     if last.namesrv != newest.namesrv:
