@@ -82,6 +82,14 @@ RESTORING_MUTANTS = (
         (READING + "last_state.py",),
     ),
     Mutant(
+        "another-journal-restored-in-its-place",
+        "journal/reading/last_state.py",
+        "    if not is_of(newest, last.identity):\n",
+        "    if last.namesrv != newest.namesrv:\n",
+        "what another journal ends with is not restored, though its name server has the same name",
+        (READING + "last_state.py",),
+    ),
+    Mutant(
         "removed-end-of-a-boot-restored",
         "journal/reading/last_state.py",
         "noted.seq > boot.last_seq",

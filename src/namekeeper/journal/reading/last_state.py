@@ -19,6 +19,7 @@ from namekeeper.journal.contract.record import ServerAlive, ServerStarted
 from namekeeper.journal.disk.heard_file import HeardTimes, load_heard
 from namekeeper.journal.disk.last_boot import DAMAGED, LastBoot, load_last_boot
 from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.disk.recovery import is_of
 from namekeeper.journal.reading.history import (
     AnyRecord,
     Changed,
@@ -111,8 +112,8 @@ def _check_newest(last: LastBoot, newest: SegmentName) -> None:
     """Raise JournalError if the boot that the file beside the folder names is not there."""
     if last is DAMAGED:
         return
-    if last.namesrv != newest.namesrv:
-        raise JournalError(f"what was here was the journal of {last.namesrv}")
+    if not is_of(newest, last.identity):
+        raise JournalError(f"what was here was another journal, {last.uuid} of {last.namesrv}")
     if last.boot > newest.boot:
         raise JournalError(f"records were removed or lost: {last.was_here}")
 

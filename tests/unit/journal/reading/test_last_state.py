@@ -18,7 +18,7 @@ from namekeeper.journal.reading.reader import find_segments
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.histories import random_history
 from tests.property.journalled import JournalledServer, shown
-from tests.support.journal.folder import write_journal
+from tests.support.journal.folder import UUID8, write_journal
 
 KEY = ("c0", "a0:1")
 TOPICS = {name: TopicConfig() for name in ("T0", "T1")}
@@ -226,9 +226,10 @@ def test_every_boot_may_have_been_passed_over(tmp_path):
         read(tmp_path, server)
 
 
-def noted(folder: Path, boot: int, seq: int, namesrv: str = "ns_9876") -> str:
+def noted(folder: Path, boot: int, seq: int, namesrv: str = "ns_9876", uuid8: str = UUID8) -> str:
     """Note beside a folder that this was on disk."""
-    LastBootNote(str(folder), Identity(namesrv, "0a1b2c3d-0000-4000-8000-000000000000"), boot).note(seq)
+    identity = Identity(namesrv, f"{uuid8}-0000-4000-8000-000000000000")
+    LastBootNote(str(folder), identity, boot).note(seq)
     return str(folder)
 
 
@@ -257,10 +258,12 @@ def test_nothing_counts_if_the_end_of_a_boot_without_a_change_was_removed(server
         read_last_state(folder)
 
 
-def test_the_folder_of_another_name_server_in_its_place_does_not_count(server, tmp_path):
+@pytest.mark.parametrize(("namesrv", "uuid8"), [("other_9876", UUID8), ("ns_9876", "12345678")])
+def test_another_journal_in_its_place_does_not_count(server, tmp_path, namesrv, uuid8):
+    """A name server of that name, too, may have had another journal: a backup, or one from before."""
     server.stop()
-    folder = noted(write_journal(tmp_path / "j", server.lines()), server.boot, 1, "other_9876")
-    with pytest.raises(JournalError, match="what was here was the journal of other_9876"):
+    folder = noted(write_journal(tmp_path / "j", server.lines()), server.boot, 1, namesrv, uuid8)
+    with pytest.raises(JournalError, match=f"what was here was another journal, {uuid8}.* of {namesrv}"):
         read_last_state(folder)
 
 
