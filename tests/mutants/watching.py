@@ -227,4 +227,28 @@ WATCHING_MUTANTS = (
         "a watcher that takes no bytes is closed",
         ("http/test_watch.py",),
     ),
+    Mutant(
+        "ready-passes-over-what-was-missed",
+        "http/watch.py",
+        "has_id=not is_resumed",
+        "has_id=True",
+        "who is cut off again before the changes that were missed gets them the next time",
+        ("http/test_watch.py",),
+    ),
+    Mutant(
+        "url-counts-more-than-what-came-last",
+        "http/watch.py",
+        'request.headers.get("Last-Event-ID") or query.get("after")',
+        'query.get("after") or request.headers.get("Last-Event-ID")',
+        "a browser that connects again goes on after the last event that it got, not where its URL began",
+        ("http/test_watch.py",),
+    ),
+    Mutant(
+        "ready-says-a-later-revision",
+        "http/watch.py",
+        '_event("ready", begin, ',
+        '_event("ready", self._source.revision(), ',
+        "a stream says the revision after which each change is told, not a later one",
+        ("http/test_watch.py",),
+    ),
 )

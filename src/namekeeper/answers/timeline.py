@@ -1,6 +1,7 @@
 """Merges changes of several name servers into one timeline: what several recorded is one entry."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -106,26 +107,34 @@ def _sentence(event: HistoryEvent) -> str:
     why = f" ({caused_by(event.cause, event.peer)})" if event.cause else ""
     if event.what is What.CORRECTED:
         why = " (found by a checkpoint: the change itself was lost)"
-    return "; ".join(_texts(event.rows)) + why
+    came = "is back" if event.cause == "restored" else "registered"
+    return "; ".join(_texts(event.rows, came)) + why
 
 
-def _texts(rows: Sequence[RowChange]) -> Iterator[str]:
+def _texts(rows: Sequence[RowChange], came: str) -> Iterator[str]:
+    """A text for each of the first rows of a kind.
+
+    Args:
+        rows: The rows of one event.
+        came: What a broker did that was not there before.
+    """
     addrs = {row.key[2] for row in rows if row.key[0] == "live"}
     others = [row for row in rows if not (row.key[0] == "group" and _is_explained_by(row, addrs))]
     for kind in ("live", "topic", "group", "mapping", "filter"):
         of_kind = [row for row in others if row.key[0] == kind]
-        yield from (_TEXTS[kind](row) for row in of_kind[:_ROWS_SHOWN])
+        text = partial(_live, came=came) if kind == "live" else _TEXTS[kind]
+        yield from map(text, of_kind[:_ROWS_SHOWN])
         if len(of_kind) > _ROWS_SHOWN:
             yield shown_count(len(of_kind) - _ROWS_SHOWN, f"more {kind} row")
 
 
-def _live(row: RowChange) -> str:
+def _live(row: RowChange, came: str) -> str:
     values = row.after or row.before or ()
     who = f"broker {values[0]} (id {values[1]}) at {row.key[2]}"
     if row.after is None:
         return f"{who} is gone"
     if row.before is None:
-        return f"{who} registered"
+        return f"{who} {came}"
     if row.before[-1] != row.after[-1]:
         return f"{who} registered again"
     return f"{who} has another data version or HA address"
@@ -179,4 +188,4 @@ def _filter(row: RowChange) -> str:
     return f"filter servers of {row.key[2]}: {', '.join(map(str, row.after or ())) or 'none'}"
 
 
-_TEXTS = {"live": _live, "group": _group, "topic": _topic, "mapping": _mapping, "filter": _filter}
+_TEXTS = {"group": _group, "topic": _topic, "mapping": _mapping, "filter": _filter}

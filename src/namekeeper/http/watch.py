@@ -76,7 +76,7 @@ class WatchPage:
         release = self._keep(request)
         try:
             if EVENT_STREAM in request.headers.get("Accept", ""):
-                return await self._stream(request, watcher)
+                return await self._stream(request, watcher, is_resumed=asked.after is not None)
             return await self._poll(watcher, asked)
         finally:
             release()
@@ -102,11 +102,15 @@ class WatchPage:
         status = 410 if changes is None else 200
         return web.Response(status=status, body=msgspec.json.encode(value), content_type="application/json")
 
-    async def _stream(self, request: web.Request, watcher: Watcher) -> web.StreamResponse:
+    async def _stream(
+        self, request: web.Request, watcher: Watcher, *, is_resumed: bool
+    ) -> web.StreamResponse:
+        begin = self._source.revision()  # before anything waits: each later change is told
         response = web.StreamResponse(headers={"Content-Type": EVENT_STREAM, "Cache-Control": "no-cache"})
-        response.headers[REVISION_HEADER] = self._source.revision() or ""
+        response.headers[REVISION_HEADER] = begin or ""
         await response.prepare(request)
-        event = _event("ready", self._source.revision())
+        # Without an id if changes from before it come next: who is cut off in between has to get those again.
+        event = _event("ready", begin, has_id=not is_resumed)
         while not watcher.is_closed:
             if not await _write(request, response, event):
                 break
@@ -129,7 +133,8 @@ def _checked(request: web.Request) -> _WatchRequest | str:
     """The checked request, or a line that says what is wrong with it."""
     query = request.query
     topics = frozenset(query.getall("topic", []))
-    after = query.get("after", request.headers.get("Last-Event-ID")) or None
+    # A browser that connects again still has the first `after` in its URL.
+    after = request.headers.get("Last-Event-ID") or query.get("after") or None
     if not topics or "" in topics:
         return "say which topics: /watch?topic=A&topic=B"
     if len(topics) > TOPICS_LIMIT:
@@ -157,9 +162,10 @@ async def _write(request: web.Request, response: web.StreamResponse, data: bytes
     return True
 
 
-def _event(kind: str, revision: str | None, value: object = None) -> bytes:
+def _event(kind: str, revision: str | None, value: object = None, *, has_id: bool = True) -> bytes:
     data = msgspec.json.encode({"revision": revision} if value is None else value)
-    return b"event: %b\nid: %b\ndata: %b\n\n" % (kind.encode(), (revision or "").encode(), data)
+    identified = b"id: %b\n" % (revision or "").encode() if has_id else b""
+    return b"event: %b\n%bdata: %b\n\n" % (kind.encode(), identified, data)
 
 
 def _text(status: int, text: str) -> web.Response:

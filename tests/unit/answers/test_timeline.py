@@ -54,6 +54,12 @@ def test_every_kind_of_row_and_event_has_words():
     assert "found by a checkpoint" in lines[4]
 
 
+def test_a_broker_that_was_restored_did_not_register():
+    row = RowChange(("live", "c", "a:1"), None, ("b0", 0, "", (0, 1, 1), 1))
+    (line,) = timeline_lines(timeline([HistoryEvent(T0, "x", What.CHANGE, "restored", rows=(row,))]), UTC)
+    assert "broker b0 (id 0) at a:1 is back (restored when the name server started)" in line
+
+
 def test_a_group_is_told_apart_only_if_more_changed_than_who_is_in_it():
     live = RowChange(("live", "c", "a:1"), None, ("b0", 0, "", (0, 1, 1), 1))
     joined = RowChange(("group", "b0"), None, ("c", None, False, ((0, "a:1"),)))

@@ -78,19 +78,55 @@ async def test_a_stream_gives_each_change_as_an_event_with_its_id(site: Site) ->
     await eventually(lambda: watcher.is_closed)
 
 
-async def event(response: aiohttp.ClientResponse) -> tuple[str, str]:
-    lines = [(await response.content.readline()).decode().strip() for _ in range(4)]
-    assert lines[2].startswith("data: {")
-    assert lines[3] == ""
-    return lines[0].removeprefix("event: "), lines[1].removeprefix("id: ")
+async def event(response: aiohttp.ClientResponse) -> tuple[str, str | None]:
+    """The next event: its kind and its id."""
+    fields: dict[str, str] = {}
+    while line := (await response.content.readline()).decode().strip():
+        name, _, text = line.partition(": ")
+        fields[name] = text
+    assert json.loads(fields["data"])["revision"]
+    return fields["event"], fields.get("id")
 
 
 async def test_a_stream_that_was_cut_goes_on_where_it_says(site: Site) -> None:
+    """Its first event has no id: who is cut off again before the changes that were missed gets them later."""
     url = f"http://127.0.0.1:{site.server.port}/watch?topic=A"
     headers = {**STREAM, "Last-Event-ID": "5-3"}
+    site.watch.first = [changed("5-4", "A")]
     async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
-        assert await event(response) == ("ready", "5-7")
+        assert await event(response) == ("ready", None)
+        assert await event(response) == ("change", "5-4")
     assert site.watch.asked == [(frozenset({"A"}), "5-3")]
+
+
+async def test_what_came_last_counts_more_than_what_the_url_says(site: Site) -> None:
+    """A browser that connects again sends the URL of the beginning."""
+    url = f"http://127.0.0.1:{site.server.port}/watch?topic=A&after=5-1"
+    for came_last, after in ((None, "5-1"), ("5-3", "5-3")):
+        headers = STREAM if came_last is None else {**STREAM, "Last-Event-ID": came_last}
+        async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
+            assert await event(response) == ("ready", None)
+        assert site.watch.asked[-1] == (frozenset({"A"}), after)
+
+
+async def test_a_new_stream_begins_at_the_revision_from_which_on_it_is_told(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at a later one, if something changes before its first event is written: that change comes next."""
+    prepare = module.web.StreamResponse.prepare
+
+    async def change_meanwhile(
+        response: module.web.StreamResponse, request: module.web.BaseRequest
+    ) -> object:
+        site.watch.present = "5-8"
+        site.watch.watchers[-1].put([changed("5-8", "A")])
+        return await prepare(response, request)
+
+    monkeypatch.setattr(module.web.StreamResponse, "prepare", change_meanwhile)
+    url = f"http://127.0.0.1:{site.server.port}/watch?topic=A"
+    async with aiohttp.ClientSession() as session, session.get(url, headers=STREAM) as response:
+        assert await event(response) == ("ready", "5-7")
+        assert await event(response) == ("change", "5-8")
 
 
 async def test_a_quiet_stream_gets_a_comment(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +140,7 @@ async def test_a_quiet_stream_gets_a_comment(site: Site, monkeypatch: pytest.Mon
 async def test_a_watcher_that_never_reads_is_closed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BEAT_SECONDS", 0)
     monkeypatch.setattr(module, "WRITE_SECONDS", 0.05)
-    monkeypatch.setattr(module, "_event", lambda *_: b"x" * 1_000_000)
+    monkeypatch.setattr(module, "_event", lambda *_, **__: b"x" * 1_000_000)
     monkeypatch.setattr(module.WatchPage, "_events", lambda *_: b"x" * 1_000_000)
     _, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
     writer.transport.pause_reading()

@@ -34,6 +34,11 @@ class LastBoot(msgspec.Struct, frozen=True):
         """Who wrote the journal."""
         return Identity(self.namesrv, self.uuid)
 
+    @property
+    def was_here(self) -> str:
+        """Phrase for what was on disk."""
+        return f"boot {self.boot} was here up to seq {self.seq} at least"
+
 
 DAMAGED = LastBoot("", "", 0, 0)
 """The file is there and can't be read, or was altered."""

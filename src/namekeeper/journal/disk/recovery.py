@@ -78,8 +78,7 @@ def _with_removed(
         return found, [f"what was here was the journal of {last.namesrv}, as {path} says"]
     if (last.boot, last.seq) <= found:
         return found, []
-    was_here = f"boot {last.boot} was here up to seq {last.seq} at least, as {path} says"
-    return (last.boot, last.seq), [f"records were removed or lost: {was_here}"]
+    return (last.boot, last.seq), [f"records were removed or lost: {last.was_here}, as {path} says"]
 
 
 def is_of(name: SegmentName, identity: Identity) -> bool:

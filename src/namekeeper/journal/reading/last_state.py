@@ -17,7 +17,9 @@ from namekeeper.files import Os
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import ServerAlive, ServerStarted
 from namekeeper.journal.disk.heard_file import HeardTimes, load_heard
+from namekeeper.journal.disk.last_boot import DAMAGED, LastBoot, load_last_boot
 from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.disk.recovery import is_of
 from namekeeper.journal.reading.history import (
     AnyRecord,
     Changed,
@@ -93,9 +95,12 @@ def read_last_state(folder: str, *, system: Os = os) -> LastState:
     if is_locked(folder):
         raise JournalError(f"another process writes to {folder}")
     names = find_segments(folder, system=system)
+    last = load_last_boot(folder, system=system)
+    if last is not None:
+        _check_newest(last, names[-1])
     passed: list[PassedBoot] = []
     for _, of_boot in groupby(reversed(names), key=attrgetter("boot")):
-        found = _read_boot(folder, list(of_boot)[::-1], system)
+        found = _read_boot(folder, list(of_boot)[::-1], last, system)
         if isinstance(found, LastState):
             return structs.replace(found, passed=tuple(reversed(passed)))
         if found is not None:
@@ -103,7 +108,19 @@ def read_last_state(folder: str, *, system: Os = os) -> LastState:
     raise JournalError(f"no boot in {folder} recorded a change")
 
 
-def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState | PassedBoot | None:
+def _check_newest(last: LastBoot, newest: SegmentName) -> None:
+    """Raise JournalError if the boot that the file beside the folder names is not there."""
+    if last is DAMAGED:
+        return
+    if not is_of(newest, last.identity):
+        raise JournalError(f"what was here was another journal, {last.uuid} of {last.namesrv}")
+    if last.boot > newest.boot:
+        raise JournalError(f"records were removed or lost: {last.was_here}")
+
+
+def _read_boot(
+    folder: str, names: list[SegmentName], noted: LastBoot | None, system: Os
+) -> LastState | PassedBoot | None:
     """The state at the end of a boot; without one if it crashed before it had recorded a change.
 
     None if it has no record at all.
@@ -118,6 +135,8 @@ def _read_boot(folder: str, names: list[SegmentName], system: Os) -> LastState |
         records = boot.noted(read_intact(folder, names[begin:], _COUNTS, system=system))
         for step in steps(records, _unindexed):
             boot.take(step)
+        if noted is not None and noted.boot == names[0].boot and noted.seq > boot.last_seq:
+            raise JournalError(f"records were removed or lost: {noted.was_here}")
         if boot.is_known or boot.has_lost or not begin:
             if boot.is_silent:
                 return boot.passed(next(read_intact(folder, names[:1], _COUNTS, system=system), None))
@@ -151,6 +170,11 @@ class _BootEnd:
         self._has_changed = False
         self._is_stopped = False
         self._was_alive = False
+
+    @property
+    def last_seq(self) -> int:
+        """The last record that is there; 0 if there is none."""
+        return 0 if self._last is None else self._last.seq
 
     @property
     def is_silent(self) -> bool:

@@ -10,13 +10,15 @@ import pytest
 from namekeeper.errors import JournalError
 from namekeeper.journal.contract.record import BrokerLive, BrokerMinute, ClockChanged
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
+from namekeeper.journal.disk.identity import Identity
+from namekeeper.journal.disk.last_boot import LastBootNote, last_boot_path
 from namekeeper.journal.disk.lock import take_lock
 from namekeeper.journal.reading.last_state import LastState, PassedBoot, read_last_state
 from namekeeper.journal.reading.reader import find_segments
 from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.property.histories import random_history
 from tests.property.journalled import JournalledServer, shown
-from tests.support.journal.folder import write_journal
+from tests.support.journal.folder import UUID8, write_journal
 
 KEY = ("c0", "a0:1")
 TOPICS = {name: TopicConfig() for name in ("T0", "T1")}
@@ -222,6 +224,54 @@ def test_every_boot_may_have_been_passed_over(tmp_path):
     server.crash(1)
     with pytest.raises(JournalError, match=r"no boot in .* recorded a change"):
         read(tmp_path, server)
+
+
+def noted(folder: Path, boot: int, seq: int, namesrv: str = "ns_9876", uuid8: str = UUID8) -> str:
+    """Note beside a folder that this was on disk."""
+    identity = Identity(namesrv, f"{uuid8}-0000-4000-8000-000000000000")
+    LastBootNote(str(folder), identity, boot).note(seq)
+    return str(folder)
+
+
+def test_a_boot_that_is_there_as_noted_counts(server, tmp_path):
+    server.stop()
+    folder = noted(write_journal(tmp_path / "j", server.lines()), server.boot, server.written[-1].seq)
+    assert addresses(read_last_state(folder)) == ["a0:1"]
+
+
+@pytest.mark.parametrize(("boots", "seqs"), [(1, -1), (0, 1)], ids=["a boot", "its end"])
+def test_nothing_counts_if_the_newest_records_were_removed(server, tmp_path, boots, seqs):
+    """What an earlier boot ended with is not the end of the journal."""
+    server.stop()
+    boot, seq = server.boot + boots, server.written[-1].seq + seqs
+    folder = noted(write_journal(tmp_path / "j", server.lines()), boot, seq)
+    with pytest.raises(JournalError, match=f"lost: boot {boot} was here up to seq {seq} at least"):
+        read_last_state(folder)
+
+
+def test_nothing_counts_if_the_end_of_a_boot_without_a_change_was_removed(server, tmp_path):
+    server.stop()
+    server.start()
+    server.crash(2)
+    folder = noted(write_journal(tmp_path / "j", server.lines()), server.boot, 3)
+    with pytest.raises(JournalError, match=f"lost: boot {server.boot} was here up to seq 3 at least"):
+        read_last_state(folder)
+
+
+@pytest.mark.parametrize(("namesrv", "uuid8"), [("other_9876", UUID8), ("ns_9876", "12345678")])
+def test_another_journal_in_its_place_does_not_count(server, tmp_path, namesrv, uuid8):
+    """A name server of that name, too, may have had another journal: a backup, or one from before."""
+    server.stop()
+    folder = noted(write_journal(tmp_path / "j", server.lines()), server.boot, 1, namesrv, uuid8)
+    with pytest.raises(JournalError, match=f"what was here was another journal, {uuid8}.* of {namesrv}"):
+        read_last_state(folder)
+
+
+def test_a_note_that_can_not_be_read_says_nothing(server, tmp_path):
+    server.stop()
+    folder = write_journal(tmp_path / "j", server.lines())
+    last_boot_path(str(folder)).write_text("?")
+    assert addresses(read_last_state(str(folder))) == ["a0:1"]
 
 
 def test_rows_that_contradict_each_other_are_refused(server, tmp_path):
