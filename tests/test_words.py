@@ -105,6 +105,7 @@ IDIOMS = {
     "hang on, hangs on": "depend on",
     "vouch, vouches": "guarantee",
     "of whatever make": "of any implementation",
+    "without a word": "silently, without an error, without an answer",
     "blank behind, bytes behind, text behind": "after: behind is for places, not for the order of a text",
 }
 """Phrases that somebody who learned English later has to look up -> plain ones."""
