@@ -29,7 +29,7 @@ class LastHeard:
         elif isinstance(record, CheckpointBegin):
             self._checkpoint_up_ms = record.up_ms
         elif isinstance(record, ClockChanged):
-            # After a step back by n ms, a wall time from before the step may look up to n ms too late. Several
+            # After a step back by n ms, a wall time from before it may look up to n ms too late. Several
             # steps add up.
             self._stepped_up_ms = max(record.up_ms, self._stepped_up_ms or 0) + max(0, -record.step_ms)
 
