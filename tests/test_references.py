@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.documents.commits import lost_commits, named_commits, whole_history
+from tests.support.documents.commits import full_history, lost_commits, named_commits
 from tests.support.documents.markdown import anchor_of, links_of, read_document
 from tests.support.documents.references import Tree, broken_references, cited_rules, read_tree
 
@@ -74,7 +74,7 @@ def test_the_tree_is_full_of_references():
 
 
 def test_every_commit_that_a_document_names_is_in_the_history():
-    history = whole_history(ROOT)
+    history = full_history(ROOT)
     if history is None:
         pytest.skip("the tree has no git repository with the whole history: an sdist, or a shallow clone")
     texts = {path: text for path, text in repository().texts.items() if path.endswith(".md")}
@@ -100,20 +100,20 @@ def test_other_words_and_numbers_are_no_commits(text: str):
     assert named_commits(text) == []
 
 
-def test_a_tree_without_its_whole_history_is_told_apart(tmp_path: Path):
+def test_a_tree_without_its_full_history_is_recognised(tmp_path: Path):
     def git(folder: Path, *arguments: str) -> None:
         subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=True)
 
-    assert whole_history(tmp_path) is None
-    whole, shallow = tmp_path / "whole", tmp_path / "shallow"
-    whole.mkdir()
-    git(whole, "init", "--quiet")
+    assert full_history(tmp_path) is None
+    full, shallow = tmp_path / "full", tmp_path / "shallow"
+    full.mkdir()
+    git(full, "init", "--quiet")
     for subject in ("one", "two"):
         named = ("-c", "user.name=n", "-c", "user.email=n@localhost")
-        git(whole, *named, "commit", "--quiet", "--allow-empty", "--message", subject)
-    git(tmp_path, "clone", "--quiet", "--depth", "1", whole.as_uri(), str(shallow))
-    assert len(whole_history(whole) or ()) == 2
-    assert whole_history(shallow) is None
+        git(full, *named, "commit", "--quiet", "--allow-empty", "--message", subject)
+    git(tmp_path, "clone", "--quiet", "--depth", "1", full.as_uri(), str(shallow))
+    assert len(full_history(full) or ()) == 2
+    assert full_history(shallow) is None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["lost_commits", "named_commits", "whole_history"]
+__all__ = ["full_history", "lost_commits", "named_commits"]
 
 _HASH = re.compile(r"(?<![\w.-])(?=[a-f]*\d)(?=\d*[a-f])(?:[0-9a-f]{7}|[0-9a-f]{40})(?![\w-]|\.\w)")
 """Seven digits, as git shortens them here, or all; with a letter, or it could be a number, and with a digit."""
@@ -22,7 +22,7 @@ def lost_commits(text: str, history: Iterable[str]) -> list[str]:
     return [name for name in named_commits(text) if not any(commit.startswith(name) for commit in known)]
 
 
-def whole_history(root: Path) -> list[str] | None:
+def full_history(root: Path) -> list[str] | None:
     """Return the hash of each commit up to the present one; None if the tree does not have all of them."""
     if not (root / ".git").exists() or _git(root, "rev-parse", "--is-shallow-repository") != ["false"]:
         return None
