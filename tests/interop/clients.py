@@ -62,6 +62,11 @@ class JavaClient:
         done = self._process("admin", *words)
         return re.split(r"^,\n", done.stdout, flags=re.MULTILINE)
 
+    def admin_failure(self, command: str) -> str:
+        """Run a sub-command of this release's mqadmin, and return all that it printed, stack traces too."""
+        done = self._process("admin", *command.split())
+        return done.stdout + done.stderr
+
     @contextlib.contextmanager
     def admins(self) -> Iterator["Admins"]:
         """mqadmin in a process that stays: it asks many times, and any name server, without a new start."""
@@ -164,6 +169,16 @@ class SteadyClient:
         """All of them; its last line may be under way."""
         lines = self._process.text().splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}\n")]
+
+    def logs(self, text: str) -> None:
+        """Wait until its log files have a text."""
+        files = self._process.logs
+        assert files is not None
+        eventually(
+            lambda: any(text in log.read_text(errors="replace") for log in files.rglob("*.log")),
+            within=120,
+            what=f"{text!r} in its log",
+        )
 
     def wait(self, more: int) -> None:
         """Wait until it has sent, received and looked up so many times more.

@@ -301,9 +301,17 @@ ACCESS_MUTANTS = (
     Mutant(
         "a-try-to-take-over-is-forgotten",
         "app/effects.py",
-        "        self.journaling.refused(request, remote_addr, RequestError(ResponseCode.NO_PERMISSION, takeover))\n",
+        "        self.journaling.kept_out(request, channel, user)\n",
         "",
         "who tried to take a live broker over is in the journal",
+        ("app/test_journaling.py",),
+    ),
+    Mutant(
+        "a-try-to-take-over-is-about-nothing",
+        "app/journaling.py",
+        "about=judged.about(names_touched(self._state, request))",
+        "about=[]",
+        "who tried to take a live broker over is recorded with the broker, so that why can tell it",
         ("app/test_journaling.py",),
     ),
     Mutant(
@@ -377,6 +385,14 @@ ACCESS_MUTANTS = (
         "**({}),",
         "rules close the operators' pages",
         ("app/test_name_server.py",),
+    ),
+    Mutant(
+        "who-watches-keeps-the-old-rules",
+        "app/name_server.py",
+        "            self._pages.watch_page.judge_again()\n",
+        "            pass\n",
+        "who watches is judged again when other rules hold",
+        ("app/test_access_over_sockets.py",),
     ),
     Mutant(
         "pages-see-no-certificate",
@@ -498,6 +514,22 @@ ACCESS_MUTANTS = (
         "        if sign is not None and rpc_hook is not None:\n",
         "a registrar that has keys signs",
         ("broker/test_broker_client.py",),
+    ),
+    Mutant(
+        "the-environment-is-before-the-options",
+        "cli/credentials.py",
+        "{**environ, **{name: key for name, key in given.items() if key}}",
+        "{**{name: key for name, key in given.items() if key}, **environ}",
+        "an option is before the environment",
+        ("cli/test_credentials.py",),
+    ),
+    Mutant(
+        "the-file-of-tools-is-before-the-environment",
+        "remoting/credentials.py",
+        "    if access_key:\n",
+        "    if access_key and not environ.get('ROCKETMQ_HOME'):\n",
+        "keys in the environment are before those in the file of Java's tools",
+        ("remoting/test_credentials.py",),
     ),
     Mutant(
         "who-administers-a-fleet-does-not-sign",

@@ -75,6 +75,29 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, 
     return found, codes
 
 
+@pytest.fixture(scope="module")
+def protected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The journal of a server without rules, but with protectBrokerNames, where a stranger wanted a broker's place."""
+    folder = tmp_path_factory.mktemp("protected")
+    comes = encode_command(registration(cluster_name="prod", name="prod-a", addr=f"{PROD}:10911"))
+    with NameServerProcess(folder, protect_broker_names="true") as server:
+        with holding(server.started().address, comes, source=PROD) as it:
+            assert it.recv(1)
+            claims = [{}, {"brokerName": "another", "brokerAddr": BROKER["brokerAddr"]}]
+            asked = [(103, {**(FORGED.ext_fields or {}), **claim}, FORGED.body) for claim in claims]
+            answers = [
+                ask(server.address, code, body, source=STRANGER, timeout=PATIENCE_SECONDS, **fields).code
+                for code, fields, body in [*asked, (104, BROKER, b"")]
+            ]
+            assert answers == [16] * 3
+        eventually(
+            lambda: ask(server.address, 105, topic="T1").code == 17, within=10, what="the broker has left"
+        )
+        server.stop()
+    (found,) = (folder / "journal").glob("[0-9]*")
+    return found
+
+
 def lines_of(*words: str) -> list[str]:
     done = CliRunner().invoke(namekeeper, list(words))
     assert done.exit_code in {0, 1}, (words, done.output, done.exception)
@@ -103,3 +126,17 @@ def test_audit_tells_of_each_attack(attacked: tuple[Path, dict[int, int]], code:
     lines = lines_of("audit", "--since", "1 hour ago", "--journal", str(attacked[0]))
     told = [line for line in lines if f"refused {name} ({code})" in line]
     assert [about in line and STRANGER in line for line in told] == [True], (told, lines)
+
+
+@pytest.mark.timeout(120 * PATIENCE)
+@pytest.mark.parametrize("words", [("why", "T1"), ("audit", "--since", "1 hour ago")], ids=["why", "audit"])
+def test_who_wanted_the_place_of_a_live_broker_is_told(protected: Path, words: tuple[str, ...]):
+    """By its name and id, by its address, and its end."""
+    told = [line for line in lines_of(*words, "--journal", str(protected)) if "protectBrokerNames" in line]
+    wanted = [
+        "REGISTER_BROKER (103) clusters=prod brokers=prod-a from",
+        "REGISTER_BROKER (103) clusters=prod brokers=another brokers=prod-a from",
+        "UNREGISTER_BROKER (104) clusters=prod brokers=prod-a from",
+    ]
+    found = [sum(each in line and STRANGER in line for line in told) for each in wanted]
+    assert (found, len(told)) == ([1] * 3, 3), told

@@ -1,5 +1,6 @@
-"""Our own programs and libraries sign what they send, with keys of the environment or of Java's file of tools."""
+"""Our own programs and libraries sign what they send, with keys of options, the environment, or Java's file of tools."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -58,18 +59,24 @@ def by_flag(_: Path) -> Mapping[str, str]:
     return {"ROCKETMQ_SECRET_KEY": KEY}
 
 
+def by_two_flags(_: Path) -> Mapping[str, str]:
+    return {}
+
+
 def wrongly(_: Path) -> Mapping[str, str]:
     return {"ROCKETMQ_ACCESS_KEY": "ops", "ROCKETMQ_SECRET_KEY": "guessed"}
 
 
 @pytest.mark.parametrize(
     "given",
-    [by_flag, by_environment, by_file, wrongly, None],
+    [by_flag, by_two_flags, by_environment, by_file, wrongly, None],
     ids=lambda each: getattr(each, "__name__", "no"),
 )
 def test_every_command_signs(tmp_path, given):
-    is_right = given in (by_flag, by_environment, by_file)
-    flag = " --access-key ops" if given is by_flag else ""
+    is_right = given not in (wrongly, None)
+    flag = {by_flag: " --access-key ops", by_two_flags: f" --access-key ops --secret-key '{KEY}'"}.get(
+        given, ""
+    )
     with strict(tmp_path) as server:
         env = {**environment(tmp_path), **(given(tmp_path) if given else {})}
         typist = Typist(env, tmp_path, {})
@@ -81,17 +88,20 @@ def test_every_command_signs(tmp_path, given):
             assert KEY not in said
 
 
-async def test_registrar_and_client_sign(tmp_path):
+@pytest.mark.parametrize("given", [None, by_environment, by_file], ids=["setting", "environment", "file"])
+async def test_registrar_and_client_sign(tmp_path, given):
     with strict(tmp_path) as server:
-        keys = {"access_key": "ops", "secret_key": KEY}
+        keys = {} if given else {"access_key": "ops", "secret_key": KEY}
+        environ = given(tmp_path) if given else {}
         settings = BrokerSettings(
             broker_name="b", broker_addr="127.0.0.1:10911", namesrv_addr=server.address, **keys
         )
+        config = ClientConfig(namesrv_addr=server.address, **keys)
+        settings, config = await asyncio.to_thread(
+            lambda: (settings.with_keys_from(environ), config.with_keys_from(environ))
+        )
         topics = await TopicConfigManager.open(str(tmp_path / "topics.json"), [TopicConfig("T", 4, 4)])
-        async with (
-            BrokerRegistrar(settings, topics) as registrar,
-            MQClientInstance(ClientConfig(namesrv_addr=server.address, **keys)) as client,
-        ):
+        async with BrokerRegistrar(settings, topics) as registrar, MQClientInstance(config) as client:
             assert [result.error for result in registrar.last_results.values()] == [None]
             assert await client.update_topic_route_info_from_name_server("T")
         assert ask(server.address, 105, topic="T").code == 16

@@ -1,16 +1,30 @@
 """A request that was judged, as the journal remembers it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec import Struct
 
 from namekeeper.access.names import NameKind, Names
+from namekeeper.access.peer import certificate_names
 from namekeeper.access.rules import AccessMode, Decision
 
-__all__ = ["NO_RULE_COVERS_IT", "TEXT_LIMIT", "JudgedRequest", "about", "is_refusal_by_rules", "refusal_of"]
+__all__ = [
+    "NO_RULE_COVERS_IT",
+    "PROTECT_BROKER_NAMES",
+    "JudgedRequest",
+    "about",
+    "is_refusal_by_rules",
+    "refusal_of",
+    "subject_of",
+]
 
 NAMES_LIMIT = 20
 TEXT_LIMIT = 255
 """Characters of a name or subject that are kept: the longest topic has as many."""
 NO_RULE_COVERS_IT = "no rule covers it"
+PROTECT_BROKER_NAMES = "protectBrokerNames"
+"""This property keeps live brokers from other hosts; its refusals are recorded as of a rule with its name."""
 _BY = "refused by "
 _BY_NO_RULE = f"refused: {NO_RULE_COVERS_IT}"
 
@@ -33,6 +47,11 @@ def about(names: Names) -> list[str]:
     """The first names of a request, each with its kind."""
     found = [f"{kind.value}={name[:TEXT_LIMIT]}" for kind in NameKind for name in sorted(names.of(kind))]
     return found[:NAMES_LIMIT]
+
+
+def subject_of(certificate: Mapping[str, Any] | None) -> str:
+    """The first name in a verified certificate, as `ssl` shows it; empty if there is none."""
+    return "".join(certificate_names(certificate)[:1])[:TEXT_LIMIT]
 
 
 def refusal_of(decision: Decision) -> str:

@@ -8,7 +8,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_of
+from namekeeper.access.judged import JudgedRequest, about, refusal_of, subject_of
 from namekeeper.access.names import NO_NAMES, Names, names_in
 from namekeeper.access.peer import Peer, certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
@@ -205,7 +205,6 @@ class AccessControl:
 
     def _record(self, judgement: _Judgement) -> None:
         channel = judgement.connection.channel
-        certificate = certificate_names(channel.certificate)
         self._journaling.judged(
             JudgedRequest(
                 code=judgement.request.code,
@@ -213,7 +212,7 @@ class AccessControl:
                 decision=judgement.decision,
                 mode=self._policy.rules.mode,
                 user=judgement.signer.user,
-                certificate=certificate[0][:TEXT_LIMIT] if certificate else "",
+                certificate=subject_of(channel.certificate),
                 about=about(judgement.names),
             )
         )

@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from namekeeper.access.keys_file import NO_KEYS, parse_keys_file
 from namekeeper.access.policy import AccessPolicy, check_users
+from namekeeper.access.rules import AccessRules
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.errors import ConfigError
 
-__all__ = ["AccessFiles", "ReadPolicy", "read_policy"]
+__all__ = ["AccessFiles", "ReadPolicy", "read_policy", "read_rules"]
 
 log = logging.getLogger("namekeeper.access")
 
@@ -50,6 +51,16 @@ def read_policy(path: str, environment: Mapping[str, str]) -> ReadPolicy:
     policy = AccessPolicy(file.rules, keys)
     check_users(policy, source=path)
     return ReadPolicy(policy, digest + keys_digest)
+
+
+def read_rules(path: str) -> AccessRules:
+    """Read the file of rules alone, without the keys; blocks on the disk.
+
+    Raises:
+        ConfigError: as `read_policy`.
+    """
+    text, _ = _read_text(path)
+    return parse_access_file(text, source=path).rules
 
 
 class AccessFiles:

@@ -6,8 +6,8 @@ from typing import Any
 
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.log_lines import log_change
-from namekeeper.errors import RequestError
 from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.route.channel import Channel
 from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import (
     BrokerHeard,
@@ -20,7 +20,7 @@ from namekeeper.route.events import (
     MinBrokerIdChanged,
 )
 from namekeeper.route.removal import UnregisterResult
-from namekeeper.wire.codes import RequestCode, ResponseCode
+from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["EffectCounters", "Effects"]
@@ -87,14 +87,21 @@ class Effects:
             self._watched(change)
             log_change(change)
 
-    def concluded(self, request: RemotingCommand, result: object, remote_addr: str) -> None:
-        """Log and record who tried to take over, or to end, a live broker of another host."""
+    def concluded(self, request: RemotingCommand, result: object, channel: Channel, user: str) -> None:
+        """Log and record who tried to take over, or to end, a live broker of another host.
+
+        Args:
+            request: what was asked.
+            result: of the change that it asked for.
+            channel: who asked.
+            user: whose signature it had; empty if nobody is proved.
+        """
         takeover = result.takeover if isinstance(result, RegisterResult | UnregisterResult) else ""
         if not takeover:
             return
-        self.journaling.refused(request, remote_addr, RequestError(ResponseCode.NO_PERMISSION, takeover))
+        self.journaling.kept_out(request, channel, user)
         name = f"{RequestCode(request.code).name} ({request.code})"
-        self._log_limit.log(logging.WARNING, "%s from %s is refused: %s", name, remote_addr, takeover)
+        self._log_limit.log(logging.WARNING, "%s from %s is refused: %s", name, channel.remote_addr, takeover)
 
     def heard(self, _: BrokerHeard) -> None:
         """Count a heartbeat that changed nothing else."""

@@ -16,6 +16,7 @@ from namekeeper.errors import RequestError
 from namekeeper.http.stats import JournalStats
 from namekeeper.journal.recording.snapshot import Snapshot, take_snapshot
 from namekeeper.processor.state import NameServerState
+from namekeeper.route.channel import Channel
 from namekeeper.route.events import Change
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import RemotingCommand
@@ -116,6 +117,29 @@ class Journaling:
             recorder.access(record)
 
         self._note(note)
+
+    def kept_out(self, request: RemotingCommand, channel: Channel, user: str) -> None:
+        """Record and count who asked for the place, or for the end, of a live broker of another host."""
+        from namekeeper.access import judged, rules
+        from namekeeper.processor.touched import names_touched
+
+        decision = rules.Decision(allowed=False, rule=judged.PROTECT_BROKER_NAMES)
+        self.refused(
+            request,
+            channel.remote_addr,
+            RequestError(ResponseCode.NO_PERMISSION, judged.refusal_of(decision)),
+        )
+        self.judged(
+            judged.JudgedRequest(
+                code=request.code,
+                peer=channel.remote_addr,
+                decision=decision,
+                mode=rules.AccessMode.ENFORCE,
+                user=user or None,
+                certificate=judged.subject_of(channel.certificate),
+                about=judged.about(names_touched(self._state, request)),
+            )
+        )
 
     def _note(self, note: "Callable[[Recorder], None]") -> None:
         """Pass an item without a time of its own to the journal, once that is loaded."""

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from namekeeper.access.policy import AccessPolicy
     from namekeeper.app.access import AccessControl
     from namekeeper.app.cluster_test import ClusterTest
+    from namekeeper.http.server import OperatorHttpServer
     from namekeeper.remoting.client import RemotingClient
 
 __all__ = ["NameServer", "run"]
@@ -198,6 +199,7 @@ class NameServer:
         )
         self._http_tls = _make_http_tls(startup)
         self._http = contextlib.AsyncExitStack()
+        self._pages: OperatorHttpServer | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
 
@@ -287,6 +289,8 @@ class NameServer:
     def _access_changed(self, policy: "AccessPolicy") -> None:
         if self.access is not None:
             self.access.replace(policy, self.server.connections)
+        if self._pages is not None:
+            self._pages.watch_page.judge_again()
 
     async def _serve_operators(self) -> None:
         """Start the HTTP pages; if that fails, the server routes without them."""
@@ -313,6 +317,7 @@ class NameServer:
         except Exception:
             log.exception("no HTTP pages for operators")
             return
+        self._pages = server
         if server.port is not None:
             scheme = "http" if self._http_tls is None else "https"
             log.info("operators' pages at %s://%s:%d/", scheme, settings.http_bind_address, server.port)

@@ -226,6 +226,7 @@ class Requests:
                 fail(applied)
                 return
             try:
+                self._effects.concluded(request, applied.result, connection.channel, user)
                 response = self._finish(deferred, request, applied, user)
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked is answered and it is logged
                 fail(error)
@@ -245,7 +246,6 @@ class Requests:
         """Carry out what follows from a change; returns the answer, or raises its error."""
         if isinstance(applied.result, RegisterResult):
             self._count_registration(applied.result.outcome, len(request.body))
-        self._effects.concluded(request, applied.result, deferred.change.remote_addr or "")
         self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, applied.events, user))
         return deferred.answer(applied.result)
 

@@ -1,6 +1,9 @@
 """Settings of a broker and of its registrations, with the names of Java's `BrokerConfig`."""
 
-from msgspec import Struct
+from collections.abc import Mapping
+from typing import Self
+
+from msgspec import Struct, structs
 
 from namekeeper.errors import ConfigError
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
@@ -8,6 +11,7 @@ from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.perm import Perm
 from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.remoting.address import parse_address
+from namekeeper.remoting.credentials import find_credentials
 from namekeeper.wire.command import OUR_VERSION
 
 __all__ = ["FIVE", "MAX_PERIOD_MS", "MIN_PERIOD_MS", "BrokerSettings"]
@@ -98,6 +102,15 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
                 "enable_split_registration needs a version from 413 (5.0.0) on: "
                 "name servers of 4.x keep only the first part of an unchanged version"
             )
+
+    def with_keys_from(self, environ: Mapping[str, str]) -> Self:
+        """These settings, with the keys that commands would take from an environment (access.md), if any.
+
+        Raises:
+            ConfigError: there is no secret key, or the file with the keys can't be read.
+        """
+        keys = find_credentials(environ)
+        return self if keys is None else structs.replace(self, **structs.asdict(keys))
 
     @property
     def period_ms(self) -> int:

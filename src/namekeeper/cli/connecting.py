@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from namekeeper.cli.credentials import Credentials, credential_options, take_credentials
+from namekeeper.cli.credentials import credential_options, take_credentials
 from namekeeper.cli.tls_files import NO_TLS_FILES, TlsFiles, take_tls_files, tls_file_options
+from namekeeper.remoting.credentials import Credentials
 from namekeeper.remoting.request_sender import RequestSender
 
 __all__ = [

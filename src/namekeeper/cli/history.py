@@ -12,6 +12,7 @@ from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
 from namekeeper.cli.connecting import SENDER_OPTIONS, sender_options, take_connector
+from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.journals import journals_here, journals_of_this_host
 from namekeeper.cli.output import note
 from namekeeper.cli.spark import MakeSession, session_options
@@ -96,8 +97,8 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
     )(function)  # fmt: skip
     function = click.option(
         "--token", "token", default="", callback=_note, expose_value=False, envvar="NAMEKEEPER_HTTP_TOKEN",
-        help="Sent to operators' pages as bearer token, where access rules ask for one.  "
-        "[env: NAMEKEEPER_HTTP_TOKEN]",
+        help="Sent to operators' pages as bearer token, where access rules ask for one. "
+        + rather_set("NAMEKEEPER_HTTP_TOKEN"),
     )(function)  # fmt: skip
     return click.option(
         "--journal", "journals", multiple=True, metavar="DIR",

@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Mapping
+from typing import Self
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from namekeeper.errors import ConfigError
 from namekeeper.nsaddr import address_server_url
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.client import RemotingClient
+from namekeeper.remoting.credentials import find_credentials
 from namekeeper.remoting.page_address import parse_page_addresses
 from namekeeper.remoting.signing import signing_hook
 from namekeeper.remoting.tls_contexts import client_context
@@ -83,6 +85,15 @@ class ClientConfig(_Addressed, frozen=True, kw_only=True):
         if not isinstance(given, cls):
             raise ConfigError(f"a client takes a ClientConfig, or 'host:port;host:port', not {given!r}")
         return given
+
+    def with_keys_from(self, environ: Mapping[str, str]) -> Self:
+        """These settings, with the keys that commands would take from an environment (access.md), if any.
+
+        Raises:
+            ConfigError: there is no secret key, or the file with the keys can't be read.
+        """
+        keys = find_credentials(environ)
+        return self if keys is None else structs.replace(self, **structs.asdict(keys))
 
     def __repr__(self) -> str:
         keys = ", signed" if self.access_key else ""

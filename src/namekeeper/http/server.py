@@ -109,7 +109,7 @@ class OperatorHttpServer:
         self._refuse = refuse
         self._watch = watch
         self._who_knows = who_knows
-        self._watch_page = WatchPage(watch, keep=self._keep)
+        self.watch_page = WatchPage(watch, keep=self._keep, refuse=refuse)
         self._console_page = None if console is None else self._page_of(console, names)
         self._tls = tls
         self._gate: Gate | None = None
@@ -155,7 +155,7 @@ class OperatorHttpServer:
         runner, self._runner = self._runner, None
         if listener is not None:
             await listener.close()
-        self._watch_page.close()
+        self.watch_page.close()
         if self._console_page is not None:
             await self._console_page.close()
         if runner is not None:
@@ -171,7 +171,7 @@ class OperatorHttpServer:
         application.router.add_get("/healthz", self._get_healthz)
         application.router.add_get("/readyz", self._get_readyz)
         application.router.add_get("/status", self._get_status)
-        application.router.add_get("/watch", self._watch_page.answer, allow_head=False)
+        application.router.add_get("/watch", self.watch_page.answer, allow_head=False)
         application.router.add_get("/who-knows", self._get_who_knows)
         files = JournalPage(self._journal_files)
         application.router.add_get("/journal", files.names)

@@ -7,6 +7,8 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from namekeeper.access.peer import Peer
+from namekeeper.http.page_clients import client_of, token_of
 from namekeeper.http.watchers import WatchedChange, Watcher, WatchRefusal, WatchSource
 
 __all__ = ["REVISION_HEADER", "WatchPage"]
@@ -38,17 +40,25 @@ class _WatchRequest(Struct, frozen=True):
 class WatchPage:
     """Answers requests for the page."""
 
-    def __init__(self, source: WatchSource, *, keep: Callable[[web.Request], Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        source: WatchSource,
+        *,
+        keep: Callable[[web.Request], Callable[[], None]],
+        refuse: Callable[[Peer, str | None], str | None],
+    ) -> None:
         """Take the source.
 
         Args:
             source: where changes come from.
             keep: lets a connection last longer than those of other pages; returns the function that ends
                 this.
+            refuse: says why a client may not watch, by its connection and its token; None if it may.
         """
         self._source = source
         self._keep = keep
-        self._watchers: set[Watcher] = set()
+        self._refuse = refuse
+        self._watchers: dict[Watcher, web.Request] = {}
         self._encoded: tuple[WatchedChange | None, bytes] = (None, b"")
         """The change that was encoded last, and its event: many may watch one topic."""
 
@@ -62,7 +72,7 @@ class WatchPage:
             refused = _text(503, watcher.value)
             refused.headers["Retry-After"] = "1"
             return refused
-        self._watchers.add(watcher)
+        self._watchers[watcher] = request
         release = self._keep(request)
         try:
             if EVENT_STREAM in request.headers.get("Accept", ""):
@@ -70,8 +80,14 @@ class WatchPage:
             return await self._poll(watcher, asked)
         finally:
             release()
-            self._watchers.discard(watcher)
+            del self._watchers[watcher]
             watcher.close()
+
+    def judge_again(self) -> None:
+        """End the watchers that may not watch any more, as other access rules hold."""
+        for watcher, request in self._watchers.items():
+            if self._refuse(client_of(request), token_of(request) or None) is not None:
+                watcher.close()
 
     def close(self) -> None:
         """End all watchers, as the server stops."""

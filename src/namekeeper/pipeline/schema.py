@@ -256,12 +256,12 @@ _DENIED = _of_records(
 _ACCESS = _of_records(
     "access",
     "What access rules said of admin requests, and of registrations and unregistrations that were refused or"
-    " of a broker that was not there. Empty without access rules.",
+    " of a broker that was not there; and what protectBrokerNames refused.",
     "a record",
     _RECORD,
     "code bigint: Request code.",
     "allowed boolean: Whether the rules allow it.",
-    "rule string: Name of the rule that decided; null: no rule covers the request.",
+    "rule string: Name of the rule that decided, or protectBrokerNames; null: no rule covers the request.",
     "mode string: enforce, or audit: a refusal was only noted.",
     "user string: User whose signature was right; null: nobody is proved.",
     "certificate string: Subject of the client certificate; null: there was none.",

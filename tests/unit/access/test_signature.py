@@ -50,6 +50,16 @@ def test_a_right_signature_proves_its_user_by_any_of_the_users_keys():
     assert signer_of(renewed, b"", KEYS).user == "RocketMQ"
 
 
+def test_a_security_token_is_signed_with_the_rest():
+    fields = sign(
+        REGISTER, b"body", access_key="RocketMQ", secret_key="12345678", security_token="of a session"
+    )
+    assert signer_of(fields, b"body", KEYS).user == "RocketMQ"
+    assert signer_of({**fields, "SecurityToken": "another"}, b"body", KEYS).user is None
+    del fields["SecurityToken"]
+    assert signer_of(fields, b"body", KEYS).user is None
+
+
 def test_a_request_that_is_not_signed_is_nobodys():
     empty = sign(REGISTER, b"", access_key="", secret_key="12345678")
     for fields in (None, {}, REGISTER, {"Signature": "x"}, empty, {"AccessKey": "", "Signature": ""}):

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import random
+import re
 import struct
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from namekeeper.access.explain import AccessCase, explain
@@ -16,6 +18,7 @@ from namekeeper.access.request_class import CLASSES
 from namekeeper.access.rules import AccessRules
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.access.signature import sign
+from tests.support.system.waiting import eventually
 from tests.unit.app.parts import frame, name_server
 
 ADDRESSES = ["10.0.0.1", "10.0.1.1", "192.0.2.1", "fd00::1"]
@@ -101,3 +104,34 @@ async def test_a_server_refuses_what_explain_says_and_by_that_rule(tmp_path, see
             assert (said is None) == decision.allowed, (text, case, said)
             if said is not None:
                 assert f" is {refusal_of(decision)}" in said
+
+
+PAGES = '[[rule]]\nname = "pages"\nrequests = ["http"]\nusers = {}\n'
+
+
+async def test_who_watches_is_judged_again_when_other_rules_hold(tmp_path, caplog):
+    """A key that was taken back gives no more changes, also over a stream that is open; other streams go on."""
+    caplog.set_level("INFO")
+
+    def pages_for(*users: str) -> str:
+        return write_rules(tmp_path, 'mode = "enforce"\nkeys = "keys.toml"\n' + PAGES.format(list(users)))
+
+    path = await asyncio.to_thread(pages_for, "ops", "guest")
+    async with name_server(tmp_path, access_file=path, http_port="0"), aiohttp.ClientSession() as session:
+        await eventually(lambda: "operators' pages at " in caplog.text and " writes to " in caplog.text)
+        (url,) = re.findall(r"operators' pages at (\S+)", caplog.text)
+
+        async def watching(key: str) -> aiohttp.ClientResponse:
+            headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {key}"}
+            stream = await session.get(f"{url}watch?topic=T", headers=headers)
+            assert (stream.status, await stream.content.readline()) == (200, b"event: ready\n")
+            return stream
+
+        ops, guest = await watching("ops-key"), await watching("guest-key")
+        await asyncio.to_thread(pages_for, "ops")
+        await eventually(guest.content.is_eof)
+        assert (
+            await session.get(f"{url}watch?topic=T", headers={"Authorization": "Bearer guest-key"})
+        ).status == 403
+        assert not ops.content.is_eof()
+        ops.close()

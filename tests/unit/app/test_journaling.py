@@ -137,9 +137,23 @@ async def test_who_tried_to_take_a_live_broker_over_or_to_end_it_is_in_journal_a
         assert len(server.state.tables.broker_live_table) == 1
     remark = "10.0.0.1:10911 is live and was registered by another host"
     assert [(answer.code, remark in answer.remark) for answer in answers] == [(16, True)] * 30
-    denied = of_kind(await read(folder_of(tmp_path)), "denied")
-    assert {(each["code"], each["host"]) for each in denied} == {(code, "127.0.0.9")}
+    records = await read(folder_of(tmp_path))
+    denied = of_kind(records, "denied")
+    by_property = "refused by rule 'protectBrokerNames'"
+    assert {(each["code"], each["host"], each["reason"]) for each in denied} == {
+        (code, "127.0.0.9", by_property)
+    }
     assert sum(each["count"] for each in denied) == 30  # perhaps in two minutes
+    refused = of_kind(records, "access")
+    assert len(refused) == 30
+    assert {each["peer"].partition(":")[0] for each in refused} == {"127.0.0.9"}
+    (said,) = {
+        (each["code"], each.get("allowed", False), each["rule"], each["mode"], *each["about"])
+        for each in refused
+    }
+    assert said == (
+        code, False, "protectBrokerNames", "enforce", "clusters=DefaultCluster", "brokers=broker-a",
+    )  # fmt: skip
     lines = [line for line in caplog.messages if f" ({code}) from 127.0.0.9:" in line]
     assert len(lines) == 20
     assert remark in lines[0]

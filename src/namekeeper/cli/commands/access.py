@@ -13,8 +13,7 @@ from namekeeper.access.names import Names
 from namekeeper.access.peer import Peer, parse_ip
 from namekeeper.access.request_class import CLASSES, HTTP, HTTP_PAGES
 from namekeeper.access.rules import AccessMode, AccessRules, Decision
-from namekeeper.access.rules_file import parse_access_file
-from namekeeper.app.access_files import read_policy
+from namekeeper.app.access_files import read_policy, read_rules
 from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.output import echo
 from namekeeper.common.counts import shown_count
@@ -85,7 +84,7 @@ def explain_command(  # noqa: PLR0913 - one for each option
     try:
         code = _code(code_text)
         case = AccessCase(code=code, peer=_peer(peer, certificate), user=user, names=names)
-        rules = parse_access_file(_read(file), source=file).rules
+        rules = read_rules(file)
     except ConfigError as error:
         raise CommandRefused(str(error)) from None
     decision, verdicts = explain(rules, case)
@@ -101,13 +100,6 @@ def _code(text: str) -> int:
     if text.isdecimal() and int(text) in CLASSES:
         return int(text)
     raise ConfigError(f"a name server does not know code {text}: rules say nothing about it")
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} can't be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _peer(text: str | None, certificate: tuple[str, ...]) -> Peer:

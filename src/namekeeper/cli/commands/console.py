@@ -23,6 +23,7 @@ from namekeeper.cli.console_sources import (
     pages_in,
     source_of_causes,
 )
+from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.failure import failure_of
 from namekeeper.cli.journals import journals_at, journals_of_this_host
 from namekeeper.cli.output import echo
@@ -73,7 +74,7 @@ _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
 )  # fmt: skip
 @click.option(
     "--http-token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
-    help="Sent to them, where access rules ask for one.  [env: NAMEKEEPER_HTTP_TOKEN]",
+    help=f"Sent to them, where access rules ask for one. {rather_set('NAMEKEEPER_HTTP_TOKEN')}",
 )  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
 @click.option(
@@ -81,7 +82,8 @@ _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
 )
 @click.option(
     "--token", metavar="TEXT", envvar="NAMEKEEPER_CONSOLE_TOKEN",
-    help="What a browser has to have; made if --host is not loopback.  [env: NAMEKEEPER_CONSOLE_TOKEN]",
+    help="What a browser has to have; made if --host is not loopback. "
+    + rather_set("NAMEKEEPER_CONSOLE_TOKEN"),
 )  # fmt: skip
 @click.option(
     "--allow-host", "names", multiple=True, metavar="NAME",

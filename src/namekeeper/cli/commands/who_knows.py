@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from namekeeper.answers.times import Zone, shown
+from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, failure_of, is_unreachable
 from namekeeper.cli.history import take_zone, zone_option
 from namekeeper.cli.output import echo, note
@@ -31,7 +32,7 @@ EXIT_OLD = 1
 )  # fmt: skip
 @click.option(
     "--token", default="", envvar="NAMEKEEPER_HTTP_TOKEN",
-    help="Sent as bearer token, where access rules ask for one.  [env: NAMEKEEPER_HTTP_TOKEN]",
+    help=f"Sent as bearer token, where access rules ask for one. {rather_set('NAMEKEEPER_HTTP_TOKEN')}",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @zone_option

@@ -1,5 +1,7 @@
 """Rules are checked and explained without a server."""
 
+import os
+
 import pytest
 from click.testing import CliRunner
 
@@ -127,6 +129,14 @@ def test_explain_says_what_is_wrong_with_the_question(file, arguments, message):
     result = run("explain", file, *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("command", [("check",), ("explain", "--code", "105")], ids=["check", "explain"])
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path, command):
+    os.mkfifo(tmp_path / "pipe")
+    result = run(command[0], tmp_path / "pipe", *command[1:])
+    assert (result.exit_code, "pipe is not a regular file" in result.stderr) == (2, True)
 
 
 def test_explain_says_that_the_file_is_missing(tmp_path):
