@@ -1,10 +1,12 @@
 """Every reference in source, tests and documents leads somewhere; and the checker can tell."""
 
+import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.support.documents.commits import full_history, lost_commits, named_commits
 from tests.support.documents.markdown import anchor_of, links_of, read_document
 from tests.support.documents.references import Tree, broken_references, cited_rules, read_tree
 
@@ -69,6 +71,49 @@ def test_the_tree_is_full_of_references():
     assert cited["T26"] > 2
     assert cited["0014"] > 3
     assert sum(cited.values()) > 300
+
+
+def test_every_commit_that_a_document_names_is_in_the_history():
+    history = full_history(ROOT)
+    if history is None:
+        pytest.skip("the tree has no git repository with the whole history: an sdist, or a shallow clone")
+    texts = {path: text for path, text in repository().texts.items() if path.endswith(".md")}
+    lost = {path: lost_commits(text, history) for path, text in texts.items()}
+    assert {path: commits for path, commits in lost.items() if commits} == {}
+
+
+def test_documents_name_commits():
+    """So that the test above does not pass because it finds none."""
+    assert named_commits(repository().texts["tests/unit/app/recorded_journals/README.md"])
+
+
+def test_a_commit_that_is_not_in_the_history_is_found():
+    history = ["a1b2c3d" + "0" * 33, "0" * 39 + "f"]
+    text = f"At a1b2c3d, `a1b2c3e`. Then (1234abc): {'0' * 39}f, {'0' * 39}e"
+    assert lost_commits(text, history) == ["a1b2c3e", "1234abc", f"{'0' * 39}e"]
+
+
+@pytest.mark.parametrize(
+    "text", ["1234567", "defaced", "ns-1a2b3c4-1", "1a2b3c4d", "1a2b3c4.sql", "x1a2b3c4"]
+)
+def test_other_words_and_numbers_are_no_commits(text: str):
+    assert named_commits(text) == []
+
+
+def test_a_tree_without_its_full_history_is_recognised(tmp_path: Path):
+    def git(folder: Path, *arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=True)
+
+    assert full_history(tmp_path) is None
+    full, shallow = tmp_path / "full", tmp_path / "shallow"
+    full.mkdir()
+    git(full, "init", "--quiet")
+    for subject in ("one", "two"):
+        named = ("-c", "user.name=n", "-c", "user.email=n@localhost")
+        git(full, *named, "commit", "--quiet", "--allow-empty", "--message", subject)
+    git(tmp_path, "clone", "--quiet", "--depth", "1", full.as_uri(), str(shallow))
+    assert len(full_history(full) or ()) == 2
+    assert full_history(shallow) is None
 
 
 @pytest.mark.parametrize(

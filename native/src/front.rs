@@ -293,7 +293,7 @@ impl Worker {
         let mut events = Events::with_capacity(EVENTS_AT_ONCE);
         loop {
             match poll.poll(&mut events, None) {
-                // The system can't tell of events any more: everything goes back.
+                // The system reports no events any more: everything goes back.
                 Err(error) if error.kind() != ErrorKind::Interrupted => return self.shared.end(&self.lane),
                 _ => {}
             }
@@ -309,7 +309,7 @@ impl Worker {
 
     /// Serve what one connection has.
     ///
-    /// A peer that closed is told of once, perhaps with the bytes before: then it is looked at again.
+    /// The poll reports a closed peer once, perhaps together with the bytes before: then it is looked at again.
     fn serve(&mut self, id: usize, has_closed: bool) {
         let lane = Arc::clone(&self.lane);
         let mut loans = lane.lock();
@@ -318,7 +318,7 @@ impl Worker {
         let came = match served {
             Ok(Served::Idle) if !has_closed => return,
             Ok(Served::Idle | Served::More) => {
-                // Registered again, it is told of at once if there is more; others have their turn before.
+                // After this the poll reports at once what is left; others have their turn before.
                 let again = lane.registry.reregister(&mut connection.stream, Token(id), Interest::READABLE);
                 if again.is_ok() {
                     return;

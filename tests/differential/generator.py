@@ -201,7 +201,7 @@ class Generator(Registering):
         self.settings({name: value})
 
     def malformed(self) -> None:
-        """Something that no peer of good faith sends."""
+        """Something that no well-behaved peer sends."""
         broker = self.registered_broker() or self.new_broker()
         self.brokers.setdefault((broker.cluster, broker.addr), broker)
         label, request = malformed(self.chance, dataclasses.replace(broker), self.world)

@@ -1,4 +1,4 @@
-"""Requests that no peer of good faith sends; each leaves a Java name server able to go on."""
+"""Requests that no well-behaved peer sends; each leaves a Java name server able to go on."""
 
 import json
 import random

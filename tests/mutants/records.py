@@ -289,8 +289,8 @@ RECORD_MUTANTS = (
     Mutant(
         "checkpoint-at-its-end",
         "journal/reading/history.py",
-        "        place = begin.boot, begin.seq, begin.ts\n",
-        "        place = begin.boot, begin.seq, begin.ts\n        self._pass_on_later(happened)\n",
+        "        position = begin.boot, begin.seq, begin.ts\n",
+        "        position = begin.boot, begin.seq, begin.ts\n        self._pass_on_later(happened)\n",
         "a checkpoint counts at the position of its begin, changes in between come after it",
         (LAW, HISTORY),
     ),

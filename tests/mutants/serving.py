@@ -40,7 +40,7 @@ SERVING_MUTANTS = (
     Mutant(
         "cache-forgets-a-topic-and-keeps-its-bytes",
         "lookup_cache/cache.py",
-        "            self._bytes -= _envelope_bytes(body)\n",
+        "            self._bytes -= _bytes_of_shared(body)\n",
         "",
         "topics that are forgotten one by one leave their room to others",
         ("lookup_cache/test_cache.py",),

@@ -341,15 +341,15 @@ SQL_MUTANTS = (
     SqlMutant(
         "incidents-of-a-whole-day",
         "new_incident",
-        "WHEN p.kind <> 'name_server_down' AND p.from_ts - lag(p.from_ts) OVER w <= :together_ms THEN 0",
-        "WHEN p.kind <> 'name_server_down' AND lag(p.from_ts) OVER w IS NOT NULL THEN 0",
+        "kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms",
+        "kind <> 'name_server_down' AND lag(from_ts) OVER w IS NOT NULL",
         "only what begins at nearly the same time is one incident",
     ),
     SqlMutant(
         "two-restarts-are-one",
         "new_incident",
-        "WHEN p.kind <> 'name_server_down' AND",
-        "WHEN",
+        "kind <> 'name_server_down' AND from_ts",
+        "from_ts",
         "each time that a name server is down is an incident of its own",
     ),
     SqlMutant(

@@ -44,7 +44,7 @@ __all__ = ["Bases", "changes_from_facts", "evidence_from_facts", "steps_from_fac
 Bases = Mapping[str, tuple[int, int]]
 """Name server -> boot and seq of the begin of the checkpoint to begin with; (0, 0): with the first record."""
 
-_Placed = tuple[int, int, int, Step]
+_Positioned = tuple[int, int, int, Step]
 """(boot, position, order at this position, step)."""
 
 
@@ -102,12 +102,12 @@ def steps_from_facts(tables: Tables, namesrv: str, base: tuple[int, int] = (0, 0
         base: boot and seq of the begin of the checkpoint to begin with.
     """
     own = {name: [row for row in rows if row["namesrv"] == namesrv] for name, rows in tables.items()}
-    placed = [*_server_steps(own), *_state_steps(own)]
-    placed.sort(key=itemgetter(0, 1, 2))
-    return [step for boot, place, _, step in placed if (boot, place) >= base]
+    positioned = [*_server_steps(own), *_state_steps(own)]
+    positioned.sort(key=itemgetter(0, 1, 2))
+    return [step for boot, position, _, step in positioned if (boot, position) >= base]
 
 
-def _server_steps(own: Mapping[str, list[Row]]) -> Iterator[_Placed]:
+def _server_steps(own: Mapping[str, list[Row]]) -> Iterator[_Positioned]:
     for row in own.get("name_server_boot", ()):
         yield row["boot"], 0, 0, Seen(row["boot"], 0, row["first_ts"], None)
     for row in own.get("hidden_time", ()):
@@ -123,7 +123,7 @@ def _server_steps(own: Mapping[str, list[Row]]) -> Iterator[_Placed]:
         yield boot, seq, 0, Lost(boot, seq, row["unknown_from"])
 
 
-def _state_steps(own: Mapping[str, list[Row]]) -> Iterator[_Placed]:
+def _state_steps(own: Mapping[str, list[Row]]) -> Iterator[_Positioned]:
     changes: dict[tuple[int, int], list[Record]] = {}
     states: dict[tuple[int, int], list[Record]] = {}
     for name, make in _RECORDS.items():

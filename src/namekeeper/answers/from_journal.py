@@ -38,11 +38,11 @@ DAY_MS = 86_400_000
 QUIET_MS = 90_000
 """A running name server writes at least one record in each minute; if it did not, its disk may be full."""
 
-_ONLY_PLACES = frozenset(
+_ONLY_POSITIONS = frozenset(
     {"broker_minute", "clock_changed", "denied", "lookup_hour", "segments_deleted", "server_alive"}
 )
 """Kinds of records of which only the position is needed here."""
-_NO_STATE = _ONLY_PLACES | {"access", "unknown_topic_minute"}
+_NO_STATE = _ONLY_POSITIONS | {"access", "unknown_topic_minute"}
 _NO_ROUTE = frozenset({"cluster", "config", "kv"})
 _NO_TOPIC = _NO_STATE | _NO_ROUTE | {"broker_group", "broker_live"}
 
@@ -182,7 +182,7 @@ class JournalFolder:
 
     def _collect(self, begin: int, topic: str) -> Evidence:
         collector = EvidenceCollector(self.namesrv, topic)
-        for step in self._steps(begin, RecordReader(topic, _ONLY_PLACES | _NO_ROUTE)):
+        for step in self._steps(begin, RecordReader(topic, _ONLY_POSITIONS | _NO_ROUTE)):
             collector.take(step)
         return collector.result()
 

@@ -14,7 +14,7 @@ _MOST_FACTS = 5
 _BROKERS, _TOPICS = "brokers=", "topics="
 
 
-class _Kind(NamedTuple):
+class _RefusalKind(NamedTuple):
     """What refusals that make one fact have in common."""
 
     code: int
@@ -30,10 +30,10 @@ def facts_of_refusals(one: Evidence, at: int) -> list[Fact]:
     If no broker ever had it, a refused registration of any broker may be the reason.
     """
     brokers = {route.broker_name for route in one.routes}
-    found: dict[_Kind, tuple[int, int]] = {}
+    found: dict[_RefusalKind, tuple[int, int]] = {}
     for each in one.refused:
         if at - _HOUR_MS <= each.at <= at and _concerns(each, one.topic, brokers):
-            kind = _Kind(each.code, tuple(each.about or ()), _host(each.peer), each.user, each.rule)
+            kind = _RefusalKind(each.code, tuple(each.about or ()), _host(each.peer), each.user, each.rule)
             count, _ = found.get(kind, (0, 0))
             found[kind] = (count + each.count, each.at)
     newest = sorted(found.items(), key=lambda item: (-item[1][1], item[0].about))
@@ -62,7 +62,7 @@ def _host(peer: str | None) -> str:
     return (peer or "").rpartition(":")[0] or "several peers"
 
 
-def _text(kind: _Kind, count: int) -> str:
+def _text(kind: _RefusalKind, count: int) -> str:
     known = set(RequestCode)
     name = f"{RequestCode(kind.code).name} ({kind.code})" if kind.code in known else str(kind.code)
     what = " ".join([name, *kind.about])

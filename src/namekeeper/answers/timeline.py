@@ -141,7 +141,7 @@ def _live(row: RowChange, came: str) -> str:
 
 
 def _is_explained_by(group: RowChange, addrs: set[str]) -> bool:
-    """Whether a group changed by nothing but members that came or went, and are told."""
+    """Whether a group changed by nothing but members that came or went, and have entries themselves."""
     before, after = group.before, group.after
     if before is not None and after is not None and before[:3] != after[:3]:
         return False

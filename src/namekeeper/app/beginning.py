@@ -1,4 +1,4 @@
-"""What happens in the first second of a server: its journal is still being imported, and gets it then."""
+"""Keeps the changes of a server's first second: its journal is still being imported, and gets them then."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

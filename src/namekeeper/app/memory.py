@@ -29,8 +29,8 @@ KEPT_BYTES = 8 * 1024 * 1024
 GROWTH_BYTES = 32 * 1024 * 1024
 """By how much a process has to be larger than it was at last before its heap is looked through again."""
 AGAIN_SECONDS = 30.0
-"""How often it is looked through while a process is larger than it once was, grown or not: what was held when
-it was looked through may be free by now, and nobody tells. It takes no time if nothing is free."""
+"""Interval at which it is looked through while a process is larger than it once was, even without new growth:
+what was in use at the last look may be free by now. It takes no time if nothing is free."""
 QUIET_SHARE = 0.1
 """A time is quiet if the process uses no more than this share of a processor."""
 LOOK_SECONDS = 10.0

@@ -75,9 +75,9 @@ class RouteWatch:
         self._own = Numbering(0, 0, clock.now().wall_ms)
         self._epoch = 0
         self._recent = RecentChanges(Revision(THIS_BOOT, 0))
-        self._by_topic: dict[str, set[_Watcher]] = {}
-        self._watchers: set[_Watcher] = set()
-        self._to_wake: deque[_Watcher] = deque()
+        self._by_topic: dict[str, set[_TopicWatcher]] = {}
+        self._watchers: set[_TopicWatcher] = set()
+        self._to_wake: deque[_TopicWatcher] = deque()
         self._extending: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
@@ -133,7 +133,7 @@ class RouteWatch:
         begin = None if after is None else self._parsed(after)
         if begin is not None and begin < self._recent.floor:
             await self._extend_back()
-        watcher = _Watcher(topics, self._leave)
+        watcher = _TopicWatcher(topics, self._leave)
         if after is not None:
             self._give_missed(watcher, begin)
         self._watchers.add(watcher)
@@ -141,7 +141,7 @@ class RouteWatch:
             self._by_topic.setdefault(topic, set()).add(watcher)
         return watcher
 
-    def _give_missed(self, watcher: "_Watcher", begin: Revision | None) -> None:
+    def _give_missed(self, watcher: "_TopicWatcher", begin: Revision | None) -> None:
         missed = None if begin is None else self._recent.since(begin)
         if missed is None:
             watcher.miss()
@@ -152,7 +152,7 @@ class RouteWatch:
 
     def _tell(self, change: RouteChange) -> None:
         """Give a change to its watchers, and wake a few of them at a time."""
-        topics_of: dict[_Watcher, list[str]] = {}
+        topics_of: dict[_TopicWatcher, list[str]] = {}
         for topic in change.shown_in(self._by_topic.keys()):
             for watcher in self._by_topic[topic]:
                 topics_of.setdefault(watcher, []).append(topic)
@@ -161,7 +161,7 @@ class RouteWatch:
             watcher.put(seen.get(key := tuple(topics)) or seen.setdefault(key, self._seen(change, topics)))
         self._wake(topics_of)
 
-    def _wake(self, watchers: Iterable["_Watcher"]) -> None:
+    def _wake(self, watchers: Iterable["_TopicWatcher"]) -> None:
         is_waking = bool(self._to_wake)
         self._to_wake += watchers
         if self._to_wake and not is_waking:
@@ -173,7 +173,7 @@ class RouteWatch:
         if self._to_wake:
             asyncio.get_running_loop().call_later(TURN_SECONDS, self._wake_some)
 
-    def _leave(self, watcher: "_Watcher") -> None:
+    def _leave(self, watcher: "_TopicWatcher") -> None:
         self._watchers.discard(watcher)
         for topic in watcher.topics:
             others = self._by_topic.get(topic, set())
@@ -240,10 +240,10 @@ class RouteWatch:
         self._recent.extend_back(part.changes, part.floor)
 
 
-class _Watcher:
+class _TopicWatcher:
     """A watcher; see `Watcher`."""
 
-    def __init__(self, topics: frozenset[str], leave: "Callable[[_Watcher], None]") -> None:
+    def __init__(self, topics: frozenset[str], leave: "Callable[[_TopicWatcher], None]") -> None:
         self.topics = topics
         self.is_closed = False
         self._leave = leave

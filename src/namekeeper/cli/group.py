@@ -43,7 +43,7 @@ COMMANDS: Commands = {
     "history": ("commands.history:history", "Every change of a topic, broker or address."),
     "demo": (
         "demo.command:demo",
-        "An incident in fast motion, and what the journals tell of it.",
+        "An incident in fast motion, and what the journals say of it.",
     ),
 }
 

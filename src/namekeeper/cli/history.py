@@ -97,7 +97,7 @@ def history_source_options(function: Callable[..., None]) -> Callable[..., None]
     )(function)  # fmt: skip
     function = click.option(
         "--token", "token", default="", callback=_note, expose_value=False, envvar="NAMEKEEPER_HTTP_TOKEN",
-        help="Sent to those pages as bearer token, where access rules ask for one. "
+        help="Sent to operators' pages as bearer token, where access rules ask for one. "
         + rather_set("NAMEKEEPER_HTTP_TOKEN"),
     )(function)  # fmt: skip
     return click.option(

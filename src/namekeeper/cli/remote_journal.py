@@ -66,7 +66,7 @@ async def _properties_of(address: Address, connector: Connector) -> dict[str, st
         return await get_namesrv_config(Namesrv(str(address), client))
 
 
-class _Listing(Struct):
+class _FileNames(Struct):
     files: list[str]
 
 
@@ -94,7 +94,7 @@ class RemoteJournal:
             JournalError: it can't be asked for them.
         """
         try:
-            listing = msgspec.json.decode(self._ask("/journal"), type=_Listing)
+            listing = msgspec.json.decode(self._ask("/journal"), type=_FileNames)
         except msgspec.MsgspecError:
             raise self._failure("its answer is not that of a name server of ours") from None
         folder = self._folder

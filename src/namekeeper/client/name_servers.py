@@ -93,7 +93,7 @@ class NamesrvStatus(Struct, frozen=True):
     """The last reason for a missing answer."""
 
 
-class _Record(Struct):
+class _LastContact(Struct):
     answered_at: Now | None = None
     failed_at: Now | None = None
     error: RemotingError | None = None
@@ -115,7 +115,7 @@ class NameServers:
         self._choice = choice
         self._clock = clock
         self._release = release
-        self._records: dict[str, _Record] = {}
+        self._records: dict[str, _LastContact] = {}
         self.why_none: RemotingError | None = None
         """Why the list is empty, if it is."""
 
@@ -216,8 +216,8 @@ class NameServers:
         record.failed_at, record.error = self._clock.now(), error
         self._choice.failed(addr)
 
-    def _record(self, addr: str) -> _Record:
-        return self._records.setdefault(addr, _Record())
+    def _record(self, addr: str) -> _LastContact:
+        return self._records.setdefault(addr, _LastContact())
 
 
 def _start(question: Question[T], addr: str, left_seconds: float) -> asyncio.Task[T]:

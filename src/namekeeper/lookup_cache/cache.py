@@ -30,7 +30,7 @@ MIN_TURNED_AWAY = 1_000
 _PREFIX = Format(">II").pack
 
 
-class _Envelope(Struct, gc=False):
+class _SharedAnswer(Struct, gc=False):
     """An answer without the digits of its opaque, shared by all headers that get the same body."""
 
     heads: list[bytes]
@@ -41,7 +41,7 @@ class _Envelope(Struct, gc=False):
 
 
 _Entry = tuple[list[bytes], bytes, LookupCounter]
-"""What the hot path needs: heads and tail of the envelope, and the counter of the topic."""
+"""What the hot path needs: heads and tail of the shared answer, and the counter of the topic."""
 
 
 class LookupCache:
@@ -57,12 +57,12 @@ class LookupCache:
         "_bytes",
         "_counters",
         "_entries",
-        "_envelopes",
         "_found_before",
         "_handled",
         "_limit",
         "_mirror",
         "_mirrored",
+        "_shared",
         "_topics",
         "_turned_away",
         "found_by_mirror",
@@ -80,8 +80,8 @@ class LookupCache:
         """Number of times that something was forgotten. Read it before an answer is made, and pass it to
         `learn`."""
         self._entries: dict[bytes, _Entry] = {}
-        self._envelopes: dict[bytes, _Envelope] = {}
-        """Body -> its envelope."""
+        self._shared: dict[bytes, _SharedAnswer] = {}
+        """Body -> its answer."""
         self._topics: dict[str, list[tuple[bytes, bytes]]] = {}
         """Topic -> key and body of each of its entries."""
         self._bytes = 0
@@ -128,17 +128,17 @@ class LookupCache:
         key = before + after
         if len(key) > _MAX_KEY_BYTES or key in self._entries:
             return
-        envelope = self._envelopes.get(body)
-        size = len(key) + (0 if envelope is not None else _envelope_bytes(body))
+        shared = self._shared.get(body)
+        size = len(key) + (0 if shared is not None else _bytes_of_shared(body))
         if self._bytes + size > self._limit:
             self._turn_away()
             return
-        if envelope is None:
-            envelope = self._envelopes[body] = _envelope_of(body)
+        if shared is None:
+            shared = self._shared[body] = _shared_answer(body)
         self._bytes += size
-        envelope.users += 1
+        shared.users += 1
         counter = self._counters.of(topic)
-        self._entries[key] = (envelope.heads, envelope.tail, counter)
+        self._entries[key] = (shared.heads, shared.tail, counter)
         self._topics.setdefault(topic, []).append((key, body))
         if self._mirror is not None:
             self._mirror.learn(key, self._number(counter), body)
@@ -165,7 +165,7 @@ class LookupCache:
         """Forget every answer."""
         self.revision += 1
         self._entries = {}
-        self._envelopes = {}
+        self._shared = {}
         self._topics = {}
         self._bytes = 0
         if self._mirror is not None:
@@ -239,22 +239,22 @@ class LookupCache:
     def _forget_entry(self, key: bytes, body: bytes) -> None:
         del self._entries[key]
         self._bytes -= len(key)
-        envelope = self._envelopes[body]
-        envelope.users -= 1
-        if not envelope.users:
-            del self._envelopes[body]
-            self._bytes -= _envelope_bytes(body)
+        shared = self._shared[body]
+        shared.users -= 1
+        if not shared.users:
+            del self._shared[body]
+            self._bytes -= _bytes_of_shared(body)
 
 
-def _envelope_bytes(body: bytes) -> int:
-    """Approximate size of an envelope."""
+def _bytes_of_shared(body: bytes) -> int:
+    """Approximate size of a shared answer."""
     return len(body) + len(BARE_SUCCESS_TAIL) + (_MAX_DIGITS + 1) * len(BARE_SUCCESS_HEAD)
 
 
-def _envelope_of(body: bytes) -> _Envelope:
+def _shared_answer(body: bytes) -> _SharedAnswer:
     fixed = len(BARE_SUCCESS_HEAD) + len(BARE_SUCCESS_TAIL)
     heads = [
         _PREFIX(4 + fixed + digits + len(body), fixed + digits) + BARE_SUCCESS_HEAD
         for digits in range(_MAX_DIGITS + 1)
     ]
-    return _Envelope(heads, BARE_SUCCESS_TAIL + body)
+    return _SharedAnswer(heads, BARE_SUCCESS_TAIL + body)

@@ -267,7 +267,7 @@ class RemotingClient:
         if connection.has_received:
             self._backoff.forget(connection.addr)
         elif not self._is_closed:  # accepted and closed at once: treated like a refusal
-            why = "the peer closed the connection without a word"
+            why = "the peer closed the connection and sent nothing"
             self._backoff.failed(connection.addr, why, asyncio.get_running_loop().time())
 
     def _make_room(self) -> None:

@@ -28,7 +28,7 @@ INTERFACE = 2
 MOST_THREADS = 4
 """One thread answers some 150,000 look-ups a second: more than four are for who asks for them."""
 LOANS_ENDED_AT_ONCE = 16
-"""More than is needed: finding those that have been quiet the longest goes over all of them."""
+"""More than one, because finding those that have been quiet the longest goes over all of them."""
 
 
 class Returned(NamedTuple):

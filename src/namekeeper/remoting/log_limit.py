@@ -16,7 +16,7 @@ _Kind = tuple[int, str, type[BaseException] | None]
 there are few kinds."""
 
 
-class _Period(Struct):
+class _LogPeriod(Struct):
     """What was logged of one kind since its period began."""
 
     ends: float = 0.0
@@ -35,7 +35,7 @@ class LogLimit:
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
-        self._periods: dict[_Kind, _Period] = {}
+        self._periods: dict[_Kind, _LogPeriod] = {}
 
     def log(self, level: int, message: str, *args: object, error: BaseException | None = None) -> None:
         """Log like `Logger.log`, with the traceback of `error` if there is one; needs a running loop.
@@ -45,7 +45,7 @@ class LogLimit:
         kind = (level, message, type(error) if error is not None else None)
         period = self._periods.get(kind)
         if period is None:
-            period = self._periods[kind] = _Period()
+            period = self._periods[kind] = _LogPeriod()
         now = asyncio.get_running_loop().time()
         if now >= period.ends:
             if period.held_back:

@@ -49,8 +49,8 @@ class BuildOrder:
     """Builds that are under way or wait."""
 
     def __init__(self) -> None:
-        self._short = _Level()
-        self._long = _Level()
+        self._short = _BuildLine()
+        self._long = _BuildLine()
         self._long_is_next = False
 
     def __len__(self) -> int:
@@ -133,7 +133,7 @@ class _Waiting:
         return build
 
 
-class _Level:
+class _BuildLine:
     """One build that is under way, and those that wait for it."""
 
     __slots__ = ("under_way", "waiting")

@@ -26,7 +26,7 @@ MAX_MASKS = 4_096
 """Sets of broker names that are kept as names; a cluster has a few dozen."""
 
 
-class _Entry(Struct, gc=False):
+class _IndexEntry(Struct, gc=False):
     topic: str
     """The one string of this topic, for the index and all tables."""
     mask: int
@@ -39,7 +39,7 @@ class TopicIndex:
     __slots__ = ("_bit_by_name", "_counts", "_names", "_names_by_mask", "_shards", "_slots")
 
     def __init__(self) -> None:
-        self._shards: tuple[dict[str, _Entry], ...] = tuple({} for _ in range(SHARDS))
+        self._shards: tuple[dict[str, _IndexEntry], ...] = tuple({} for _ in range(SHARDS))
         slots = (repeat(shard, SHARDS + number) for number, shard in enumerate(self._shards))
         self._slots = tuple(chain.from_iterable(slots))
         """The shard of each hash modulo `SLOTS`."""
@@ -84,7 +84,7 @@ class TopicIndex:
             shard = slots[hash(topic) % SLOTS]
             entry = shard.get(topic)
             if entry is None:
-                entry = shard[topic] = _Entry(topic, bit)
+                entry = shard[topic] = _IndexEntry(topic, bit)
             elif entry.mask & bit:
                 present += 1
             else:

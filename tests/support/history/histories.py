@@ -1,4 +1,4 @@
-"""Lives of name servers, made up from a seed: the records that their journals would hold, and what was true.
+"""Histories of name servers, made up from a seed: the records that their journals would hold, and what was true.
 
 A history is a small world: some brokers of one cluster, and a few name servers that watch them with their own
 clocks. What happens to the world (brokers start, die and flap, topics come and go, people wipe permissions, name
@@ -32,7 +32,7 @@ TIMEOUT_MS = 120_000
 
 @dataclass(frozen=True)
 class Belief:
-    """What a name server held from one place of its journal on."""
+    """What a name server held from one position of its journal on."""
 
     boot: int
     seq: int
@@ -179,7 +179,7 @@ class NameServer:
         self.write(now, [{"kind": "server_stopped", "last_seq": self.seq + 1}])
 
     def crash(self, now: int) -> None:
-        """End a boot without a word; the last records never reached the disk, perhaps a part of a change."""
+        """End a boot as a crash does; the last records never reached the disk, perhaps a part of a change."""
         self.is_up = False
         self.checkpoint_rows = []
         tail = min(self.rng.choice((0, 1, 2, 5, 9)), self.seq)

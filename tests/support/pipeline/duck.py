@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from namekeeper.pipeline.duck_sql import MACROS, duck_ddl, duck_query
 from namekeeper.pipeline.files.folder import open_folder
-from namekeeper.pipeline.gold.engine import NewRecords
-from namekeeper.pipeline.gold.plan import RecomputeRange
+from namekeeper.pipeline.gold.plan import NewRecords, RecomputeRange
 from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manifest

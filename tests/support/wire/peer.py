@@ -60,7 +60,7 @@ class Peer:
 async def connect(
     addr: object, *, tls: ssl.SSLContext | None = None, local_host: str | None = None
 ) -> AsyncIterator[Peer]:
-    """Connect to `host:port`; leave without a word at the end."""
+    """Connect to `host:port`; only close it at the end."""
     host, _, port = str(addr).rpartition(":")
     local = (local_host, 0) if local_host else None
     reader, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=tls, local_addr=local)

@@ -111,7 +111,7 @@ class RecordReader:
         yield from self._read_skipped(skipped, segment)
 
     def can_skip(self, summary: BlockSummary) -> bool:
-        """Whether only the places of the records of a block are wanted, but for rows of a checkpoint."""
+        """Whether only the positions of the records of a block are wanted, but for rows of a checkpoint."""
         return summary.first > 0 and self._skip_kinds.issuperset(summary.kinds)
 
     def read_block(

@@ -34,9 +34,9 @@ _LAST_BOOT = """
 its last seq after an orderly stop, and the id of the folder; it has a checksum. `verify` compares it with
 the segments. A start in a folder that lacks that boot names it in `previous_boot`. So it is found if the
 folder was emptied, if the newest boots were removed, and if the folder was written again after that. A
-segment of another journal beside is told, too. What can't be known: whether the folder was removed together
-with that file, unless copies were shipped; and how much a boot that crashed had written after its last
-record here. To begin a new journal in the same place, remove both.
+segment of another journal in the folder is reported, too. What can't be known: whether the folder was removed
+together with that file, unless copies were shipped; and how much a boot that crashed had written after its
+last record here. To begin a new journal in the same place, remove both.
 """
 
 _CLASSES = {

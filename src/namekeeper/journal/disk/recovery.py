@@ -52,9 +52,8 @@ def recover(folder: str, identity: Identity, *, system: Os = os) -> Recovery:
         if not name.is_open:
             boots[name.boot] = max(boots[name.boot], name.last_seq or 0)
         elif (name.boot, name.first_seq) in sealed:
-            system.unlink(
-                str(Path(folder) / str(name))
-            )  # the crash came after sealing, before this file was removed
+            # The crash came after sealing, before this file was removed.
+            system.unlink(str(Path(folder) / str(name)))
         else:
             last_seq, note = seal_leftover(folder, name, system=system)
             boots[name.boot] = max(boots[name.boot], last_seq)

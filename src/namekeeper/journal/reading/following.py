@@ -23,7 +23,7 @@ from namekeeper.journal.reading.reader import FoundJournal, find_segments
 
 __all__ = ["JournalFollower", "ReadProgress"]
 
-_ONLY_PLACES = frozenset(
+_ONLY_POSITIONS = frozenset(
     {
         "access", "broker_minute", "cluster", "clock_changed", "denied", "lookup_hour", "segments_deleted",
         "server_alive", "unknown_topic_minute",
@@ -53,7 +53,7 @@ class JournalFollower:
         self.namesrv = find_segments(found.folder, found.writer)[0].namesrv
         self.progress: ReadProgress = (0, 1)
         self._maker = StepMaker()
-        self._reader = RecordReader(None, _ONLY_PLACES)
+        self._reader = RecordReader(None, _ONLY_POSITIONS)
         self._at: tuple[int, int] = (0, 0)
         """Boot and first seq of the segment that was read last."""
         self._offset = 0

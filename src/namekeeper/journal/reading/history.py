@@ -262,10 +262,10 @@ class StepMaker:
         self._checkpoint = None
         self._knows = True
         begin = checkpoint.begin
-        place = begin.boot, begin.seq, begin.ts
+        position = begin.boot, begin.seq, begin.ts
         # Where rows were skipped, they say what is known.
         happened.append(
-            Seen(*place, None) if checkpoint.is_skipped else CheckpointApplied(*place, checkpoint.state)
+            Seen(*position, None) if checkpoint.is_skipped else CheckpointApplied(*position, checkpoint.state)
         )
         self._pass_on_later(happened)
 

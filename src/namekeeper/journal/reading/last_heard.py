@@ -29,8 +29,8 @@ class LastHeard:
         elif isinstance(record, CheckpointBegin):
             self._checkpoint_up_ms = record.up_ms
         elif isinstance(record, ClockChanged):
-            # What was heard before a step back may look as if it was heard up to so much after it. Steps that
-            # follow each other add up.
+            # After a step back by n ms, a wall time from before it may look up to n ms too late. Several
+            # steps add up.
             self._stepped_up_ms = max(record.up_ms, self._stepped_up_ms or 0) + max(0, -record.step_ms)
 
     def _take_live(self, record: BrokerLive) -> None:

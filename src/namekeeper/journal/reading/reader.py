@@ -179,7 +179,7 @@ def read_segment_records(
         folder: the journal's folder.
         name: the segment.
         reader: decodes its lines.
-        can_skip: asked about blocks of which the reader wants only the places.
+        can_skip: asked about blocks of which the reader wants only the positions.
         system: reads the file.
     """
     if name.is_open:

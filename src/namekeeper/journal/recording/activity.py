@@ -35,7 +35,7 @@ _TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 """What Java's TopicValidator allows, up to the longest name."""
 
 
-class _Session(Struct, gc=False):
+class _LiveRegistration(Struct, gc=False):
     """One live registration, and its refreshes in the current minute."""
 
     cluster: str
@@ -77,7 +77,7 @@ class Activity:
 
     def __init__(self, live: Iterable[BrokerLiveChanged] = ()) -> None:
         """Begin with the registrations that are live already."""
-        self._sessions: dict[BrokerKey, _Session] = {}
+        self._sessions: dict[BrokerKey, _LiveRegistration] = {}
         self.add(live)
         self._due: list[Record] = []
         self._unknown: dict[tuple[str, str, int], int] = {}
@@ -92,7 +92,7 @@ class Activity:
         for one in live:
             key = (one.cluster_name, one.broker_addr)
             if key not in self._sessions:
-                self._sessions[key] = _Session(*key, one.broker_name, one.broker_id, one.gen)
+                self._sessions[key] = _LiveRegistration(*key, one.broker_name, one.broker_id, one.gen)
 
     def heard(self, event: BrokerHeard, now_ms: int) -> None:
         """A registration was refreshed."""
@@ -107,7 +107,7 @@ class Activity:
         key = (event.cluster_name, event.broker_addr)
         if event.is_new:
             self._end(key)
-            self._sessions[key] = _Session(*key, event.broker_name, event.broker_id, event.gen)
+            self._sessions[key] = _LiveRegistration(*key, event.broker_name, event.broker_id, event.gen)
         if event.idle_ms:
             return
         session = self._refresh(key, now_ms)
@@ -183,7 +183,7 @@ class Activity:
         for (code, allowed, rule, mode), count in judged.items():
             yield Access(code=code, allowed=allowed, rule=rule, mode=mode, count=count)
 
-    def _refresh(self, key: BrokerKey, now_ms: int) -> _Session | None:
+    def _refresh(self, key: BrokerKey, now_ms: int) -> _LiveRegistration | None:
         """Count a refresh; returns the session, None if it is not known."""
         session = self._sessions.get(key)
         if session is None:
@@ -203,6 +203,6 @@ class Activity:
             self._due.append(session.take())
 
 
-def _note_gap(session: _Session, gap_ms: int) -> None:
+def _note_gap(session: _LiveRegistration, gap_ms: int) -> None:
     session.max_gap_ms = max(session.max_gap_ms, gap_ms)
     session.gaps[bisect_right(EDGES_MS, gap_ms)] += 1

@@ -10,8 +10,8 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as fn
 
 from namekeeper.pipeline.gold.concurrency import run_concurrently, run_in_background
-from namekeeper.pipeline.gold.engine import Engine, NewRecords
-from namekeeper.pipeline.gold.plan import FOREVER, RecomputeRange
+from namekeeper.pipeline.gold.engine import Engine
+from namekeeper.pipeline.gold.plan import FOREVER, NewRecords, RecomputeRange
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.views import SparkViews
 from namekeeper.pipeline.schema import FACTS

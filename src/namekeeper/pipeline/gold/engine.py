@@ -1,24 +1,14 @@
-"""The interface of an engine for the steps of gold, and the type of new records."""
+"""The interface of an engine for the steps of gold."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from namekeeper.pipeline.gold.plan import RecomputeRange
 from namekeeper.pipeline.gold.sql_text import Views
 from namekeeper.pipeline.table import Table
 
-__all__ = ["Engine", "NewRecords"]
-
-
-class NewRecords(NamedTuple):
-    """New records of one boot, as far as planning needs them."""
-
-    namesrv: str
-    boot: int
-    first_seq: int
-    last_seq: int
-    first_ts: int
+__all__ = ["Engine"]
 
 
 class Engine(Views, Protocol):

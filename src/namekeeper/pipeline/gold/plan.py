@@ -19,6 +19,7 @@ __all__ = [
     "Day",
     "KeptRange",
     "KnownSpan",
+    "NewRecords",
     "RecomputeRange",
     "Window",
     "common_unit",
@@ -82,15 +83,8 @@ class Day(NamedTuple):
     to_ts: int
 
 
-class Window(NamedTuple):
-    """Days that follow each other."""
-
-    from_ts: int
-    to_ts: int
-
-
-class _NewRecords(NamedTuple):
-    """New records of one boot, as in `engine`."""
+class NewRecords(NamedTuple):
+    """New records of one boot, as far as planning needs them."""
 
     namesrv: str
     boot: int
@@ -99,21 +93,24 @@ class _NewRecords(NamedTuple):
     first_ts: int
 
 
-def plan_ranges(
-    new_records: Iterable[tuple[str, int, int, int, int]], known: Iterable[KnownSpan]
-) -> list[RecomputeRange]:
+class Window(NamedTuple):
+    """Days that follow each other."""
+
+    from_ts: int
+    to_ts: int
+
+
+def plan_ranges(new_records: Iterable[NewRecords], known: Iterable[KnownSpan]) -> list[RecomputeRange]:
     """The ranges that have to be recomputed because of new records; they do not touch each other.
 
     Args:
-        new_records: (name server, boot, first seq, last seq, smallest ts) of the new records.
+        new_records: One item for each boot with new records.
         known: The complete checkpoints in the warehouse.
     """
     spans_of: dict[str, list[KnownSpan]] = {}
     for span in sorted(known, key=lambda span: (span.namesrv, span.boot, span.begin_seq)):
         spans_of.setdefault(span.namesrv, []).append(span)
-    found = [
-        _range(new, spans_of.get(new.namesrv, [])) for new in sorted(_NewRecords(*new) for new in new_records)
-    ]
+    found = [_range(new, spans_of.get(new.namesrv, [])) for new in sorted(new_records)]
     return [
         range_._replace(range_id=number) for number, range_ in enumerate(_joined(sorted(found, key=_from)))
     ]
@@ -194,7 +191,7 @@ def _midnight(day: date, zone: str) -> int:
     return int(start.timestamp() * 1_000)
 
 
-def _range(new: _NewRecords, spans: list[KnownSpan]) -> RecomputeRange:
+def _range(new: NewRecords, spans: list[KnownSpan]) -> RecomputeRange:
     before = bisect_left(spans, (new.boot, new.first_seq), key=lambda span: (span.boot, span.end_seq))
     before = min(before, bisect_left(spans, new.first_ts, key=lambda span: span.from_ts))
     after = bisect_left(spans, (new.boot, new.last_seq + 1), key=lambda span: (span.boot, span.begin_seq))

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from namekeeper.pipeline.gold.chains import make_chain
-from namekeeper.pipeline.gold.engine import Engine, NewRecords
+from namekeeper.pipeline.gold.engine import Engine
 from namekeeper.pipeline.gold.gold_graph import gold_graph
 from namekeeper.pipeline.gold.graph import Chain, Graph
 from namekeeper.pipeline.gold.histories import HISTORIES
@@ -18,6 +18,7 @@ from namekeeper.pipeline.gold.plan import (
     DAY_MS,
     FOREVER,
     KnownSpan,
+    NewRecords,
     RecomputeRange,
     Window,
     common_unit,

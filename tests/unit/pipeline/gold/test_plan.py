@@ -11,6 +11,7 @@ from namekeeper.pipeline.gold.plan import (
     Day,
     KeptRange,
     KnownSpan,
+    NewRecords,
     RecomputeRange,
     Window,
     common_unit,
@@ -33,50 +34,54 @@ def ms(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1_000)
 
 
+def ranges_of(*new_records: tuple[str, int, int, int, int]) -> list[RecomputeRange]:
+    return plan_ranges([NewRecords(*each) for each in new_records], SPANS)
+
+
 def test_of_a_name_server_of_which_nothing_is_known_all_is_computed():
-    assert plan_ranges([("c", 100, 1, 9, 10)], SPANS) == [
+    assert ranges_of(("c", 100, 1, 9, 10)) == [
         RecomputeRange("c", 0, -1, -1, BEGINNING, FOREVER, FOREVER, FOREVER)
     ]
 
 
 def test_a_range_begins_at_the_last_checkpoint_that_was_complete_before_the_new_records():
-    (found,) = plan_ranges([("a", 200, 6, 9, 3_500)], SPANS)
+    (found,) = ranges_of(("a", 200, 6, 9, 3_500))
     assert found[2:] == (200, 2, 3_000, FOREVER, FOREVER, FOREVER)
-    (found,) = plan_ranges([("a", 200, 4, 9, 3_500)], SPANS)
+    (found,) = ranges_of(("a", 200, 4, 9, 3_500))
     assert found[2:5] == (100, 50, 2_000), "the end of that checkpoint is among the new records"
 
 
 def test_a_range_ends_at_the_first_checkpoint_after_the_new_records():
-    (found,) = plan_ranges([("a", 100, 20, 30, 1_200)], SPANS)
+    (found,) = ranges_of(("a", 100, 20, 30, 1_200))
     assert found[2:] == (100, 2, 1_000, 100, 50, 2_000)
-    (found,) = plan_ranges([("a", 100, 61, 70, 2_500)], SPANS)
+    (found,) = ranges_of(("a", 100, 61, 70, 2_500))
     assert found[2:] == (100, 50, 2_000, 200, 2, 3_000)
 
 
 def test_a_clock_that_was_set_back_moves_the_begin_back():
     """Records of an earlier time make everything before them earlier; a checkpoint of the same ms is too late."""
-    (found,) = plan_ranges([("a", 200, 6, 9, 1_800)], SPANS)
+    (found,) = ranges_of(("a", 200, 6, 9, 1_800))
     assert found[2:5] == (100, 2, 1_000)
-    (found,) = plan_ranges([("a", 200, 6, 9, 1_000)], SPANS)
+    (found,) = ranges_of(("a", 200, 6, 9, 1_000))
     assert found[2:5] == (-1, -1, BEGINNING)
 
 
 def test_ranges_that_touch_are_one_and_others_stay_apart():
-    apart = plan_ranges([("a", 200, 6, 9, 3_500), ("b", 150, 6, 9, 1_600), ("a", 100, 20, 30, 1_200)], SPANS)
+    apart = ranges_of(("a", 200, 6, 9, 3_500), ("b", 150, 6, 9, 1_600), ("a", 100, 20, 30, 1_200))
     assert [(each.namesrv, each.range_id, each.from_ts, each.to_ts) for each in apart] == [
         ("a", 0, 1_000, 2_000), ("a", 1, 3_000, FOREVER), ("b", 2, 1_500, FOREVER),
     ]  # fmt: skip
-    touching = plan_ranges([("a", 100, 20, 30, 1_200), ("a", 100, 61, 70, 2_500)], SPANS)
+    touching = ranges_of(("a", 100, 20, 30, 1_200), ("a", 100, 61, 70, 2_500))
     assert [(each.from_ts, each.to_ts) for each in touching] == [(1_000, 3_000)]
 
 
 def test_a_kept_range_begins_with_the_checkpoint_at_the_end_of_a_range():
-    ranges = plan_ranges([("a", 100, 20, 30, 1_200), ("a", 200, 6, 9, 3_500)], SPANS)
+    ranges = ranges_of(("a", 100, 20, 30, 1_200), ("a", 200, 6, 9, 3_500))
     assert kept_ranges(ranges) == [
         KeptRange("a", BEGINNING, 1_000, None, None, 100, 2),
         KeptRange("a", 2_000, 3_000, 100, 50, 200, 2),
     ]
-    assert kept_ranges(plan_ranges([("c", 1, 1, 1, 1)], SPANS)) == []
+    assert kept_ranges(ranges_of(("c", 1, 1, 1, 1))) == []
     (last,) = [each for each in kept_ranges(ranges[:1]) if each.to_ts == FOREVER]
     assert last == KeptRange("a", 2_000, FOREVER, 100, 50, None, None)
 

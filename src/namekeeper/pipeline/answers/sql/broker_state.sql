@@ -22,5 +22,6 @@ INNER JOIN worst w
   ON w.cluster = s.cluster AND w.broker_name = s.broker_name AND w.broker_id = s.broker_id
 WHERE (:first_day IS NULL OR s.day >= :first_day) AND (:last_day IS NULL OR s.day <= :last_day)
 ORDER BY
-  CASE s.state WHEN 'down' THEN 0 WHEN 'unknown' THEN 1 WHEN 'unregistered' THEN 2 ELSE 3 END, s.valid_to - s.valid_from DESC,
+  CASE s.state WHEN 'down' THEN 0 WHEN 'unknown' THEN 1 WHEN 'unregistered' THEN 2 ELSE 3 END,
+  s.valid_to - s.valid_from DESC,
   s.valid_from, s.cluster, s.broker_name, s.broker_id

@@ -8,7 +8,8 @@ WITH recorded AS (
   SELECT
     at_ts - (at_ts + :offset_ms) % :slice_ms AS slice, coalesce(cause, action) AS cause,
     coalesce(left(peer, length(peer) - instr(reverse(peer), ':')), '') AS host,
-    coalesce(broker_name, '') AS broker_name, at_ts, items, namesrv, cluster, topic, CASE WHEN kind = 'topic_queues' THEN items ELSE 0 END AS topic_items,
+    coalesce(broker_name, '') AS broker_name, at_ts, items, namesrv, cluster, topic,
+    CASE WHEN kind = 'topic_queues' THEN items ELSE 0 END AS topic_items,
     CASE WHEN kind = 'topic_queues' AND topic IS NULL THEN items ELSE 0 END AS unnamed,
     CASE WHEN kind = 'broker_live' THEN regexp_replace(detail, ', silent for .*', '') ELSE detail END AS detail
   FROM change_log

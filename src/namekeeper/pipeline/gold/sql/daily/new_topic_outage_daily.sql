@@ -8,6 +8,7 @@ WITH outage AS (
   WHERE state IN ('unwritable', 'no_route')
 ),
 -- include: islands,
+--   named: island
 --   rows: outage
 --   key: cluster, topic
 --   order: valid_from

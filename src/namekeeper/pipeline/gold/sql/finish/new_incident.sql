@@ -1,18 +1,14 @@
 -- Incidents: failures with their time range, cause and cost. Failures of one kind that began at nearly the
--- same time in a cluster are one incident; each time that a name server is down is
--- one of its own. A topic that could not be written to belongs to the cost of the
--- incident during which this began, the last before it or else the first after it; without such an incident it
--- is an incident of its own.
+-- same time in a cluster are one incident; each time that a name server is down is one of its own. A topic that
+-- could not be written to belongs to the cost of the incident during which this began, the last before it or else
+-- the first after it; without such an incident it is an incident of its own.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
 --   name_servers, lookups, languages, is_forgotten
--- reads: broker_group_history, broker_session, broker_state_daily, computed_name_server_session, lost_records,
+-- reads: broker_group_history, broker_session, broker_state_daily, last_record_time, lost_records,
 --   name_server_timeline, topic_outage_daily, topic_route, unknown_topic_minute, view_drift_broker, view_drift_topic
 -- writes: incident
 WITH horizon AS (
-  SELECT max(up_to) AS up_to
-  FROM (
-    SELECT namesrv, max_by(knows_up_to, boot) AS up_to FROM computed_name_server_session GROUP BY namesrv
-  ) AS last_record
+  SELECT max(up_to) AS up_to FROM last_record_time
 ),
 cluster_of AS (
   SELECT broker_name, max_by(cluster, valid_from) AS cluster FROM broker_group_history GROUP BY broker_name
@@ -86,25 +82,12 @@ part AS (
   LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
   WHERE t.state = 'stopped' OR l.reason = 'no_stop'
 ),
-part_start AS (
-  SELECT
-    p.*,
-    CASE
-      WHEN p.kind <> 'name_server_down' AND p.from_ts - lag(p.from_ts) OVER w <= :together_ms THEN 0
-      ELSE 1
-    END AS is_first
-  FROM part p
-  WINDOW w AS (PARTITION BY p.kind, p.cluster, p.of_subject ORDER BY p.from_ts, p.subject, p.broker, p.topic)
-),
-part_island AS (
-  SELECT
-    s.*,
-    sum(s.is_first) OVER (
-      PARTITION BY s.kind, s.cluster, s.of_subject ORDER BY s.from_ts, s.subject, s.broker, s.topic
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    ) AS island
-  FROM part_start s
-),
+-- include: islands,
+--   named: part_island
+--   rows: part
+--   key: kind, cluster, of_subject
+--   order: from_ts, subject, broker, topic
+--   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
 cause AS (
   SELECT
     CASE WHEN kind = 'broker_away' AND count(DISTINCT broker) >= :mass_brokers THEN 'mass_disconnect' ELSE kind END
@@ -119,13 +102,14 @@ cause AS (
   GROUP BY kind, cluster, of_subject, island
 ),
 -- include: islands,
+--   named: outage_island
 --   rows: topic_outage_daily
 --   key: cluster, topic
 --   order: valid_from
 --   continues: lag(valid_to) OVER w = valid_from
 topic_outage AS (
   SELECT cluster, topic, min(valid_from) AS from_ts, max(valid_to) AS to_ts
-  FROM island
+  FROM outage_island
   GROUP BY cluster, topic, island
 ),
 explained AS (
@@ -140,22 +124,15 @@ explained AS (
     ON c.cluster = o.cluster AND c.kind <> 'drift' AND o.from_ts >= c.from_ts - :together_ms
     AND o.from_ts <= c.to_ts
 ),
-unexplained_start AS (
-  SELECT
-    cluster, topic, from_ts, to_ts,
-    CASE WHEN from_ts - lag(from_ts) OVER w <= :together_ms THEN 0 ELSE 1 END AS is_first
-  FROM explained
-  WHERE choice = 1 AND kind IS NULL
-  WINDOW w AS (PARTITION BY cluster ORDER BY from_ts, topic)
+unexplained_outage AS (
+  SELECT cluster, topic, from_ts, to_ts FROM explained WHERE choice = 1 AND kind IS NULL
 ),
-unexplained AS (
-  SELECT
-    s.*,
-    sum(s.is_first) OVER (
-      PARTITION BY s.cluster ORDER BY s.from_ts, s.topic ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    ) AS island
-  FROM unexplained_start s
-),
+-- include: islands,
+--   named: unexplained
+--   rows: unexplained_outage
+--   key: cluster
+--   order: from_ts, topic
+--   continues: from_ts - lag(from_ts) OVER w <= :together_ms
 unexplained_incident AS (
   SELECT
     cluster, island, min(topic) AS subject, min(from_ts) AS began_at, max(to_ts) AS ended_at,

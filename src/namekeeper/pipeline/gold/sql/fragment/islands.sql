@@ -1,12 +1,13 @@
--- CTE island: the rows of `$rows`; those that continue each other have the same number in `island`. See island_start.
+-- CTE $named: the rows of `$rows`; those that continue each other have the same number in `island`. See island_start.
 -- include: island_start,
+--   named: $named
 --   rows: $rows
 --   key: $key
 --   order: $order
 --   continues: $continues
-island AS (
+$named AS (
   SELECT
     s.*,
     sum(is_first) OVER (PARTITION BY $key ORDER BY $order ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS island
-  FROM island_start s
+  FROM start_of_$named s
 )

@@ -25,6 +25,7 @@ checkpoint_content AS (
     AND t.span = k.span
 ),
 -- include: islands,
+--   named: island
 --   rows: checkpoint_content
 --   key: namesrv, boot, broker_name, bucket
 --   order: span

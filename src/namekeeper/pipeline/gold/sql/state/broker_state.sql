@@ -45,6 +45,7 @@ state_period AS (
   WHERE expecting > 0 AND until IS NOT NULL
 ),
 -- include: islands
+--   named: island
 --   rows: state_period
 --   key: cluster, broker_name, broker_id
 --   order: valid_from

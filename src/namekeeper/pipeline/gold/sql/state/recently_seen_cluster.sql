@@ -5,6 +5,7 @@ WITH remembered_period AS (
   SELECT namesrv, cluster, valid_from, valid_to + :memory_ms AS valid_to FROM registered_broker
 ),
 -- include: islands
+--   named: island
 --   rows: remembered_period
 --   key: namesrv, cluster
 --   order: valid_from, valid_to

@@ -1,4 +1,4 @@
-"""The known attacks under the strict example of the how-to, over sockets: each is refused and told afterwards."""
+"""The known attacks under the strict example of the how-to, over sockets: each is refused and recorded."""
 
 from pathlib import Path
 
