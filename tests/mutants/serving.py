@@ -38,6 +38,14 @@ SERVING_MUTANTS = (
         ("lookup_cache/test_cache.py",),
     ),
     Mutant(
+        "cache-finds-an-opaque-anywhere",
+        "lookup_cache/cache.py",
+        "self._entries.get(before + word + after)",
+        "self._entries.get(next((key for key in self._entries if key.replace(word, b'') == before + after), b''))",
+        "a header is known only with its opaque in the same place",
+        ("lookup_cache/test_cache.py",),
+    ),
+    Mutant(
         "cache-forgets-a-topic-and-keeps-its-bytes",
         "lookup_cache/cache.py",
         "            self._bytes -= _envelope_bytes(body)\n",

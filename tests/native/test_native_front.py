@@ -24,6 +24,8 @@ from tests.unit.app.parts import frame, name_server, registration
 pytest.importorskip("namekeeper_front", reason="make native builds it")
 
 KNOWN = frame(105, topic="T1", opaque=7)
+MOVED = KNOWN.replace(b'"opaque":7,', b"").replace(b'"extFields":{', b'"extFields":{"opaque":7,')
+"""The same bytes, in another order: a field of the request is named so, and its opaque is 0."""
 MAX_STREAM_BYTES = 8_000
 """So much is read at once: a server that closes has read all of it, and its last answers are not lost."""
 
@@ -76,6 +78,7 @@ def stream(chance: random.Random) -> list[bytes]:
             (
                 KNOWN,
                 KNOWN,
+                MOVED,
                 frame(105, topic="T1", opaque=chance.randrange(1, 2**31)),
                 frame(105, topic="T2", opaque=chance.randrange(1, 1_000)),
                 frame(105, topic="T9", opaque=9),
