@@ -162,6 +162,22 @@ SERVING_MUTANTS = (
         ("remoting/test_front.py", "remoting/test_lending.py"),
     ),
     Mutant(
+        "watchers-have-no-descriptors",
+        "remoting/server.py",
+        " - len(self._watchers) - lent",
+        " - lent",
+        "a socket is lent only while watchers need no descriptor of it",
+        ("remoting/test_server.py",),
+    ),
+    Mutant(
+        "loans-make-room-for-connections-alone",
+        "remoting/server.py",
+        "            self.front.note_moved()\n            self.front.keep_descriptors_free()\n",
+        "            self.front.note_moved()\n",
+        "loans end for watchers, though nobody connects",
+        ("remoting/test_server.py",),
+    ),
+    Mutant(
         "busy-loans-end-first",
         "remoting/front.py",
         "            borrower = self._loans.pop(loan, None)\n            if borrower is not None:\n                self._loans[loan] = borrower\n",
