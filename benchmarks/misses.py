@@ -28,7 +28,6 @@ __all__: list[str] = []
 T = TypeVar("T")
 R = TypeVar("R")
 TOPICS, LOOK_UPS, ROUNDS = 20_000, 5_000, 9
-JSON, BINARY = SerializeType.JSON, SerializeType.ROCKETMQ
 STAGES = ("read", "answered", "encoded", "all")
 
 
@@ -40,7 +39,9 @@ def main() -> None:
     logging.disable()
     numbers = itertools.count()
 
-    def look_ups(suffix: str = "", *, form: SerializeType = JSON, is_own: bool = False) -> list[bytes]:
+    def look_ups(
+        suffix: str = "", *, form: SerializeType = SerializeType.JSON, is_own: bool = False
+    ) -> list[bytes]:
         frames = []
         for at in itertools.islice(numbers, LOOK_UPS):
             fields = {"topic": base_topic(at % topics)[0] + suffix} | ({"field": str(at)} if is_own else {})
@@ -49,40 +50,36 @@ def main() -> None:
 
     known = look_ups()
     kinds = {
-        "known": (lambda: known, JSON),
-        "each with a header of its own": (lambda: look_ups(is_own=True), JSON),
-        "binary headers": (lambda: look_ups(form=BINARY), BINARY),
-        "topics without route": (lambda: look_ups("-unknown"), JSON),
+        "known": lambda: known,
+        "each with a header of its own": lambda: look_ups(is_own=True),
+        "binary headers": lambda: look_ups(form=SerializeType.ROCKETMQ),
+        "topics without route": lambda: look_ups("-unknown"),
     }
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_compare(Path(folder), topics, kinds))
 
 
-async def _compare(
-    folder: Path, topics: int, kinds: dict[str, tuple[Callable[[], list[bytes]], SerializeType]]
-) -> None:
+async def _compare(folder: Path, topics: int, kinds: dict[str, Callable[[], list[bytes]]]) -> None:
     parts = Parts(folder)
     rows = [base_topic(index) for index in range(topics)]
     for broker in BASE_BROKERS:
         parts.connect().deliver(registration(broker, rows, compressed=False))
         parts.run_turns()
     print(f"us of the CPU for a look-up: {', '.join(STAGES)}")
-    for name, (frames, form) in kinds.items():
-        rounds = [_stages(parts, frames(), frames(), form) for _ in range(ROUNDS)]
+    for name, frames in kinds.items():
+        rounds = [_stages(parts, frames(), frames()) for _ in range(ROUNDS)]
         least = [min(took) / LOOK_UPS * 1e6 for took in zip(*rounds, strict=True)]
         print(f"{name}: {', '.join(f'{us:.1f}' for us in least)}")
 
 
-def _stages(parts: Parts, frames: list[bytes], others: list[bytes], form: SerializeType) -> list[float]:
+def _stages(parts: Parts, frames: list[bytes], others: list[bytes]) -> list[float]:
     """Seconds of each stage for some frames, and of a connection for some others like them."""
     cache = parts.state.lookup_cache
     reader, joined = RequestReader(cache=cache), Joined(parts.requests, lookup_cache=cache)
     read, items = _timed(lambda frame: reader.feed(frame)[0], frames)
     requests = [item for item in items if isinstance(item, RemotingCommand)]
     answered, answers = _timed(lambda request: parts.requests(request, joined.connection), requests)
-    encoded, _ = _timed(
-        lambda response: encode_response(response or Response(), opaque=1, serialize_type=form), answers
-    )
+    encoded, _ = _timed(lambda response: encode_response(response or Response(), opaque=1), answers)
     everything, _ = _timed(joined.deliver, others)
     return [read, answered, encoded, everything]
 

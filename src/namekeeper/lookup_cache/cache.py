@@ -45,7 +45,7 @@ _Entry = tuple[list[bytes], bytes, LookupCounter]
 
 
 class LookupCache:
-    """Header without its opaque -> the answer around it; touched from the event loop only.
+    """Header without the digits of its opaque -> the answer around them; touched from the event loop only.
 
     An answer that was made before the last `forget` is never found: it is not learned. When there is no room
     left, nothing more is learned: clients ask for all their topics in turn, so no header is more worth
