@@ -73,6 +73,7 @@ native-wheels: $(VENV)/.dev ## wheels for x86_64 and aarch64, glibc and musl, in
 
 native: build/native/.built ## the native front: its tests, both wheels in an empty environment, the server's tests with it
 	cd native && cargo test --no-default-features
+	cd benchmarks/load/compiled && cargo check --quiet --target-dir ../../../build/bench/compiled
 	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --force-reinstall build/native/*.whl
 	$(BIN)/python -c 'import namekeeper_front'
 	$(BIN)/python -m tests.release.front

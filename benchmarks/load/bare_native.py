@@ -26,10 +26,10 @@ __all__: list[str] = []
 HEAD = b'{"code":0,"flag":1,"language":"JAVA","opaque":'
 TAIL = b',"serializeTypeCurrentRPC":"JSON","version":513}'
 KEY = (
-    b'{"code":105,"extFields":{"topic":"%b"},"flag":0,"language":"JAVA",'
+    b'{"code":105,"extFields":{"topic":"%b"},"flag":0,"language":"JAVA","opaque":'
     b'"serializeTypeCurrentRPC":"JSON","version":513}'
 )
-"""The header of the load generator's look-ups without the opaque."""
+"""The header of the load generator's look-ups without the digits of the opaque."""
 HEADER_LENGTH_MASK = 0xFFFFFF
 COMPILED = Path(__file__).parents[2] / "build/bench/compiled/release/libbare_compiled.so"
 

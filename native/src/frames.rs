@@ -15,7 +15,7 @@ pub const MAX_DIGITS: usize = 9;
 pub enum Next<'a> {
     /// A whole frame that may be a look-up: its header around the digits of its opaque.
     Request {
-        /// The header before the word `opaque`.
+        /// The header up to the word `opaque` and its colon.
         before: &'a [u8],
         /// Those of the opaque.
         digits: &'a [u8],
@@ -68,7 +68,8 @@ impl Scanner {
         let is_plain = matches!(digits.first(), Some(b'1'..=b'9'))
             && digits.len() <= MAX_DIGITS
             && digits.iter().all(u8::is_ascii_digit);
-        is_plain.then_some(Next::Request { before: &header[..at], digits, after: &rest[comma + 1..], size })
+        let before = &header[..at + OPAQUE.len()];
+        is_plain.then_some(Next::Request { before, digits, after: &rest[comma + 1..], size })
     }
 }
 
@@ -84,7 +85,7 @@ mod tests {
     #[test]
     fn a_whole_request_is_split_around_its_opaque() {
         let bytes = [&frame(b"{\"opaque\":42,\"x\":1}")[..], b"more"].concat();
-        let expected = Next::Request { before: b"{", digits: b"42", after: b"\"x\":1}", size: 27 };
+        let expected = Next::Request { before: b"{\"opaque\":", digits: b"42", after: b"\"x\":1}", size: 27 };
         assert_eq!(Scanner::default().next(&bytes), expected);
     }
 
@@ -130,7 +131,7 @@ mod tests {
                 bytes[at] = (state >> 20) as u8;
             }
             if let Next::Request { before, digits, after, size } = Scanner::default().next(&bytes) {
-                assert_eq!(before.len() + OPAQUE.len() + digits.len() + 1 + after.len() + 8, size);
+                assert_eq!(before.len() + digits.len() + 1 + after.len() + 8, size);
             }
         }
     }

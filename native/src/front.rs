@@ -426,7 +426,7 @@ mod tests {
     use std::time::Duration;
 
     const HEADER: &[u8] = b"{\"opaque\":7,\"x\":1}";
-    const KEY: &[u8] = b"{\"x\":1}";
+    const KEY: &[u8] = b"{\"opaque\":\"x\":1}";
 
     fn frame(header: &[u8]) -> Vec<u8> {
         let size = header.len() as u32;
@@ -497,7 +497,7 @@ mod tests {
     #[test]
     fn what_is_not_known_comes_back_with_all_that_follows_it() {
         let (front, _own, mut peer) = lent();
-        let rest = [frame(b"{\"opaque\":7,\"x\":2}"), frame(HEADER)].concat();
+        let rest = [frame(b"{\"x\":\"opaque\":7,1}"), frame(HEADER)].concat();
         peer.write_all(&[frame(HEADER), rest.clone()].concat()).unwrap();
         let came = returned(&front);
         assert_eq!((came.id, came.unread, came.unsent, came.is_broken), (5, rest, vec![], false));
@@ -542,7 +542,7 @@ mod tests {
     #[test]
     fn a_peer_that_does_not_read_comes_back_with_what_it_is_owed() {
         let (front, _own, mut peer) = lent();
-        front.change(|store| store.learn(b"{\"x\":3}", 0, &[b'b'; 100_000]));
+        front.change(|store| store.learn(b"{\"opaque\":\"x\":3}", 0, &[b'b'; 100_000]));
         peer.set_nonblocking(true).unwrap();
         let request = frame(b"{\"opaque\":7,\"x\":3}");
         let mut asked = 0;

@@ -58,7 +58,7 @@ impl PyFront {
         py.allow_threads(|| self.front.take_moved())
     }
 
-    /// Answer requests whose header without its opaque is `key` with this body, and count them.
+    /// Answer requests whose header without the digits of its opaque is `key` with this body, and count them.
     fn learn(&self, py: Python<'_>, key: &[u8], counter: usize, body: &[u8]) {
         py.allow_threads(|| self.front.change(|store| store.learn(key, counter, body)));
     }
@@ -107,8 +107,9 @@ fn as_tuple<'py>(py: Python<'py>, returned: &Returned) -> ReturnedTuple<'py> {
     )
 }
 
-/// Number of the calls above. It grows when one of them changes; the server uses only the number that it knows.
-const INTERFACE: u32 = 2;
+/// Number of the calls above and of their keys. It grows when one of them changes; the server uses only the number
+/// that it knows.
+const INTERFACE: u32 = 3;
 
 /// Answers known look-ups beside the interpreter.
 #[pymodule]

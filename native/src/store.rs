@@ -15,7 +15,7 @@ struct Entry {
     counter: usize,
 }
 
-/// Header without its opaque -> answer; and how often each counter's headers were asked for.
+/// Header without the digits of its opaque -> answer; and how often each counter's headers were asked for.
 #[derive(Default)]
 pub struct Store {
     head: Vec<u8>,
@@ -43,7 +43,7 @@ impl Store {
 
     /// Append the whole answer to `out` and count the request; return whether it is known.
     ///
-    /// `key` is room for the header without its opaque.
+    /// `key` is room for the header without the digits.
     pub fn answer(
         &self,
         key: &mut Vec<u8>,
@@ -53,7 +53,7 @@ impl Store {
         out: &mut Vec<u8>,
     ) -> bool {
         #[cfg(test)]
-        assert_ne!(before, PANICS, "as a bug would");
+        assert!(!before.starts_with(PANICS), "as a bug would");
         key.clear();
         key.extend_from_slice(before);
         key.extend_from_slice(after);
@@ -74,7 +74,7 @@ impl Store {
         true
     }
 
-    /// Remember an answer's body by the header without its opaque.
+    /// Remember an answer's body by the header without the digits of its opaque.
     pub fn learn(&mut self, key: &[u8], counter: usize, body: &[u8]) {
         let content = match self.bodies.get(body) {
             Some(known) => Arc::clone(known),

@@ -70,6 +70,12 @@ NATIVE_MUTANTS = (
         "digits are copied only if the decoder would write them so",
     ),
     NativeMutant(
+        "an-opaque-anywhere", "store.rs", "let Some(entry) = self.entries.get(key.as_slice()) else {",
+        "let same = |each: &[u8]| {\n            let mut bytes = each.to_vec();\n            bytes.sort_unstable();\n"
+        "            bytes\n        };\n        let found = self.entries.iter().find(|(known, _)| same(known) == same(key));\n"
+        "        let Some((_, entry)) = found else {", "a header is known only with its opaque in the same place",
+    ),
+    NativeMutant(
         "swallows-bodies", "frames.rs", " || length != word + 4", " || length < word + 4",
         "a request with a body is the server's",
     ),

@@ -38,6 +38,14 @@ SERVING_MUTANTS = (
         ("lookup_cache/test_cache.py",),
     ),
     Mutant(
+        "cache-finds-an-opaque-anywhere",
+        "lookup_cache/cache.py",
+        "self._entries.get(before + word + after)",
+        "self._entries.get(next((key for key in self._entries if key.replace(word, b'') == before + after), b''))",
+        "a header is known only with its opaque in the same place",
+        ("lookup_cache/test_cache.py",),
+    ),
+    Mutant(
         "cache-forgets-a-topic-and-keeps-its-bytes",
         "lookup_cache/cache.py",
         "            self._bytes -= _bytes_of_shared(body)\n",
@@ -152,6 +160,22 @@ SERVING_MUTANTS = (
         "        return True\n",
         "connections and files have the descriptors that loans need, too",
         ("remoting/test_front.py", "remoting/test_lending.py"),
+    ),
+    Mutant(
+        "watchers-have-no-descriptors",
+        "remoting/server.py",
+        " - len(self._watchers) - lent",
+        " - lent",
+        "a socket is lent only while watchers need no descriptor of it",
+        ("remoting/test_server.py",),
+    ),
+    Mutant(
+        "loans-make-room-for-connections-alone",
+        "remoting/server.py",
+        "            self.front.note_moved()\n            self.front.keep_descriptors_free()\n",
+        "            self.front.note_moved()\n",
+        "loans end for watchers, though nobody connects",
+        ("remoting/test_server.py",),
     ),
     Mutant(
         "busy-loans-end-first",

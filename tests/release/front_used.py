@@ -6,7 +6,7 @@ import socket
 import sys
 from importlib import import_module
 
-HEADER, KEY, BODY = b'{"opaque":7,"x":1}', b'{"x":1}', b"body"
+HEADER, KEY, BODY = b'{"opaque":7,"x":1}', b'{"opaque":"x":1}', b"body"
 SECONDS = 60
 """An emulated processor is slow."""
 

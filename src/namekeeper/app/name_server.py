@@ -167,6 +167,7 @@ class NameServer:
             lookup_cache=lookup_cache,
             is_cache_open=self.access is None,
             front=make_front(settings, has_cache=lookup_cache is not None),
+            watchers=self._watch,
             tls=TlsContexts(lambda: read_tls_settings(startup)),
             proxy_trusted_networks=[
                 str(network)

@@ -45,7 +45,7 @@ _Entry = tuple[list[bytes], bytes, LookupCounter]
 
 
 class LookupCache:
-    """Header without its opaque -> the answer around it; touched from the event loop only.
+    """Header without the digits of its opaque -> the answer around them; touched from the event loop only.
 
     An answer that was made before the last `forget` is never found: it is not learned. When there is no room
     left, nothing more is learned: clients ask for all their topics in turn, so no header is more worth
@@ -101,9 +101,9 @@ class LookupCache:
 
         None if the answer is not known.
         """
-        before, _, rest = header.partition(_OPAQUE)
+        before, word, rest = header.partition(_OPAQUE)
         digits, _, after = rest.partition(b",")
-        entry = self._entries.get(before + after)
+        entry = self._entries.get(before + word + after)
         if entry is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
             return None
         heads, tail, counter = entry
@@ -121,11 +121,11 @@ class LookupCache:
             revision: `revision` from before the answer was made; if something was forgotten since, the answer
                 is not learned.
         """
-        before, _, rest = header.partition(_OPAQUE)
+        before, word, rest = header.partition(_OPAQUE)
         digits, comma, after = rest.partition(b",")
         if revision != self.revision or not comma or _OPAQUE in after or digits != b"%d" % opaque:
             return
-        key = before + after
+        key = before + word + after
         if len(key) > _MAX_KEY_BYTES or key in self._entries:
             return
         shared = self._shared.get(body)

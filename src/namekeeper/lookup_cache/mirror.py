@@ -8,7 +8,7 @@ __all__ = ["Mirror"]
 class Mirror(Protocol):
     """A copy of the cache. Each call returns when it has taken effect.
 
-    Keys are headers without their opaque, as in the cache.
+    Keys are headers without the digits of their opaque and the comma after them, as in the cache.
     """
 
     def learn(self, key: bytes, counter: int, body: bytes) -> None:

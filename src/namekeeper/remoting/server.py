@@ -4,7 +4,7 @@ import asyncio
 import logging
 import resource
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from types import TracebackType
 from typing import Self
 
@@ -74,6 +74,7 @@ class RemotingServer:
         lookup_cache: LookupCache | None = None,
         is_cache_open: bool = True,
         front: Front | None = None,
+        watchers: Sized = (),
         has_broker: Callable[[Channel], bool] = _has_none,
         on_connect: Callable[[Channel], None] = _nobody,
         on_close: Callable[[Channel], None] = _nobody,
@@ -98,6 +99,7 @@ class RemotingServer:
             lookup_cache: asked for the whole answer to a request before it is decoded.
             is_cache_open: whether every peer may have its answers; if not, the handler says of each.
             front: serves connections that ask for what the cache knows; needs `lookup_cache`.
+            watchers: those of another port, which need their descriptors more than the front does.
             has_broker: whether a broker is registered over a connection: its large frames go first.
             on_connect: a connection can carry requests now.
             on_close: a connection was closed by either side; its channel is not open any more.
@@ -108,6 +110,7 @@ class RemotingServer:
         self._allowed = allowed = _what_descriptors_allow()
         self._max_connections = allowed if max_connections is None else min(max_connections, allowed)
         self._idle_seconds = idle_seconds
+        self._watchers = watchers
         self._tls = tls
         self._context = ConnectionContext(
             handler=handler,
@@ -241,7 +244,7 @@ class RemotingServer:
 
     def _descriptors_for_loans(self) -> int:
         lent = 0 if self.front is None else len(self.front)
-        return self._allowed - DESCRIPTORS_NOT_LENT - self._sockets - lent
+        return self._allowed - DESCRIPTORS_NOT_LENT - self._sockets - len(self._watchers) - lent
 
     def _refuse(self, reason: str) -> None:
         self._context.counters.connections_refused += 1
@@ -262,6 +265,7 @@ class RemotingServer:
         self._handshakes.sweep(SWEEPS_PER_IDLE_TIME)
         if self.front is not None:
             self.front.note_moved()
+            self.front.keep_descriptors_free()
         for connection in tuple(self._context.connections):
             moved = connection.bytes_in + connection.bytes_out
             seen, quiet_sweeps = connection.seen_by_sweep

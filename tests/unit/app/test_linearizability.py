@@ -17,7 +17,8 @@ from tests.support.server.histories import READS_BESIDE_A_WRITE, TOPICS, WRITES,
 from tests.support.server.linearizability import Operation, violations
 from tests.unit.app.parts import name_server
 
-LATE_CHANGES = 8
+LATE_CHANGES = WRITES
+"""Later than any socket stays with the server: each is lent after some look-ups, and then sees what is old."""
 HAS_NATIVE = find_spec("namekeeper_front") is not None
 FRONTS = ["python", *(["native"] if HAS_NATIVE else [])]
 

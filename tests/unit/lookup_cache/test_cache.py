@@ -101,6 +101,23 @@ def test_a_header_whose_digits_are_not_its_opaque_is_never_learned():
     assert cache.find(header) is None
 
 
+@pytest.mark.parametrize(
+    "moved",
+    [
+        b'{"code":105,"extFields":{"opaque":9,"topic":"T"},"flag":0}',
+        b'{"code":105,"extFields":{"topic":"opaque":9,"T"},"flag":0}',
+        b'{"opaque":9,"code":105,"extFields":{"topic":"T"},"flag":0}',
+    ],
+    ids=["a field named so", "no JSON", "in another order"],
+)
+def test_a_header_with_its_opaque_in_another_place_is_another_header(moved):
+    cache = LookupCache(10_000)
+    header = b'{"code":105,"extFields":{"topic":"T"},"opaque":7,"flag":0}'
+    cache.learn(header, 7, topic="T", body=BODY, revision=cache.revision)
+    assert cache.find(header) is not None
+    assert cache.find(moved) is None
+
+
 def test_nothing_is_found_after_it_was_forgotten_or_closed():
     cache = LookupCache(10_000)
     learn(cache)

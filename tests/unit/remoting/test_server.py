@@ -1,13 +1,18 @@
 import asyncio
+import contextlib
 import resource
 import socket
 import sys
+from collections.abc import AsyncIterator, Sized
 
 import pytest
 
 from namekeeper.errors import ConfigError
+from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting import server as module
 from namekeeper.remoting.connection import ServerConnection
+from namekeeper.remoting.front import Front
+from namekeeper.remoting.lending import LendingConnection
 from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.route.channel import Channel
@@ -15,6 +20,7 @@ from namekeeper.wire.command import RemotingCommand, Response
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually, turns
 from tests.support.wire.peer import connect
+from tests.unit.remoting.fake_front import FakeNative
 from tests.unit.remoting.joined import echo, frame
 
 LOCAL = "127.0.0.1"
@@ -136,6 +142,44 @@ def test_the_limit_of_descriptors_bounds_connections(monkeypatch):
     assert module._what_descriptors_allow() == 1_000 - module.DESCRIPTORS_KEPT_BACK
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert module._what_descriptors_allow() == sys.maxsize
+
+
+@contextlib.asynccontextmanager
+async def lending(watchers: Sized) -> AsyncIterator[tuple[RemotingServer, LendingConnection]]:
+    """A server with a front, and one connection of it."""
+    server = RemotingServer(
+        echo,
+        host=LOCAL,
+        port=0,
+        lookup_cache=LookupCache(1_000),
+        front=Front(FakeNative()),
+        watchers=watchers,
+    )
+    async with server, connect(server.addresses[0]) as peer:
+        await peer.ask()
+        (connection,) = server.connections
+        assert isinstance(connection, LendingConnection)
+        yield server, connection
+
+
+@pytest.mark.parametrize(("watchers", "is_lent"), [(3, True), (4, False)])
+async def test_sockets_of_another_port_leave_less_to_lend(monkeypatch, watchers, is_lent):
+    descriptors = module.DESCRIPTORS_KEPT_BACK + module.DESCRIPTORS_NOT_LENT + 1 + 4
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (descriptors, descriptors))
+    async with lending(range(watchers)) as (_, connection):
+        connection._lend()
+        assert connection.is_lent == is_lent
+
+
+async def test_loans_make_room_for_sockets_of_another_port_though_nobody_connects(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1_000, 1_000))
+    watchers: list[str] = []
+    async with lending(watchers) as (server, connection):
+        connection._lend()
+        watchers += ["one"] * 1_000
+        assert connection.is_lent
+        _sweep(server, 1)
+        await eventually(lambda: not connection.is_lent)
 
 
 class TestIdle:

@@ -36,6 +36,7 @@ struct Responder {
     /// In a box: it is aligned for vectors, which an object of Python is not.
     scanner: Box<Scanner>,
     partial: Vec<u8>,
+    key: Vec<u8>,
 }
 
 #[pymethods]
@@ -48,6 +49,7 @@ impl Responder {
             write: None,
             scanner: Box::default(),
             partial: Vec::new(),
+            key: Vec::new(),
         }
     }
 
@@ -66,7 +68,7 @@ impl Responder {
         };
         let mut out = Vec::with_capacity(1024);
         let mut at = 0;
-        let mut store = self.answers.get().store.lock().unwrap();
+        let store = self.answers.get().store.lock().unwrap();
         loop {
             let rest = &input[at..];
             match self.scanner.next(rest) {
@@ -75,7 +77,7 @@ impl Responder {
                     digits,
                     after,
                     size,
-                } if store.answer(before, digits, after, &mut out) => {
+                } if store.answer(&mut self.key, before, digits, after, &mut out) => {
                     at += size;
                 }
                 Next::Partial => break,
