@@ -49,6 +49,22 @@ DISK_MUTANTS = (
         ("journal/reading/test_verify.py",),
     ),
     Mutant(
+        "removed-newest-boot-not-told-without-identity",
+        "journal/reading/verify.py",
+        "    if identity is not None or last is not None:  # a copy has neither\n",
+        "    if identity is not None:\n",
+        "verify tells that the newest boot is missing when identity.json is missing, too",
+        ("journal/reading/test_verify.py",),
+    ),
+    Mutant(
+        "note-of-another-journal-believed",
+        "journal/disk/recovery.py",
+        "    if last.identity != identity:\n",
+        "    if last.namesrv != identity.namesrv:\n",
+        "a note of the newest boot that another journal left is told, and never believed",
+        ("journal/reading/test_verify.py",),
+    ),
+    Mutant(
         "altered-note-believed",
         "journal/disk/last_boot.py",
         "    if check_line(line) is not Checksum.RIGHT or not is_valid(last.identity):\n",
