@@ -4,6 +4,7 @@ import contextlib
 import json
 import resource
 import selectors
+import ssl
 import struct
 import threading
 import zlib
@@ -19,6 +20,7 @@ __all__ = [
     "ask_for_wide_topic",
     "ask_for_zones_of_wide_topic",
     "be_refused_everywhere",
+    "begin_handshakes",
     "leave_frames_half_sent",
     "map_queues",
     "register_and_wait_everywhere",
@@ -97,6 +99,23 @@ def ask_for_wide_topic(target: Target) -> None:
 def ask_for_zones_of_wide_topic(target: Target) -> None:
     """The same, narrowed to a zone, another one each time."""
     _look_up(target, lambda name: {"topic": "Wide000000", "__ZONE_MODE": "true", "__ZONE_NAME": name})
+
+
+def begin_handshakes(target: Target) -> None:
+    """Send a TLS client's first message over 3,000 connections at once, and nothing more, again and again."""
+    allow_connections()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
+    greeting = outgoing.read()
+    while True:
+        with opened(target.port, target.times(3_000)) as wires:
+            for wire in wires:
+                with contextlib.suppress(OSError):
+                    wire.send(greeting)
+            threading.Event().wait(2.0)
 
 
 def map_queues(target: Target, stack: contextlib.ExitStack) -> None:

@@ -23,6 +23,7 @@ from tests.attacks.crowds import (
     ask_for_wide_topic,
     ask_for_zones_of_wide_topic,
     be_refused_everywhere,
+    begin_handshakes,
     leave_frames_half_sent,
     map_queues,
     register_and_wait_everywhere,
@@ -524,5 +525,6 @@ ROWS = _among((
     Row("25", "a static topic of 200,000 queues, 100 connections", ask_for_mapped_topic, map_queues),
     Row("26", "60 bodies of 15 MB with millions of small parts", send_bodies_of_many_small_parts),
     Row("27", "10 bodies of 7 million topics, broken at the end", send_bodies_of_many_topics),
+    Row("28", "3,000 connections begin TLS, and go no further", begin_handshakes),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

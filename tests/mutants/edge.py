@@ -142,6 +142,22 @@ EDGE_MUTANTS = (
         ("processor/test_wide_routes.py",),
     ),
     Mutant(
+        "handshakes-all-at-once",
+        "remoting/tls_turns.py",
+        "        if count >= MAX_HANDSHAKES:\n",
+        "        if False:\n",
+        "TLS handshakes of one host take turns",
+        ("remoting/test_tls_turns.py", "remoting/test_tls.py"),
+    ),
+    Mutant(
+        "who-stalls-holds-others-up",
+        "remoting/handshake.py",
+        "        seconds = HURRIED_SECONDS if self._tls_turns.is_crowded(self._host(sniffer)) else HANDSHAKE_SECONDS\n",
+        "        seconds = HANDSHAKE_SECONDS\n",
+        "a handshake for whose end others wait has less time",
+        ("remoting/test_tls.py",),
+    ),
+    Mutant(
         "few-names-are-never-wide",
         "processor/route_answers.py",
         "        return bool(may_have_many) and has_many_parts(tables, topic, WIDE_PARTS)\n",
