@@ -1,7 +1,7 @@
 """Limits the TLS handshakes of one host that are under way: others of it wait, first come, first served.
 
-A handshake takes the loop up to a millisecond, and some 70 KiB until it is over. A client's first message costs
-its sender nothing, so thousands of connections could send theirs at once.
+A handshake takes the loop up to a millisecond, and some 70 KiB until it is over. A client's first message
+costs its sender nothing, so thousands of connections could send theirs at once.
 """
 
 from collections import deque
