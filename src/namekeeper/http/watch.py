@@ -89,7 +89,10 @@ class WatchPage:
     async def _stream(self, request: web.Request, watcher: Watcher) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": EVENT_STREAM, "Cache-Control": "no-cache"})
         response.headers[REVISION_HEADER] = self._source.revision() or ""
-        await response.prepare(request)
+        try:
+            await response.prepare(request)
+        except ConnectionError:  # the peer has left
+            return response
         event = _event("ready", self._source.revision())
         while not watcher.is_closed:
             if not await _write(request, response, event):

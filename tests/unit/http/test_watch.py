@@ -1,6 +1,7 @@
 """`GET /watch` over a socket: long polls, event streams, limits."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 
@@ -83,6 +84,21 @@ async def event(response: aiohttp.ClientResponse) -> tuple[str, str]:
     assert lines[2].startswith("data: {")
     assert lines[3] == ""
     return lines[0].removeprefix("event: "), lines[1].removeprefix("id: ")
+
+
+async def test_a_peer_that_left_before_its_stream_began_is_no_error(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each was logged as a bug, with a traceback and without a limit."""
+
+    async def closed(*_: object) -> None:
+        raise aiohttp.ClientConnectionResetError
+
+    monkeypatch.setattr(module.web.StreamResponse, "prepare", closed)
+    with contextlib.suppress(aiohttp.ClientError):
+        await site.ask("/watch?topic=A", **STREAM)
+    await eventually(lambda: [watcher.is_closed for watcher in site.watch.watchers] == [True])
+    assert not caplog.records
 
 
 async def test_a_stream_that_was_cut_goes_on_where_it_says(site: Site) -> None:
