@@ -30,6 +30,14 @@ CROWD_MUTANTS = (
         ("remoting/test_connection.py",),
     ),
     Mutant(
+        "kv-is-counted-in-characters",
+        "kvconfig/store.py",
+        "    return len(_encode(text)) - 2\n",
+        "    return len(text)\n",
+        "the KV configuration is as full as its file",
+        ("kvconfig/test_store.py",),
+    ),
+    Mutant(
         "requests-held-without-a-total",
         "remoting/unserved.py",
         "        while self.bytes > self._limit:\n",
