@@ -65,6 +65,14 @@ DISK_MUTANTS = (
         ("journal/reading/test_verify.py",),
     ),
     Mutant(
+        "own-files-of-any-size",
+        "files.py",
+        "    if found.st_size > _LARGEST_OWN_FILE:\n",
+        "    if False:\n",
+        "a file in the place of ours that is too large is not read",
+        ("journal/disk/test_last_boot.py",),
+    ),
+    Mutant(
         "altered-note-believed",
         "journal/disk/last_boot.py",
         "    if check_line(line) is not Checksum.RIGHT or not is_valid(last.identity):\n",

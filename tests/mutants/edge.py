@@ -64,8 +64,8 @@ EDGE_MUTANTS = (
     Mutant(
         "requests-in-a-row-take-any-time",
         "remoting/connection.py",
-        "elif (answers and not self._context.turns.has_time()) or",
-        "elif False or",
+        "                (answers or not is_due) and not self._context.turns.has_time()\n",
+        "                False\n",
         "what a turn has no time for waits for the next",
         ("remoting/test_connection.py",),
     ),
