@@ -109,12 +109,12 @@ def begin_handshakes(target: Target) -> None:
     outgoing = ssl.MemoryBIO()
     with contextlib.suppress(ssl.SSLWantReadError):
         context.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
-    greeting = outgoing.read()
+    client_hello = outgoing.read()
     while True:
         with opened(target.port, target.times(3_000)) as wires:
             for wire in wires:
                 with contextlib.suppress(OSError):
-                    wire.send(greeting)
+                    wire.send(client_hello)
             threading.Event().wait(2.0)
 
 

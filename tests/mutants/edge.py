@@ -184,7 +184,7 @@ EDGE_MUTANTS = (
     Mutant(
         "what-is-read-at-once-has-no-limit",
         "messages/registration_body.py",
-        "        rest = yield from _read_pieces(body, topics, slice_topics)\n        _check_whole(rest)\n",
+        "        rest = yield from _read_pieces(body, topics, slice_topics)\n        _check_cost(rest)\n",
         "        rest = yield from _read_pieces(body, topics, slice_topics)\n",
         "JSON whose reading would take too long is refused before it is read",
         ("messages/test_registration_body.py",),

@@ -59,8 +59,8 @@ MAX_MAPPINGS = 10_000
 MAX_MAPPED_QUEUES = 50_000
 """Logical queues in one mapping: they are sorted whenever the route is made."""
 
-MAX_WHOLE_OBJECTS = 262_144
-MAX_WHOLE_COMMAS = 1_048_576
+MAX_OBJECTS_AT_ONCE = 262_144
+MAX_COMMAS_AT_ONCE = 1_048_576
 """Objects and commas in what is read at once of a large JSON body: up to half and an eighth of a microsecond
 each. A body of 16 MiB with topics alone has fewer of both.
 """
@@ -145,12 +145,12 @@ def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None
     topics, rest = _JsonTopics(), body
     if len(body) > WHOLE_JSON_BYTES:
         rest = yield from _read_pieces(body, topics, slice_topics)
-        _check_whole(rest)
+        _check_cost(rest)
     filter_servers, wrapper = yield from _read_json(rest, version)
     table = wrapper.topic_config_table or {}
     if rest is not body and table.pop(MARK, None) is None:  # the pieces were of something else
         topics = _JsonTopics()
-        _check_whole(body)
+        _check_cost(body)
         filter_servers, wrapper = yield from _read_json(body, version)
         table = wrapper.topic_config_table or {}
     yield
@@ -208,10 +208,10 @@ def _check_count(count: int, limit: int, what: str) -> None:
         raise ValueError(f"{count} {what}; {limit} are allowed")
 
 
-def _check_whole(text: bytes) -> None:
+def _check_cost(text: bytes) -> None:
     """Refuse JSON whose reading would take too long, before it is read."""
-    _check_count(text.count(b"{"), MAX_WHOLE_OBJECTS, "objects")
-    _check_count(text.count(b","), MAX_WHOLE_COMMAS, "commas")
+    _check_count(text.count(b"{"), MAX_OBJECTS_AT_ONCE, "objects")
+    _check_count(text.count(b","), MAX_COMMAS_AT_ONCE, "commas")
 
 
 class _JsonTopics:

@@ -565,8 +565,8 @@ def test_what_is_read_at_once_beside_the_pieces_has_a_limit_before_it_is_read(
     in_pieces, monkeypatch, before, what
 ):
     monkeypatch.setattr(registration_body, "MAX_FILTER_SERVERS", 3)
-    monkeypatch.setattr(registration_body, "MAX_WHOLE_COMMAS", 3)
-    monkeypatch.setattr(registration_body, "MAX_WHOLE_OBJECTS", 5)
+    monkeypatch.setattr(registration_body, "MAX_COMMAS_AT_ONCE", 3)
+    monkeypatch.setattr(registration_body, "MAX_OBJECTS_AT_ONCE", 5)
     read = []
     monkeypatch.setattr(registration_body.fastjson, "decode_in_slices", lambda *_: read.append(1))
     members = ",".join(f'"T{number}":{{"topicName":"T{number}"}}' for number in range(40))

@@ -102,7 +102,7 @@ async def test_closing_does_not_wait_for_the_certificate(monkeypatch):
     assert not await early
 
 
-GREETING_BEGIN = b"\x16\x03\x01\x01\x00"
+CLIENT_HELLO_BEGIN = b"\x16\x03\x01\x01\x00"
 
 
 @both_loops
@@ -114,11 +114,11 @@ async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monke
         monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 1000.0)
         addr = server.addresses[0]
         async with connect(addr) as first:
-            await first.send(GREETING_BEGIN)
+            await first.send(CLIENT_HELLO_BEGIN)
             await eventually(lambda: server._handshakes._connecting)
             async with connect(addr) as second, connect(addr) as third:
-                await second.send(GREETING_BEGIN)
-                await third.send(GREETING_BEGIN)
+                await second.send(CLIENT_HELLO_BEGIN)
+                await third.send(CLIENT_HELLO_BEGIN)
                 await eventually(lambda: server.read_counters().connections_in_handshake == 3)
                 waits = asyncio.create_task(answers(server, trusting()))
                 await eventually(lambda: server.read_counters().connections_in_handshake == 4)
@@ -135,8 +135,8 @@ async def test_a_server_closes_while_newcomers_wait_for_their_handshake(monkeypa
     monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 1)
     async with serving() as server:
         async with connect(server.addresses[0]) as first, connect(server.addresses[0]) as second:
-            await first.send(GREETING_BEGIN)
-            await second.send(GREETING_BEGIN)
+            await first.send(CLIENT_HELLO_BEGIN)
+            await second.send(CLIENT_HELLO_BEGIN)
             await eventually(lambda: server.read_counters().connections_in_handshake == 2)
             await server.close()
             assert await second.is_closed_by_server()
