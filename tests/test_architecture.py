@@ -94,6 +94,9 @@ LONG = {
     "journal/recording/recorder.py": "a method for each thing that is recorded, which share one clock and one order",
     "journal/disk/writer.py": "what a disk can do to a writer and how it goes on, read as one",
     "journal/contract/record.py": "a Struct for each kind of the contract, read beside it",
+    "messages/registration_body.py": "three forms of one body, which share their limits",
+    "files.py": "every way in which files are read and replaced, over one interface of the system",
+    "http/server.py": "a method for each page, and the list of them",
     "remoting/connection.py": "the rules of one connection hold for its paths together; its large frames are apart",
 }
 """Modules of more than LOOK_LINES lines: why they are not two."""

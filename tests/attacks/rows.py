@@ -19,11 +19,16 @@ from pathlib import Path
 from tests.attacks.crowds import (
     allow_connections,
     ask_for_cluster_information,
+    ask_for_mapped_topic,
     ask_for_wide_topic,
     ask_for_zones_of_wide_topic,
     be_refused_everywhere,
+    begin_handshakes,
     leave_frames_half_sent,
+    map_queues,
     register_and_wait_everywhere,
+    send_bodies_of_many_small_parts,
+    send_bodies_of_many_topics,
     start_with_wide_topic,
 )
 from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
@@ -477,6 +482,8 @@ def _among(rows: Iterable[Row]) -> Mapping[str, Row]:
 _hold_50k = partial(hold_victim, 50_000)
 _hold_100k = partial(hold_victim, 100_000)
 _hold_200k = partial(hold_victim, 200_000)
+_start_with_18k = partial(start_with_wide_topic, 18_000)
+_start_with_1k = partial(start_with_wide_topic, 1_000)
 
 ROWS = _among((
     Row("1", "217 names one broker 2,000 times", repeat_broker_in_217, _hold_50k),
@@ -511,8 +518,13 @@ ROWS = _among((
     Row("20", "10,000 frames of 64 KB, none sent to its end", leave_frames_half_sent, seconds=20),
     Row("21", "1,000 connections, 64 registrations wait in each", register_and_wait_everywhere),
     Row("22", "1,000 connections send 318, which is refused", be_refused_everywhere),
-    Row("23", "a topic of 18,000 broker names, 100 connections", ask_for_wide_topic, start_with_wide_topic),
-    Row("23b", "the same, each time narrowed to another zone", ask_for_zones_of_wide_topic, start_with_wide_topic),
-    Row("24", "106 with 18,000 broker names, 64 connections", ask_for_cluster_information, start_with_wide_topic),
+    Row("23", "a topic of 18,000 broker names, 100 connections", ask_for_wide_topic, _start_with_18k),
+    Row("23b", "the same, each time narrowed to another zone", ask_for_zones_of_wide_topic, _start_with_18k),
+    Row("23c", "the same of a topic of 1,000 broker names", ask_for_zones_of_wide_topic, _start_with_1k),
+    Row("24", "106 with 18,000 broker names, 64 connections", ask_for_cluster_information, _start_with_18k),
+    Row("25", "a static topic of 200,000 queues, 100 connections", ask_for_mapped_topic, map_queues),
+    Row("26", "60 bodies of 15 MB with millions of small parts", send_bodies_of_many_small_parts),
+    Row("27", "10 bodies of 7 million topics, broken at the end", send_bodies_of_many_topics),
+    Row("28", "3,000 connections begin TLS, and go no further", begin_handshakes),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

@@ -419,6 +419,22 @@ ACCESS_MUTANTS = (
         ("app/test_pages_over_tls.py",),
     ),
     Mutant(
+        "patterns-are-tried-in-all-divisions",
+        "access/rules.py",
+        'f"(?>.*?{part})" for part',
+        'f".*{part}" for part',
+        "a long name is judged at once, whatever the pattern",
+        ("access/test_rules.py",),
+    ),
+    Mutant(
+        "pages-take-requests-without-end",
+        "http/gate.py",
+        "        if self._left < 0:\n",
+        "        if False:\n",
+        "who sends the operators' port more than a request is disconnected",
+        ("http/test_gate.py",),
+    ),
+    Mutant(
         "handshakes-keep-others-out",
         "http/listener.py",
         "            next(iter(self._connecting)).cancel()\n",

@@ -22,6 +22,22 @@ CROWD_MUTANTS = (
         ("remoting/test_connection.py",),
     ),
     Mutant(
+        "zones-are-served-as-they-come",
+        "remoting/connection.py",
+        "                and ZONE_MODE not in (request.ext_fields or ())\n",
+        "",
+        "a look-up that is narrowed to a zone waits for its turn",
+        ("remoting/test_connection.py",),
+    ),
+    Mutant(
+        "kv-is-counted-in-characters",
+        "kvconfig/store.py",
+        "    return len(_encode(text)) - 2\n",
+        "    return len(text)\n",
+        "the KV configuration is as full as its file",
+        ("kvconfig/test_store.py",),
+    ),
+    Mutant(
         "requests-held-without-a-total",
         "remoting/unserved.py",
         "        while self.bytes > self._limit:\n",

@@ -89,6 +89,7 @@ def _in_order(value: Any) -> str:
 
 def check_index(tables: RouteTables, *, is_idle: bool) -> None:
     """The index lacks no name that has a topic; when nothing is under way it names no other either."""
+    assert tables.topic_rows == sum(map(len, tables.topic_queue_table.values()))
     having: dict[str, set[str]] = defaultdict(set)
     for name, rows in tables.topic_queue_table.items():
         assert rows, f"an empty table is kept for {name}"

@@ -164,4 +164,12 @@ class PeerRules:
 
 
 def _expression(text: str) -> str:
-    return re.escape(text).replace(r"\*", ".*").replace(r"\?", ".")
+    """The regular expression of a pattern: each part between two `*` is looked for once, from the left.
+
+    With a plain `.*` for each, a name of a megabyte would be tried in all its divisions.
+    """
+    first, *others = (re.escape(part).replace(r"\?", ".") for part in text.split("*"))
+    if not others:
+        return first
+    between = "".join(f"(?>.*?{part})" for part in others[:-1] if part)
+    return f"{first}{between}.*{others[-1]}"

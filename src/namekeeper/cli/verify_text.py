@@ -94,7 +94,7 @@ def _first(lines: Sequence[str], what: str) -> Iterator[str]:
 
 def _verdict(report: VerifyReport) -> str:
     if report.is_complete:
-        return "nothing is lost"
+        return "nothing is lost" if report.knows_last_boot else "nothing is lost of what is known"
     lost = (
         f"{shown_count(report.lost_records, 'record', 'are')} lost"
         if report.lost_records

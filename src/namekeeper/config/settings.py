@@ -91,6 +91,13 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     brokers_limit: Annotated[
         int, Property("Brokers that may be registered in all; 0: no limit", _OURS, low=0, remote=False)
     ] = 100_000
+    topic_rows_limit: Annotated[
+        int,
+        Property(
+            "Topics that may be registered, each counted for every broker name that has it; 0: no limit",
+            _OURS, low=0, remote=False,
+        ),
+    ] = 20_000_000  # fmt: skip
     name_characters_limit: Annotated[
         int,
         Property(

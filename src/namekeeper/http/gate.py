@@ -14,6 +14,8 @@ At the limit the connection that has waited longest without a request is closed.
 their own."""
 REQUEST_SECONDS = 5.0
 """How long a connection may take to send its request."""
+MAX_REQUEST_BYTES = 64 * 1024
+"""Most bytes that a connection may send. The largest requests have cookies of some kilobytes."""
 CONNECTION_SECONDS = 30.0
 """Longest duration of a connection: each has one request, which takes milliseconds."""
 
@@ -92,14 +94,19 @@ class _Admitted(asyncio.Protocol):
     def __init__(self, handler: web.RequestHandler, on_lost: Callable[[web.RequestHandler], None]) -> None:
         self._handler = handler
         self._on_lost = on_lost
+        self._left = MAX_REQUEST_BYTES
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Pass it on, like all that follows."""
         self._handler.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass it on."""
-        self._handler.data_received(data)
+        """Pass it on, unless it is too much: the parser would keep it until the headers end."""
+        self._left -= len(data)
+        if self._left < 0:
+            _abort(self._handler)
+        else:
+            self._handler.data_received(data)
 
     def eof_received(self) -> None:
         """Pass it on."""

@@ -30,11 +30,13 @@ from namekeeper.http.page_files import send_page_file
 from namekeeper.http.stats import JournalStats, StatsSource
 from namekeeper.http.watch import REVISION_HEADER, WatchPage
 from namekeeper.http.watchers import WatchSource, WhoKnows
+from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.tls import TlsContexts
 
 __all__ = ["OperatorHttpServer"]
 
 log = logging.getLogger("namekeeper.http")
+_log_limit = LogLimit(log)
 
 SHUTDOWN_SECONDS = 1.0
 """How long requests under way may take when the server stops."""
@@ -285,8 +287,8 @@ async def _plain_errors(request: web.Request, handler: _Handler) -> web.StreamRe
     except web.HTTPMethodNotAllowed as error:
         response = _text(405, f"{request.method} is not allowed: these pages are read only")
         response.headers["Allow"] = ", ".join(sorted(error.allowed_methods))
-    except Exception:
-        log.exception("the HTTP page %s failed", request.path)
+    except Exception as error:  # noqa: BLE001 - a bug of one page; the others go on
+        _log_limit.log(logging.ERROR, "the HTTP page %s failed", request.path, error=error)
         response = _text(500, "this page failed; the log says why")
     response.force_close()
     return response

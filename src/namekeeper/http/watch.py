@@ -105,10 +105,13 @@ class WatchPage:
     async def _stream(
         self, request: web.Request, watcher: Watcher, *, is_resumed: bool
     ) -> web.StreamResponse:
-        begin = self._source.revision()  # before anything waits: each later change is told
+        begin = self._source.revision()  # before anything waits: each later change is sent
         response = web.StreamResponse(headers={"Content-Type": EVENT_STREAM, "Cache-Control": "no-cache"})
         response.headers[REVISION_HEADER] = begin or ""
-        await response.prepare(request)
+        try:
+            await response.prepare(request)
+        except ConnectionError:  # the peer has left
+            return response
         # Without an id if changes from before it come next: who is cut off in between has to get those again.
         event = _event("ready", begin, has_id=not is_resumed)
         while not watcher.is_closed:

@@ -9,10 +9,15 @@ from namekeeper.errors import ConfigError, RequestError
 from namekeeper.route.events import KvChanged
 from namekeeper.wire.codes import ResponseCode
 
-__all__ = ["KV_CHARACTERS_LIMIT", "KvConfigFile", "KvConfigStore"]
+__all__ = ["KV_BYTES_LIMIT", "KvConfigFile", "KvConfigStore"]
 
-KV_CHARACTERS_LIMIT = 16 * 1024 * 1024
-"""Limit of the characters of all entries: each change writes the whole file, and any peer may send one."""
+KV_BYTES_LIMIT = 16 * 1024 * 1024
+"""Limit of all entries as they are in the file: each change writes all of it, and any peer may send one. A
+control character takes six bytes there, and ten times as long as a letter.
+"""
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 class KvConfigFile(msgspec.Struct):
@@ -54,7 +59,7 @@ class KvConfigStore:
         entries = self._entries_of(namespace)
         entries[key] = value
         self._count += old is None
-        self._characters += len(value) - len(old) if old is not None else len(key) + len(value)
+        self._bytes += _size(value) - (_size(old) if old is not None else -_size(key))
         return (KvChanged(namespace, key, value),)
 
     def get(self, namespace: str, key: str) -> str:
@@ -79,7 +84,7 @@ class KvConfigStore:
         value = self._table.get(namespace, {}).pop(key, None)
         if value is None:
             return ()
-        self._characters -= len(key) + len(value)
+        self._bytes -= _size(key) + _size(value)
         self._count -= 1
         return (KvChanged(namespace, key, None),)
 
@@ -110,7 +115,7 @@ class KvConfigStore:
 
     def to_text(self) -> bytes:
         """Content of the file: one line of JSON in UTF-8."""
-        return msgspec.json.encode({"configTable": self._table})
+        return _encode({"configTable": self._table})
 
     @classmethod
     def from_text(
@@ -140,8 +145,8 @@ class KvConfigStore:
     def _set_table(self, table: Mapping[str, Mapping[str, str]]) -> None:
         self._table = {namespace: dict(entries) for namespace, entries in table.items()}
         self._count = len(self._table) + sum(map(len, self._table.values()))
-        self._characters = sum(
-            len(namespace) + sum(len(key) + len(value) for key, value in entries.items())
+        self._bytes = sum(
+            _size(namespace) + sum(_size(key) + _size(value) for key, value in entries.items())
             for namespace, entries in self._table.items()
         )
 
@@ -150,7 +155,7 @@ class KvConfigStore:
             self._check_room(namespace, is_new=True)
             self._table[namespace] = {}
             self._count += 1
-            self._characters += len(namespace)
+            self._bytes += _size(namespace)
         return self._table[namespace]
 
     def _check_room(self, *texts: str, is_new: bool) -> None:
@@ -159,10 +164,15 @@ class KvConfigStore:
                 ResponseCode.SYSTEM_ERROR,
                 f"the KV configuration is full: {self.entries_limit} entries (kvEntriesLimit)",
             )
-        if self._characters + sum(map(len, texts)) > KV_CHARACTERS_LIMIT:
+        if self._bytes + sum(map(_size, texts)) > KV_BYTES_LIMIT:
             raise RequestError(
-                ResponseCode.SYSTEM_ERROR, f"the KV configuration is full: {KV_CHARACTERS_LIMIT} characters"
+                ResponseCode.SYSTEM_ERROR, f"the KV configuration is full: {KV_BYTES_LIMIT} bytes"
             )
+
+
+def _size(text: str) -> int:
+    """Bytes that a text takes in the file, without its quotes."""
+    return len(_encode(text)) - 2
 
 
 def _read_leniently(

@@ -7,7 +7,7 @@ In the legacy form queue data carries `topicSynFlag` as well as `topicSysFlag` (
 A route is also built from fragments, so that a server can keep encoded brokers and queues.
 """
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 
 from msgspec import json
 
@@ -42,6 +42,7 @@ __all__ = [
     "encode_cluster_info",
     "encode_data_version",
     "encode_filter_server_table",
+    "encode_filter_servers_in_slices",
     "encode_kv_table",
     "encode_mapping",
     "encode_mappings_by_broker",
@@ -54,6 +55,11 @@ __all__ = [
 
 SLICE_NAMES = 128
 """Broker names that are encoded in one slice: some 400 microseconds."""
+
+SLICE_PARTS = 2_048
+"""Mapped queues, or filter servers, that are encoded in one slice: a millisecond at most."""
+PARTS_OF_NAME = SLICE_PARTS // SLICE_NAMES
+"""What a broker name or an address counts besides."""
 
 EMPTY_FILTER_SERVER_TABLE = b"{}"
 """What `filterServerTable` nearly always is."""
@@ -130,11 +136,27 @@ _QUEUE_DATA = {
 }
 
 
-def encode_filter_server_table(filter_servers: Mapping[str, Iterable[str]]) -> bytes:
+def encode_filter_server_table(filter_servers: Mapping[str, Collection[str]]) -> bytes:
     """Write broker address -> filter servers."""
     if not filter_servers:
         return EMPTY_FILTER_SERVER_TABLE
-    return _encode({addr: list(filter_servers[addr]) for addr in sorted(filter_servers)})
+    return run_slices(encode_filter_servers_in_slices(filter_servers))
+
+
+def encode_filter_servers_in_slices(
+    filter_servers: Mapping[str, Collection[str]],
+) -> Generator[None, None, bytes]:
+    """The same, yielding wherever a turn of the loop may end."""
+    members: list[bytes] = []
+    parts = 0
+    for addr in sorted(filter_servers):
+        servers = filter_servers[addr]
+        members.append(b"%b:%b" % (_encode(addr), _encode(servers)))
+        parts += PARTS_OF_NAME + len(servers)
+        if parts >= SLICE_PARTS:
+            parts = 0
+            yield
+    return b"{%b}" % b",".join(members)
 
 
 def encode_mappings_by_broker(mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool) -> bytes:
@@ -146,25 +168,40 @@ def encode_mappings_in_slices(
     mappings: Mapping[str, TopicQueueMappingInfo], *, standard: bool
 ) -> Generator[None, None, bytes]:
     """The same, yielding wherever a turn of the loop may end."""
-    names = sorted(mappings)
     members: list[bytes] = []
-    for start in range(0, len(names), SLICE_NAMES):
-        members += (
-            b"%b:%b" % (_encode(name), encode_mapping(mappings[name], standard=standard))
-            for name in names[start : start + SLICE_NAMES]
-        )
-        yield
+    parts = 0
+    for name in sorted(mappings):
+        mapping = mappings[name]
+        encoded = yield from _encode_mapping_in_slices(mapping, standard=standard)
+        members.append(b"%b:%b" % (_encode(name), encoded))
+        parts += PARTS_OF_NAME + len(mapping.curr_id_map) % SLICE_PARTS
+        if parts >= SLICE_PARTS:
+            parts = 0
+            yield
     return b"{%b}" % b",".join(members)
 
 
 def encode_mapping(mapping: TopicQueueMappingInfo, *, standard: bool) -> bytes:
     """Write one static-topic mapping (protocol.md 3.5)."""
+    return run_slices(_encode_mapping_in_slices(mapping, standard=standard))
+
+
+def _encode_mapping_in_slices(
+    mapping: TopicQueueMappingInfo, *, standard: bool
+) -> Generator[None, None, bytes]:
     is_text = standard and not -_MAX_SAFE_INTEGER <= mapping.epoch <= _MAX_SAFE_INTEGER
     ids = mapping.curr_id_map
     key = b'"%d":%d' if standard else b"%d:%d"
+    ordered = sorted(ids)
+    members: list[bytes] = []
+    for start in range(0, len(ordered), SLICE_PARTS):
+        if start:
+            yield
+        some = ordered[start : start + SLICE_PARTS]
+        members.append(b",".join(key % (logical, ids[logical]) for logical in some))
     return b'{"bname":%b,"currIdMap":{%b},"dirty":%b,"epoch":%b,"scope":%b,"topic":%b,"totalQueues":%d}' % (
         _encode(mapping.bname),
-        b",".join(key % (logical, ids[logical]) for logical in sorted(ids)),
+        b",".join(members),
         _BOOLS[mapping.dirty],
         (b'"%d"' if is_text else b"%d") % mapping.epoch,
         _encode(mapping.scope),

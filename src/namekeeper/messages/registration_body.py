@@ -47,6 +47,24 @@ MAPPING_SECTION_VERSION = 413
 WHOLE_JSON_BYTES = 4 * 1024 * 1024
 """A JSON body up to this size is read at once, in some 20 ms. Pieces take a quarter more time in all."""
 
+MAX_TOPICS = 1_000_000
+"""Topics of one broker, a hundred times as many as the largest have."""
+
+MAX_FILTER_SERVERS = 1_000
+"""A broker starts a few, if any."""
+
+MAX_MAPPINGS = 10_000
+"""Static topics of one broker: all are changed in one turn of the loop."""
+
+MAX_MAPPED_QUEUES = 50_000
+"""Logical queues in one mapping: they are sorted whenever the route is made."""
+
+MAX_OBJECTS_AT_ONCE = 262_144
+MAX_COMMAS_AT_ONCE = 1_048_576
+"""Objects and commas in what is read at once of a large JSON body: up to half and an eighth of a microsecond
+each. A body of 16 MiB with topics alone has fewer of both.
+"""
+
 _ZLIB_FIRST_BYTE = 0x78
 _MAX_QUOTED = 128
 _FAILED = (
@@ -127,22 +145,26 @@ def _decode_json(body: bytes, version: int, slice_topics: int) -> Generator[None
     topics, rest = _JsonTopics(), body
     if len(body) > WHOLE_JSON_BYTES:
         rest = yield from _read_pieces(body, topics, slice_topics)
+        _check_cost(rest)
     filter_servers, wrapper = yield from _read_json(rest, version)
     table = wrapper.topic_config_table or {}
     if rest is not body and table.pop(MARK, None) is None:  # the pieces were of something else
         topics = _JsonTopics()
+        _check_cost(body)
         filter_servers, wrapper = yield from _read_json(body, version)
         table = wrapper.topic_config_table or {}
     yield
     yield from topics.add(table, slice_topics)
     version_of_data = wrapper.data_version or RawDataVersion()
+    raw_mappings = wrapper.topic_queue_mapping_info_map or {}
+    _check_count(len(raw_mappings), MAX_MAPPINGS, "static topics")
     return RegistrationBody(
         data_version=version_of_data.to_model(),
         topics=topics.specs,
         topic_keys=None if topics.keys is None else frozenset(topics.keys),
         topic_count=len(topics.specs if topics.keys is None else topics.keys),
         filter_servers=filter_servers,
-        mappings={key: raw.to_model() for key, raw in (wrapper.topic_queue_mapping_info_map or {}).items()},
+        mappings={key: _mapping(raw) for key, raw in raw_mappings.items()},
     )
 
 
@@ -165,9 +187,31 @@ def _read_json(body: bytes, version: int) -> Generator[None, None, tuple[tuple[s
         either = yield from fastjson.decode_in_slices(body, _BodyOrWrapper)
         if not either.is_register_body:
             return None, either
-        return tuple(either.filter_server_list or ()), either.topic_config_serialize_wrapper or _Wrapper()
+        return _few(either.filter_server_list), either.topic_config_serialize_wrapper or _Wrapper()
     whole = yield from fastjson.decode_in_slices(body, _RegisterBody)
-    return tuple(whole.filter_server_list or ()), whole.topic_config_serialize_wrapper or _Wrapper()
+    return _few(whole.filter_server_list), whole.topic_config_serialize_wrapper or _Wrapper()
+
+
+def _few(filter_servers: list[str] | None) -> tuple[str, ...]:
+    _check_count(len(filter_servers or ()), MAX_FILTER_SERVERS, "filter servers")
+    return tuple(filter_servers or ())
+
+
+def _mapping(raw: RawMapping) -> TopicQueueMappingInfo:
+    mapping = raw.to_model()
+    _check_count(len(mapping.curr_id_map), MAX_MAPPED_QUEUES, "logical queues of one topic")
+    return mapping
+
+
+def _check_count(count: int, limit: int, what: str) -> None:
+    if count > limit:
+        raise ValueError(f"{count} {what}; {limit} are allowed")
+
+
+def _check_cost(text: bytes) -> None:
+    """Refuse JSON whose reading would take too long, before it is read."""
+    _check_count(text.count(b"{"), MAX_OBJECTS_AT_ONCE, "objects")
+    _check_count(text.count(b","), MAX_COMMAS_AT_ONCE, "commas")
 
 
 class _JsonTopics:
@@ -234,6 +278,7 @@ def _decode_sections(body: bytes, version: int, slice_topics: int) -> Generator[
 
 def _read_topics(reader: InflateReader, slice_topics: int) -> Generator[None, None, dict[str, QueueSpec]]:
     left = yield from reader.take_count()
+    _check_count(left, MAX_TOPICS, "topics")
     topics: dict[str, QueueSpec] = {}
     while left:
         read = _read_topics_at_hand(reader, topics, min(left, slice_topics))
@@ -279,15 +324,18 @@ def _read_odd_topic(topics: dict[str, QueueSpec], name: bytes, rest: bytes) -> N
 def _read_filter_servers(text: bytes) -> tuple[str, ...]:
     """Read section 3; Java logs an error in it and goes on without filter servers."""
     try:
-        return tuple(fastjson.decode(text, list[str]))
+        filter_servers = fastjson.decode(text, list[str])
     except fastjson.DialectError:
         return ()
+    return _few(filter_servers)
 
 
 def _read_mappings(reader: InflateReader) -> Generator[None, None, dict[str, TopicQueueMappingInfo]]:
     mappings = {}
-    for _ in range((yield from reader.take_count())):
-        mapping = fastjson.decode((yield from reader.take_item()), RawMapping).to_model()
+    count = yield from reader.take_count()
+    _check_count(count, MAX_MAPPINGS, "static topics")
+    for _ in range(count):
+        mapping = _mapping(fastjson.decode((yield from reader.take_item()), RawMapping))
         if not mapping.topic:
             raise ValueError("a static-topic mapping has no topic")
         mappings[mapping.topic] = mapping

@@ -2,8 +2,8 @@
 
 A look-up of a topic that was asked for since its route last changed costs one dictionary access. After a
 change the answers that show it are made anew on demand, from fragments: the encoded broker of each group and
-the encoded queues of each row, of which there are few. The answer of a topic that very many broker names have
-is made and given out in slices.
+the encoded queues of each row, of which there are few. The answer of a topic with a very large route is made
+and given out in slices.
 """
 
 from collections.abc import Collection, Generator, KeysView
@@ -28,7 +28,7 @@ from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.affected import affected_topics
 from namekeeper.route.events import Event, KvChanged, TopicRow
-from namekeeper.route.queries import topic_route
+from namekeeper.route.queries import has_many_parts, topic_route
 from namekeeper.route.tables import RouteTables
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import Response
@@ -39,7 +39,9 @@ ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 """The only KV namespace with a meaning of its own: topic -> order configuration (protocol.md 2.3)."""
 
 WIDE_NAMES = 1_000
-"""A topic that more broker names may have is *wide*: its route takes longer than a turn of the loop."""
+WIDE_PARTS = 5_000
+"""A topic that more broker names may have, or whose route has more brokers, filter servers and mapped queues
+together, is *wide*: its route takes longer than a turn of the loop."""
 
 MAX_FRAGMENTS = 20_000
 """Fragments kept: thousands of broker names with a few kinds of topics each."""
@@ -142,9 +144,17 @@ class RouteAnswers:
         return answers.get(topic) or self._answer(topic, standard=standard)
 
     def is_wide(self, topic: str) -> bool:
-        """Whether so many broker names may have a topic that its answer is made in slices."""
-        index = self._tables.topic_index
-        return index.name_count > WIDE_NAMES and len(index.names(topic)) > WIDE_NAMES
+        """Whether the route of a topic may be so large that its answer is made in slices."""
+        tables = self._tables
+        index = tables.topic_index
+        if index.name_count > WIDE_NAMES and len(index.names(topic)) > WIDE_NAMES:
+            return True
+        may_have_many = (
+            topic in tables.topic_queue_mapping_info_table
+            or tables.filter_server_table
+            or len(tables.broker_live_table) > WIDE_PARTS
+        )
+        return bool(may_have_many) and has_many_parts(tables, topic, WIDE_PARTS)
 
     def encode_in_slices(self, route: TopicRouteData, *, standard: bool) -> Generator[None, None, bytes]:
         """Encode the route of a wide topic, yielding wherever a turn of the loop may end."""

@@ -17,7 +17,7 @@ from namekeeper.processor.state import NameServerState
 from namekeeper.route import queries
 from namekeeper.route.zones import in_zone
 from namekeeper.wire.codes import ResponseCode
-from namekeeper.wire.command import RemotingCommand, Response
+from namekeeper.wire.command import ZONE_MODE, RemotingCommand, Response
 
 __all__ = ["get_broker_cluster_info", "get_broker_member_group", "get_route_info_by_topic"]
 
@@ -28,7 +28,7 @@ MEMBER_GROUP_REMARK = "not set any response code"
 def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) -> Response | Sliced:
     """GET_ROUTEINFO_BY_TOPIC (105): first the usual case, which must be fast, then the rare ones."""
     fields = request.ext_fields
-    if fields is not None and "__ZONE_MODE" not in fields and not state.is_waiting_for_service:
+    if fields is not None and ZONE_MODE not in fields and not state.is_waiting_for_service:
         standard = request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)
         topic = fields.get("topic")
         return state.route_answers.get(topic, standard) or no_route(topic)
@@ -70,7 +70,7 @@ def get_broker_member_group(state: NameServerState, request: RemotingCommand) ->
 def _zone_of(fields: dict[str, str]) -> str | None:
     """The zone that an answer is to be narrowed to, if any (protocol.md 2.1.1)."""
     zone_name = fields.get("__ZONE_NAME", "")
-    if fields.get("__ZONE_MODE", "").lower() != "true" or not zone_name.strip():
+    if fields.get(ZONE_MODE, "").lower() != "true" or not zone_name.strip():
         return None
     return zone_name
 

@@ -89,5 +89,6 @@ def rules_of(settings: NamesrvSettings) -> RouteRules:
         cluster_names_limit=settings.cluster_names_limit,
         brokers_limit=settings.brokers_limit,
         broker_ids_limit=settings.broker_ids_limit,
+        topic_rows_limit=settings.topic_rows_limit,
         protect_broker_names=settings.protect_broker_names,
     )

@@ -21,6 +21,7 @@ from namekeeper.processor.limits import check_names
 from namekeeper.processor.outcome import Deferred
 from namekeeper.processor.state import NameServerState
 from namekeeper.route import queries
+from namekeeper.route.assessment import topic_rows_reached
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
@@ -89,6 +90,9 @@ def register_topic_in_namesrv(
             ResponseCode.SYSTEM_ERROR,
             f"{len(queue_datas)} queue data; {limit} are allowed (brokerNamesLimit)",
         )
+    limit = state.settings.topic_rows_limit
+    if 0 < limit <= state.tables.topic_rows and not state.tables.topic_index.names(header.topic):
+        raise RequestError(ResponseCode.SYSTEM_ERROR, topic_rows_reached(limit))
     if queue_datas:
         check_names(name_limit, broker_name=max((data.broker_name for data in queue_datas), key=len))
     queues = tuple((data.broker_name, _spec(data)) for data in queue_datas)

@@ -1,4 +1,4 @@
-"""Answers of wide topics, which very many broker names have: made in slices, and kept while nothing changes.
+"""Answers of wide topics, whose routes are very large: made in slices, and kept while nothing changes.
 
 They are apart from other answers, because each request for one of them waits for its turn: an answer of
 megabytes is given out while the loop has time and there is room for it.
@@ -11,7 +11,7 @@ from typing import TypeVar
 from namekeeper.messages.bodies import (
     SLICE_NAMES,
     assemble_topic_route,
-    encode_filter_server_table,
+    encode_filter_servers_in_slices,
     encode_mappings_in_slices,
 )
 from namekeeper.model.broker import BrokerData
@@ -21,6 +21,9 @@ from namekeeper.processor.outcome import Sliced
 from namekeeper.wire.command import Response
 
 __all__ = ["WideRoutes"]
+
+ADDRS_OF_NAME = 8
+"""So many addresses are encoded in the time of one broker name."""
 
 T = TypeVar("T")
 
@@ -84,12 +87,12 @@ class WideRoutes:
 
     def encode(self, route: TopicRouteData) -> Generator[None, None, bytes]:
         """Encode a route, yielding wherever a turn of the loop may end."""
-        brokers = yield from _joined(route.broker_datas, self._encode_broker)
-        queues = yield from _joined(route.queue_datas, self._encode_queues)
+        brokers = yield from _joined(route.broker_datas, self._encode_broker, _names_worth)
+        queues = yield from _joined(route.queue_datas, self._encode_queues, lambda _: 1)
         mappings, encoded = route.topic_queue_mapping_by_broker, None
         if mappings:
             encoded = yield from encode_mappings_in_slices(mappings, standard=self._is_standard)
-        filter_servers = encode_filter_server_table(route.filter_server_table)
+        filter_servers = yield from encode_filter_servers_in_slices(route.filter_server_table)
         yield
         return assemble_topic_route(brokers, queues, filter_servers, route.order_topic_conf, encoded)
 
@@ -116,10 +119,26 @@ class WideRoutes:
         return answer
 
 
-def _joined(values: list[T], encode: Callable[[T], bytes]) -> Generator[None, None, list[bytes]]:
+def _names_worth(broker: BrokerData) -> int:
+    """How many broker names with one broker take as long as this one."""
+    return 1 + len(broker.broker_addrs) // ADDRS_OF_NAME
+
+
+def _joined(
+    values: list[T], encode: Callable[[T], bytes], worth: Callable[[T], int]
+) -> Generator[None, None, list[bytes]]:
     """Encode values; return the fragments of each slice with commas between them."""
     joined: list[bytes] = []
-    for start in range(0, len(values), SLICE_NAMES):
-        joined.append(b",".join(map(encode, values[start : start + SLICE_NAMES])))
+    some: list[bytes] = []
+    left = SLICE_NAMES
+    for value in values:
+        some.append(encode(value))
+        left -= worth(value)
+        if left <= 0:
+            joined.append(b",".join(some))
+            some, left = [], SLICE_NAMES
+            yield
+    if some:
+        joined.append(b",".join(some))
         yield
     return joined

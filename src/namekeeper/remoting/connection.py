@@ -25,12 +25,13 @@ from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
 from namekeeper.route.channel import Channel
 from namekeeper.wire.codec import decode_frame, encode_response
 from namekeeper.wire.codes import RequestCode, SerializeType
-from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand, Response
+from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, ZONE_MODE, RemotingCommand, Response
 from namekeeper.wire.frames import Frame
 
 __all__ = ["ServerConnection"]
 
 GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+"""Look-ups are served as they come, but those narrowed to a zone: their answers are made each time."""
 
 SIMPLE_READ_BYTES = 16 * 1024
 """A read up to this size has no large frame, and not too many requests for one turn."""
@@ -178,21 +179,21 @@ class ServerConnection(asyncio.Protocol):
         frames = self._frames
         if frames.buffered or frames.failure:
             self._queue += requests
-            self._turn()
+            self._turn(is_due=False)
             return
         if len(requests) == 1:
             request = requests[0]
             if isinstance(request, bytes):
                 self._write(request)
             elif isinstance(request, RemotingCommand) and (
-                request.code == GET_ROUTEINFO_BY_TOPIC
+                (request.code == GET_ROUTEINFO_BY_TOPIC and ZONE_MODE not in (request.ext_fields or ()))
                 or (self._context.turns.has_time() and not self._lacks_space(request))
             ):
                 self._write(self._answer(request))
             else:
                 self._queue.append(request)
         else:
-            self._queue += requests[self._serve(requests) :]
+            self._queue += requests[self._serve(requests, is_due=False) :]
         if self._owed.bytes or self._queue or self._held_bytes:
             self._settle()
 
@@ -245,8 +246,13 @@ class ServerConnection(asyncio.Protocol):
         finally:
             self._serving = None
 
-    def _serve(self, requests: list[Item]) -> int:
-        """Hand requests over until one of the limits of a turn; return how many were."""
+    def _serve(self, requests: list[Item], *, is_due: bool) -> int:
+        """Hand requests over until one of the limits of a turn; return how many were.
+
+        Args:
+            requests: in their order.
+            is_due: whether this is the connection's turn: then the first one is handed over in any case.
+        """
         handler, is_json, owed = self._context.handler, self._is_json, self._owed
         answers: list[bytes] = []
         size = 0
@@ -255,7 +261,12 @@ class ServerConnection(asyncio.Protocol):
                 answer = request
             elif not isinstance(request, RemotingCommand):  # decoded when it becomes the first
                 break
-            elif request.code == GET_ROUTEINFO_BY_TOPIC and is_json and not request.flag:
+            elif (
+                request.code == GET_ROUTEINFO_BY_TOPIC
+                and is_json
+                and not request.flag
+                and ZONE_MODE not in (request.ext_fields or ())
+            ):
                 self._serving = request
                 try:
                     response = handler(request, self)
@@ -266,7 +277,9 @@ class ServerConnection(asyncio.Protocol):
                     )
                 except Exception as error:  # noqa: BLE001 - as above
                     answer = self._encode_failure(request, error)
-            elif (answers and not self._context.turns.has_time()) or self._lacks_space(request):
+            elif self._lacks_space(request) or (
+                (answers or not is_due) and not self._context.turns.has_time()
+            ):
                 break
             else:
                 answer = self._answer(request)
@@ -320,15 +333,16 @@ class ServerConnection(asyncio.Protocol):
             peer = self.channel.host, self.has_broker
             self._context.turns.wait(self._turn, peer=peer, is_long=self._is_next(LARGE_ANSWERS))
 
-    def _turn(self) -> None:
-        self._turn_is_due = False
+    def _turn(self, *, is_due: bool = True) -> None:
+        if is_due:
+            self._turn_is_due = False
         if not self.channel.is_open:
             return
         if self._unread and not self._queue:
             self._read_on()
         batch = self._servable()
         if batch:
-            served = self._serve(batch)
+            served = self._serve(batch, is_due=is_due)
             del self._queue[:served]
             if self._large.claims:
                 self._large.release_answered(batch[:served], self._owed)

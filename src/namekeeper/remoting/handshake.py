@@ -17,12 +17,15 @@ from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.protocol_sniffing import ProtocolSniffer
 from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import TlsMode
+from namekeeper.remoting.tls_turns import TlsTurns
 from namekeeper.route.channel import Channel
 
 __all__ = ["Handshakes", "parse_networks"]
 
 HANDSHAKE_SECONDS = 10.0
 """For TLS; a peer on a slow link needs two round trips."""
+HURRIED_SECONDS = 2.0
+"""The same while others of its host wait."""
 TLS_GOODBYE_SECONDS = 2.0
 
 _log = logging.getLogger("namekeeper.remoting")
@@ -47,6 +50,7 @@ class Handshakes:
         self._sniffers: set[ProtocolSniffer] = set()
         self._connecting: dict[asyncio.Task[None], bool] = {}
         """Those whose transport is being made, and whether by TLS."""
+        self._tls_turns: TlsTurns[ProtocolSniffer] = TlsTurns()
         self._log_limit = LogLimit(_log)
 
     def __len__(self) -> int:
@@ -74,6 +78,7 @@ class Handshakes:
         They must not be cancelled: uvloop would close the transport of a connection that was made and never
         tell it so.
         """
+        self._tls_turns.forget_waiting()
         for sniffer in self._sniffers:
             sniffer.cancel()
         self._sniffers.clear()
@@ -94,24 +99,39 @@ class Handshakes:
             self._reject(sniffer, "it speaks TLS, and tls.server.mode is disabled")
         elif not is_tls and self._tls_mode is TlsMode.ENFORCING:
             self._reject(sniffer, "it doesn't speak TLS, and tls.server.mode is enforcing")
-        else:
-            self._sniffers.discard(sniffer)
-            task = asyncio.create_task(self._connect(sniffer, is_tls=is_tls))
-            self._connecting[task] = is_tls
-            task.add_done_callback(self._connecting.pop)
+        elif not is_tls or self._tls_turns.begin(self._host(sniffer), sniffer):
+            self._go_on(sniffer, is_tls=is_tls)
+
+    def _go_on(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> None:
+        self._sniffers.discard(sniffer)
+        task = asyncio.create_task(self._connect(sniffer, is_tls=is_tls))
+        self._connecting[task] = is_tls
+        task.add_done_callback(self._connecting.pop)
+        if is_tls:
+            task.add_done_callback(lambda _: self._end_turn(sniffer))
+
+    def _end_turn(self, ended: ProtocolSniffer) -> None:
+        """Let the next one of its host shake hands, if one waits that was not closed meanwhile."""
+        host = self._host(ended)
+        following = self._tls_turns.end(host)
+        while following is not None and following not in self._sniffers:
+            following = self._tls_turns.end(host)
+        if following is not None:
+            self._go_on(following, is_tls=True)
 
     async def _connect(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> None:
         context = await self._tls_context(sniffer) if is_tls else None
         if is_tls and context is None:
             self._reject(sniffer, "it speaks TLS, and no TLS context could be built")
             return
+        seconds = HURRIED_SECONDS if self._tls_turns.is_crowded(self._host(sniffer)) else HANDSHAKE_SECONDS
         try:
             # From here on the socket belongs to the loop, which closes it after a failure.
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: self._connection(self._channel(sniffer)),
                 sniffer.sock,
                 ssl=context,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS if is_tls else None,
+                ssl_handshake_timeout=seconds if is_tls else None,
                 ssl_shutdown_timeout=TLS_GOODBYE_SECONDS if is_tls else None,
             )
         except OSError as error:  # a failed handshake, or a peer that left
@@ -124,6 +144,11 @@ class Handshakes:
         except asyncio.CancelledError:
             sniffer.cancel()
             raise
+
+    def _host(self, sniffer: ProtocolSniffer) -> str:
+        """The host that a newcomer counts for: that in the PROXY header of a trusted proxy, else its own."""
+        claimed = sniffer.claimed
+        return (sniffer.peer if claimed is None or not self._is_trusted(sniffer.peer) else claimed).host
 
     def _channel(self, sniffer: ProtocolSniffer) -> Channel:
         """Make the channel; a PROXY header counts as the peer's address if a trusted proxy sent it."""

@@ -11,7 +11,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.tables import RouteTables
 from namekeeper.route.takeover import taken_over
 
-__all__ = ["Assessment", "addrs_without_other_ids", "assess", "is_prime"]
+__all__ = ["Assessment", "addrs_without_other_ids", "assess", "is_prime", "topic_rows_reached"]
 
 
 class Assessment(Struct, frozen=True):
@@ -61,7 +61,7 @@ def assess(
     is_guarded = not is_stale and is_first and body.topic_count == 1
     takeover = taken_over(tables, header, channel)
     is_stale, is_guarded = is_stale and not takeover, is_guarded and not takeover
-    limit = "" if is_stale or is_guarded or takeover else _limit_reached(tables, header, addrs)
+    limit = "" if is_stale or is_guarded or takeover else _limit_reached(tables, header, addrs, body)
     is_prime_slave = is_prime(header, addrs)
     takes_part = not (is_stale or is_guarded or takeover or limit)
     contributes = takes_part and (header.broker_id == MASTER_ID or is_prime_slave)
@@ -99,8 +99,10 @@ def addrs_without_other_ids(group: BrokerData | None, header: RegisterBrokerHead
     }
 
 
-def _limit_reached(tables: RouteTables, header: RegisterBrokerHeader, addrs: Mapping[int, str]) -> str:
-    """The limit that a new cluster, name or id would exceed; one that exists already is never refused."""
+def _limit_reached(
+    tables: RouteTables, header: RegisterBrokerHeader, addrs: Mapping[int, str], body: RegistrationBody
+) -> str:
+    """The limit that a new cluster, name, id or topic would exceed; what exists already is never refused."""
     rules = tables.rules
     names = tables.cluster_addr_table.get(header.cluster_name, NO_NAMES)
     if not names and 0 < rules.cluster_names_limit <= len(tables.cluster_addr_table):
@@ -112,7 +114,15 @@ def _limit_reached(tables: RouteTables, header: RegisterBrokerHeader, addrs: Map
         return f"there are {rules.brokers_limit} brokers (brokersLimit)"
     if header.broker_id not in addrs and 0 < rules.broker_ids_limit <= len(addrs):
         return f"the broker name has {rules.broker_ids_limit} brokers (brokerIdsLimit)"
+    is_full = 0 < rules.topic_rows_limit <= tables.topic_rows
+    if is_full and not body.topics.keys() <= tables.topics_of(header.broker_name).keys():
+        return topic_rows_reached(rules.topic_rows_limit)
     return ""
+
+
+def topic_rows_reached(limit: int) -> str:
+    """What a peer is told that adds a topic beyond the limit."""
+    return f"there are {limit} topics, counted for each broker name (topicRowsLimit)"
 
 
 def _is_stale(

@@ -18,6 +18,7 @@ __all__ = [
     "all_topics",
     "broker_member_group",
     "cluster_info",
+    "has_many_parts",
     "has_unit_sub",
     "has_unit_sub_ununit",
     "is_unit",
@@ -75,6 +76,26 @@ def topic_route(
         filter_server_table=_filter_servers(tables, [group for group, _ in groups]),
         topic_queue_mapping_by_broker=None if mappings is None else dict(mappings),
     )
+
+
+def has_many_parts(tables: RouteTables, topic: str, limit: int) -> bool:
+    """Whether a topic's route may have more brokers, filter servers and mapped queues than `limit`."""
+    parts = 0
+    for mapping in tables.topic_queue_mapping_info_table.get(topic, {}).values():
+        parts += len(mapping.curr_id_map)
+        if parts > limit:
+            return True
+    filter_servers = tables.filter_server_table
+    for name in tables.topic_index.names(topic):
+        group = tables.broker_addr_table.get(name)
+        if group is not None:
+            parts += len(group.broker_addrs)
+            if filter_servers:
+                keys = ((group.cluster, addr) for addr in group.broker_addrs.values())
+                parts += sum(len(filter_servers.get(key, ())) for key in keys)
+        if parts > limit:
+            return True
+    return False
 
 
 def shows_acting_master(topic: str, groups: list[BrokerData]) -> bool:

@@ -48,6 +48,8 @@ class RouteRules(Struct, frozen=True):
     cluster_names_limit: int = 0
     brokers_limit: int = 0
     broker_ids_limit: int = 0
+    topic_rows_limit: int = 0
+    """Topics, each counted for every broker name that has it; 0: no limit."""
     protect_broker_names: bool = False
     """Whether a live broker's name, id and address belong to the host that registered it."""
 
@@ -62,6 +64,8 @@ class RouteTables:
     def __init__(self, rules: RouteRules | None = None) -> None:
         self.rules = rules or RouteRules()
         self._topics_by_name: dict[str, Mapping[str, TopicRow]] = {}
+        self.topic_rows = 0
+        """Topics, each counted for every broker name that has it."""
         self._groups: dict[str, BrokerData] = {}
         self._clusters: dict[str, AbstractSet[str]] = {}
         self.memberships = 0
@@ -188,8 +192,9 @@ class RouteTables:
 
     def _put_topics(self, event: TopicQueuesChanged, *, updates_index: bool) -> None:
         name, after = event.broker_name, event.after
+        current = self.topics_of(name)
+        self.topic_rows += len(after) - len(current)
         if updates_index:
-            current = self.topics_of(name)
             new = [topic for topic in event.topics if topic in after and topic not in current]
             self.topic_index.add(new, name)
         if after:
@@ -201,6 +206,7 @@ class RouteTables:
 
     def _remove_topics(self, event: BrokerNameRemoved, *, updates_index: bool) -> None:
         topics = self._topics_by_name.pop(event.broker_name, NO_TOPICS)
+        self.topic_rows -= len(topics)
         if updates_index:
             self.topic_index.discard(topics, event.broker_name)
 

@@ -12,6 +12,7 @@ __all__ = [
     "OUR_VERSION",
     "REQUEST_LANGUAGE",
     "RESPONSE_FLAG",
+    "ZONE_MODE",
     "Int32",
     "RemotingCommand",
     "Response",
@@ -20,6 +21,9 @@ __all__ = [
 
 RESPONSE_FLAG = 1
 ONEWAY_FLAG = 2
+
+ZONE_MODE = "__ZONE_MODE"
+"""Ext field of a look-up whose answer is narrowed to a zone (protocol.md 2.1.1)."""
 
 OUR_VERSION = 513
 """Our version in headers: 5.5.0 (protocol.md 1.9)."""

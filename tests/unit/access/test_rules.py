@@ -4,6 +4,8 @@ from ipaddress import ip_address, ip_network
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from namekeeper.access.names import NO_NAMES, NameKind, Names
 from namekeeper.access.peer import NOBODY, Peer
@@ -136,6 +138,24 @@ def test_a_rule_about_names_is_not_about_requests_that_never_have_them():
 )  # fmt: skip
 def test_patterns(pattern: str, name: str, covers: bool):
     assert patterns("nothing", pattern).covers(name) == covers
+
+
+@given(st.text("ab*?", max_size=8), st.text("ab", max_size=10))
+def test_a_pattern_covers_what_is_covered_by_some_division_of_the_name(pattern: str, name: str):
+    def is_covered(pattern: str, name: str) -> bool:
+        if not pattern or not name:
+            return not pattern.strip("*") and not name
+        if pattern[0] == "*":
+            return is_covered(pattern[1:], name) or is_covered(pattern, name[1:])
+        return pattern[0] in ("?", name[0]) and is_covered(pattern[1:], name[1:])
+
+    assert patterns(pattern).covers(name) == is_covered(pattern, name)
+
+
+@pytest.mark.parametrize("pattern", ["*a*b", "a*a*a*b", "*?a*?a*b", "*ab*", "*b*a*"])
+def test_a_name_of_a_megabyte_is_judged_at_once(pattern: str):
+    """With two `*` and more, each place of one was tried with each place of the other: minutes."""
+    assert not patterns(pattern).covers("a" * 1_000_000)
 
 
 def test_a_peer_meets_the_rules_of_its_network_up_to_the_first_that_is_certain():

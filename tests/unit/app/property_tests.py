@@ -66,6 +66,7 @@ SHOWN_BY = {
     "clusterNamesLimit": HERE + "test_each_limit_of_names_is_as_configured",
     "brokersLimit": HERE + "test_each_limit_of_names_is_as_configured",
     "brokerIdsLimit": HERE + "test_each_limit_of_names_is_as_configured",
+    "topicRowsLimit": HERE + "test_topics_are_limited_as_configured",
     "nameCharactersLimit": "unit/processor/test_registration.py::test_an_operator_can_move_the_limits",
     "brokerNetworks": HERE + "test_brokers_from_elsewhere_are_counted_as_configured",
     "protectBrokerNames": HERE + "test_another_host_may_take_over_unless_names_are_protected",

@@ -149,6 +149,18 @@ def test_each_limit_of_names_is_as_configured(field, limit, other):
         assert code == 0 or limit in refused.remark
 
 
+def test_topics_are_limited_as_configured():
+    queues = b'{"queueDatas":[{"brokerName":"broker-a","perm":6,"readQueueNums":4,"writeQueueNums":4}]}'
+    for limit, code in (("2", 1), ("3", 0)):
+        server = InMemoryNameServer(topic_rows_limit=limit)
+        assert server.register(V6_BODY).code == 0
+        for topic in ("TopicTest", "New"):
+            answer = server.ask(217, {"topic": topic}, queues)
+            assert answer.code == (code if topic == "New" else 0)
+        assert code == 0 or "topicRowsLimit" in answer.remark
+        assert len(server.state.tables.rows_of("New")) == 1 - code
+
+
 @pytest.mark.parametrize("is_protected", [True, False])
 def test_another_host_may_take_over_unless_names_are_protected(is_protected):
     server = InMemoryNameServer(protect_broker_names=str(is_protected).lower())

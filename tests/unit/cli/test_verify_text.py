@@ -57,3 +57,10 @@ def test_of_many_boots_those_that_lost_something_and_the_newest_are_listed():
     lines = list(verify_lines(report(boots=boots)))
     assert lines[1] == "  298 more boots; --json lists all"
     assert [line.split()[1] for line in lines if line.startswith("  boot")] == ["7", "300"]
+
+
+def test_without_the_note_of_the_newest_boot_nobody_says_that_nothing_is_lost():
+    lines = list(verify_lines(report(boots=[stopped(1)], knows_last_boot=False)))
+    assert "names its newest boot is missing" in lines[-2]
+    assert lines[-1] == "nothing is lost of what is known"
+    assert list(verify_lines(report(boots=[stopped(1)])))[-1] == "nothing is lost"

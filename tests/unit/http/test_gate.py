@@ -1,6 +1,7 @@
 """Connections of watchers and of the other pages: how many there may be of each, and for how long."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 
@@ -55,6 +56,21 @@ async def test_a_watcher_outlasts_the_connections_of_other_pages() -> None:
     entered.keep(connection)
     entered.release(connection)  # its peer has left meanwhile
     assert entered._ends == {}
+
+
+@both_loops
+async def test_who_sends_more_than_a_request_is_disconnected(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Headers without an end were kept: 60 connections held 500 MiB."""
+    monkeypatch.setattr(gate, "MAX_REQUEST_BYTES", 1_000)
+    begin, lines = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"X: " + b"v" * 100 + b"\r\n"
+    for count, is_answered in ((5, True), (10, False)):
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
+        writer.write(begin + count * lines + b"\r\n")
+        with contextlib.suppress(ConnectionResetError):
+            assert (await reader.read()).startswith(b"HTTP/1.1 200") == is_answered
+        writer.close()
 
 
 @both_loops

@@ -88,6 +88,23 @@ async def event(response: aiohttp.ClientResponse) -> tuple[str, str | None]:
     return fields["event"], fields.get("id")
 
 
+async def test_a_peer_that_left_before_its_stream_began_is_no_error(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each was logged as a bug, with a traceback and without a limit."""
+
+    async def closed(_response: object, request: module.web.Request) -> None:
+        assert request.transport is not None
+        request.transport.abort()
+        raise aiohttp.ClientConnectionResetError
+
+    monkeypatch.setattr(module.web.StreamResponse, "prepare", closed)
+    with pytest.raises(aiohttp.ClientError):
+        await site.ask("/watch?topic=A", **STREAM)
+    await eventually(lambda: {watcher.is_closed for watcher in site.watch.watchers} == {True})
+    assert not caplog.records
+
+
 async def test_a_stream_that_was_cut_goes_on_where_it_says(site: Site) -> None:
     """Its first event has no id: who is cut off again before the changes that were missed gets them later."""
     url = f"http://127.0.0.1:{site.server.port}/watch?topic=A"

@@ -1,5 +1,7 @@
 """The KV table answers, changes and is written as Java's does."""
 
+import contextlib
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -73,15 +75,33 @@ def test_the_store_does_not_share_the_table_it_was_made_of():
 
 
 def test_peers_can_not_fill_it_without_end(monkeypatch):
-    monkeypatch.setattr(module, "KV_CHARACTERS_LIMIT", 20)
+    monkeypatch.setattr(module, "KV_BYTES_LIMIT", 20)
     store = KvConfigStore({"ns": {"k": "v"}})
     store.put("ns", "k", "0123456789")
     code, remark = refusal(lambda: store.put("ns", "k", "0123456789ab"))
-    assert (code, remark) == (1, "the KV configuration is full: 20 characters")
+    assert (code, remark) == (1, "the KV configuration is full: 20 bytes")
     assert refusal(lambda: store.put("namespace", "k", None))[0] == 1
     assert store.get("ns", "k") == "0123456789"
     store.delete("ns", "k")
     store.put("ns", "key", "0123456789ab")
+
+
+@pytest.mark.parametrize("text", ["\x01", "\U0001f600", '"', "\\", "主", "v"])
+def test_it_is_as_full_as_its_file(monkeypatch, text):
+    """Sixteen million control characters held everybody up for half a second at each change."""
+    monkeypatch.setattr(module, "KV_BYTES_LIMIT", 1_000)
+    store = KvConfigStore()
+    count = 0
+    with contextlib.suppress(RequestError):
+        while True:
+            store.put("ns", f"k{count}", 10 * text)
+            count += 1
+    empty = len(KvConfigStore({"ns": {}}).to_text()) + count * len('"":"",')
+    assert 900 < len(store.to_text()) - empty <= 1_000
+    for number in range(count):
+        store.delete("ns", f"k{number}")
+    for number in range(count):
+        store.put("ns", f"k{number}", 10 * text)
 
 
 def test_the_file_is_the_one_line_that_java_writes():

@@ -25,9 +25,11 @@ from namekeeper.messages.bodies import (
     encode_cluster_info,
     encode_data_version,
     encode_filter_server_table,
+    encode_filter_servers_in_slices,
     encode_kv_table,
     encode_mapping,
     encode_mappings_by_broker,
+    encode_mappings_in_slices,
     encode_queue_data,
     encode_topic_list,
     encode_topic_route,
@@ -239,6 +241,21 @@ def test_cluster_information_of_many_broker_names_is_written_in_slices():
     slices = encode_cluster_info(info, standard=True)
     assert sum(1 for _ in slices) == 3
     assert decode_cluster_info(run_slices(encode_cluster_info(info, standard=True))) == info
+
+
+def test_a_large_mapping_and_many_filter_servers_are_written_in_slices(monkeypatch):
+    mapping = TopicQueueMappingInfo("b", dict.fromkeys(reversed(range(10)), 0), topic="T")
+    servers = {f"10.0.0.{number}:1": ("f:1", "f:2") for number in range(4)}
+    wholes = encode_mappings_by_broker({"b": mapping}, standard=False), encode_filter_server_table(servers)
+    monkeypatch.setattr(bodies, "SLICE_PARTS", 3)
+    monkeypatch.setattr(bodies, "PARTS_OF_NAME", 1)
+    assert sum(1 for _ in encode_mappings_in_slices({"b": mapping}, standard=False)) == 3
+    assert sum(1 for _ in encode_filter_servers_in_slices(servers)) == 4
+    assert wholes == (
+        encode_mappings_by_broker({"b": mapping}, standard=False),
+        encode_filter_server_table(servers),
+    )
+    assert wholes[1].startswith(b'{"10.0.0.0:1":["f:1","f:2"],"10.0.0.1:1":')
 
 
 @given(cluster_infos, forms)

@@ -517,3 +517,59 @@ def test_a_damaged_body_gives_a_value_or_a_request_error(body, compressed, at, a
     at %= len(whole)
     for target in FUZZ_TARGETS.values():
         assert_no_error(target, whole[:at] + added + whole[at + removed :], allowed=RequestError)
+
+
+def mapping_of(count: int) -> str:
+    ids = ",".join(f'"{number}":0' for number in range(count))
+    return f'{{"bname":"b","topic":"T","currIdMap":{{{ids}}}}}'
+
+
+def too_large() -> dict[str, tuple[bytes | str, bool]]:
+    """Bodies that exceed a limit of 2 by one; what they exceed -> body, whether it is compressed."""
+    three = ",".join(f'"{name}":{mapping_of(0)}' for name in "abc")
+    return {
+        "topics": (sections(*(b"%c 4 4 6 SINGLE_TAG" % name for name in b"abc")), True),
+        "filter servers": ('{"filterServerList":["a","b","c"]}', False),
+        "filter servers, compressed": (sections(filters=b'["a","b","c"]'), True),
+        "static topics": (wrapped(f'{{"topicQueueMappingInfoMap":{{{three}}}}}'), False),
+        "static topics, compressed": (sections(tail=(3).to_bytes(4)), True),
+        "logical queues": (wrapped(f'{{"topicQueueMappingInfoMap":{{"T":{mapping_of(3)}}}}}'), False),
+        "logical queues, compressed": (sections(tail=(1).to_bytes(4) + item(mapping_of(3).encode())), True),
+    }
+
+
+@pytest.mark.parametrize("what", too_large())
+def test_what_a_body_can_make_large_has_a_limit(monkeypatch, what):
+    body, compressed = too_large()[what]
+    limits = [name for name in dir(registration_body) if name.startswith("MAX_")]
+    for name in limits:
+        monkeypatch.setattr(registration_body, name, 2)
+    with pytest.raises(RequestError, match=rf": .*, 3 {what.partition(',')[0]}.*; 2 are allowed") as raised:
+        decode(body, compressed=compressed)
+    assert raised.value.code == 1
+    for name in limits:
+        monkeypatch.setattr(registration_body, name, 3)
+    if compressed and "static" in what:
+        return  # its three mappings are not there
+    assert decode(body, compressed=compressed)
+
+
+@pytest.mark.parametrize(
+    ("before", "what"),
+    [
+        ('"filterServerList":["a","b","c","d"]', "4 filter servers; 3 are allowed|commas; 3 are allowed"),
+        (f'"topicQueueMappingInfoMap":{{"T":{mapping_of(1)}}},"x":{{}},"y":{{}}', "objects; 5 are allowed"),
+    ],
+)
+def test_what_is_read_at_once_beside_the_pieces_has_a_limit_before_it_is_read(
+    in_pieces, monkeypatch, before, what
+):
+    monkeypatch.setattr(registration_body, "MAX_FILTER_SERVERS", 3)
+    monkeypatch.setattr(registration_body, "MAX_COMMAS_AT_ONCE", 3)
+    monkeypatch.setattr(registration_body, "MAX_OBJECTS_AT_ONCE", 5)
+    read = []
+    monkeypatch.setattr(registration_body.fastjson, "decode_in_slices", lambda *_: read.append(1))
+    members = ",".join(f'"T{number}":{{"topicName":"T{number}"}}' for number in range(40))
+    with pytest.raises(RequestError, match=what):
+        decode(f'{{{before},"topicConfigTable":{{{members}}}}}')
+    assert not read

@@ -3,6 +3,7 @@
 import pytest
 
 from namekeeper.common.slices import run_slices
+from namekeeper.messages import bodies
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.processor import route_answers, wide_routes
 from namekeeper.processor.dispatch import READERS
@@ -82,3 +83,31 @@ def test_every_form_of_a_wide_route_is_made_in_slices(wide, fields):
     answer = READERS[105](wide.state, asked)
     assert isinstance(answer, Sliced)
     assert len([*answer.make()]) > 1
+
+
+TABLE = '"topicConfigTable":{"T":{"topicName":"T"},"U":{"topicName":"U"}}'
+MAPPING = '"topicQueueMappingInfoMap":{"T":{"bname":"broker-a","topic":"T","currIdMap":{"2":0,"1":1,"0":2}}}'
+LARGE_PARTS = {
+    "mapped queues": f'{{"topicConfigSerializeWrapper":{{{TABLE},{MAPPING}}}}}',
+    "filter servers": f'{{"filterServerList":["a:1","b:1","c:1"],"topicConfigSerializeWrapper":{{{TABLE}}}}}',
+    "brokers": f'{{"topicConfigSerializeWrapper":{{{TABLE}}}}}',
+}
+
+
+@pytest.mark.parametrize("parts", LARGE_PARTS)
+@pytest.mark.parametrize("fields", [{}, {"__ZONE_MODE": "true", "__ZONE_NAME": "east"}])
+def test_a_route_of_few_names_with_many_parts_is_made_in_slices_too(server, monkeypatch, parts, fields):
+    body = LARGE_PARTS[parts].encode()
+    for broker_id in range(3 if parts == "brokers" else 1):
+        addr = f"10.0.0.1:{10911 + broker_id}"
+        assert server.register(body, brokerId=str(broker_id), brokerAddr=addr).code == 0
+    asked = request(105, {"topic": "T", **fields})
+    whole = READERS[105](server.state, asked)
+    assert not isinstance(whole, Sliced)
+    monkeypatch.setattr(route_answers, "WIDE_PARTS", 2)
+    monkeypatch.setattr(bodies, "SLICE_PARTS", 1)
+    server.state.route_answers.reconfigure(server.state.settings)
+    answer = READERS[105](server.state, asked)
+    assert isinstance(answer, Sliced)
+    assert len([*answer.make()]) > 2
+    assert run_slices(READERS[105](server.state, asked).make()) == whole

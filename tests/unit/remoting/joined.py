@@ -15,9 +15,10 @@ __all__ = ["Joined", "decoded", "echo", "frame"]
 
 
 def frame(
-    opaque: int = 1, *, code: int = 105, body: bytes = b"", oneway: bool = False, flag: int | None = None
-) -> bytes:
-    command = request(code, {"topic": "T"}, body, opaque=opaque, oneway=oneway)
+    opaque: int = 1, *, code: int = 105, body: bytes = b"", oneway: bool = False, flag: int | None = None,
+    **fields: str,
+) -> bytes:  # fmt: skip
+    command = request(code, {"topic": "T", **fields}, body, opaque=opaque, oneway=oneway)
     if flag is not None:
         command.flag = flag
     return encode_command(command)

@@ -736,14 +736,14 @@ async def test_each_answer_to_a_slow_reader_counts():
 
 
 class Slow:
-    """A clock and a handler: everything but a look-up takes a whole turn."""
+    """A clock and a handler: everything but a look-up takes a whole turn, and so does one with a zone."""
 
     def __init__(self) -> None:
         self.time = 1.0
         self.turns = Turns(clock=lambda: self.time)
 
     def __call__(self, request: RemotingCommand, connection: ServerConnection) -> Response:
-        if request.code != 105:
+        if request.code != 105 or "__ZONE_MODE" in request.ext_fields:
             self.time += TURN_SECONDS
         return Response()
 
@@ -764,6 +764,18 @@ class TestTimeOfATurn:
             await turns(1)
             assert [len(joined.answers) for joined in others].count(1) == number
         assert all(joined.transport.is_reading_now for joined in others)
+
+    @pytest.mark.parametrize("count", [1, 2])
+    async def test_a_look_up_with_a_zone_waits_for_its_turn_too(self, count: int):
+        """A hundred connections with 256 of them each held everybody up for as many milliseconds."""
+        slow = Slow()
+        one = Joined(slow, turns=slow.turns)
+        others = [Joined(context=one.context) for _ in range(3)]
+        for joined in (one, *others):
+            joined.deliver(b"".join(frame(number, __ZONE_MODE="true") for number in range(count)))
+        for served in range(1, 4 * count + 1):
+            assert sum(len(joined.answers) for joined in (one, *others)) == served
+            await turns(1)
 
     async def test_a_broker_does_not_wait_for_all_the_strangers_behind_its_address(self):
         slow = Slow()

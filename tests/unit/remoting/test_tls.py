@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from namekeeper.errors import ConfigError
+from namekeeper.remoting import handshake, tls_turns
 from namekeeper.remoting import tls as module
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
@@ -99,6 +100,47 @@ async def test_closing_does_not_wait_for_the_certificate(monkeypatch):
         await eventually(lambda: server._handshakes._connecting)
     may_build.set()
     assert not await early
+
+
+CLIENT_HELLO_BEGIN = b"\x16\x03\x01\x01\x00"
+
+
+@both_loops
+async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monkeypatch):
+    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 1)
+    monkeypatch.setattr(handshake, "HURRIED_SECONDS", 0.05)
+    async with serving() as server:
+        assert await answers(server, trusting())  # the certificate is there
+        monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 1000.0)
+        addr = server.addresses[0]
+        async with connect(addr) as first:
+            await first.send(CLIENT_HELLO_BEGIN)
+            await eventually(lambda: server._handshakes._connecting)
+            async with connect(addr) as second, connect(addr) as third:
+                await second.send(CLIENT_HELLO_BEGIN)
+                await third.send(CLIENT_HELLO_BEGIN)
+                await eventually(lambda: server.read_counters().connections_in_handshake == 3)
+                waits = asyncio.create_task(answers(server, trusting()))
+                await eventually(lambda: server.read_counters().connections_in_handshake == 4)
+                assert await answers(server, None)
+                assert len(server._handshakes._connecting) == 1
+                first.writer.close()
+                assert await second.is_closed_by_server()
+                assert await third.is_closed_by_server()
+                assert await waits
+
+
+@both_loops
+async def test_a_server_closes_while_newcomers_wait_for_their_handshake(monkeypatch):
+    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 1)
+    async with serving() as server:
+        async with connect(server.addresses[0]) as first, connect(server.addresses[0]) as second:
+            await first.send(CLIENT_HELLO_BEGIN)
+            await second.send(CLIENT_HELLO_BEGIN)
+            await eventually(lambda: server.read_counters().connections_in_handshake == 2)
+            await server.close()
+            assert await second.is_closed_by_server()
+        assert not len(server._handshakes)
 
 
 @both_loops

@@ -147,6 +147,19 @@ def test_a_limit_refuses_what_is_new_and_nothing_else(with_master, rules, refuse
     assert stands(with_master, refused).limit == ""
 
 
+def test_new_topics_are_refused_when_there_are_as_many_as_allowed(with_master):
+    tables = with_master.tables
+    assert tables.topic_rows == sum(map(len, tables.topic_queue_table.values()))
+    tables.rules = RouteRules(topic_rows_limit=tables.topic_rows)
+    remark = f"there are {tables.topic_rows} topics, counted for each broker name (topicRowsLimit)"
+    known = body([*tables.topics_of("broker-a")])
+    assert stands(with_master, content=known).limit == ""
+    assert stands(with_master, content=body([*known.topics, "T7"])).limit == remark
+    assert stands(with_master, header("broker-b", OTHER), known).limit == remark
+    tables.rules = RouteRules(topic_rows_limit=tables.topic_rows + 1)
+    assert stands(with_master, header("broker-b", OTHER), known).limit == ""
+
+
 # step 10
 
 

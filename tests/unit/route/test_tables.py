@@ -62,6 +62,16 @@ def test_rows_are_shown_joined_by_topic(tables):
     assert tables.topics_of("unknown") is NO_TOPICS
 
 
+def test_topics_are_counted_for_each_broker_name_that_has_them(tables):
+    shown(tables, "a", ["T1", "T2"], T1=RW, T2=RO)
+    shown(tables, "b", ["T1"], T1=RO)
+    assert tables.topic_rows == 3
+    shown(tables, "a", ["T1"], T2=RW)
+    assert tables.topic_rows == 2
+    tables.apply(BrokerNameRemoved("b", tables.topics_of("b")))
+    assert tables.topic_rows == 1
+
+
 def test_a_topic_that_a_table_lacks_afterwards_is_gone(tables):
     shown(tables, "a", ["T1", "T2"], T1=RW, T2=RW)
     shown(tables, "a", ["T1"], T2=RW)

@@ -73,8 +73,8 @@ def _with_removed(
     path = last_boot_path(folder)
     if last is DAMAGED:
         return found, [f"{path} can't be read: whether whole boots were removed is not known"]
-    if last.namesrv != identity.namesrv:
-        return found, [f"what was here was the journal of {last.namesrv}, as {path} says"]
+    if last.identity != identity:
+        return found, [f"what was here was another journal, {last.uuid} of {last.namesrv}, as {path} says"]
     if (last.boot, last.seq) <= found:
         return found, []
     return (last.boot, last.seq), [f"records were removed or lost: {last.was_here}, as {path} says"]

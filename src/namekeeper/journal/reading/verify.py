@@ -24,6 +24,7 @@ from namekeeper.journal.disk.folder import QUARANTINE
 from namekeeper.journal.disk.identity import load_identity
 from namekeeper.journal.disk.last_boot import DAMAGED, LastBoot, last_boot_path, load_last_boot
 from namekeeper.journal.disk.lock import is_locked
+from namekeeper.journal.disk.recovery import is_of
 from namekeeper.journal.reading.block_check import BlockCheck
 from namekeeper.journal.reading.reader import find_foreign, find_segments, read_segment_lines
 from namekeeper.journal.reading.verify_report import BootReport, VerifyReport
@@ -82,8 +83,8 @@ def verify(folder: str, *, system: Os = os) -> VerifyReport:
         checker.read(name, lines, is_growing=is_growing)
         checker.add_problems(blocks.problems)
     checker.check_beginning(segments[0])
-    if identity is not None:
-        checker.check_newest(last)
+    if identity is not None or last is not None:  # a copy has neither
+        checker.check_newest(last, segments[0])
     for name in find_foreign(folder, system=system):
         report.add(
             str(name),
@@ -143,7 +144,7 @@ class _Checker:
             what = f"what came before it is missing, up to seq {before[1]} of boot {before[0]}"
             self._report.add(str(oldest), 0, f"{what}: retention did not delete it, as far as is recorded")
 
-    def check_newest(self, last: LastBoot | None) -> None:
+    def check_newest(self, last: LastBoot | None, oldest: SegmentName) -> None:
         """Check, after all was read, that the newest boot which was in the folder is there."""
         report = self._report
         newest = report.boots[-1]
@@ -153,8 +154,8 @@ class _Checker:
         file = last_boot_path(report.folder).name
         if last is DAMAGED:
             report.add(file, 0, "it can't be read: whether whole boots were removed is not known")
-        elif last.namesrv != report.namesrv:
-            report.add(file, 0, f"what was here was the journal of {last.namesrv}")
+        elif not is_of(oldest, last.identity):
+            report.add(file, 0, f"what was here was another journal: {last.uuid} of {last.namesrv}")
         elif last.boot > newest.boot:
             report.add(file, 0, f"boot {last.boot} is missing, which was here up to seq {last.seq} at least")
         elif last.boot == newest.boot and last.seq > newest.last_seq:

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from namekeeper import files
 from namekeeper.journal.disk.identity import Identity
 from namekeeper.journal.disk.last_boot import (
     DAMAGED,
@@ -64,6 +65,15 @@ def test_a_folder_beside_which_nothing_can_be_written_has_a_journal_all_the_same
     assert (writer.trouble, writer.durable_seq) == ("", 4)
     assert caplog.text.count("if whole boots are removed, nothing will say so") == 1
     assert load_last_boot(str(folder)) is DAMAGED
+
+
+def test_a_file_that_is_too_large_to_be_ours_is_not_read(tmp_path, monkeypatch):
+    """One of 3 GiB was, into memory."""
+    folder = str(tmp_path / "9876")
+    LastBootNote(folder, IDENTITY, 1).note(1)
+    assert load_last_boot(folder) is not DAMAGED
+    monkeypatch.setattr(files, "_LARGEST_OWN_FILE", 10)
+    assert load_last_boot(folder) is DAMAGED
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("victim")])

@@ -358,15 +358,25 @@ def test_a_note_that_was_altered_is_told_and_never_believed(two_boots, at):
     assert two_boots.verify().is_complete
 
 
-def test_a_folder_that_another_journal_has_taken_is_told(two_boots, tmp_path):
-    other = Made(tmp_path / "other")
-    other.boot()
-    shutil.rmtree(two_boots.folder)
-    shutil.copytree(other.folder, two_boots.folder)
+@pytest.mark.parametrize("change", [{"namesrv": "another"}, {"uuid": "01234567-89ab-cdef-0123-456789abcdef"}])
+def test_a_note_of_another_journal_is_told_and_never_believed(two_boots, change):
     path = last_boot_path(str(two_boots.folder))
     note = msgspec.json.decode(path.read_bytes(), type=LastBoot)
-    path.write_bytes(with_checksum(msgspec.json.encode(structs.replace(note, namesrv="another"))))
-    assert problems(two_boots.verify()) == [(0, "what was here was the journal of another")]
+    later = structs.replace(note, boot=note.boot + 1, **change)
+    path.write_bytes(with_checksum(msgspec.json.encode(later)))
+    assert problems(two_boots.verify()) == [
+        (0, f"what was here was another journal: {later.uuid} of {later.namesrv}")
+    ]
+    assert two_boots.boot().opened.previous_boot == note.boot
+    assert two_boots.verify().is_complete
+
+
+def test_the_newest_boot_is_missed_without_identity_too(two_boots):
+    newest = last_boot(two_boots)
+    (two_boots.folder / "identity.json").unlink()
+    (two_boots.folder / str(find_segments(str(two_boots.folder))[-1])).unlink()
+    what = f"boot {newest.boot} is missing, which was here up to seq {newest.last_seq} at least"
+    assert problems(two_boots.verify()) == [(0, what)]
 
 
 def test_a_segment_of_another_journal_beside_is_told(two_boots, tmp_path):
