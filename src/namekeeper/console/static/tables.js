@@ -99,7 +99,8 @@ export const Brokers = ({ namesrvs, version, now }) => {
         ...(known.length > 1 ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => ({
         key: `${row.cluster} ${row.broker_name} ${row.broker_id} ${row.addr}`,
-        cells: [h(Name, { text: row.cluster }), h(BrokerLink, { name: row.broker_name }), row.broker_id,
+        cells: [[h(Name, { text: row.cluster }), row.zone === null ? null : h("div", { class: "soft" }, "zone ", h(Name, { text: row.zone }))],
+          h(BrokerLink, { name: row.broker_name }), row.broker_id,
           h(BrokerLink, { name: row.addr }),
           ...known.map(({ namesrv }) => {
             const live = row.at[namesrv];

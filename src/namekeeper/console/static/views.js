@@ -308,10 +308,10 @@ export const Compare = ({ overview, version }) => {
     }) : null);
 };
 
-const KINDS = { topic: "Topics", broker: "Broker names", address: "Addresses", cluster: "Clusters", peer: "Peers that asked", namesrv: "Name servers" };
+const KINDS = { topic: "Topics", broker: "Broker names", address: "Addresses", cluster: "Clusters", zone: "Zones", peer: "Peers that asked", namesrv: "Name servers" };
 // Where the search leads to, for names that have no view of their own.
 const PLACES = {
-  cluster: (name) => ({ view: "now", btext: name }), peer: (name) => ({ view: "changes", peer: name }),
+  cluster: (name) => ({ view: "now", btext: name }), zone: (name) => ({ view: "now", btext: name }), peer: (name) => ({ view: "changes", peer: name }),
   namesrv: (name) => ({ view: "changes", namesrv: name }),
 };
 
