@@ -94,12 +94,12 @@ export const Brokers = ({ namesrvs, version, now }) => {
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? h(Table, {
       label: "Brokers", empty: known.length ? "No broker fits." : NOTHING_KNOWN,
-      columns: [{ title: "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" },
+      columns: [{ title: value.rows.some((row) => row.zone !== null) ? "cluster, zone" : "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" },
         ...known.map((row) => ({ title: known.length > 1 ? `registered at ${printable(row.namesrv)} since` : "registered since", kind: "time" })),
         ...(known.length > 1 ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => ({
         key: `${row.cluster} ${row.broker_name} ${row.broker_id} ${row.addr}`,
-        cells: [[h(Name, { text: row.cluster }), row.zone === null ? null : h("div", { class: "soft" }, "zone ", h(Name, { text: row.zone }))],
+        cells: [[h(Name, { text: row.cluster }), row.zone === null ? null : h("div", { class: "soft" }, h(Name, { text: row.zone }))],
           h(BrokerLink, { name: row.broker_name }), row.broker_id,
           h(BrokerLink, { name: row.addr }),
           ...known.map(({ namesrv }) => {
