@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.support.system.browser import opened_browser
 
 FIRST_VIEW_MS, MOVE_MS, CHANGE_MS = 1_000, 300, 1_000
 MOVES, CHANGES, OPEN_FOR = 20, 10, 200
+SAMPLES = 3
 PATIENCE_MS = 120_000
 ROW = "table[aria-label=Topics] tbody tr"
 MOVE = """instant => new Promise((done) => {
@@ -45,7 +47,9 @@ def main() -> int:
     """Run; return the exit status."""
     parser = argparse.ArgumentParser("python -m benchmarks.console_page", description=__doc__)
     parser.add_argument("--days", type=int, default=DAYS)
-    days = parser.parse_args().days
+    parser.add_argument("--open-for", type=int, default=OPEN_FOR, help="changes that the page stays open for")
+    given = parser.parse_args()
+    days = given.days
     with tempfile.TemporaryDirectory() as name, opened_browser() as browser:
         journal = make_month(Path(name) / "journal", days)
         with console_of(journal.folder) as (process, address):
@@ -65,7 +69,7 @@ def main() -> int:
                 print(f"{what}: {statistics.median(times):.0f} ms in the middle, {times[-1]:.0f} ms at most")
             page.goto(address)
             page.locator(ROW).first.wait_for(timeout=PATIENCE_MS)
-            _stay_open(page, journal, process)
+            _stay_open(page, journal, process, given.open_for)
     return int(max(first, later) > FIRST_VIEW_MS or moves[-1] > MOVE_MS or seen[-1] > CHANGE_MS)
 
 
@@ -108,28 +112,28 @@ def _write(journal: JournalFile, topic: str) -> None:
     journal.seal(is_open=True)
 
 
-def _stay_open(page: Any, journal: JournalFile, process: "subprocess.Popen[str]") -> None:
-    """Let changes come, and print what the heap of the page and the console grow by for each."""
+def _stay_open(page: Any, journal: JournalFile, process: "subprocess.Popen[str]", count: int) -> None:
+    """Let changes come, and print what the heap of the page and the console grow by for each of them."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
-    sizes = []
-    for number in range(OPEN_FOR):
+    every = count // (SAMPLES + 1)
+    sizes: list[tuple[float, float, int]] = []
+    for number in range(every * (SAMPLES + 1)):
         _write(journal, f"seen-{number % CHANGES}-{number}")
         page.wait_for_timeout(350)
-        if number in {OPEN_FOR // 4, OPEN_FOR - 1}:
+        if (number + 1) % every == 0:
             session.send("HeapProfiler.collectGarbage")
             metrics = {
                 each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]
             }
-            sizes.append((number, metrics["JSHeapUsedSize"], metrics["Nodes"], _resident(process.pid)))
-    (first, heap, nodes, resident), (last, heap_then, nodes_then, resident_then) = sizes
-    count = last - first
+            sizes.append((metrics["JSHeapUsedSize"], metrics["Nodes"], _resident(process.pid)))
     print(
-        f"open for {count} changes of {BROKERS} brokers and {TOPICS:,} topics: the page's heap grew by"
-        f" {(heap_then - heap) / count:.0f} bytes a change to {heap_then / 2**20:.1f} MB, from {nodes:.0f} to"
-        f" {nodes_then:.0f} nodes; the console by {(resident_then - resident) / count:.0f} bytes to"
-        f" {resident_then / 2**20:.0f} MB"
+        f"open while {BROKERS} brokers and {TOPICS:,} topics change, bytes a change in each {every} changes:"
     )
+    for what, of in (("the page's heap", 0), ("the console", 2)):
+        grown = ", ".join(f"{(after[of] - before[of]) / every:.0f}" for before, after in pairwise(sizes))
+        print(f"  {what}: {grown}; in the end {sizes[-1][of] / 2**20:.1f} MB")
+    print(f"  nodes of the page: {', '.join(f'{each[1]:.0f}' for each in sizes)}")
 
 
 def _resident(pid: int) -> int:

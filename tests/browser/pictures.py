@@ -105,15 +105,15 @@ def played(folder: Path) -> tuple[int, int]:
     stories = [Story(name) for name in ("ns-1_9876", "ns-2_9876")]
     wiped = cut = 0
     for story in stories:
-        for broker, addr in (("broker-a", "10.0.0.1:10911"), ("broker-b", "10.0.0.2:10911")):
-            story.registers(broker, addr, TOPICS)
+        story.registers("broker-a", "10.0.0.1:10911", TOPICS, zone="zone-1")
+        story.registers("broker-b", "10.0.0.2:10911", TOPICS, zone="zone-2")
         story.later(30 * MINUTE)
         story.connection_breaks("10.0.0.2:10911")
         story.later(5 * MINUTE)
         story.wiped("broker-a")
         wiped = story.later(3 * MINUTE)
         story.later(7 * MINUTE)
-        story.registers("broker-b", "10.0.0.2:10911", TOPICS)
+        story.registers("broker-b", "10.0.0.2:10911", TOPICS, zone="zone-2")
         story.later(20 * MINUTE)
     one, other = stories
     other.unregisters("10.0.0.1:10911")
@@ -121,7 +121,7 @@ def played(folder: Path) -> tuple[int, int]:
     cut = one.later(10 * MINUTE)
     other.later(12 * MINUTE)
     for story in stories:
-        story.registers("broker-a", "10.0.0.1:10911", (*TOPICS, "refunds"))
+        story.registers("broker-a", "10.0.0.1:10911", (*TOPICS, "refunds"), zone="zone-1")
         story.later(20 * MINUTE)
         story.alive()
         story.folder(folder / story.journal.namesrv)

@@ -91,6 +91,14 @@ def test_of_a_misspelt_name_it_says_what_is_near(browser: Any, site: Any):
         with opened_page(browser, f"{site[0]}/?view=topic&name={name}") as page:
             page.get_by_text(text, exact=True).wait_for()
             assert page.locator("p.banner").inner_text() == text
+            assert page.locator("table").count() == 0  # no change of a name server is one of this topic
+
+
+def test_of_an_instant_that_nobody_knows_its_time_is_shown(browser: Any, site: Any):
+    with opened_page(browser, f"{site[0]}/?at=2001-01-01T00:00:00.000Z", timezone_id="UTC") as page:
+        settled(page)
+        assert page.locator("#shown-instant").inner_text() == "2001-01-01 00:00:00.000 UTC"
+        assert page.locator("#instant").input_value() == "2001-01-01T00:00"
 
 
 LOST_ONCE = """
@@ -208,7 +216,9 @@ def test_changes_appear_within_a_second_and_are_filtered(browser: Any, tmp_path:
             settled(other)
             assert other.locator("main tbody").inner_text() == page.locator("main tbody").inner_text()
             assert other.locator("select[name=cause]").input_value() == "wipe_write_perm"
+        assert page.get_by_text("those of the name servers themselves").count() == 0
         page.fill("input[name=topic]", "no such")
+        page.get_by_text("those of the name servers themselves").wait_for()
         page.get_by_text("No change fits").wait_for()
 
 
@@ -299,7 +309,7 @@ STATES = {
     "/?view=search": "Type a part of a name",
     "/?view=why": "Give the name of a topic",
     "/?view=compare&a=nowhere": "there is no name server 'nowhere'",
-    "/?at=2001-01-01T00:00:00.000Z": "No name server is known at this instant",
+    "/?at=2001-01-01T00:00:00.000Z": "move the slider to a time that is",
     "/?at=2199-01-01T00:00:00.000Z": "this is in the future",
     "/?at=yesterday-ish": "yesterday-ish",
 }

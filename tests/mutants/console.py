@@ -56,6 +56,22 @@ CONSOLE_MUTANTS = (
         ("console/test_broker_sessions.py",),
     ),
     Mutant(
+        "registered-where-nothing-runs",
+        "console/broker_sessions.py",
+        "(_ended_by(stops[0]) if stops else _NOT_ENDED)",
+        "_NOT_ENDED",
+        "a session ends when its name server stops for good",
+        ("console/test_broker_sessions.py",),
+    ),
+    Mutant(
+        "a-session-lasts-through-a-loss",
+        "console/broker_sessions.py",
+        "began <= period.since <= event.at",
+        "began < period.since <= event.at",
+        "a session that was not seen again after a loss ends with it",
+        ("console/test_warehouse_history.py",),
+    ),
+    Mutant(
         "unknown-is-away",
         "console/broker_sessions.py",
         "        if period.state is PeriodState.UP\n",

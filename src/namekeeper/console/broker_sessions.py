@@ -1,12 +1,12 @@
 """The sessions of a broker at each name server, how long it was away between them, and flaps."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from namekeeper.answers.row_changes import HistoryEvent, Key, Values, What
-from namekeeper.answers.row_versions import PeriodState, RowVersions
+from namekeeper.answers.row_versions import PeriodState, RowVersions, StatePeriod
 from namekeeper.console.subjects import keys_of_broker
 
 __all__ = ["FLAPS_FROM", "WAS_THERE", "broker_absences", "broker_sessions"]
@@ -18,6 +18,7 @@ WAS_THERE = "was_there"
 """What a session began by that the first complete checkpoint shows: it began before what is known."""
 _NOT_GONE = frozenset({PeriodState.STOPPED, PeriodState.UNKNOWN})
 """Ends of a session that say nothing of the broker: its name server stopped, or records were lost."""
+_NOT_ENDED: Mapping[str, Any] = {"until": None, "to_cause": "", "to_peer": ""}
 
 
 def broker_sessions(histories: Sequence[RowVersions], name: str) -> list[dict[str, Any]]:
@@ -106,16 +107,22 @@ def _sessions(versions: RowVersions, key: Key, name: str) -> Iterator[dict[str, 
             open_session = _begun(versions, key, version.event, version.values)
         gen = new_gen
     if open_session is not None:
-        yield {**open_session, "until": None, "to_cause": "", "to_peer": ""}
+        stops = [each for each in versions.periods()[-1:] if each.state is PeriodState.STOPPED]
+        yield {**open_session, **(_ended_by(stops[0]) if stops else _NOT_ENDED)}
 
 
 def _ended(versions: RowVersions, event: HistoryEvent, began: int) -> dict[str, Any]:
-    """When and why a session ended: one that a start found gone ended when its name server did."""
+    """When and why a session ended: one that was found gone ended when its name server did, or in a loss."""
     if event.what in {What.STARTED, What.CORRECTED}:
         for period in reversed(versions.periods()):
-            if period.state is not PeriodState.UP and began < period.since <= event.at:
-                return {"until": period.since, "to_cause": period.state, "to_peer": ""}
+            is_before = period.since < event.at or event.what is What.STARTED
+            if period.state is not PeriodState.UP and began <= period.since <= event.at and is_before:
+                return _ended_by(period)
     return {"until": event.at, "to_cause": event.cause or event.what, "to_peer": event.peer}
+
+
+def _ended_by(period: StatePeriod) -> dict[str, Any]:
+    return {"until": period.since, "to_cause": period.state, "to_peer": ""}
 
 
 def _begun(versions: RowVersions, key: Key, event: HistoryEvent, values: Values) -> dict[str, Any]:

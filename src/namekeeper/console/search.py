@@ -1,4 +1,4 @@
-"""Search over everything that there ever was: topics, brokers, addresses, clusters, peers, name servers."""
+"""Search over all that there ever was: topics, brokers, addresses, clusters, zones, peers, name servers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ NAMES_LIMIT = 20
 
 def found_names(histories: Sequence[RowVersions], text: str) -> dict[str, Any]:
     """Names that contain a text, ignoring case; those that begin with it come first."""
-    kinds = ("topic", "broker", "address", "cluster", "peer", "namesrv")
+    kinds = ("topic", "broker", "address", "cluster", "zone", "peer", "namesrv")
     names: dict[str, set[str]] = {kind: set() for kind in kinds}
     for each in histories:
         names["namesrv"].add(each.namesrv)
@@ -21,6 +21,12 @@ def found_names(histories: Sequence[RowVersions], text: str) -> dict[str, Any]:
         names["broker"].update(key[1] for key in each.keys("group"))
         names["address"].update(key[2] for key in each.keys("live"))
         names["cluster"].update(key[1] for key in each.keys("live"))
+        names["zone"].update(
+            str(version.values[1])
+            for key in each.keys("group")
+            for version in each.versions(key)
+            if version.values is not None and version.values[1] is not None
+        )
         names["peer"].update(
             event.peer.rpartition(":")[0] or event.peer for event in each.events if event.peer
         )

@@ -36,7 +36,7 @@ class TableQuery(Struct, frozen=True):
     """The filter of a table, and its window."""
 
     text: str = ""
-    """A part of a name or an address, in any case."""
+    """A part of a name, an address or a zone, in any case."""
     only: str = ""
     """`differs` or `unwritable`; empty: all."""
     offset: int = 0
@@ -81,12 +81,18 @@ def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery, heard: Heard = 
             name, broker_id = str(values[0]), values[1]
             assert isinstance(broker_id, int)
             found[key[1], name, broker_id, key[2]] = key
-    wanted = [each for each in sorted(found) if _has_text(query.text, (each[0], each[1], each[3]))]
+    zones = _zones(all_held)
+    wanted = [
+        each
+        for each in sorted(found)
+        if _has_text(query.text, (each[0], each[1], each[3], zones.get(each[1], "")))
+    ]
     if query.only == "differs":
         wanted = [each for each in wanted if differs_since(all_held, [found[each]]) is not None]
     rows = [
         {
             "cluster": cluster,
+            "zone": zones.get(name),
             "broker_name": name,
             "broker_id": broker_id,
             "addr": addr,
@@ -158,6 +164,16 @@ def _can_be_written(rows: Mapping[str, Values], masters: Collection[str]) -> boo
         if is_writable(perm, write, has_master=name in masters):
             return True
     return False
+
+
+def _zones(all_held: Iterable[RowsHeld]) -> dict[str, str]:
+    """Broker name -> its zone, of those that have one."""
+    return {
+        name: str(group[1])
+        for held in all_held
+        for name, group in held.groups.items()
+        if group[1] is not None
+    }
 
 
 def _live_at(held: RowsHeld, key: Key, name: str, heard: Heard) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from namekeeper.answers.explain import explain
-from namekeeper.answers.render import explain_knowledge, explanation_values, route_values
+from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
 from namekeeper.answers.row_versions import RowVersions
 from namekeeper.answers.source import HistorySource
 from namekeeper.answers.times import instant_of
@@ -27,6 +27,7 @@ from namekeeper.console.tables import (
 )
 from namekeeper.errors import ConfigError, RemotingError
 from namekeeper.http.watchers import WhoKnows
+from namekeeper.model.perm import format_perm
 from namekeeper.pipeline.report.columns import CAUSES
 from namekeeper.pipeline.report.html import SHAPES
 
@@ -120,7 +121,7 @@ class ConsoleViews:
             "is_there": is_there,
             "near": "" if is_there else did_you_mean(name, names),
             "routes": [
-                {**value, "knowledge_text": explain_knowledge(route.knowledge)}
+                {**value, "knowledge_text": explain_knowledge(route.knowledge), "perms": _perms(route)}
                 for route, value in zip(routes, route_values(routes), strict=True)
             ],
             "lanes": topic_lanes(versions, name),
@@ -223,6 +224,15 @@ def _table_query(query: Query) -> TableQuery:
         only=query.get("only", ""),
         offset=_number(query, "offset", 0, 10_000_000),
         limit=_number(query, "limit", 100, ROWS_LIMIT),
+    )
+
+
+def _perms(at: RouteAt) -> dict[str, str]:
+    """Broker name -> the text of its permission."""
+    return (
+        {}
+        if at.route is None
+        else {each.broker_name: format_perm(each.perm) for each in at.route.queue_datas}
     )
 
 

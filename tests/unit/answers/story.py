@@ -100,10 +100,14 @@ class Story:
         self.journal.write(record)
         return self.now
 
-    def restarts(self, down_ms: int = 5_000) -> int:
-        """Stopped, and started a while later; connections are new ones."""
+    def stops(self) -> int:
         self.later(1_000)
         self.journal.stop()
+        return self.now
+
+    def restarts(self, down_ms: int = 5_000) -> int:
+        """Stopped, and started a while later; connections are new ones."""
+        self.stops()
         self.later(down_ms)
         self.journal.start()
         self.connections = {addr: connection + 100 for addr, connection in self.connections.items()}

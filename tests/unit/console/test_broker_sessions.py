@@ -103,3 +103,11 @@ def test_a_broker_that_the_first_checkpoint_shows_was_there_before():
     versions.take(CheckpointApplied(boot=1, seq=1, ts=1_000, state=state))
     (session,) = broker_sessions([versions], "b0")
     assert (session["since"], session["from_cause"]) == (1_000, WAS_THERE)
+
+
+def test_a_session_ends_when_its_name_server_stops_for_good():
+    story = Story()
+    story.registers()
+    stopped = story.stops()
+    (session,) = sessions_of(story)
+    assert (session["until"], session["to_cause"]) == (stopped, "stopped")

@@ -12,12 +12,19 @@ def names(found):
 def test_names_of_every_kind_in_any_case():
     histories = [versions_of(story) for story in two_stories()]
     assert names(found_names(histories, "B")) == {
-        "topic": [], "broker": ["b0", "b1"], "address": [], "cluster": [], "peer": [], "namesrv": ["b_1"],
+        "topic": [], "broker": ["b0", "b1"], "address": [], "cluster": [], "zone": [], "peer": [], "namesrv": ["b_1"],
     }  # fmt: skip
     assert names(found_names(histories, "payments"))["topic"] == ["payments"]
     assert names(found_names(histories, "a1:"))["address"] == ["a1:1"]
     assert names(found_names(histories, "C"))["cluster"] == ["c"]
     assert names(found_names(histories, "pee"))["peer"] == ["peer"]
+
+
+def test_a_zone_is_found_also_when_its_brokers_went():
+    story = Story()
+    story.registers(zone="zone-1")
+    story.unregisters()
+    assert names(found_names([versions_of(story)], "ONE-1"))["zone"] == ["zone-1"]
 
 
 def test_what_begins_with_the_text_comes_first_and_the_rest_is_counted():

@@ -48,6 +48,13 @@ def test_when_a_broker_was_heard_last_is_there_if_it_is_known():
     assert [row["at"][namesrv]["heard"] for namesrv in ("a_1", "b_1")] == [5, None]
 
 
+def test_a_broker_is_found_by_its_zone():
+    one, other = two_stories()
+    one.registers("b2", "a2:1", zone="zone-1")
+    (row,) = broker_rows(all_held(one, other), TableQuery(text="ZONE-"))["rows"]
+    assert (row["broker_name"], row["zone"]) == ("b2", "zone-1")
+
+
 def test_a_window_has_its_part_of_the_rows_and_their_number():
     held = all_held(*two_stories())
     every = topic_rows(held, TableQuery())

@@ -9,6 +9,8 @@ from namekeeper.answers.source import JournalSource
 from namekeeper.answers.times import shown
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError
+from namekeeper.model.perm import Perm
+from tests.unit.answers.story import Story
 from tests.unit.console.incident import histories_of, two_stories
 from tests.unit.console.test_histories import Clock
 
@@ -45,8 +47,15 @@ def test_the_route_at_an_instant_is_what_route_at_says(views, stories, source):
     for at in range(stories[0].journal.boots[0], stories[0].now + 2_000, 7_000):
         found = views.topic({"name": "T", "at": str(at)})["routes"]
         expected = msgspec.json.decode(msgspec.json.encode(route_values(source.routes("T", at))))
-        without = [{name: value for name, value in row.items() if name != "knowledge_text"} for row in found]
+        without = [{name: row[name] for name in row.keys() - {"knowledge_text", "perms"}} for row in found]
         assert msgspec.json.decode(msgspec.json.encode(without)) == expected
+
+
+def test_a_permission_has_the_text_that_mqadmin_prints():
+    story = Story()
+    story.registers("broker-a", "10.0.0.1:10911", ("inherits",), perm=Perm.READ | Perm.INHERIT)
+    found = ConsoleViews(histories_of(story), None, Clock(story.now)).topic({"name": "inherits"})
+    assert [route["perms"] for route in found["routes"]] == [{"broker-a": "R-X"}]
 
 
 def test_why_is_what_why_says(views, stories, source):

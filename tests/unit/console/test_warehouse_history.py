@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from namekeeper.answers.row_versions import RowVersions
+from namekeeper.answers.row_versions import PeriodState, RowVersions
+from namekeeper.console.broker_sessions import broker_sessions
 from namekeeper.console.histories import Histories
 from namekeeper.console.warehouse_history import warehouse_histories
 from namekeeper.journal.reading.coverage import Knowledge
@@ -106,3 +107,41 @@ def test_tables_that_can_not_be_read_are_told_and_tried_again_later(warehouse: F
     clock.mono_ms += 60_000
     assert histories.read(source)
     assert (source.followed.problem, source.followed.progress) == ("", (1, 1))
+
+
+def test_the_sessions_of_brokers_are_those_of_the_table(
+    warehouse: FileWarehouse, found: dict[str, RowVersions]
+):
+    """Where records were lost the table has a row before and a row after, and the page one session, if it is one."""
+    rows = warehouse.rows("broker_session")
+    exact = 0
+    for namesrv, versions in found.items():
+        told = {
+            (each["cluster"], each["addr"], each["since"]): each["until"]
+            for addr in {key[2] for key in versions.keys("live")}
+            for each in broker_sessions([versions], addr)
+            if each["until"] != each["since"]  # begun in the millisecond of a loss, and not seen again
+        }
+        wanted: dict[tuple[str, str, int], int | None] = {}
+        begins: dict[tuple[int, int, str], int] = {}
+        for row in sorted(rows, key=lambda row: row["valid_from"]):
+            if row["namesrv"] == namesrv:  # a session has a row for each version of its data
+                session = row["boot"], row["gen"], row["broker_addr"]
+                since = begins.setdefault(session, row["valid_from"])
+                wanted[row["cluster"], row["broker_addr"], since] = row["valid_to"]
+        if not any(period.state is PeriodState.UNKNOWN for period in versions.periods()):
+            assert told == wanted, namesrv
+            exact += len(told)
+            continue
+        end = versions.knows_up_to + 1
+        for (cluster, addr, since), until in wanted.items():
+            assert any(
+                key[:2] == (cluster, addr) and key[2] <= since and (ended or end) >= (until or end)
+                for key, ended in told.items()
+            ), (namesrv, addr, since)
+        for (cluster, addr, since), until in told.items():
+            assert any(
+                key[:2] == (cluster, addr) and since < (ended or end) and key[2] < (until or end)
+                for key, ended in wanted.items()
+            ), (namesrv, addr, since)
+    assert exact > 100

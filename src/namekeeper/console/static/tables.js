@@ -6,6 +6,7 @@ import { BrokerLink, Link, Name, Notice, Page, SectionHead, Table, Time, TopicLi
 import { duration } from "./time.js";
 
 const LIMIT = 50;
+const NOTHING_KNOWN = "No name server is known at this instant: move the slider to a time that is.";
 
 const Differs = ({ since, now }) => since === null || since === undefined ? null
   : h("span", { class: "differs" }, "they have disagreed since ", h(Time, { ms: since }), now > since ? [", ", h("span", { class: "moment" }, duration(now - since))] : "");
@@ -14,9 +15,9 @@ const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 
 const isBeingRead = (row) => !row.problem && row.progress[0] < row.progress[1];
 const progressOf = (row) => `${row.progress[0].toLocaleString("en")} of ${number(row.progress[1], "part", "parts")}`;
 const knowledgeOf = (row) => {
-  if (row.problem) return h("span", { class: "differs" }, row.problem);
+  if (row.problem) return h("span", { class: "wrong" }, printable(row.problem));
   if (isBeingRead(row)) return `being read: ${progressOf(row)}`;
-  if (row.knowledge !== "known") return h("span", { class: "differs" }, row.knowledge_text);
+  if (row.knowledge !== "known") return h("span", { class: "wrong" }, row.knowledge_text);
   return row.is_running ? "runs" : "does not run now";
 };
 
@@ -92,13 +93,14 @@ export const Brokers = ({ namesrvs, version, now }) => {
       h(Rows, { name: "b", what: "brokers", choices: [["", "all brokers"], ["differs", "what name servers disagree about"]] })),
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? h(Table, {
-      label: "Brokers", empty: known.length ? "No broker fits." : "No name server is known at this instant.",
-      columns: [{ title: "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" },
+      label: "Brokers", empty: known.length ? "No broker fits." : NOTHING_KNOWN,
+      columns: [{ title: value.rows.some((row) => row.zone !== null) ? "cluster, zone" : "cluster" }, { title: "broker name" }, { title: "id", kind: "number" }, { title: "address", kind: "addr" },
         ...known.map((row) => ({ title: known.length > 1 ? `registered at ${printable(row.namesrv)} since` : "registered since", kind: "time" })),
         ...(known.length > 1 ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => ({
         key: `${row.cluster} ${row.broker_name} ${row.broker_id} ${row.addr}`,
-        cells: [h(Name, { text: row.cluster }), h(BrokerLink, { name: row.broker_name }), row.broker_id,
+        cells: [[h(Name, { text: row.cluster }), row.zone === null ? null : h("div", { class: "soft" }, h(Name, { text: row.zone }))],
+          h(BrokerLink, { name: row.broker_name }), row.broker_id,
           h(BrokerLink, { name: row.addr }),
           ...known.map(({ namesrv }) => {
             const live = row.at[namesrv];
@@ -129,14 +131,14 @@ export const Topics = ({ namesrvs, version, now }) => {
       h(Rows, { name: "t", what: "topics", choices: [["", "all topics"], ["unwritable", "without a queue to write to"], ["differs", "what name servers disagree about"]] })),
     problem ? h(Notice, { kind: "bad" }, problem.message) : null,
     value ? h(Table, {
-      label: "Topics", empty: namesrvs.some((row) => row.knowledge === "known") ? "No topic fits." : "No name server is known at this instant.",
-      columns: [{ title: "topic" }, { title: "permission, read/write queues" }, { title: "to write to" }, ...(isCompared ? [{ title: "disagreement" }] : [])],
+      label: "Topics", empty: namesrvs.some((row) => row.knowledge === "known") ? "No topic fits." : NOTHING_KNOWN,
+      columns: [{ title: "topic" }, { title: "permission, read/write queues" }, { title: "can be written" }, ...(isCompared ? [{ title: "disagreement" }] : [])],
       rows: value.rows.map((row) => {
         const without = Object.entries(row.writable).filter(([, isWritable]) => !isWritable).map(([name]) => name);
         return {
           key: row.topic,
           cells: [h(TopicLink, { name: row.topic, at: page.params.at }), h(Routes, { row, namesrvs }),
-            without.length ? h(Link, { class: "differs", to: { view: "why", name: row.topic, at: page.params.at } },
+            without.length ? h(Link, { class: "wrong", to: { view: "why", name: row.topic, at: page.params.at } },
               "no queue at ", without.map((name, index) => [index ? ", " : "", h(Name, { text: name })]), ": why?") : "yes",
             ...(isCompared ? [row.differs_since === null ? null : h(Differs, { since: row.differs_since, now })] : [])],
         };

@@ -48,10 +48,10 @@ export const Slider = ({ overview, title = "What is known of each name server", 
         at === null ? null : h("button", { type: "button", id: "to-now", title: "Key n", onClick: () => page.change({ at: undefined }) },
           present(overview) === "now" ? "Now" : "The last"),
         h("input", {
-          type: "datetime-local", step: "0.001", value: toField(value), id: "instant", "aria-label": "Go to an instant",
+          type: "datetime-local", step: "0.001", value: toField(at === null ? value : at), id: "instant", "aria-label": "Go to an instant",
           onChange: (event) => { const ms = fromField(event.target.value); if (!Number.isNaN(ms)) page.change({ at: ms }); },
         }),
-        at !== null && at > now ? h("span", { class: "differs" }, "this is in the future: nothing is known of it") : null)));
+        at !== null && at > now ? h("span", { class: "wrong" }, "this is in the future: nothing is known of it") : null)));
 };
 
 export const Instant = ({ overview, version }) => h("div", null,
@@ -110,6 +110,7 @@ export const Changes = ({ overview, version }) => {
       }))),
       h("button", { type: "button", onClick: () => page.go({ view: "changes" }) }, "Show all")),
     h(Wrong, { problem }),
+    params.topic || params.broker ? h("p", { class: "soft" }, "With those of the name servers themselves: a start, a stop, a loss of records.") : null,
     value ? h(ChangeTable, { value, causes: overview.causes, empty: "No change fits. Take a filter away, or wait: changes appear here as they come." }) : null,
     value && value.has_more && limit < 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ limit: limit + MORE }, { replace: true }) }, "Show more")) : null,
     value && value.has_more && limit >= 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ to: value.rows.at(-1).at, limit: undefined }) }, "Show older ones")) : null);
@@ -128,7 +129,7 @@ const RouteTable = ({ route }) => {
     rows: queues.map((queue) => ({
       key: queue.brokerName,
       cells: [h(BrokerLink, { name: queue.brokerName }), queue.readQueueNums, queue.writeQueueNums,
-        { 6: "RW-", 4: "R--", 2: "-W-" }[queue.perm & 6] || "---",
+        route.perms[queue.brokerName],
         Object.entries(addrs[queue.brokerName] || {}).map(([id, addr], index) => [index ? ", " : "", `${id} = `, h(BrokerLink, { name: addr })])],
     })),
   });
@@ -148,8 +149,8 @@ export const Topic = ({ overview, version }) => {
     value && value.is_there ? h("div", { class: "sides" }, value.routes.map((route) => h("section", { key: route.namesrv, class: "route-of", "data-namesrv": route.namesrv },
       h("h3", null, "Route at ", h(Name, { text: route.namesrv })), h(RouteTable, { route })))) : null,
     value && value.is_there ? h(WhoKnows, { name, version }) : null,
-    h("section", { "aria-labelledby": "its-changes" }, h("h3", { id: "its-changes" }, "Its changes, newest first"),
-      changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, empty: "No change is recorded." }) : null));
+    value && value.is_there ? h("section", { "aria-labelledby": "its-changes" }, h("h3", { id: "its-changes" }, "Its changes, newest first"),
+      changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, empty: "No change is recorded." }) : null) : null);
 };
 
 // How often it went and for how long it was away, at each name server.
@@ -157,7 +158,7 @@ const Absence = ({ row }) => h("li", null, h("b", null, h(Name, { text: row.name
   row.went === 0 ? "never away as far as is known" : [
     row.went === 1 ? "went once" : `went ${row.went.toLocaleString("en")} times`, `, away for ${duration(row.away_ms)}`,
     row.went > 1 ? ` in all, ${duration(row.longest_ms)} at most` : "",
-    row.is_away ? h("span", { class: "differs alone" }, "it is away") : ""],
+    row.is_away ? h("span", { class: "wrong alone" }, "it is away") : ""],
   row.flaps.slice(-FLAPS).map((each) => h("div", { key: each.hour, class: "soft" }, `flapped: went ${each.went} times in the hour from `, h(Time, { ms: each.hour }))),
   row.flaps.length > FLAPS ? h("div", { class: "soft" }, `and in ${row.flaps.length - FLAPS} hours before`) : null);
 
@@ -307,10 +308,10 @@ export const Compare = ({ overview, version }) => {
     }) : null);
 };
 
-const KINDS = { topic: "Topics", broker: "Broker names", address: "Addresses", cluster: "Clusters", peer: "Peers that asked", namesrv: "Name servers" };
+const KINDS = { topic: "Topics", broker: "Broker names", address: "Addresses", cluster: "Clusters", zone: "Zones", peer: "Peers that asked", namesrv: "Name servers" };
 // Where the search leads to, for names that have no view of their own.
 const PLACES = {
-  cluster: (name) => ({ view: "now", btext: name }), peer: (name) => ({ view: "changes", peer: name }),
+  cluster: (name) => ({ view: "now", btext: name }), zone: (name) => ({ view: "now", btext: name }), peer: (name) => ({ view: "changes", peer: name }),
   namesrv: (name) => ({ view: "changes", namesrv: name }),
 };
 
