@@ -37,7 +37,8 @@ class Typed(NamedTuple):
 
 def typed_lines(text: str) -> Iterator[Typed]:
     """What a document has its reader type, in order: indented lines that begin with a program."""
-    line, shown = "", []
+    line = ""
+    shown: list[str] = []
     for each in _CODE.sub("", text).splitlines():
         inside = each.strip()
         is_code = each.startswith("    ")
