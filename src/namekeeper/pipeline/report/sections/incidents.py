@@ -45,7 +45,7 @@ _CAUSES = {
     "expired": "silent for too long",
     "channel_closed": "connection closed",
     "unregister_broker": "unregistered",
-    "replaced": "another broker took the place",
+    "replaced": "another broker took its place",
     "stale_registration": "an older registration was refused",
     "wipe_write_perm": "wipeWritePerm",
     "stopped": "stopped",
