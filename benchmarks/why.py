@@ -2,9 +2,9 @@
 
 Over two journals of 130,000 records each, over a month of a quiet fleet in which a topic changes once a day,
 and from a warehouse of five million records, each in a process of its own as a user would start it. Journals
-are sealed as a name server does it, each five minutes of the month. Prints seconds of the CPU and of the wall
-clock; exits with 1 if one of them took more of the CPU than it may: 1 s, and 1.5 s from the warehouse, or if
-an answer has too few lines.
+are sealed as a name server does it, each five minutes of the month, or as `--segment-minutes` says. Prints
+seconds of the CPU and of the wall clock; exits with 1 if one of them took more of the CPU than it may: 1 s,
+and 1.5 s from the warehouse, or if an answer has too few lines.
 """
 
 import argparse
@@ -70,11 +70,15 @@ class JournalFile:
 
 def main() -> int:
     """Run; return the exit status."""
-    argparse.ArgumentParser("python -m benchmarks.why", description=__doc__).parse_args()
+    parser = argparse.ArgumentParser("python -m benchmarks.why", description=__doc__)
+    parser.add_argument(
+        "--segment-minutes", type=int, default=SEGMENT_MINUTES, help="length of a segment of the month"
+    )
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         two = _of_journals(*(_busy(folder / each, each) for each in ("ns1_9876", "ns2_9876")))
-        month = _of_journals(_quiet_month(folder / "month"))
+        month = _of_journals(_quiet_month(folder / "month", asked.segment_minutes))
         (folder / "warehouse").mkdir()
         warehouse = ["--warehouse", made_warehouse.make_warehouse(folder / "warehouse")]
         noon, end = _text(BEGIN + DAY_MS // 2), _text(BEGIN + 29 * DAY_MS)
@@ -135,7 +139,7 @@ def _busy(folder: Path, namesrv: str) -> JournalFile:
     return journal
 
 
-def _quiet_month(folder: Path) -> JournalFile:
+def _quiet_month(folder: Path, segment_minutes: int) -> JournalFile:
     """A minute record of each broker, a change each day, a checkpoint each six hours."""
     journal = _started(folder, "quiet_9876")
     minutes = 30 * DAY_MS // MINUTE_MS
@@ -148,7 +152,7 @@ def _quiet_month(folder: Path) -> JournalFile:
             _changed(journal, ts, 7, [7], queues=9 + minute // 1_440)
         if minute % 360 == 359:
             _checkpoint(journal, ts)
-        if minute % SEGMENT_MINUTES == SEGMENT_MINUTES - 1:
+        if minute % segment_minutes == segment_minutes - 1:
             journal.seal(is_open=minute == minutes - 1)
     return journal
 

@@ -69,6 +69,7 @@ def test_nothing_is_cut(browser: Any, pages: dict[str, Path], name: str, width: 
         page.locator("#unfold").click()
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         assert page.evaluate(CUT) == []
+        assert "…" not in page.locator("body").inner_text()
         outside = page.evaluate(
             """[...document.querySelectorAll("figure text")].filter((each) => {
                 const box = each.getBoundingClientRect();

@@ -538,6 +538,14 @@ RECORD_MUTANTS = (
         (WHY_OF_LIVE_ANSWERS,),
     ),
     Mutant(
+        "deleted-by-nobody",
+        "answers/phrases.py",
+        'return f"deleted on {name}{by(route.to_peer)}"',
+        'return f"deleted on {name}"',
+        "why says who had a topic deleted",
+        (WHY_OF_LIVE_ANSWERS,),
+    ),
+    Mutant(
         "restart-forgotten",
         "answers/without_route.py",
         "    if interrupted:\n",

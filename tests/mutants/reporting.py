@@ -56,6 +56,14 @@ REPORT_MUTANTS = (
         (REPORT + "sections/test_incidents.py",),
     ),
     Mutant(
+        "names-cut-beside-the-plot",
+        REPORT + "plots.py",
+        "LABEL = 160\n",
+        "LABEL = 60\n",
+        "names as long as they may be are shown whole",
+        (REPORT + "sections/test_incidents.py",),
+    ),
+    Mutant(
         "open-incident-is-over",
         REPORT + "sections/incidents.py",
         'is_open = any(row["is_open"] for row in rows)',

@@ -1,100 +1,123 @@
-"""The tutorial works as it is written: its broker registers, its commands say what it says they do."""
+"""The tutorial works as it is written: whoever types it line by line sees what it shows."""
 
 import json
+import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.request import urlopen
 
-from tests.process.running import BIN, NameServerProcess, environment
-from tests.support.documents.shapes import block_after, shows
-from tests.support.system.processes import Process, eventually
+import pytest
+
+from tests.process.running import BIN, environment
+from tests.support.documents.shapes import shows
+from tests.support.documents.terminal import Terminal, Typed, typed_lines
+from tests.support.server.front import FRONT_UNDER_TEST
+from tests.support.system.processes import Process, eventually, free_port
 from tests.support.system.waiting import PATIENCE
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 TEXT = TUTORIAL.read_text()
+STATUS = {"differ in": 1, "refused": 2}
+"""What a command shows -> its status; any other is 0."""
 
 
-def test_a_broker_registers_is_found_and_goes(tmp_path):
-    (code,) = re.findall(r"^```python\n(.*?)^```", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
-    with NameServerProcess(tmp_path / "first") as first, NameServerProcess(tmp_path / "second") as second:
-        addresses = [server.started().address for server in (first, second)]
-        for in_text, real in zip(("127.0.0.1:9876", "127.0.0.1:9877"), addresses, strict=True):
-            code = code.replace(in_text, real)
-        script = tmp_path / "broker.py"
-        script.write_text(code)
-        env = {**environment(tmp_path), "NAMESRV_ADDR": ";".join(addresses)}
+class Reader:
+    """Types the tutorial, with the ports of this run instead of those in it."""
 
-        def run(*words: str) -> tuple[int, str, str]:
-            command = [str(BIN / words[0]), *words[1:]]
-            done = subprocess.run(
-                command, capture_output=True, text=True, env=env, timeout=30 * PATIENCE, check=False
-            )
-            return done.returncode, done.stdout, done.stderr
+    def __init__(self, home: Path, opened: ExitStack) -> None:
+        self._home = home
+        self._opened = opened
+        self._env = {**environment(home), "PATH": f"{BIN}:{os.environ['PATH']}"}
+        self._ports = {port: str(free_port()) for port in ("9876", "9877", "9886", "9887", "9888")}
+        self._terminal = opened.enter_context(Terminal(home, self._env))
+        (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+        (home / "broker.py").write_text(self.here(code))
+        self.consoles: list[str] = []
+        """Addresses of the pages that were started."""
 
-        with Process(
-            "broker", [sys.executable, str(script)], output=tmp_path / "broker.txt", env=env
-        ) as broker:
-            for address in addresses:
-                broker.await_line(f"{address} registered", within=20)
-            status, out, _ = run("mqadmin", "topicRoute", "-t", "orders")
-            assert (status, '0:"127.0.0.1:10911"' in out) == (0, True)
-            assert run("mqadmin", "topicList") == (0, "orders\npayments\n", "")
-            status, out, _ = run("namekeeper", "compare", *addresses)
-            assert (status, out) == (0, f"{addresses[0]} and {addresses[1]} agree on 15 facts.\n")
-            assert (
-                run(
-                    "mqadmin",
-                    "updateOrderConf",
-                    "-m",
-                    "put",
-                    "-t",
-                    "orders",
-                    "-v",
-                    "broker-a:4",
-                    "-n",
-                    addresses[0],
-                )[0]
-                == 0
-            )
-            status, out, _ = run("namekeeper", "compare", *addresses)
-            assert (status, "differ in 1 of 17 facts" in out) == (1, True)
-            assert (
-                first.kv_file.read_text() == '{"configTable":{"ORDER_TOPIC_CONFIG":{"orders":"broker-a:4"}}}'
-            )
-        eventually(
-            lambda: run("mqadmin", "topicRoute", "-t", "orders")[0] == 2, within=20, what="the route to go"
-        )
-        assert "removeTopicByBrokerName, remove one broker's topic orders" in first.log
-        places = {
-            "first/journal": str(first.folder / "journal"),
-            "second/journal": str(second.folder / "journal"),
-        }
-        for begin in ("namekeeper why orders", "namekeeper history orders"):
-            (command,) = re.findall(rf"^    ({begin} .*)$", TEXT, re.MULTILINE)
-            status, out, err = run(*(places.get(word, word) for word in command.split()))
-            assert status == 0, err
-            # Failed look-ups are recorded at the end of their minute: perhaps it has come.
-            out = "\n".join(line for line in out.splitlines() if "look-ups without a route" not in line)
-            assert shows(block_after(TEXT, command), out), out
-        (command,) = re.findall(r"^    (namekeeper console .*)$", TEXT, re.MULTILINE)
-        words = [places.get(word, word) for word in command.split()]
-        with Process(
-            "console",
-            [str(BIN / words[0]), *words[1:], "--port", "0"],
-            output=tmp_path / "console.txt",
-            env=env,
-        ) as console:
-            address = console.await_line(r"http://\S+", within=20).group(0)
-            with urlopen(f"{address}api/why?name=orders", timeout=30 * PATIENCE) as answer:
-                explanations = json.load(answer)["explanations"]
-        assert [each["verdict"] for each in explanations] == ["broker_gone"] * 2
+    def here(self, text: str) -> str:
+        return re.sub(r"\b98[78][678]\b", lambda port: self._ports[port[0]], text)
+
+    def types(self, typed: Typed) -> None:
+        """Type one line, and look at what it shows."""
+        line = self.here(typed.line)
+        if line.startswith("namekeeper serve"):
+            self._starts(line, r"The Name Server boot success\. serializeType=JSON, address \S+:\d+\n")
+        elif line.startswith("namekeeper console"):
+            process = self._starts(line, typed.shown[0])
+            self.consoles.append(re.findall(r"http://\S+/", process.text())[0])
+        elif line.endswith(" &"):
+            self._terminal.types(line)
+            eventually(lambda: shows(typed.shown, self._terminal.text()), within=5, what=f"{typed}")
+        elif line.startswith("mqshutdown") or not typed.shown:
+            status, printed = self._terminal.types(line)
+            assert status == 0, printed
+            assert not typed.shown or shows(typed.shown, printed), printed
+        else:
+            eventually(lambda: self._sees(line, typed.shown), within=5, what=f"{typed}")
+
+    def _sees(self, line: str, shown: list[str]) -> bool:
+        """Whether a question has the answer that is shown: what was done before may need a moment."""
+        status, printed = self._terminal.types(line)
+        wanted = next((status for words, status in STATUS.items() if words in "\n".join(shown)), 0)
+        # Look-ups without a route are recorded at the end of their minute: perhaps it has come.
+        lines = [each for each in printed.splitlines() if "without a route" not in each]
+        assert (status, shows(shown, "\n".join(lines))) == (wanted, True), printed
+        return True
+
+    def _starts(self, line: str, says: str) -> Process:
+        """In a terminal of its own."""
+        program, *words = line.split()
+        if words[0] == "serve":
+            own = {"--bind-address": "127.0.0.1", "--front": FRONT_UNDER_TEST, "--tls-config-file": "",
+                   "--listen-port": self._ports["9876"], "--http-port": self._ports["9886"]}  # fmt: skip
+            words += [word for flag, text in own.items() if flag not in words for word in (flag, text)]
+        else:
+            words += ["--port", self._ports["9888"]]
+        output = self._home / f"{words[0]}-{len(list(self._home.iterdir()))}.txt"
+        process = Process(
+            program, [str(BIN / program), *words], output=output, env=self._env, cwd=self._home
+        )  # fmt: skip
+        self._opened.enter_context(process)
+        process.await_line(self.here(says))
+        return process
 
 
-def test_what_the_tutorial_shows_of_files_and_commands_is_there():
-    text = TUTORIAL.read_text()
-    for command in re.findall(r"^    (namekeeper|mqadmin|mqshutdown) ", text, re.MULTILINE):
-        assert (BIN / command).exists()
-    for page in re.findall(r"\]\(([\w/-]+\.md)\)", text):
+def after_set_up(text: str) -> Iterator[Typed]:
+    """All but what makes the environment, which the tests run in."""
+    for typed in typed_lines(text):
+        if not typed.line.startswith(("make ", "source ")):
+            yield typed
+
+
+def test_whoever_types_it_sees_what_it_shows(tmp_path):
+    with ExitStack() as opened:
+        reader = Reader(tmp_path, opened)
+        typed = list(after_set_up(TEXT))
+        assert len(typed) >= 25
+        for each in typed:
+            reader.types(each)
+            if each.line.startswith("namekeeper console"):
+                with urlopen(f"{reader.consoles[0]}api/why?name=orders", timeout=30 * PATIENCE) as answer:
+                    explanations = json.load(answer)["explanations"]
+                assert [each["verdict"] for each in explanations] == ["broker_gone"] * 2
+
+
+def test_the_pages_that_it_names_are_there():
+    for page in re.findall(r"\]\(([\w/-]+\.md)\)", TEXT):
         assert (TUTORIAL.parent / page).exists(), page
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("    cat a\n\n    x\n      y\n\nText.\n    not shown by it\n", [("cat a", ["x", "y"])]),
+        ("    cat a\n    cat b\n    z\n", [("cat a", []), ("cat b", ["z"])]),
+        ("    category\n```\n    cat a\n```\n    cat b", [("cat b", [])]),
+    ],
+)
+def test_a_line_shows_what_stands_right_below_it(text, found):
+    typed = [(each.line, [line for line in each.shown if line]) for each in typed_lines(text)]
+    assert typed == found

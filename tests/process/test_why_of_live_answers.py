@@ -20,7 +20,7 @@ from msgspec import Struct, structs
 from namekeeper.answers.evidence import Evidence
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_journal import JournalFolder
-from namekeeper.answers.verdict import Verdict
+from namekeeper.answers.verdict import Explanation, Verdict
 from namekeeper.messages.bodies import decode_topic_route
 from namekeeper.model.route import TopicRouteData
 from namekeeper.wire.codec import encode_command
@@ -57,6 +57,8 @@ class Act(Struct):
 
     what: str
     topics: Sequence[str]
+    told: str = ""
+    """What an answer says of it, if it was the cause: the broker that went, or who asked for a deletion."""
 
 
 class LiveAnswer(Struct):
@@ -187,14 +189,18 @@ class Driver:
             "brokerId": str(broker_id),
         }
         assert (await self._ask(request(104, fields, b"", opaque=1))).code == 0
-        self.acts.append(Act("unregistered", TOPICS))
+        self.acts.append(
+            Act("unregistered", TOPICS, f"{name} ({_addr(broker)}) was unregistered by {self._asker_addr}")
+        )
 
     async def _disconnects(self) -> None:
         if not self._brokers:
             return
         broker = self._chance.choice(sorted(self._brokers))
         await self._brokers.pop(broker).close()
-        self.acts.append(Act("disconnected", TOPICS))
+        self.acts.append(
+            Act("disconnected", TOPICS, f"{broker[0]} ({_addr(broker)}) lost its connection from")
+        )
         listed = _addr(broker).encode()
         while listed in (await self._ask(request(106, {}, b"", opaque=1))).body:
             pass  # the server has not seen the end of the connection yet
@@ -206,7 +212,12 @@ class Driver:
     async def _deletes(self) -> None:
         topic = self._chance.choice(TOPICS[:3])
         assert (await self._ask(request(216, {"topic": topic}, b"", opaque=1))).code == 0
-        self.acts.append(Act("deleted", [topic]))
+        self.acts.append(Act("deleted", [topic], f" by {self._asker_addr}"))
+
+    @property
+    def _asker_addr(self) -> str:
+        host, port = self._asker.writer.get_extra_info("sockname")
+        return f"{host}:{port}"
 
     async def _ask(self, asked: RemotingCommand) -> RemotingCommand:
         return await self._exchange(self._asker, asked)
@@ -271,17 +282,21 @@ class Law:
         (found,) = explain([evidence], answer.at)
         assert _rows(evidence, answer.at) == answer.rows, (answer, found)
         if answer.route is None:
-            assert self._claims_without_route(answer, found.verdict), (answer, found)
+            assert self._claims_without_route(answer, found), (answer, found)
         else:
             assert _claims_with_route(answer, found.verdict), (answer, found)
             named = "\n".join(fact.text for fact in found.facts)
             assert all(name in named for name in answer.rows), (answer, found)
         return found.verdict
 
-    def _claims_without_route(self, answer: LiveAnswer, verdict: Verdict) -> bool:
-        """Whether it is true of a topic that is not there."""
+    def _claims_without_route(self, answer: LiveAnswer, found: Explanation) -> bool:
+        """Whether it is true of a topic that is not there: what was done, by whom, and to which broker."""
+        verdict = found.verdict
+        named = "\n".join(fact.text for fact in found.facts)
         for last in self._held_before(answer):
-            if verdict is not Verdict.NEVER_REGISTERED and self._done(last, answer) & ENDS[verdict]:
+            done = () if verdict is Verdict.NEVER_REGISTERED else self._done(last, answer)
+            causes = [act for act in done if act.what in ENDS[verdict] and act.told in named]
+            if causes and any(name in named for name in last.rows):
                 return True
             if self._is_covered(last):
                 return False
@@ -295,9 +310,9 @@ class Law:
             if each.topic == answer.topic and each.route is not None:
                 yield each
 
-    def _done(self, last: LiveAnswer, answer: LiveAnswer) -> set[str]:
+    def _done(self, last: LiveAnswer, answer: LiveAnswer) -> list[Act]:
         """What was done to a topic between two answers."""
-        return {act.what for act in self._acts[last.acts : answer.acts] if answer.topic in act.topics}
+        return [act for act in self._acts[last.acts : answer.acts] if answer.topic in act.topics]
 
 
 def _rows(evidence: Evidence, at: int) -> dict[str, tuple[int, int, int]]:
@@ -314,7 +329,7 @@ def _claims_with_route(answer: LiveAnswer, verdict: Verdict) -> bool:
         Verdict.HAS_ROUTE: answer.can_be_written,
         Verdict.WRITE_PERM_WIPED: any(not perm & WRITE for _, _, perm in answer.rows.values()),
         Verdict.MASTER_GONE: bool(answer.rows.keys() - answer.masters),
-        Verdict.NOT_WRITABLE: any(not (perm & WRITE and write) for _, write, perm in answer.rows.values()),
+        Verdict.NOT_WRITABLE: False,  # every broker here registers topics that can be written to
     }
     return claims[verdict] and (verdict is Verdict.HAS_ROUTE) == answer.can_be_written
 

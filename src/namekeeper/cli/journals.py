@@ -38,7 +38,7 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
     if not found:
         raise ConfigError(
             f"there is no journal in {' or '.join(looked)}: give --journal DIR for each name server, -c FILE"
-            " for its properties file, or --warehouse URI"
+            " for its properties file, -n HOST:PORT if it runs, or --warehouse URI"
         )
     return list(dict.fromkeys(found))
 

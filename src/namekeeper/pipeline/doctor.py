@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from namekeeper.pipeline.errors import JavaError, PipelineError
-from namekeeper.pipeline.failures import failures_of_spark
+from namekeeper.pipeline.failures import INSTALL_PIPELINE, failures_of_spark
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.ingest.segments import list_segments
 from namekeeper.pipeline.java import choose_java, find_javas
@@ -22,7 +22,6 @@ _GIB = 1 << 30
 _MEMORY_NEEDED = 3 * _GIB
 """A heap of 2 GiB, and what Java and Python have beside it."""
 _PACKAGES: Mapping[str, str] = {"pyspark": "4.1 to 4.3", "pyarrow": "18 or later", "pandas": "2.2 to 2.3"}
-_INSTALL = "pip install 'namekeeper[pipeline]'"
 
 
 class DoctorFinding(NamedTuple):
@@ -66,9 +65,9 @@ def _package(name: str) -> DoctorFinding:
     try:
         found = version(name)
     except PackageNotFoundError:
-        return DoctorFinding(name, "not installed", f"{_INSTALL} (needs {_PACKAGES[name]})")
+        return DoctorFinding(name, "not installed", f"{INSTALL_PIPELINE} (needs {_PACKAGES[name]})")
     if name == "pandas" and int(found.partition(".")[0]) >= 3:
-        return DoctorFinding(name, found, f"PySpark can't work with pandas 3: {_INSTALL}")
+        return DoctorFinding(name, found, f"PySpark can't work with pandas 3: {INSTALL_PIPELINE}")
     return DoctorFinding(name, found)
 
 

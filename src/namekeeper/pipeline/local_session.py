@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.failures import missing_package
 from namekeeper.pipeline.java import java_home_for_spark
 from namekeeper.pipeline.java_settings import java_options, write_java_settings
 from namekeeper.pipeline.session_settings import RUNTIME, prepare
@@ -81,9 +81,7 @@ def spark_session_class() -> "type[SparkSession]":
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise PipelineError(
-            "this needs PySpark, which is not installed: pip install 'namekeeper[pipeline]'"
-        ) from error
+        raise (missing_package(error) or error) from error
     return SparkSession
 
 

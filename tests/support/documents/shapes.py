@@ -10,11 +10,12 @@ _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+(:\d+)?")
 _DURATION = re.compile(r"\d[\d.,]* (ms|s|min|h)( \d+ s)?")
 _NAMESRV = re.compile(r"[\w.-]+_\d{4,5}( \+[\d,]+ ms)?\b")
 _NUMBER = re.compile(r"\d[\d,]*")
+_RULE = re.compile(r"─+")
 
 
 def shape_of(line: str) -> str:
     """A line without what differs from run to run."""
-    line = _NAMESRV.sub("ID", _ADDRESS.sub("A", _TIME.sub("T", line.strip())))
+    line = _RULE.sub("─", _NAMESRV.sub("ID", _ADDRESS.sub("A", _TIME.sub("T", line.strip()))))
     return " ".join(_NUMBER.sub("N", _DURATION.sub("D", line)).split())
 
 

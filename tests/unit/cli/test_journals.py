@@ -54,7 +54,7 @@ def test_where_it_was_looked_for_is_said(home):
     with pytest.raises(ConfigError, match=f"there is no journal in {home}/namesrv/journal/<port>: give"):
         journals_of_this_host([])
     result = CliRunner().invoke(namekeeper, ["why", "T"])
-    assert (result.exit_code, "give --journal DIR" in result.output) == (2, True)
+    assert (result.exit_code, "-n HOST:PORT if it runs" in result.output) == (2, True)
 
 
 def test_a_warehouse_and_journals_at_once_are_refused(home):

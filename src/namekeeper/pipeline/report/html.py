@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from namekeeper import __version__
 from namekeeper.common.printable import printable
-from namekeeper.pipeline.errors import PipelineError
+from namekeeper.pipeline.failures import missing_package
 from namekeeper.pipeline.report.contents import SECTIONS
 from namekeeper.pipeline.report.head import NAME_SERVER_COLUMNS, NAME_SERVERS, headlines, shown_period
 from namekeeper.pipeline.report.plots import ColumnsPlot, Kind, LanesPlot
@@ -48,9 +48,7 @@ def render_html(report: Report) -> str:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
-        raise PipelineError(
-            f"HTML needs {error.name}, which is not installed: pip install 'namekeeper[pipeline]'"
-        ) from error
+        raise (missing_package(error) or error) from error
     style, script = _template("report.css"), _template("report.js")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

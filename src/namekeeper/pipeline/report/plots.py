@@ -24,8 +24,8 @@ __all__ = [
     "label_of",
 ]
 
-LABEL = 60
-"""Longer labels are cut, but not their titles."""
+LABEL = 160
+"""Longer labels are cut, but not their titles: a topic of 127 characters and some words are shown whole."""
 
 
 class Kind(StrEnum):

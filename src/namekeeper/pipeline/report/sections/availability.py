@@ -59,7 +59,7 @@ def _make(answers: Answers, _zone: str) -> Section:
             f" {shown_share(worst[0]['availability'])}, {shown_duration(worst[0]['down_ms'])} down."
         )
     summary.append(
-        "Neither up nor down is time in which no name server could tell, or after a broker unregistered."
+        "Neither up nor down: time in which no name server could tell, and time after a broker unregistered."
     )
     title = "Availability of brokers"
     headline = _headline(len(worst), total) if rows else None

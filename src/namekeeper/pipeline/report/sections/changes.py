@@ -80,7 +80,7 @@ def _make(answers: Answers, zone: str) -> Section:
         )
     if len(groups) < total:
         summary.append(
-            "Of each part of the time some are listed; the command namekeeper history lists every change."
+            "Where there are many, only some are listed; the command namekeeper history lists every change."
         )
     return Section("changes", "Changes", None, summary, _COLUMNS, groups, total, by_time, folds)
 

@@ -43,13 +43,13 @@ _WORDS = {Kind.DOWN: "away, or not to be written to", Kind.NOTICE: "unregistered
 
 _CAUSES = {
     "expired": "silent for too long",
-    "channel_closed": "its connection was closed",
-    "unregister_broker": "it unregistered",
+    "channel_closed": "connection closed",
+    "unregister_broker": "unregistered",
     "replaced": "another broker took its place",
     "stale_registration": "an older registration was refused",
     "wipe_write_perm": "wipeWritePerm",
-    "stopped": "it was stopped",
-    "no_stop": "it ended without being stopped",
+    "stopped": "stopped",
+    "no_stop": "ended without being stopped",
 }
 """Cause -> text."""
 _ASKED = frozenset({"unregister_broker", "wipe_write_perm"})

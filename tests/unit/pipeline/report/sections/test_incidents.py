@@ -57,10 +57,7 @@ def test_a_broker_that_was_forgotten_did_not_come_back(is_forgotten: bool | None
 
 def test_a_connection_that_closed_was_asked_for_by_nobody():
     closed = {**AWAY, "cause": "channel_closed", "peer": "10.0.0.1:5000"}
-    assert (
-        made_section("incidents", {**ROWS, "incidents": [closed]}).rows[0]["why"]
-        == "its connection was closed"
-    )
+    assert made_section("incidents", {**ROWS, "incidents": [closed]}).rows[0]["why"] == "connection closed"
 
 
 def test_the_total_is_that_of_all():
@@ -109,6 +106,18 @@ def test_the_plot_has_a_lane_for_each_row_and_a_bar_for_each_time():
     twice = [drift, {**drift, "from_ts": START + 9 * HOUR}]
     (lane,) = drawn_plot("incidents", {**ROWS, "incidents": twice}).lanes
     assert [(bar.kind, bar.at) for bar in lane.bars] == [(Kind.NOTICE, 0), (Kind.NOTICE, 30)]
+
+
+def test_names_as_long_as_they_may_be_are_shown_whole_beside_the_plot():
+    names = [f"{name}-{'x' * 40}" for name in ("b0", "b1", "b2", "b3")]
+    together = {**AWAY, "kind": "mass_disconnect", "brokers": 8, "broker_names": names}
+    topic = {**AWAY, "kind": "topic_unwritable", "first_topic": "t" * 127, "topics": 1}
+    for row, words in (
+        (together, f"1. 8 brokers of 4 names went together: {names[0]}, {names[1]} and 2 more"),
+        (topic, f"1. {'t' * 127} could not be written to"),
+    ):
+        (lane,) = drawn_plot("incidents", {**ROWS, "incidents": [row]}).lanes
+        assert lane.label == words
 
 
 def test_the_headline_says_how_many_are_not_over():
