@@ -11,13 +11,16 @@ from tests.mutants.catalogue import MUTANTS
 from tests.mutants.choice import options, take
 from tests.mutants.mutant import Mutant
 from tests.mutants.run import PASSED, Verdict, copy_sources, run_mutant, run_tests
+from tests.mutants.sql_catalogue import SQL_MUTANTS
 
 AT_ONCE = 2
 
 
 def main() -> int:
     """Run; return the exit status."""
-    chosen = take(MUTANTS, options("python -m tests.mutants", __doc__))
+    chosen = take(MUTANTS, options("python -m tests.mutants", __doc__), others=SQL_MUTANTS)
+    if not chosen:
+        return 0
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="namekeeper-mutants-") as folder:
         sources = copy_sources(Path(folder))

@@ -97,13 +97,18 @@ def options(prog: str, about: str | None, arguments: Sequence[str] | None = None
     return found
 
 
-def take(mutants: Sequence[M], wanted: argparse.Namespace) -> list[M]:
+def take(mutants: Sequence[M], wanted: argparse.Namespace, *, others: Iterable[Named] = ()) -> list[M]:
     """Those that the command line asks for; says which if it is a choice.
+
+    Args:
+        mutants: All of this command.
+        wanted: The command line.
+        others: Those of another command that gets the same names (`make mutants`): they are known, and not taken.
 
     Raises:
         ValueError: A name is unknown.
     """
-    if unknown := set(wanted.names) - {mutant.name for mutant in mutants}:
+    if unknown := set(wanted.names) - {mutant.name for mutant in (*mutants, *others)}:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}; the names are in {MUTANTS_FOLDER}")
     if wanted.names:
         return [mutant for mutant in mutants if mutant.name in wanted.names]

@@ -16,6 +16,7 @@ from namekeeper.pipeline.gold import sql_text
 from namekeeper.pipeline.gold.sql_text import raw_text
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
+from tests.mutants.catalogue import MUTANTS
 from tests.mutants.choice import options, take
 from tests.mutants.sql_catalogue import SQL_MUTANTS, SqlMutant
 from tests.support.history.histories import histories
@@ -42,7 +43,9 @@ WORLDS_IN_PIECES = 8
 
 def main() -> int:
     """Run; return the exit status."""
-    chosen = take(SQL_MUTANTS, options("python -m tests.mutants.sql", __doc__))
+    chosen = take(SQL_MUTANTS, options("python -m tests.mutants.sql", __doc__), others=MUTANTS)
+    if not chosen:
+        return 0
     law = Law(histories(SEED, WORLDS))
     if (found := caught_by(law, None)) is not None:
         print(f"without a mutant the law is broken: {found}")

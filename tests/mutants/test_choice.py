@@ -71,6 +71,12 @@ def test_names_are_taken_as_they_are():
         take(BUGS, options("it", None, ["bug-x"]))
 
 
+def test_names_of_the_other_command_are_left_to_it():
+    words = options("it", None, ["bug-2", SQL_MUTANTS[0].name])
+    assert names(take(BUGS, words, others=SQL_MUTANTS)) == ["bug-2"]
+    assert take(BUGS, options("it", None, [SQL_MUTANTS[0].name]), others=SQL_MUTANTS) == []
+
+
 @pytest.mark.parametrize("words", [["bug-1", "--since", "HEAD"], ["--sample", "3"], ["--limit", "3"]])
 def test_words_that_contradict_each_other_are_refused(words, capsys):
     with pytest.raises(SystemExit):

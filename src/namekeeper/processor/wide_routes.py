@@ -110,6 +110,7 @@ class WideRoutes:
         route = find()
         yield
         if route is None:
+            self._under_way.pop(topic, None)
             return otherwise
         answer = Response(body=(yield from self.encode(route)))
         if topic in self._under_way and may_keep(len(answer.body)):

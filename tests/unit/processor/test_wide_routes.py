@@ -8,8 +8,9 @@ from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.processor import route_answers, wide_routes
 from namekeeper.processor.dispatch import READERS
 from namekeeper.processor.outcome import Sliced
+from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.queries import topic_route
-from namekeeper.wire.command import request
+from namekeeper.wire.command import Response, request
 from tests.unit.processor.samples import V6_BODY
 
 
@@ -75,6 +76,15 @@ def test_a_wide_topic_may_have_no_route_when_its_turn_comes(wide):
     wide.ask(216, {"topic": "TopicTest"})
     assert run_slices(answer.make()).code == 17
     assert wide.state.route_answers.get("TopicTest", True) is None
+
+
+def test_a_topic_that_had_no_route_at_its_turn_is_not_under_way_any_more():
+    answers = WideRoutes(lambda _: b"", lambda _: b"", standard=True)
+    sliced = answers.answer("T", lambda: None, Response(17), may_keep=lambda _: True)
+    assert run_slices(sliced.make()).code == 17
+    topics: list[str] = []
+    answers.forget(lambda keys: topics.extend(keys) or ())
+    assert topics == []
 
 
 @pytest.mark.parametrize("fields", [{}, {"__ZONE_MODE": "true", "__ZONE_NAME": "east"}])
