@@ -108,7 +108,7 @@ def take(mutants: Sequence[M], wanted: argparse.Namespace, *, others: Iterable[N
     Raises:
         ValueError: A name is unknown.
     """
-    if unknown := set(wanted.names) - {mutant.name for mutant in (*mutants, *others)}:
+    if unknown := set(wanted.names) - {each.name for each in mutants} - {each.name for each in others}:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}; the names are in {MUTANTS_FOLDER}")
     if wanted.names:
         return [mutant for mutant in mutants if mutant.name in wanted.names]
