@@ -1,12 +1,18 @@
 """Asks for a page of an operators' HTTP port: with a bearer token, and over TLS for `https`."""
 
 import asyncio
+import contextlib
+import socket
 import ssl
 from importlib import import_module
+from typing import Any
 
 from msgspec import Struct
 
 __all__ = ["PageAnswer", "ask_page"]
+
+TURNS_LIMIT = 20
+"""Most turns of the loop to wait until a connection that has ended is closed: it takes three."""
 
 
 class PageAnswer(Struct, frozen=True):
@@ -37,6 +43,7 @@ async def ask_page(url: str, *, token: str, tls: ssl.SSLContext | None, pause_se
     Raises:
         OSError: there is no answer, or it is not whole; the message says why.
     """
+    sockets = _Sockets()
     # A fifth of a second to import, and most processes ask for no page.
     aiohttp = await asyncio.to_thread(import_module, "aiohttp")
     timeout = aiohttp.ClientTimeout(total=None, connect=pause_seconds, sock_read=pause_seconds)
@@ -44,8 +51,11 @@ async def ask_page(url: str, *, token: str, tls: ssl.SSLContext | None, pause_se
     if token:
         headers["Authorization"] = f"Bearer {token}"
     try:
+        connector = aiohttp.TCPConnector(socket_factory=sockets.new)
         async with (
-            aiohttp.ClientSession(headers=headers, timeout=timeout, auto_decompress=False) as session,
+            aiohttp.ClientSession(
+                connector=connector, headers=headers, timeout=timeout, auto_decompress=False
+            ) as session,
             session.get(url, ssl=tls or True, allow_redirects=False) as response,
         ):
             return PageAnswer(response.status, await response.read())
@@ -53,3 +63,32 @@ async def ask_page(url: str, *, token: str, tls: ssl.SSLContext | None, pause_se
         raise OSError("no answer in time") from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise OSError(str(error) or "no answer") from None
+    finally:
+        await sockets.close()
+
+
+class _Sockets:
+    """The sockets of one request.
+
+    Once an answer is whole, aiohttp forgets its connection while TLS still waits for the server's goodbye: a
+    program that ends then leaves a connection that nobody closes, and Python warns of it.
+    """
+
+    def __init__(self) -> None:
+        self._opened: list[socket.socket] = []
+
+    def new(self, addr_info: tuple[Any, ...]) -> socket.socket:
+        """Open a socket for an entry of `getaddrinfo`."""
+        opened = socket.socket(*addr_info[:3])
+        self._opened.append(opened)
+        return opened
+
+    async def close(self) -> None:
+        """End what is still connected, as if the server had, and let the loop see it."""
+        for opened in self._opened:
+            with contextlib.suppress(OSError):  # it is closed, or was never connected
+                opened.shutdown(socket.SHUT_RDWR)
+        for _ in range(TURNS_LIMIT):
+            if all(opened.fileno() < 0 for opened in self._opened):
+                return
+            await asyncio.sleep(0)

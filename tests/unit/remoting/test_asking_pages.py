@@ -2,9 +2,13 @@
 
 import asyncio
 import contextlib
+import gc
 import gzip
+import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -144,3 +148,47 @@ async def test_over_tls_a_certificate_is_shown_and_the_server_is_verified(tmp_pa
         loop.set_exception_handler(lambda *_: None)  # the handshake fails at the server, too
         with pytest.raises(OSError, match="certificate verify failed"):
             await ask(url)
+
+
+@contextlib.contextmanager
+def site_that_says_no_goodbye(serving: ssl.SSLContext, answer: bytes) -> Iterator[str]:
+    """A server that answers one request by TLS, and then neither closes the connection nor ends TLS."""
+    is_over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            accepted, _ = listener.accept()
+            with serving.wrap_socket(accepted, server_side=True) as connection:
+                connection.recv(65_536)
+                connection.sendall(answer)
+                is_over.wait(PATIENCE)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        finally:
+            is_over.set()
+            thread.join(PATIENCE)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n",
+    ],
+    ids=["last", "kept", "unfinished"],
+)
+def test_a_program_that_ends_after_the_answer_leaves_no_connection(tmp_path, answer):
+    certificates = Certificates(tmp_path)
+    serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    serving.load_cert_chain(*certificates.issue("server", "127.0.0.1"))
+    tls = ssl.create_default_context(cafile=certificates.trust)
+    with site_that_says_no_goodbye(serving, answer) as url, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with contextlib.suppress(OSError):
+            asyncio.run(ask(url, tls=tls, pause_seconds=0.5))
+        gc.collect()
+    assert [str(each.message) for each in warned] == []
