@@ -242,6 +242,11 @@ def _nothing_in(folder: str, system: Os, *, is_journal: bool) -> str:
     if last is not None and last.boot:
         was_there = f"boot {last.boot} of {last.namesrv} was there up to seq {last.seq} at least"
         return f"{folder} was emptied: {was_there}"
+    if is_journal and (foreign := find_foreign(folder, system=system)):
+        return (
+            f"the journal in {folder} is empty: by identity.json another one wrote what is there"
+            f" ({foreign[0]}): move it to a folder of its own"
+        )
     if is_journal:
         return f"the journal in {folder} is empty: nothing was written yet"
     below = sorted(path.parent.name for path in Path(folder).glob("*/identity.json"))

@@ -118,6 +118,15 @@ def test_one_that_is_deleted_meanwhile_has_no_lines(journal):
             "is empty: nothing was written yet",
         ),
         (
+            lambda path: (
+                (path / "identity.json").write_text(
+                    '{"namesrv":"a","uuid":"00000000-0000-4000-8000-000000000000"}'
+                ),
+                (path / "b-11111111-1700000000000-000000000001-000000000002.jsonl.gz").touch(),
+            ),
+            r"is empty: by identity.json another one wrote what is there \(b-11111111-.*\.gz\)",
+        ),
+        (
             lambda path: ((path / "9876").mkdir(), (path / "9876" / "identity.json").touch()),
             "is not a journal, but there is one in 9876 below it",
         ),
