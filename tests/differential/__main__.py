@@ -17,6 +17,8 @@ from tests.differential.servers import OURS
 from tests.differential.steps import Ask, Expire, Restart, Step
 
 SHARES = {"5.5.0": 0.55, "5.3.3": 0.3, "4.9.7": 0.075, "4.8.0": 0.075}
+NEWEST = next(iter(SHARES))
+"""The version of the examples of listed differences: older ones do not have all requests."""
 LEAST_PER_STEP = 100
 MANY = 90_000
 """From this number of requests on, a step of the rules that was hardly taken is a failure of the generator."""
@@ -31,7 +33,7 @@ def main() -> int:
     versions = options.versions.split(",")
     counts, begun = RunCounts(), time.monotonic()
     print(f"seed {options.seed}", flush=True)
-    if not options.java_only and (hidden := show_differences(versions[0])):
+    if not options.java_only and (hidden := show_differences(NEWEST)):
         print(f"listed differences that their examples do not show: {', '.join(hidden)}")
         return 1
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:

@@ -119,9 +119,16 @@ class Maker:
         """Send 104s over a connection that nothing else came over: (cluster, broker name, address)."""
         conn = self.fresh()
         for cluster, name, addr in members:
-            fields = {"clusterName": cluster, "brokerName": name, "brokerAddr": addr, "brokerId": "0"}
+            member = str(self.member_id(name, addr))  # 4.x goes by it, whatever the address is
+            fields = {"clusterName": cluster, "brokerName": name, "brokerAddr": addr, "brokerId": member}
             self.add(Ask(conn, Request(104, fields), "unregister: heal"))
         self.add(Close(conn))
+
+    def member_id(self, name: str, addr: str) -> int:
+        """Return the id that an address has under a broker name in either model; 0 if in none."""
+        groups = [model.tables.groups.get(name) for model in (self.java, self.ours)]
+        addrs = [entry for group in groups if group is not None for entry in group.addrs.items()]
+        return next((broker_id for broker_id, known in addrs if known == addr), 0)
 
     def traces(self, addr: str) -> Iterator[tuple[str, str]]:
         """Say under which clusters and names either model knows an address."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.differential.generator import generate
+from tests.differential.shared import generate_shared
 from tests.differential.steps import Ask
 from tests.support.java_model.values import Request
 
@@ -42,3 +43,19 @@ def has_unused(request: Request, kind: type) -> bool:
 )
 def test_odd_requests_are_sent(requests: list[Request], is_it: Callable[[Request], bool]):
     assert any(map(is_it, requests))
+
+
+def test_old_servers_are_never_asked_to_unregister_another_member_than_the_address_is():
+    """4.x goes by the id, 5.x by the address."""
+    asked = []
+    for number in range(SEQUENCES):
+        ids: dict[str, str] = {}
+        for step in generate_shared(f"shared-{number}", f"~{number}~", LENGTH):
+            if isinstance(step, Ask) and step.request.code in {103, 104}:
+                fields = step.request.fields
+                if step.request.code == 103:
+                    ids[fields["brokerAddr"]] = fields["brokerId"]
+                else:
+                    asked.append((step.label, fields["brokerId"], ids[fields["brokerAddr"]]))
+    assert {(sent, known) for _, sent, known in asked} == {("0", "0"), ("1", "1")}
+    assert any(label == "unregister: heal" and known == "1" for label, _, known in asked)
