@@ -70,7 +70,7 @@ async def ask_page(url: str, *, token: str, tls: ssl.SSLContext | None, pause_se
 class _Sockets:
     """The sockets of one request.
 
-    Once an answer is whole, aiohttp forgets its connection while TLS still waits for the server's goodbye: a
+    Once an answer is whole, aiohttp forgets its connection, while TLS still waits for the server to end it: a
     program that ends then leaves a connection that nobody closes, and Python warns of it.
     """
 

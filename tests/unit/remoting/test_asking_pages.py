@@ -151,7 +151,7 @@ async def test_over_tls_a_certificate_is_shown_and_the_server_is_verified(tmp_pa
 
 
 @contextlib.contextmanager
-def site_that_says_no_goodbye(serving: ssl.SSLContext, answer: bytes) -> Iterator[str]:
+def site_that_never_ends_tls(serving: ssl.SSLContext, answer: bytes) -> Iterator[str]:
     """A server that answers one request by TLS, and then neither closes the connection nor ends TLS."""
     is_over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -186,7 +186,7 @@ def test_a_program_that_ends_after_the_answer_leaves_no_connection(tmp_path, ans
     serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     serving.load_cert_chain(*certificates.issue("server", "127.0.0.1"))
     tls = ssl.create_default_context(cafile=certificates.trust)
-    with site_that_says_no_goodbye(serving, answer) as url, warnings.catch_warnings(record=True) as warned:
+    with site_that_never_ends_tls(serving, answer) as url, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         with contextlib.suppress(OSError):
             asyncio.run(ask(url, tls=tls, pause_seconds=0.5))

@@ -242,13 +242,14 @@ def _nothing_in(folder: str, system: Os, *, is_journal: bool) -> str:
     if last is not None and last.boot:
         was_there = f"boot {last.boot} of {last.namesrv} was there up to seq {last.seq} at least"
         return f"{folder} was emptied: {was_there}"
-    if is_journal and (foreign := find_foreign(folder, system=system)):
+    if is_journal:
+        foreign = find_foreign(folder, system=system)
+        if not foreign:
+            return f"the journal in {folder} is empty: nothing was written yet"
         return (
             f"the journal in {folder} is empty: by identity.json another one wrote what is there"
             f" ({foreign[0]}): move it to a folder of its own"
         )
-    if is_journal:
-        return f"the journal in {folder} is empty: nothing was written yet"
     below = sorted(path.parent.name for path in Path(folder).glob("*/identity.json"))
     if below:
         return f"{folder} is not a journal, but there is one in {', '.join(below[:5])} below it"
