@@ -21,6 +21,9 @@ MAX_BODY_LEFT_BYTES = 64 * 1024
 PART_BYTES = 16 * 1024
 """Holds some 200 look-ups."""
 
+SHORT_LENGTH = 4 + 2_048
+"""Length field of a frame with a header of ordinary size: those of look-ups have 200 to 400 bytes."""
+
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
 
@@ -28,7 +31,7 @@ _PREFIX_BYTES = 8
 class RequestReader:
     """Splits a stream into frames, asks the cache about each, and decodes those that it doesn't know."""
 
-    __slots__ = ("_find", "_scope", "frames")
+    __slots__ = ("_find", "_scope", "_short_length", "frames")
 
     def __init__(
         self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES, cache: LookupCache | None = None
@@ -43,6 +46,7 @@ class RequestReader:
         """The state of the frame that is arriving, and of the broken one."""
         self._scope = b""
         self._find = cache.find if cache is not None else None
+        self._short_length = min(SHORT_LENGTH, max_frame_bytes - 4)
 
     @property
     def may_find_all(self) -> bool:
@@ -75,17 +79,22 @@ class RequestReader:
         find = self._find
         if find is None or self.frames.buffered:
             return self._read(data, items)
-        # The usual case, kept short: whole frames with a JSON header and without a body, all of them known.
-        start, size = 0, len(data)
+        # The usual case, kept short: whole frames with a short JSON header and without a body.
+        start, size, short = 0, len(data), self._short_length
         while start + _PREFIX_BYTES < size:
             length, word = _PREFIX(data, start)
             end = start + 4 + length
-            if word != length - 4 or end > size:
+            if word != length - 4 or end > size or length > short:
                 break
-            answer = find(data[start + _PREFIX_BYTES : end])
-            if answer is None:
-                break
-            items.append(answer)
+            header = data[start + _PREFIX_BYTES : end]
+            item: Item | None = find(header)
+            if item is None:
+                try:
+                    item = request = decode_strictly(header)
+                except STRICT_ERRORS:
+                    break
+                request.header = self._scope + header
+            items.append(item)
             start = end
         return items if start == size else self._read(data[start:], items)
 
@@ -132,5 +141,5 @@ class RequestReader:
             return frame
         request.body = body
         if find is not None:
-            request.header = self._scope + header if self._scope else header
+            request.header = self._scope + header
         return request

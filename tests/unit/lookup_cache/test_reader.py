@@ -69,6 +69,23 @@ def test_a_binary_header_is_never_looked_for(cache):
     assert (found.ext_fields, found.header) == ({"topic": "T"}, b"")
 
 
+def test_a_short_frame_is_bounded_too(cache):
+    data = encode_command(look_up("U"))
+    (found,) = RequestReader(len(data), cache).feed(data)
+    assert isinstance(found, RemotingCommand)
+    bounded = RequestReader(len(data) - 1, cache)
+    assert not bounded.feed(data)
+    assert "length" in bounded.frames.failure
+
+
+def test_what_is_decoded_at_once_is_learned_in_its_scope(cache):
+    reader = RequestReader(cache=cache)
+    reader.use_cache(cache, b"peer ")
+    (found,) = reader.feed(encode_command(look_up("U")))
+    assert isinstance(found, RemotingCommand)
+    assert found.header.startswith(b"peer {")
+
+
 def test_without_a_cache_everything_is_decoded():
     (found,) = RequestReader().feed(encode_command(look_up()))
     assert isinstance(found, RemotingCommand)
