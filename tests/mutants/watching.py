@@ -196,6 +196,22 @@ WATCHING_MUTANTS = (
         ("http/test_gate.py",),
     ),
     Mutant(
+        "a-watcher-that-leaves-early-is-a-bug",
+        "http/watch.py",
+        "        except ConnectionError:  # the peer has left\n            return response\n",
+        "        except BlockingIOError:\n            return response\n",
+        "a peer that left before its stream began is no error",
+        ("http/test_watch.py",),
+    ),
+    Mutant(
+        "failing-pages-fill-the-log",
+        "http/server.py",
+        '_log_limit.log(logging.ERROR, "the HTTP page %s failed", request.path, error=error)',
+        'log.error("the HTTP page %s failed", request.path, exc_info=error)',
+        "a page that fails each time does not fill the log",
+        ("http/test_server.py",),
+    ),
+    Mutant(
         "watchers-end-with-the-pages",
         "http/gate.py",
         "        if end is not None:\n            end.cancel()\n        self._kept",

@@ -11,10 +11,12 @@ from aiohttp import web
 from namekeeper import __version__
 from namekeeper.access.peer import Peer
 from namekeeper.http import gate
+from namekeeper.http import server as module
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer
 from namekeeper.http.stats import JournalStats, NameServerStats
 from namekeeper.http.watchers import WhoKnows
+from namekeeper.remoting.log_limit import LINES, LogLimit
 from tests.support.system.loops import both_loops
 from tests.unit.http.watching import Watching
 
@@ -200,6 +202,17 @@ async def test_a_bug_is_logged_and_answered(site: Site, caplog: pytest.LogCaptur
     assert answer.status == 500
     assert [record.getMessage() for record in caplog.records] == ["the HTTP page /metrics failed"]
     assert (await site.ask("/healthz")).status == 200
+
+
+async def test_a_page_that_fails_each_time_does_not_fill_the_log(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "_log_limit", LogLimit(module.log))
+    site.topics = -1
+    for _ in range(LINES + 3):
+        assert (await site.ask("/metrics")).status == 500
+
+    assert len(caplog.records) == LINES
 
 
 async def test_each_connection_carries_one_request(site: Site) -> None:

@@ -28,10 +28,11 @@ def certificates(tmp_path: Path) -> Certificates:
     return Certificates(tmp_path)
 
 
-def serving(*, contexts: TlsContexts | None = None, **settings: object) -> RemotingServer:
-    return RemotingServer(
-        echo, host=LOCAL, port=0, tls=contexts or TlsContexts(lambda: TlsSettings(**settings))
-    )
+def serving(
+    *, contexts: TlsContexts | None = None, trusted: tuple[str, ...] = (), **settings: object
+) -> RemotingServer:
+    tls = contexts or TlsContexts(lambda: TlsSettings(**settings))
+    return RemotingServer(echo, host=LOCAL, port=0, tls=tls, proxy_trusted_networks=trusted)
 
 
 async def answers(server: RemotingServer, tls: ssl.SSLContext | None) -> bool:
@@ -128,6 +129,24 @@ async def test_handshakes_of_one_host_take_turns_and_who_stalls_is_hurried(monke
                 assert await second.is_closed_by_server()
                 assert await third.is_closed_by_server()
                 assert await waits
+
+
+@both_loops
+@pytest.mark.parametrize(
+    ("trusted", "under_way", "waiting"), [((LOCAL,), 2, {"203.0.113.7": 1}), ((), 1, {LOCAL: 2})]
+)
+async def test_hosts_behind_a_trusted_proxy_take_turns_apart(monkeypatch, trusted, under_way, waiting):
+    monkeypatch.setattr(tls_turns, "MAX_HANDSHAKES", 1)
+    async with serving(trusted=trusted) as server, contextlib.AsyncExitStack() as peers:
+        assert await answers(server, trusting())  # the certificate is there
+        for host in (b"203.0.113.7", b"203.0.113.7", b"203.0.113.8"):
+            peer = await peers.enter_async_context(connect(server.addresses[0]))
+            await peer.send(b"PROXY TCP4 %s 192.0.2.1 4321 9876\r\n" % host + CLIENT_HELLO_BEGIN)
+        handshakes = server._handshakes
+        await eventually(
+            lambda: {host: len(who) for host, who in handshakes._tls_turns._waiting.items()} == waiting
+        )
+        await eventually(lambda: len(handshakes._connecting) == under_way)
 
 
 @both_loops
