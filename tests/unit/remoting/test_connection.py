@@ -759,7 +759,8 @@ class TestTimeOfATurn:
             joined.deliver(frame(1, code=206))
         assert [len(joined.answers) for joined in (one, *others)] == [1, 0, 0, 0]
         one.deliver(frame(2))
-        assert one.answered == [1, 2]
+        one.deliver(frame(3) + frame(4))
+        assert one.answered == [1, 2, 3, 4]
         for number in range(1, 4):
             await turns(1)
             assert [len(joined.answers) for joined in others].count(1) == number
