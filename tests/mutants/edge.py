@@ -89,7 +89,7 @@ EDGE_MUTANTS = (
         "a-proxy-shakes-hands-for-its-clients",
         "remoting/handshake.py",
         "        return (sniffer.peer if claimed is None or not self._is_trusted(sniffer.peer) else claimed).host\n",
-        "        return (sniffer.peer if claimed is None else sniffer.peer).host\n",
+        "        return sniffer.peer.host\n",
         "hosts behind a trusted proxy take turns apart",
         ("remoting/test_tls.py",),
     ),
