@@ -104,7 +104,7 @@ sanitize-native: ## the native front's tests with AddressSanitizer, ThreadSaniti
 	    --target-dir ../build/native-asan
 	cd native && RUSTFLAGS='-Zsanitizer=thread' cargo +nightly test -Zbuild-std --no-default-features --lib \
 	    --target $(HOST) --target-dir ../build/native-tsan
-	cd native && cargo +nightly miri test --no-default-features --lib --target-dir ../build/native-miri -- frames store
+	cd native && cargo +nightly miri test --no-default-features --lib --target-dir ../build/native-miri -- frames header store
 
 native-bench: native ## the same, and the compiled protocol of the bench's row bare-compiled
 	cd benchmarks/load/compiled && cargo build --release --target-dir ../../../build/bench/compiled

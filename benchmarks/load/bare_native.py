@@ -25,11 +25,6 @@ __all__: list[str] = []
 
 HEAD = b'{"code":0,"flag":1,"language":"JAVA","opaque":'
 TAIL = b',"serializeTypeCurrentRPC":"JSON","version":513}'
-KEY = (
-    b'{"code":105,"extFields":{"topic":"%b"},"flag":0,"language":"JAVA","opaque":'
-    b'"serializeTypeCurrentRPC":"JSON","version":513}'
-)
-"""The header of the load generator's look-ups without the digits of the opaque."""
 HEADER_LENGTH_MASK = 0xFFFFFF
 COMPILED = Path(__file__).parents[2] / "build/bench/compiled/release/libbare_compiled.so"
 
@@ -108,11 +103,11 @@ def protocols(kind: str, routes: Path) -> Any:
         loader.exec_module(module)
         answers = module.Answers(HEAD, TAIL)
         for topic, body in lines:
-            answers.learn(KEY % topic, body)
+            answers.learn(topic.decode(), body)
         return lambda: module.Responder(answers, responder)
     front: Any = import_module("namekeeper_front").Front(HEAD, TAIL, 1)
     for topic, body in lines:
-        front.learn(KEY % topic, 0, body)
+        front.learn(topic.decode(), True, 0, body)  # noqa: FBT003 - as the server calls it
 
     def returned() -> None:
         for number, unread, unsent, *_ in front.take_returned():

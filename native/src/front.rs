@@ -23,7 +23,8 @@ use std::thread::JoinHandle;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 
-use crate::frames::{Next, Scanner};
+use crate::frames::{next, Next};
+use crate::header;
 use crate::store::Store;
 
 const WAKE: Token = Token(usize::MAX);
@@ -277,16 +278,13 @@ impl Drop for Front {
 struct Worker {
     shared: Arc<Shared>,
     lane: Arc<Lane>,
-    scanner: Scanner,
     read: Vec<u8>,
-    key: Vec<u8>,
     answers: Vec<u8>,
 }
 
 impl Worker {
     fn new(shared: Arc<Shared>, lane: Arc<Lane>) -> Self {
-        let read = vec![0; READ_BYTES];
-        Worker { shared, lane, scanner: Scanner::default(), read, key: Vec::new(), answers: Vec::new() }
+        Worker { shared, lane, read: vec![0; READ_BYTES], answers: Vec::new() }
     }
 
     fn run(mut self, mut poll: Poll) {
@@ -362,8 +360,7 @@ impl Worker {
         let store = self.shared.store.read().unwrap_or_else(PoisonError::into_inner);
         loop {
             self.answers.clear();
-            let is_over =
-                answer_some(&self.scanner, &store, input, &mut at, &mut self.key, &mut self.answers);
+            let is_over = answer_some(&store, input, &mut at, &mut self.answers);
             let sent = send(&mut connection.stream, &self.answers);
             connection.bytes_out += sent as u64;
             if sent < self.answers.len() {
@@ -384,21 +381,17 @@ impl Worker {
 
 /// Answer requests from `at` on; return what ends it, or None when there are enough answers to write.
 fn answer_some<'a>(
-    scanner: &Scanner,
     store: &Store,
     input: &'a [u8],
     at: &mut usize,
-    key: &mut Vec<u8>,
     answers: &mut Vec<u8>,
 ) -> Option<Next<'a>> {
     while answers.len() < WRITE_BYTES {
-        match scanner.next(&input[*at..]) {
-            Next::Request { before, digits, after, size } => {
-                if !store.answer(key, before, digits, after, answers) {
-                    return Some(Next::Other);
-                }
-                *at += size;
-            }
+        match next(&input[*at..]) {
+            Next::Request { header, size } => match header::read(header) {
+                Some(look_up) if store.answer(&look_up, answers) => *at += size,
+                _ => return Some(Next::Other),
+            },
             end => return Some(end),
         }
     }
@@ -425,8 +418,15 @@ mod tests {
     use std::net::{TcpListener, TcpStream as StdStream};
     use std::time::Duration;
 
-    const HEADER: &[u8] = b"{\"opaque\":7,\"x\":1}";
-    const KEY: &[u8] = b"{\"opaque\":\"x\":1}";
+    const HEADER: &[u8] = b"{\"code\":105,\"opaque\":7,\"extFields\":{\"topic\":\"T\"}}";
+
+    /// A look-up of a topic of one letter.
+    fn request(opaque: u32, topic: char) -> Vec<u8> {
+        frame(
+            format!("{{\"code\":105,\"opaque\":{opaque},\"extFields\":{{\"topic\":\"{topic}\"}}}}")
+                .as_bytes(),
+        )
+    }
 
     fn frame(header: &[u8]) -> Vec<u8> {
         let size = header.len() as u32;
@@ -452,7 +452,7 @@ mod tests {
     /// A front that knows one answer, and both ends of a connection of which one is lent to it as 5.
     fn lent() -> (Front, StdStream, StdStream) {
         let front = Front::start(b"<", b">", 2).unwrap();
-        front.change(|store| store.learn(KEY, 0, b"body"));
+        front.change(|store| store.learn("T", false, 0, b"body"));
         let (own, peer) = connected();
         front.lend(5, own.try_clone().unwrap().into()).unwrap();
         (front, own, peer)
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn known_requests_are_answered_however_they_are_split() {
         let (front, _own, mut peer) = lent();
-        let bytes = [frame(HEADER), frame(b"{\"opaque\":12,\"x\":1}")].concat();
+        let bytes = [frame(HEADER), request(12, 'T')].concat();
         peer.set_nodelay(true).unwrap();
         for split in 0..=bytes.len() {
             peer.write_all(&bytes[..split]).unwrap();
@@ -497,7 +497,7 @@ mod tests {
     #[test]
     fn what_is_not_known_comes_back_with_all_that_follows_it() {
         let (front, _own, mut peer) = lent();
-        let rest = [frame(b"{\"x\":\"opaque\":7,1}"), frame(HEADER)].concat();
+        let rest = [request(7, 'U'), frame(HEADER)].concat();
         peer.write_all(&[frame(HEADER), rest.clone()].concat()).unwrap();
         let came = returned(&front);
         assert_eq!((came.id, came.unread, came.unsent, came.is_broken), (5, rest, vec![], false));
@@ -542,9 +542,9 @@ mod tests {
     #[test]
     fn a_peer_that_does_not_read_comes_back_with_what_it_is_owed() {
         let (front, _own, mut peer) = lent();
-        front.change(|store| store.learn(b"{\"opaque\":\"x\":3}", 0, &[b'b'; 100_000]));
+        front.change(|store| store.learn("B", false, 0, &[b'b'; 100_000]));
         peer.set_nonblocking(true).unwrap();
-        let request = frame(b"{\"opaque\":7,\"x\":3}");
+        let request = request(7, 'B');
         let mut asked = 0;
         while front.lent() == 1 {
             if let Ok(size) = peer.write(&request) {
@@ -573,7 +573,7 @@ mod tests {
             peer.write_all(&frame(HEADER)).unwrap();
             read(&mut peer, answer(b"7").len());
         }
-        front.change(|store| store.forget(KEY));
+        front.change(|store| store.forget("T"));
         peer.write_all(&frame(HEADER)).unwrap();
         assert_eq!(returned(&front).unread, frame(HEADER));
     }
@@ -583,7 +583,9 @@ mod tests {
         let (front, _own, mut peer) = lent();
         let (own, mut other) = connected();
         front.lend(7, own.into()).unwrap(); // on the same thread as 5
-        peer.write_all(&frame(&[crate::store::PANICS, b"\"opaque\":7,\"x\":1}"].concat())).unwrap();
+        let header =
+            format!("{{\"code\":105,\"opaque\":7,\"extFields\":{{\"topic\":\"{}\"}}}}", crate::store::PANICS);
+        peer.write_all(&frame(header.as_bytes())).unwrap();
         let came = returned(&front);
         assert_eq!((came.id, came.is_broken, front.panics()), (5, true, 1));
         other.write_all(&frame(HEADER)).unwrap();
@@ -593,7 +595,7 @@ mod tests {
     #[test]
     fn every_thread_answers_and_forgets() {
         let front = Front::start(b"<", b">", 3).unwrap();
-        front.change(|store| store.learn(KEY, 0, b"body"));
+        front.change(|store| store.learn("T", false, 0, b"body"));
         let mut pairs: Vec<_> = (0..6).map(|_| connected()).collect();
         for (id, (own, peer)) in pairs.iter_mut().enumerate() {
             front.lend(id, own.try_clone().unwrap().into()).unwrap();
@@ -602,7 +604,7 @@ mod tests {
         }
         assert_eq!(front.take_counts(), [(0, 6)]);
         assert_eq!(front.take_moved().len(), 6);
-        front.change(|store| store.forget(KEY));
+        front.change(|store| store.forget("T"));
         for (_, peer) in &mut pairs {
             peer.write_all(&frame(HEADER)).unwrap();
         }

@@ -5,6 +5,8 @@
 pub mod frames;
 #[allow(missing_docs)]
 pub mod front;
+#[allow(missing_docs)]
+pub mod header;
 pub mod store;
 
 #[cfg(feature = "python")]

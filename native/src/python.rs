@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::front::{Front, Returned};
+use crate::header;
 
 type ReturnedTuple<'py> = (usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>, u64, u64, bool);
 
@@ -58,16 +59,18 @@ impl PyFront {
         py.allow_threads(|| self.front.take_moved())
     }
 
-    /// Answer requests whose header without the digits of its opaque is `key` with this body, and count them.
-    fn learn(&self, py: Python<'_>, key: &[u8], counter: usize, body: &[u8]) {
-        py.allow_threads(|| self.front.change(|store| store.learn(key, counter, body)));
+    /// Answer look-ups of a topic in one form with this body, and count them under a number.
+    fn learn(&self, py: Python<'_>, topic: &str, standard: bool, counter: usize, body: &[u8]) {
+        py.allow_threads(|| self.front.change(|store| store.learn(topic, standard, counter, body)));
     }
 
-    /// Answer requests with these keys no more; returns when no such answer can be written any more.
-    fn forget(&self, py: Python<'_>, keys: Vec<Vec<u8>>) {
-        py.allow_threads(|| {
-            self.front.change(|store| keys.iter().for_each(|key| store.forget(key)));
+    /// Answer look-ups of these topics no more; returns when no such answer can be written any more. A byte for each
+    /// topic says whether it was asked for since it was learned.
+    fn forget<'py>(&self, py: Python<'py>, topics: Vec<String>) -> Bound<'py, PyBytes> {
+        let asked: Vec<u8> = py.allow_threads(|| {
+            self.front.change(|store| topics.iter().map(|topic| u8::from(store.forget(topic))).collect())
         });
+        PyBytes::new(py, &asked)
     }
 
     /// Answer nothing more until it is learned.
@@ -107,13 +110,20 @@ fn as_tuple<'py>(py: Python<'py>, returned: &Returned) -> ReturnedTuple<'py> {
     )
 }
 
-/// Number of the calls above and of their keys. It grows when one of them changes; the server uses only the number
-/// that it knows.
-const INTERFACE: u32 = 3;
+/// What the front makes of a header: (topic, standard, opaque) of a look-up that it answers if it knows the topic,
+/// else None. Tests compare it with what the server makes of it.
+#[pyfunction]
+fn read_header(header: &[u8]) -> Option<(&str, bool, &str)> {
+    header::read(header).map(|look_up| (look_up.topic, look_up.standard, look_up.digits))
+}
+
+/// Number of the calls above. It grows when one of them changes; the server uses only the number that it knows.
+const INTERFACE: u32 = 4;
 
 /// Answers known look-ups beside the interpreter.
 #[pymodule]
 fn namekeeper_front(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
+    module.add_function(wrap_pyfunction!(read_header, module)?)?;
     module.add_class::<PyFront>()
 }

@@ -1,26 +1,30 @@
-//! What is known: headers without the digits of their opaque, and their answers. The server decides what is
-//! learned and forgotten, and bounds it.
+//! What is known: the answers of topics. The server decides what is learned and forgotten, and bounds it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// A header that begins so is a bug, in tests.
-#[cfg(test)]
-pub const PANICS: &[u8] = b"{\"panics\":1,";
+use crate::header::LookUp;
 
-/// An answer without its opaque, shared by all headers that get it.
+/// A topic whose look-up is a bug, in tests.
+#[cfg(test)]
+pub const PANICS: &str = "panics";
+
 struct Entry {
+    /// An answer's body, shared by all topics that have it.
     content: Arc<[u8]>,
     counter: usize,
+    /// Whether it was asked for since it was learned.
+    is_asked: AtomicBool,
 }
 
-/// Header without the digits of its opaque -> answer; and how often each counter's headers were asked for.
+/// Topic -> answer, in both forms; and how often each counter's topics were asked for.
 #[derive(Default)]
 pub struct Store {
     head: Vec<u8>,
     tail: Vec<u8>,
-    entries: HashMap<Box<[u8]>, Entry>,
+    /// For clients before 4.9.4, and in standard JSON.
+    forms: [HashMap<Box<str>, Entry>; 2],
     bodies: HashSet<Arc<[u8]>>,
     counts: Vec<AtomicU64>,
 }
@@ -31,51 +35,38 @@ impl Store {
         Store { head: head.to_vec(), tail: tail.to_vec(), ..Store::default() }
     }
 
-    /// How many headers are known.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether none is.
+    /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.forms.iter().all(HashMap::is_empty)
     }
 
     /// Append the whole answer to `out` and count the request; return whether it is known.
-    ///
-    /// `key` is room for the header without the digits.
-    pub fn answer(
-        &self,
-        key: &mut Vec<u8>,
-        before: &[u8],
-        digits: &[u8],
-        after: &[u8],
-        out: &mut Vec<u8>,
-    ) -> bool {
+    pub fn answer(&self, look_up: &LookUp, out: &mut Vec<u8>) -> bool {
         #[cfg(test)]
-        assert!(!before.starts_with(PANICS), "as a bug would");
-        key.clear();
-        key.extend_from_slice(before);
-        key.extend_from_slice(after);
-        let Some(entry) = self.entries.get(key.as_slice()) else {
+        assert!(look_up.topic != PANICS, "as a bug would");
+        let Some(entry) = self.forms[usize::from(look_up.standard)].get(look_up.topic) else {
             return false;
         };
-        let header = self.head.len() + digits.len() + self.tail.len();
+        let header = self.head.len() + look_up.digits.len() + self.tail.len();
         out.reserve(8 + header + entry.content.len());
         out.extend_from_slice(&((4 + header + entry.content.len()) as u32).to_be_bytes());
         out.extend_from_slice(&(header as u32).to_be_bytes());
         out.extend_from_slice(&self.head);
-        out.extend_from_slice(digits);
+        out.extend_from_slice(look_up.digits.as_bytes());
         out.extend_from_slice(&self.tail);
         out.extend_from_slice(&entry.content);
         if let Some(count) = self.counts.get(entry.counter) {
             count.fetch_add(1, Ordering::Relaxed);
         }
+        if !entry.is_asked.load(Ordering::Relaxed) {
+            entry.is_asked.store(true, Ordering::Relaxed);
+        }
         true
     }
 
-    /// Remember an answer's body by the header without the digits of its opaque.
-    pub fn learn(&mut self, key: &[u8], counter: usize, body: &[u8]) {
+    /// Remember the body of a topic's answer in one form, and count look-ups of it under a number.
+    pub fn learn(&mut self, topic: &str, standard: bool, counter: usize, body: &[u8]) {
+        self.remove(topic, standard);
         let content = match self.bodies.get(body) {
             Some(known) => Arc::clone(known),
             None => {
@@ -87,21 +78,29 @@ impl Store {
         if self.counts.len() <= counter {
             self.counts.resize_with(counter + 1, AtomicU64::default);
         }
-        self.entries.insert(key.into(), Entry { content, counter });
+        let entry = Entry { content, counter, is_asked: AtomicBool::new(false) };
+        self.forms[usize::from(standard)].insert(topic.into(), entry);
     }
 
-    /// Forget a header; its body goes with the last one that has it.
-    pub fn forget(&mut self, key: &[u8]) {
-        if let Some(entry) = self.entries.remove(key) {
-            if Arc::strong_count(&entry.content) == 2 {
-                self.bodies.remove(&entry.content);
-            }
+    /// Forget a topic in both forms; return whether one was asked for since it was learned.
+    pub fn forget(&mut self, topic: &str) -> bool {
+        self.remove(topic, false) | self.remove(topic, true)
+    }
+
+    /// Forget a topic in one form; its body goes with the last one that has it.
+    fn remove(&mut self, topic: &str, standard: bool) -> bool {
+        let Some(entry) = self.forms[usize::from(standard)].remove(topic) else {
+            return false;
+        };
+        if Arc::strong_count(&entry.content) == 2 {
+            self.bodies.remove(&entry.content);
         }
+        entry.is_asked.into_inner()
     }
 
-    /// Forget every header.
+    /// Forget every topic.
     pub fn forget_all(&mut self) {
-        self.entries = HashMap::new();
+        self.forms = Default::default();
         self.bodies = HashSet::new();
     }
 
@@ -116,49 +115,88 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn answer(store: &Store, before: &[u8], digits: &[u8], after: &[u8], out: &mut Vec<u8>) -> bool {
-        store.answer(&mut Vec::new(), before, digits, after, out)
+    fn answer(store: &Store, topic: &str, standard: bool, digits: &str) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        store.answer(&LookUp { topic, standard, digits }, &mut out).then_some(out)
     }
 
     fn store() -> Store {
         let mut store = Store::new(b"<", b">");
-        store.learn(b"ab", 1, b"body");
+        store.learn("T", true, 1, b"body");
         store
     }
 
     #[test]
     fn an_answer_is_framed_around_the_digits() {
         let mut out = b"before".to_vec();
-        assert!(answer(&store(), b"a", b"42", b"b", &mut out));
+        assert!(store().answer(&LookUp { topic: "T", standard: true, digits: "42" }, &mut out));
         assert_eq!(out, b"before\0\0\0\x0c\0\0\0\x04<42>body");
     }
 
     #[test]
     fn what_is_not_known_adds_nothing() {
-        let mut out = Vec::new();
-        assert!(!answer(&store(), b"a", b"42", b"c", &mut out));
-        assert!(out.is_empty());
+        let mut out = b"before".to_vec();
+        assert!(!store().answer(&LookUp { topic: "U", standard: true, digits: "42" }, &mut out));
+        assert_eq!(out, b"before");
+    }
+
+    #[test]
+    fn each_form_has_its_own_answer() {
+        let mut store = store();
+        assert_eq!(answer(&store, "T", false, "1"), None);
+        store.learn("T", false, 1, b"other");
+        assert!(answer(&store, "T", false, "1").unwrap().ends_with(b">other"));
+        assert!(answer(&store, "T", true, "1").unwrap().ends_with(b">body"));
     }
 
     #[test]
     fn what_was_forgotten_is_not_known_and_takes_no_room() {
         let mut store = store();
-        store.learn(b"cd", 1, b"body");
-        store.forget(b"ab");
-        assert!(!answer(&store, b"a", b"1", b"b", &mut Vec::new()));
-        assert!(answer(&store, b"c", b"1", b"d", &mut Vec::new()));
-        store.forget(b"cd");
+        store.learn("U", true, 1, b"body");
+        store.forget("T");
+        assert_eq!(answer(&store, "T", true, "1"), None);
+        assert!(answer(&store, "U", true, "1").is_some());
+        store.forget("U");
         assert!(store.is_empty() && store.bodies.is_empty());
-        store.learn(b"ab", 1, b"body");
+        store.learn("T", true, 1, b"body");
         store.forget_all();
         assert!(store.is_empty() && store.bodies.is_empty());
+    }
+
+    #[test]
+    fn what_is_learned_again_takes_the_place_of_what_was_known() {
+        let mut store = store();
+        store.learn("T", true, 1, b"new");
+        assert!(answer(&store, "T", true, "1").unwrap().ends_with(b">new"));
+        assert_eq!(store.bodies.len(), 1);
+    }
+
+    #[test]
+    fn who_forgets_hears_what_was_asked_for() {
+        let mut store = store();
+        store.learn("T", false, 1, b"body");
+        assert!(!store.forget("T"));
+        store.learn("T", false, 1, b"body");
+        store.learn("T", true, 1, b"body");
+        answer(&store, "T", true, "1");
+        assert!(store.forget("T"));
+        assert!(!store.forget("T"));
+    }
+
+    #[test]
+    fn a_topic_is_forgotten_in_both_forms() {
+        let mut store = store();
+        store.learn("T", false, 1, b"old");
+        assert_eq!(answer(&store, "T", false, "1").unwrap(), b"\0\0\0\x0a\0\0\0\x03<1>old");
+        store.forget("T");
+        assert!(store.is_empty());
     }
 
     #[test]
     fn requests_are_counted_once() {
         let store = store();
         for _ in 0..3 {
-            answer(&store, b"a", b"42", b"b", &mut Vec::new());
+            answer(&store, "T", true, "42");
         }
         assert_eq!(store.take_counts(), [(1, 3)]);
         assert_eq!(store.take_counts(), []);

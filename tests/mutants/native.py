@@ -46,12 +46,27 @@ class NativeMutant(NamedTuple):
 
 NATIVE_MUTANTS = (
     NativeMutant(
-        "forgets-nothing", "store.rs", "if let Some(entry) = self.entries.remove(key) {",
-        "if let Some(entry) = self.entries.get(key) {", "what is forgotten is not answered after",
+        "forgets-nothing", "store.rs", "let Some(entry) = self.forms[usize::from(standard)].remove(topic) else {",
+        "let Some(entry) = self.forms[usize::from(standard)].get(topic).map(|each| Entry {\n"
+        "            content: Arc::clone(&each.content),\n            counter: each.counter,\n"
+        "            is_asked: AtomicBool::new(false),\n        }) else {",
+        "what is forgotten is not answered after",
     ),
     NativeMutant(
-        "another-opaque", "store.rs", "out.extend_from_slice(digits);",
-        "out.extend_from_slice(&digits[..digits.len() - 1]);\n        out.push(b'9');",
+        "forgets-one-form", "store.rs", "self.remove(topic, false) | self.remove(topic, true)",
+        "self.remove(topic, false) || self.remove(topic, true)", "a topic is forgotten in both forms",
+    ),
+    NativeMutant(
+        "mixes-forms", "store.rs", "self.forms[usize::from(look_up.standard)].get(", "self.forms[1].get(",
+        "an answer has the form that was asked for",
+    ),
+    NativeMutant(
+        "says-nothing-was-asked", "store.rs", "entry.is_asked.store(true, Ordering::Relaxed);", "",
+        "what was asked for is told when it is forgotten",
+    ),
+    NativeMutant(
+        "another-opaque", "store.rs", "out.extend_from_slice(look_up.digits.as_bytes());",
+        "out.extend_from_slice(&look_up.digits.as_bytes()[1..]);\n        out.push(b'9');",
         "an answer has the opaque of its request",
     ),
     NativeMutant(
@@ -62,18 +77,49 @@ NATIVE_MUTANTS = (
         "counts-twice", "store.rs", "count.fetch_add(1,", "count.fetch_add(2,", "requests are counted once",
     ),
     NativeMutant(
-        "believes-any-digits", "frames.rs", "&& digits.len() <= MAX_DIGITS", "",
+        "believes-any-digits", "header.rs", "(1..=MAX_DIGITS).contains(&size)", "size > 0",
         "a number that may be no int32 is the server's",
     ),
     NativeMutant(
-        "leading-zero", "frames.rs", "Some(b'1'..=b'9')", "Some(b'0'..=b'9')",
+        "leading-zero", "header.rs", "(rest[sign] != b'0' || (size == 1 && sign == 0))", "(rest[sign] != b'0' || sign == 0)",
         "digits are copied only if the decoder would write them so",
     ),
     NativeMutant(
-        "an-opaque-anywhere", "store.rs", "let Some(entry) = self.entries.get(key.as_slice()) else {",
-        "let same = |each: &[u8]| {\n            let mut bytes = each.to_vec();\n            bytes.sort_unstable();\n"
-        "            bytes\n        };\n        let found = self.entries.iter().find(|(known, _)| same(known) == same(key));\n"
-        "        let Some((_, entry)) = found else {", "a header is known only with its opaque in the same place",
+        "any-code", "header.rs", 'code? != "105"', "code?.is_empty()", "only look-ups are answered",
+    ),
+    NativeMutant(
+        "answers-one-way-requests", "header.rs", 'flag.is_some_and(|flag| flag != "0")', "false",
+        "what wants no answer gets none",
+    ),
+    NativeMutant(
+        "any-language", "header.rs", "language.is_none_or(|name| LANGUAGES.contains(&name))", "true",
+        "a header that the server reads leniently is the server's",
+    ),
+    NativeMutant(
+        "answers-a-zone", "header.rs", '"__ZONE_MODE" => None,', "", "what a zone is answered is the server's",
+    ),
+    NativeMutant(
+        "the-last-of-two", "header.rs", "Some(_) => None,", "Some(_) => Some(()),",
+        "a header with two members of a name is the server's",
+    ),
+    NativeMutant(
+        "escapes-are-not-seen", "header.rs", "matches!(byte, b'\"' | b'\\\\' | 0..=0x1f)", "*byte == b'\"'",
+        "a string with escapes is the server's",
+    ),
+    NativeMutant(
+        "more-after-the-end", "header.rs", "    reader.end()?;\n", "", "a header is one object",
+    ),
+    NativeMutant(
+        "form-by-version-alone", "header.rs", 'value.eq_ignore_ascii_case("true")', "value.is_empty()",
+        "a client may ask for standard JSON",
+    ),
+    NativeMutant(
+        "form-without-version", "header.rs", "version >= STANDARD_JSON_VERSION", "version > STANDARD_JSON_VERSION",
+        "clients from 4.9.4 on get standard JSON",
+    ),
+    NativeMutant(
+        "looks-into-long-headers", "frames.rs", "if word > MAX_HEADER_BYTES || ", "if ",
+        "what is kept of a frame is bounded",
     ),
     NativeMutant(
         "swallows-bodies", "frames.rs", " || length != word + 4", " || length < word + 4",

@@ -18,7 +18,7 @@ from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules import AccessRules, NamePatterns, Rule
 from namekeeper.access.signature import sign
 from namekeeper.app.name_server import NameServer
-from namekeeper.remoting.lending import MIN_KNOWN_READS
+from namekeeper.remoting.lending import MIN_LOOKUP_READS
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode
 from tests.support.wire.peer import Peer, connect
@@ -55,7 +55,7 @@ ANY_RULES = st.tuples(FIRST, ABOUT_LOOK_UPS).map(
     lambda found: structs.replace(found[1], rules=(*found[0], *found[1].rules))
 )
 LOOK_UPS = st.lists(st.tuples(st.sampled_from((*TOPICS, "none")), USER), min_size=1, max_size=3)
-ENOUGH = MIN_KNOWN_READS + 4
+ENOUGH = MIN_LOOKUP_READS + 4
 """So often each look-up is sent: it is learned, the socket is lent, and the front answers some."""
 
 

@@ -7,16 +7,18 @@ use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use namekeeper_front::frames::{Next, Scanner, MAX_DIGITS, MAX_HEADER_BYTES};
+use namekeeper_front::frames::{next, Next};
 use namekeeper_front::front::{Front, Returned};
+use namekeeper_front::header::{read, LookUp, MAX_DIGITS, MAX_HEADER_BYTES};
+use serde_json::{Map, Value};
 
-const OPAQUE: &[u8] = b"\"opaque\":";
 const HEAD: &[u8] = b"{\"opaque\":";
 const TAIL: &[u8] = b"}";
-/// Header without the digits of its opaque -> body.
-const KNOWN: [(&[u8], &[u8]); 2] =
-    [(b"{\"opaque\":\"x\":1}", b"one"), (b"{\"code\":105,\"opaque\":\"x\":2}", b"")];
+/// Topic, form, body.
+const KNOWN: [(&str, bool, &[u8]); 3] = [("T", true, b"new"), ("T", false, b"old"), ("U", true, b"")];
 const LIMIT: Duration = Duration::from_secs(60);
+/// A socket's buffer has room for this many writes of a byte, when nobody reads it any more.
+const MOST_PIECES: usize = 200;
 
 /// A frame without a body.
 pub fn frame(header: &[u8]) -> Vec<u8> {
@@ -24,27 +26,42 @@ pub fn frame(header: &[u8]) -> Vec<u8> {
     [&(size + 4).to_be_bytes()[..], &size.to_be_bytes()[..], header].concat()
 }
 
-/// The first frame of `bytes` is what the protocol says, and no byte that follows changes that.
+/// The first frame of `bytes` is what the protocol says, no byte that follows changes that, and a look-up in it
+/// says what another reader of JSON finds there.
 pub fn check_frame(bytes: &[u8]) {
-    let scanner = Scanner::default();
-    match scanner.next(bytes) {
-        Next::Request { before, digits, after, size } => {
-            let rebuilt = frame(&[before, digits, b",", after].concat());
-            assert_eq!(rebuilt, bytes[..size], "a request is its parts");
-            let opaque: i32 = std::str::from_utf8(digits).unwrap().parse().unwrap();
-            assert_eq!(opaque.to_string().as_bytes(), digits, "an opaque is as an encoder writes it");
-            assert!(opaque > 0 && digits.len() <= MAX_DIGITS);
-            assert!(matches!(scanner.next(&bytes[..size]), Next::Request { .. }));
+    match next(bytes) {
+        Next::Request { header, size } => {
+            assert_eq!(frame(header), bytes[..size], "a request is its header");
+            assert!(matches!(next(&bytes[..size]), Next::Request { .. }));
             for end in [0, 4, 7, size / 2, size - 1] {
-                assert_eq!(scanner.next(&bytes[..end]), Next::Partial, "its begin may become one: {end}");
+                assert_eq!(next(&bytes[..end]), Next::Partial, "its begin may become one: {end}");
+            }
+            if let Some(look_up) = read(header) {
+                check_header(header, &look_up);
             }
         }
         Next::Partial => assert!(bytes.len() < 8 + MAX_HEADER_BYTES, "what is kept is bounded"),
         Next::Other => {
             let more = [bytes, b"\0\"opaque\":1,"].concat();
-            assert_eq!(scanner.next(&more), Next::Other, "what is no look-up does not become one");
+            assert_eq!(next(&more), Next::Other, "what is no look-up does not become one");
         }
     }
+}
+
+/// A header that is read as a look-up is one.
+fn check_header(header: &[u8], look_up: &LookUp) {
+    let members: Map<String, Value> = serde_json::from_slice(header).unwrap();
+    let number = |name: &str| members.get(name).map_or(0, |value| value.as_i64().unwrap());
+    assert_eq!((number("code"), number("flag")), (105, 0));
+    assert_eq!(number("opaque").to_string(), look_up.digits, "an opaque is as an encoder writes it");
+    assert!(number("opaque") > 0 && look_up.digits.len() <= MAX_DIGITS);
+    let fields = members["extFields"].as_object().unwrap();
+    assert!(!fields.contains_key("__ZONE_MODE") && fields.values().all(Value::is_string));
+    assert_eq!(fields["topic"], look_up.topic);
+    let asks_for_standard = fields
+        .get("acceptStandardJsonOnly")
+        .is_some_and(|value| value.as_str().unwrap().to_lowercase() == "true");
+    assert_eq!(look_up.standard, number("version") >= 401 || asks_for_standard);
 }
 
 /// A lent socket is answered as far as its bytes are known look-ups, in whatever pieces they come; the bytes
@@ -56,7 +73,7 @@ pub fn check_stream(bytes: &[u8]) {
     own.set_nonblocking(true).unwrap();
     peer.set_read_timeout(Some(LIMIT)).unwrap();
     front.lend(1, own.try_clone().unwrap().into()).unwrap();
-    for piece in stream.chunks(1 + usize::from(*pieces)) {
+    for piece in stream.chunks(1 + usize::from(*pieces) + stream.len() / MOST_PIECES) {
         peer.write_all(piece).unwrap();
     }
     peer.shutdown(Shutdown::Write).unwrap();
@@ -88,22 +105,14 @@ fn expected(stream: &[u8]) -> (Vec<u8>, &[u8]) {
 fn expected_answer(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let word = u32::from_be_bytes(bytes.get(4..8)?.try_into().unwrap()) as usize;
     let header = bytes.get(8..word.checked_add(8)?)?;
-    if frame(header) != bytes[..8 + word] {
+    if frame(header) != bytes[..8 + word] || word > MAX_HEADER_BYTES {
         return None;
     }
-    let at = header.windows(OPAQUE.len()).position(|window| window == OPAQUE)?;
-    let (before, rest) = header.split_at(at + OPAQUE.len());
-    let comma = rest.iter().position(|byte| *byte == b',')?;
-    let opaque: u32 = std::str::from_utf8(&rest[..comma]).ok()?.parse().ok()?;
-    let key = [before, &rest[comma + 1..]].concat();
-    let (_, body) = KNOWN.iter().find(|(known, _)| *known == key)?;
-    let digits = opaque.to_string();
-    if digits.as_bytes() != &rest[..comma] || !(1..1_000_000_000).contains(&opaque) {
-        return None;
-    }
-    let header = [HEAD, digits.as_bytes(), TAIL].concat();
-    let sizes = [(4 + header.len() + body.len()) as u32, header.len() as u32];
-    Some(([&sizes[0].to_be_bytes(), &sizes[1].to_be_bytes(), &header[..], body].concat(), 8 + word))
+    let look_up = read(header)?;
+    let known = KNOWN.iter().find(|known| (known.0, known.1) == (look_up.topic, look_up.standard))?;
+    let header = [HEAD, look_up.digits.as_bytes(), TAIL].concat();
+    let sizes = [(4 + header.len() + known.2.len()) as u32, header.len() as u32];
+    Some(([&sizes[0].to_be_bytes(), &sizes[1].to_be_bytes(), &header[..], known.2].concat(), 8 + word))
 }
 
 /// One for the whole run: only the sockets are new each time.
@@ -111,7 +120,9 @@ fn front() -> &'static Front {
     static FRONT: OnceLock<Front> = OnceLock::new();
     FRONT.get_or_init(|| {
         let front = Front::start(HEAD, TAIL, 1).unwrap();
-        front.change(|store| KNOWN.iter().for_each(|(key, body)| store.learn(key, 0, body)));
+        front.change(|store| {
+            KNOWN.iter().for_each(|(topic, standard, body)| store.learn(topic, *standard, 0, body))
+        });
         front.notices().set_nonblocking(false).unwrap();
         front
     })
@@ -140,12 +151,15 @@ mod tests {
         };
         let mut bytes = vec![random(256) as u8];
         for _ in 0..1 + random(4) {
+            let topic = ["T", "U", "V"][random(3)];
+            let version = [400, 513][random(2)];
             bytes.extend(match random(6) {
-                0 => frame(b"{\"code\":105,\"opaque\":123456789,\"x\":2}"),
-                1 => frame(b"{\"opaque\":1234567890,\"x\":1}"),
-                2 => frame(b"{\"x\":1}"),
-                3 => frame(b"{\"x\":\"opaque\":9,1}"),
-                _ => frame(format!("{{\"opaque\":{},\"x\":1}}", random(2_000)).as_bytes()),
+                0 => frame(format!("{{\"code\":105,\"opaque\":123456789,\"extFields\":{{\"topic\":\"{topic}\"}}}}").as_bytes()),
+                1 => frame(b"{\"code\":105,\"opaque\":1234567890,\"extFields\":{\"topic\":\"T\"}}"),
+                2 => frame(b"{\"code\":106,\"opaque\":7}"),
+                3 => frame(b"{\"code\":105,\"opaque\":7,\"extFields\":{\"topic\":\"T\",\"__ZONE_MODE\":\"true\"}}"),
+                _ => frame(format!("{{\"code\":105,\"extFields\":{{\"topic\":\"{topic}\",\"x\":\"y\"}},\"flag\":0,\
+                    \"language\":\"GO\",\"opaque\":{},\"serializeTypeCurrentRPC\":\"JSON\",\"version\":{version}}}", random(2_000)).as_bytes()),
             });
         }
         for _ in 0..random(changes + 1) {
@@ -153,7 +167,7 @@ mod tests {
             match random(3) {
                 0 => bytes[at] = random(256) as u8,
                 1 => bytes.truncate(at.max(1)),
-                _ => bytes.insert(at, b"0\",:{}\0\xff"[random(8)]),
+                _ => bytes.insert(at, b"0\",:{} \\\xff"[random(9)]),
             }
         }
         bytes

@@ -29,6 +29,7 @@ from namekeeper.app.memory import return_freed_memory, return_memory_in_quiet_ti
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.process import loop_factory, raise_descriptor_limit, spare_the_collector
+from namekeeper.app.refilling import Refilling
 from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
@@ -224,6 +225,7 @@ class NameServer:
         # record. The journal takes the state before the first request, and writes it to the disk later.
         self._journaling.begin()
         self.restoring.restore()
+        Refilling(self.state, clock=self._clock, call_later=self._loop.call_later).begin()
         await self.server.start()
         self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))

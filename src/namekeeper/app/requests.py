@@ -16,6 +16,7 @@ from namekeeper.errors import RequestError
 from namekeeper.processor import dispatch
 from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Reader
 from namekeeper.processor.outcome import Deferred, Outcome, Sliced
+from namekeeper.processor.routing import form_of_answer
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.route.change import Applied, TableChange
@@ -136,10 +137,14 @@ class Requests:
         self._journaling.refused(request, connection.channel.remote_addr, error)
 
     def _looked_up(self, request: RemotingCommand, topic: str, body: bytes, revision: int) -> None:
-        """Count a look-up, and let the cache answer the next one with the same bytes."""
-        self._lookups.count(topic)
+        """Count a look-up, let the cache answer the next one with the same bytes, and the front all alike."""
+        lookups = self._lookups
+        lookups.count(topic)
         if request.header and not request.flag:
-            self._lookups.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
+            lookups.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
+        standard = form_of_answer(request)
+        if standard is not None and revision == lookups.revision:
+            lookups.topic_answers.learn(topic, body, standard=standard)
 
     def drain(self) -> None:
         """From now on answer GO_AWAY to requesters that understand it."""

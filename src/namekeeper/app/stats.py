@@ -96,7 +96,7 @@ class Operators:
             route_cache_bytes=self._state.route_answers.kept_bytes,
             cached_lookups=self._state.lookup_cache.found,
             uncached_lookups=self._state.lookup_cache.missed,
-            front_lookups=self._state.lookup_cache.found_by_mirror,
+            front_lookups=self._state.lookup_cache.topic_answers.found,
             front_connections=0 if front is None else len(front),
             front_loans=0 if front is None else front.loans,
             front_failures=0 if front is None else front.failures,

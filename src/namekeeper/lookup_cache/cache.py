@@ -12,7 +12,7 @@ from struct import Struct as Format
 from msgspec import Struct
 
 from namekeeper.lookup_cache.counters import LookupCounter, LookupCounters
-from namekeeper.lookup_cache.mirror import Mirror
+from namekeeper.lookup_cache.topic_answers import TopicAnswers
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
 __all__ = ["LookupCache"]
@@ -60,13 +60,11 @@ class LookupCache:
         "_found_before",
         "_handled",
         "_limit",
-        "_mirror",
-        "_mirrored",
         "_shared",
         "_topics",
         "_turned_away",
-        "found_by_mirror",
         "revision",
+        "topic_answers",
     )
 
     def __init__(self, limit_bytes: int, *, counts_by_topic: bool = True) -> None:
@@ -88,11 +86,8 @@ class LookupCache:
         self._limit = limit_bytes
         self._counters = LookupCounters(by_topic=counts_by_topic)
         self._handled = 0
-        self._mirror: Mirror | None = None
-        self._mirrored: list[LookupCounter] = []
-        """The counters of the mirror's answers, by number."""
-        self.found_by_mirror = 0
-        """Look-ups that the mirror answered and `found` has counted."""
+        self.topic_answers = TopicAnswers(limit_bytes, self._counters)
+        """What the native front answers; it forgets and counts with this cache."""
         self._turned_away = self._found_before = 0
         """Number of headers refused for lack of room, and `found` when the counting began."""
 
@@ -140,8 +135,6 @@ class LookupCache:
         counter = self._counters.of(topic)
         self._entries[key] = (shared.heads, shared.tail, counter)
         self._topics.setdefault(topic, []).append((key, body))
-        if self._mirror is not None:
-            self._mirror.learn(key, self._number(counter), body)
 
     @property
     def topics(self) -> KeysView[str]:
@@ -155,42 +148,27 @@ class LookupCache:
             topics: every topic of `topics` whose answer may have changed; others do no harm.
         """
         self.revision += 1
-        forgotten = [entry for topic in topics for entry in self._topics.pop(topic, ())]
-        if self._mirror is not None and forgotten:
-            self._mirror.forget([key for key, _ in forgotten])
-        for key, body in forgotten:
-            self._forget_entry(key, body)
+        for topic in topics:
+            for key, body in self._topics.pop(topic, ()):
+                self._forget_entry(key, body)
 
     def forget_all(self) -> None:
-        """Forget every answer."""
-        self.revision += 1
-        self._entries = {}
-        self._shared = {}
-        self._topics = {}
-        self._bytes = 0
-        if self._mirror is not None:
-            self._mirror.forget_all()
-            self._count_mirrored()
-            for counter in self._mirrored:
-                counter.number = -1
-            self._mirrored = []
-
-    def mirror_to(self, mirror: Mirror | None) -> None:
-        """From now on keep a mirror equal to this cache; both begin empty."""
-        self.forget_all()
-        self._mirror = mirror
+        """Forget every answer, and those of the native front."""
+        self._forget_entries()
+        self.topic_answers.forget_all()
 
     def close(self) -> None:
         """Forget everything and learn nothing more."""
         self._limit = -1
-        self.forget_all()
+        self._forget_entries()
+        self.topic_answers.close()
 
     # Counting.
 
     @property
     def found(self) -> int:
-        """Look-ups that `find` or the mirror answered since the start."""
-        self._count_mirrored()
+        """Look-ups that `find` or the native front answered since the start."""
+        self.topic_answers.count()
         return self._counters.total - self._handled
 
     @property
@@ -206,22 +184,19 @@ class LookupCache:
     def take_counts(self) -> Mapping[str, LookupCounter]:
         """Return the look-ups of each topic since the last call, found or not, and reset the counters.
 
-        Forgets everything, because entries hold the counters that are handed out.
+        Forgets everything but what the native front answers, because entries hold the counters that are
+        handed out.
         """
-        self.forget_all()
+        self._forget_entries()
+        self.topic_answers.count()
         return self._counters.take()
 
-    def _number(self, counter: LookupCounter) -> int:
-        if counter.number < 0:
-            counter.number = len(self._mirrored)
-            self._mirrored.append(counter)
-        return counter.number
-
-    def _count_mirrored(self) -> None:
-        if self._mirror is not None:
-            for number, count in self._mirror.take_counts():
-                self._mirrored[number].count += count
-                self.found_by_mirror += count
+    def _forget_entries(self) -> None:
+        self.revision += 1
+        self._entries = {}
+        self._shared = {}
+        self._topics = {}
+        self._bytes = 0
 
     def _turn_away(self) -> None:
         """Count a header for which there is no room; after many, check whether the kept headers are used.

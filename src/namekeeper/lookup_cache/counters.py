@@ -11,8 +11,6 @@ class LookupCounter(Struct, gc=False):
     """Counts the look-ups of one topic; every cached header that asks for the topic adds to it."""
 
     count: int = 0
-    number: int = -1
-    """Number of this counter in the cache's mirror; -1 if the mirror does not count for it."""
 
 
 class LookupCounters:

@@ -130,7 +130,8 @@ class RouteAnswers:
                 self._drop(answers, topic)
         for routes in self._wide.values():
             routes.forget(partial(self._affected, event))
-        self._lookup_cache.forget(self._affected(event, self._lookup_cache.topics))
+        for cache in (self._lookup_cache, self._lookup_cache.topic_answers):
+            cache.forget(self._affected(event, cache.topics))
 
     def get(
         self,

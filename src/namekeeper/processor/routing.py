@@ -19,7 +19,12 @@ from namekeeper.route.zones import in_zone
 from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import ZONE_MODE, RemotingCommand, Response
 
-__all__ = ["get_broker_cluster_info", "get_broker_member_group", "get_route_info_by_topic"]
+__all__ = [
+    "form_of_answer",
+    "get_broker_cluster_info",
+    "get_broker_member_group",
+    "get_route_info_by_topic",
+]
 
 MEMBER_GROUP_REMARK = "not set any response code"
 """The remark of Java's answer to 901, even with success (trap T20)."""
@@ -44,6 +49,17 @@ def _rare_answer(state: NameServerState, fields: dict[str, str], version: int) -
         return _zone_route(state, topic, zone_name)
     standard = version >= STANDARD_JSON_VERSION or _wants_standard(fields)
     return state.route_answers.get(topic, standard) or no_route(topic)
+
+
+def form_of_answer(request: RemotingCommand) -> bool | None:
+    """Whether a look-up is answered in standard JSON, with what every such look-up of the topic gets.
+
+    None if its answer is another one, narrowed to a zone.
+    """
+    fields = request.ext_fields or {}
+    if ZONE_MODE in fields:
+        return None
+    return request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)
 
 
 def _wants_standard(fields: dict[str, str]) -> bool:

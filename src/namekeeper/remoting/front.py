@@ -15,7 +15,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, cast
 
-from namekeeper.lookup_cache.mirror import Mirror
+from namekeeper.lookup_cache.front_store import FrontStore
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
 __all__ = ["INTERFACE", "Borrower", "Front", "NativeFront", "Returned", "load_front"]
@@ -23,8 +23,8 @@ __all__ = ["INTERFACE", "Borrower", "Front", "NativeFront", "Returned", "load_fr
 
 log = logging.getLogger("namekeeper.remoting")
 
-INTERFACE = 3
-"""The calls of `namekeeper_front` that this module uses, and their keys; the package has the same number."""
+INTERFACE = 4
+"""The calls of `namekeeper_front` that this module uses; the package has the same number."""
 MOST_THREADS = 4
 """One thread answers some 150,000 look-ups a second: more than four are for who asks for them."""
 LOANS_ENDED_AT_ONCE = 16
@@ -46,8 +46,8 @@ class Returned(NamedTuple):
     """Whether the front failed: then it is not known what was read or written."""
 
 
-class NativeFront(Mirror, Protocol):
-    """The methods of `namekeeper_front.Front` besides the mirror's; to be called from the loop only."""
+class NativeFront(FrontStore, Protocol):
+    """The methods of `namekeeper_front.Front` besides the store's; to be called from the loop only."""
 
     def fileno(self) -> int:
         """A descriptor that becomes readable when sockets were returned."""
@@ -121,8 +121,8 @@ class Front:
         return len(self._loans)
 
     @property
-    def mirror(self) -> Mirror:
-        """The mirror of the look-up cache in the front."""
+    def store(self) -> FrontStore:
+        """What the front answers."""
         return self._native
 
     @property

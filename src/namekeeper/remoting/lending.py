@@ -1,4 +1,4 @@
-"""A connection that lends its socket to the front while all its requests are known look-ups."""
+"""A connection that lends its socket to the front while it asks for nothing but routes."""
 
 import logging
 
@@ -7,12 +7,14 @@ from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.front import Front, Returned
 from namekeeper.route.channel import Channel
+from namekeeper.wire.codes import RequestCode
+from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["LendingConnection"]
 
-MIN_KNOWN_READS = 4
-"""The socket is lent after this many reads in a row with only known look-ups."""
-MAX_KNOWN_READS = 1_024
+MIN_LOOKUP_READS = 4
+"""The socket is lent after this many reads in a row with only look-ups."""
+MAX_LOOKUP_READS = 1_024
 """Upper limit of that number, after loans that served few requests."""
 WORTHWHILE_BYTES = 16 * 1024
 """Bytes that a loan should serve: some 80 look-ups. After fewer, the next loan needs twice as many reads."""
@@ -21,7 +23,7 @@ WORTHWHILE_BYTES = 16 * 1024
 class LendingConnection(ServerConnection):
     """A `ServerConnection` of a server that has a front."""
 
-    __slots__ = ("_before", "_front", "_is_known", "_known_reads", "_loan", "_wanted_reads")
+    __slots__ = ("_before", "_front", "_is_lookups", "_loan", "_lookup_reads", "_wanted_reads")
 
     def __init__(self, channel: Channel, context: ConnectionContext, front: Front) -> None:
         super().__init__(channel, context)
@@ -31,10 +33,10 @@ class LendingConnection(ServerConnection):
         """Number of the loan; 0: the socket is ours."""
         self._before = (0, 0)
         """Bytes in and out when it was lent."""
-        self._is_known = False
-        """Whether the last read had only known look-ups."""
-        self._known_reads = 0
-        self._wanted_reads = MIN_KNOWN_READS
+        self._is_lookups = False
+        """Whether the last read had only look-ups."""
+        self._lookup_reads = 0
+        self._wanted_reads = MIN_LOOKUP_READS
 
     @property
     def is_lent(self) -> bool:
@@ -42,14 +44,14 @@ class LendingConnection(ServerConnection):
         return self._loan != 0
 
     def data_received(self, data: bytes) -> None:
-        """Serve complete requests; lend the socket when many of them are known look-ups."""
-        self._is_known = False
+        """Serve complete requests; lend the socket when many of them are look-ups."""
+        self._is_lookups = False
         super().data_received(data)
-        if not self._is_known:
-            self._known_reads = 0
+        if not self._is_lookups:
+            self._lookup_reads = 0
             return
-        self._known_reads += 1
-        if self._known_reads >= self._wanted_reads and self._can_lend():
+        self._lookup_reads += 1
+        if self._lookup_reads >= self._wanted_reads and self._can_lend():
             self._lend()
 
     def close(self) -> None:
@@ -107,7 +109,7 @@ class LendingConnection(ServerConnection):
 
     def _read_and_note(self, data: bytes) -> list[Item]:
         items = self.reader.feed(data)
-        self._is_known = bool(items) and all(isinstance(item, bytes) for item in items)
+        self._is_lookups = bool(items) and all(map(_is_lookup, items))
         return items
 
     def _can_lend(self) -> bool:
@@ -124,12 +126,12 @@ class LendingConnection(ServerConnection):
         )
 
     def _lend(self) -> None:
-        self._known_reads = 0
+        self._lookup_reads = 0
         self._before = (self.bytes_in, self.bytes_out)
         self._transport.pause_reading()
         self._loan = self._front.lend(self, self._transport.get_extra_info("socket").fileno())
         if not self._loan:
-            self._wanted_reads = MAX_KNOWN_READS
+            self._wanted_reads = MAX_LOOKUP_READS
             self._transport.resume_reading()
 
     def _end_loan(self, returned: Returned) -> None:
@@ -137,5 +139,17 @@ class LendingConnection(ServerConnection):
         self._loan = 0
         self.moved(returned.bytes_in - len(returned.unread), returned.bytes_out)
         is_worthwhile = returned.bytes_in >= WORTHWHILE_BYTES
-        longer = min(2 * self._wanted_reads, MAX_KNOWN_READS)
-        self._wanted_reads = MIN_KNOWN_READS if is_worthwhile else longer
+        longer = min(2 * self._wanted_reads, MAX_LOOKUP_READS)
+        self._wanted_reads = MIN_LOOKUP_READS if is_worthwhile else longer
+
+
+def _is_lookup(item: Item) -> bool:
+    """Whether the front may know the answer, or its answer was in the cache."""
+    if isinstance(item, bytes):
+        return True
+    return (
+        isinstance(item, RemotingCommand)
+        and item.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
+        and not item.flag
+        and bool(item.header)
+    )

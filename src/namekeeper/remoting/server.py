@@ -175,7 +175,7 @@ class RemotingServer:
         sockets = await bind(self._host, self._port, self._socket_options)
         if self.front is not None and self._context.lookup_cache is not None:
             self.front.start(self._descriptors_for_loans)
-            self._context.lookup_cache.mirror_to(self.front.mirror)
+            self._context.lookup_cache.topic_answers.use(self.front.store)
         self._acceptor = Acceptor(
             sockets, has_room=self._has_room, on_accept=self._handshakes.begin, on_refuse=self._refuse
         )
@@ -217,7 +217,7 @@ class RemotingServer:
             connection.close()
         await self._wait_until_gone()
         if self.front is not None and self._context.lookup_cache is not None:
-            self._context.lookup_cache.mirror_to(None)
+            self._context.lookup_cache.topic_answers.use(None)
             self.front.close()
         # Last: now nobody can need a context.
         if self._tls is not None:

@@ -14,12 +14,12 @@ FRONT_UNDER_TEST = os.environ.get("FRONT_UNDER_TEST", "auto")
 """A value of the property `front`; with `native` a server refuses to start where the front is not installed."""
 
 EARLY_READS = 2
-"""Known look-ups in a row before a socket is lent."""
+"""Look-ups in a row before a socket is lent."""
 
 _EARLY = f"""\
 from namekeeper.cli.main import main
 from namekeeper.remoting import lending
-lending.MIN_KNOWN_READS = {EARLY_READS}
+lending.MIN_LOOKUP_READS = {EARLY_READS}
 main()
 """
 
@@ -27,7 +27,7 @@ main()
 def lend_early() -> None:
     """Have this process lend early, if this run is about the native front."""
     if FRONT_UNDER_TEST == "native":
-        lending.MIN_KNOWN_READS = EARLY_READS
+        lending.MIN_LOOKUP_READS = EARLY_READS
 
 
 def serve_command() -> list[str]:

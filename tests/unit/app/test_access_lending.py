@@ -18,7 +18,7 @@ from namekeeper.access.signature import sign
 from namekeeper.app.access import AccessControl
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.front import Front
-from namekeeper.remoting.lending import MIN_KNOWN_READS, LendingConnection
+from namekeeper.remoting.lending import MIN_LOOKUP_READS, LendingConnection
 from namekeeper.wire.codec import encode_command
 from tests.support.system.waiting import eventually
 from tests.unit.app.parts import Parts, frame, registration
@@ -35,8 +35,8 @@ REFUSED_BEFORE = (
 KNOWN = frame(105, topic="T1")
 SIGNED = frame(105, **sign({"topic": "T1"}, b"", access_key="ops", secret_key="k"))
 TOPICS = ("T1", "T2")
-ENOUGH = MIN_KNOWN_READS + 2
-"""Reads after which a socket is lent: the first is answered before the peer is judged, the second is learned."""
+ENOUGH = MIN_LOOKUP_READS + 1
+"""Reads after which a socket is lent: the first is answered before the peer is judged."""
 
 
 def policy(rules: str) -> AccessPolicy:
@@ -59,7 +59,7 @@ class Lending(Joined):
         self.native = FakeNative()
         self.front = Front(self.native)
         self.front.start(lambda: 1)
-        state.lookup_cache.mirror_to(self.front.mirror)
+        state.lookup_cache.topic_answers.use(self.front.store)
         super().__init__(self.control, lookup_cache=state.lookup_cache, is_cache_open=False)
 
     def make(self, context: ConnectionContext) -> LendingConnection:

@@ -36,7 +36,7 @@ async def seen(folder: Path, front: str) -> Histories:
 
 @pytest.mark.parametrize("front", FRONTS)
 async def test_what_clients_see_is_one_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: str):
-    monkeypatch.setattr(lending, "MAX_KNOWN_READS", lending.MIN_KNOWN_READS)
+    monkeypatch.setattr(lending, "MAX_LOOKUP_READS", lending.MIN_LOOKUP_READS)
     histories = await seen(tmp_path, front)
     for topic in TOPICS:
         assert len(histories.reads[topic]) >= WRITES * READS_BESIDE_A_WRITE
@@ -51,24 +51,26 @@ class Broken:
 
         self._bug = bug
         self._front = namekeeper_front.Front(head, tail, threads)
-        self._last: dict[bytes, bytes] = {}
-        self._late: list[list[bytes]] = []
+        self._last: dict[str, bytes] = {}
+        self._late: list[list[str]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._front, name)
 
-    def forget(self, keys: list[bytes]) -> None:
+    def forget(self, topics: list[str]) -> bytes:
+        forgotten = topics
         if self._bug == "forgets some changes too late":
-            self._late.append(keys)
-            keys = self._late.pop(0) if len(self._late) > LATE_CHANGES else []
-        self._front.forget(keys[1:] if self._bug == "forgets too few" else keys)
+            self._late.append(topics)
+            forgotten = self._late.pop(0) if len(self._late) > LATE_CHANGES else []
+        self._front.forget(forgotten[1:] if self._bug == "forgets too few" else forgotten)
+        return b"\1" * len(topics)
 
-    def learn(self, key: bytes, counter: int, body: bytes) -> None:
-        if any(key in keys for keys in self._late):  # it still has an answer
+    def learn(self, topic: str, standard: bool, counter: int, body: bytes) -> None:
+        if any(topic in topics for topics in self._late):  # it still has an answer
             return
-        old = self._last.get(key, body)
-        self._last[key] = body
-        self._front.learn(key, counter, old if self._bug == "learns what is old" else body)
+        old = self._last.get(topic, body)
+        self._last[topic] = body
+        self._front.learn(topic, standard, counter, old if self._bug == "learns what is old" else body)
 
 
 @pytest.mark.skipif(not HAS_NATIVE, reason="make native builds it")
@@ -78,7 +80,7 @@ class Broken:
 )
 async def test_a_bug_of_the_front_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str):
     broken = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: Broken(bug, *parts))
-    monkeypatch.setattr(lending, "MAX_KNOWN_READS", lending.MIN_KNOWN_READS)
+    monkeypatch.setattr(lending, "MAX_LOOKUP_READS", lending.MIN_LOOKUP_READS)
     monkeypatch.setattr("namekeeper.remoting.front.import_module", lambda name: broken)
     try:
         found: object = (await seen(tmp_path, "native")).violations()

@@ -19,6 +19,7 @@ from namekeeper.route.removal import EndOfRegistration
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import request
 from tests.unit.app.parts import FakeClock, Parts, frame, registration, startup
+from tests.unit.remoting.fake_front import FakeStore
 
 BROKER = {
     "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "clusterName": "DefaultCluster", "brokerId": "0",
@@ -229,6 +230,56 @@ async def test_a_change_that_nobody_asked_for_tells_its_result(parts):
     parts.run_turns()
     assert received == [broker.channel]
     assert parts.effects.counters.gone[Cause.EXPIRED] == 1
+
+
+# What the native front learns.
+
+
+@pytest.fixture
+def store(parts):
+    store = FakeStore()
+    parts.state.lookup_cache.topic_answers.use(store)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "standard"),
+    [
+        (513, {}, True),
+        (400, {}, False),
+        (400, {"acceptStandardJsonOnly": "true"}, True),
+        (513, {"__ZONE_NAME": "z1"}, True),
+    ],
+)
+async def test_the_front_learns_what_all_look_ups_of_a_topic_and_form_get(
+    parts, store, version, fields, standard
+):
+    await registered(parts)
+    asking = parts.connect()
+    asking.deliver(frame(105, topic="T1", version=version, **fields))
+    (answer,) = asking.answers
+    assert store.learned == {("T1", standard): (0, answer.body)}
+
+
+@pytest.mark.parametrize("mode", ["true", "false"])
+async def test_the_front_does_not_learn_what_is_answered_for_a_zone(parts, store, mode):
+    await registered(parts)
+    asking = parts.connect()
+    asking.deliver(frame(105, topic="T1", __ZONE_MODE=mode, __ZONE_NAME="z1"))
+    assert [answer.code for answer in asking.answers] == [0]
+    assert store.learned == {}
+
+
+async def test_the_front_does_not_learn_what_is_old_already(parts, store, monkeypatch):
+    def overtaken(state, asked):
+        answer = dispatch.READERS[105](state, asked)
+        state.lookup_cache.forget(())
+        return answer
+
+    monkeypatch.setattr(parts.requests, "_readers", {**dispatch.READERS, 105: overtaken})
+    await registered(parts)
+    parts.connect().deliver(frame(105, topic="T1"))
+    assert store.learned == {}
 
 
 # Bugs.

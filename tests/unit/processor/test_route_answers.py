@@ -9,6 +9,7 @@ from namekeeper.wire.command import request
 from namekeeper.wire.json_header import encode_json_header
 from tests.support.server.in_memory import InMemoryNameServer
 from tests.unit.processor.samples import NAMES, V6_BODY
+from tests.unit.remoting.fake_front import FakeStore
 
 
 @pytest.fixture
@@ -158,18 +159,21 @@ def test_a_broker_that_did_not_change_is_not(registered, answers, monkeypatch):
     ],
 )
 def test_a_change_forgets_what_shows_it_and_nothing_else(registered, answers, code, fields, left):
-    """The look-up cache is asked before the tables are looked at: it has to forget at once."""
+    """The look-up cache and the front are asked before the tables are looked at: they have to forget at once."""
     other = {"brokerName": "broker-b", "brokerAddr": "10.0.0.2:10911"}
     registered.register(V6_BODY.replace(b"TopicTest", b"other").replace(b"TBW102", b"more"), **other)
     registered.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TBW102", "value": "x:1"})
-    cache = registered.state.lookup_cache
+    cache, store = registered.state.lookup_cache, FakeStore()
+    cache.topic_answers.use(store)
     kept = {}
     for topic in ("TopicTest", "TBW102", "other"):
         kept[topic] = answers.get(topic, True)
         header = encode_json_header(request(105, {"topic": topic}, opaque=7))
         cache.learn(header, 7, topic=topic, body=kept[topic].body, revision=cache.revision)
+        cache.topic_answers.learn(topic, kept[topic].body, standard=True)
     registered.ask(code, fields)
     assert set(cache.topics) == left
+    assert {topic for topic, _ in store.learned} == left
     assert {topic for topic, answer in kept.items() if answers.get(topic, True) is answer} == left
 
 

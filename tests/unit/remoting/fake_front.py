@@ -3,32 +3,51 @@
 import contextlib
 import socket
 
-__all__ = ["FakeMirror", "FakeNative"]
+__all__ = ["FakeNative", "FakeStore"]
 
 
-class FakeMirror:
+class FakeStore:
     """Knows what it was told."""
 
     def __init__(self) -> None:
-        self.learned: dict[bytes, tuple[int, bytes]] = {}
-        self.counts: list[tuple[int, int]] = []
+        self.learned: dict[tuple[str, bool], tuple[int, bytes]] = {}
+        self.asked: set[tuple[str, bool]] = set()
+        """Topic and form of what was looked up since it was learned."""
+        self.counts: dict[int, int] = {}
 
-    def learn(self, key: bytes, counter: int, body: bytes) -> None:
-        self.learned[key] = (counter, body)
+    def look_up(self, topic: str, *, standard: bool) -> bytes | None:
+        """What a peer is answered."""
+        found = self.learned.get((topic, standard))
+        if found is None:
+            return None
+        number, body = found
+        self.asked.add((topic, standard))
+        self.counts[number] = self.counts.get(number, 0) + 1
+        return body
 
-    def forget(self, keys: list[bytes]) -> None:
-        for key in keys:
-            del self.learned[key]
+    # What the server calls.
+
+    def learn(self, topic: str, standard: bool, counter: int, body: bytes) -> None:
+        self.learned[topic, standard] = (counter, body)
+
+    def forget(self, topics: list[str]) -> bytes:
+        forms = [{(topic, False), (topic, True)} for topic in topics]
+        asked = bytes(bool(each & self.asked) for each in forms)
+        for each in set().union(*forms):
+            self.learned.pop(each, None)
+            self.asked.discard(each)
+        return asked
 
     def forget_all(self) -> None:
         self.learned.clear()
+        self.asked.clear()
 
     def take_counts(self) -> list[tuple[int, int]]:
-        counts, self.counts = self.counts, []
-        return counts
+        counts, self.counts = self.counts, {}
+        return list(counts.items())
 
 
-class FakeNative(FakeMirror):
+class FakeNative(FakeStore):
     """Serves nothing by itself; its sockets are closed when it was stopped."""
 
     def __init__(self) -> None:

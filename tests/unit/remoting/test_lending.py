@@ -7,7 +7,12 @@ import pytest
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.front import Front
-from namekeeper.remoting.lending import MAX_KNOWN_READS, MIN_KNOWN_READS, WORTHWHILE_BYTES, LendingConnection
+from namekeeper.remoting.lending import (
+    MAX_LOOKUP_READS,
+    MIN_LOOKUP_READS,
+    WORTHWHILE_BYTES,
+    LendingConnection,
+)
 from namekeeper.wire.command import RemotingCommand, Response
 from tests.support.system.waiting import eventually, turns
 from tests.support.wire.transport import DESCRIPTOR
@@ -19,7 +24,7 @@ OTHER = frame(8, code=106)
 
 
 class Lending(Joined):
-    """A joined connection of a server that has a front, and whose cache knows `KNOWN`."""
+    """A joined connection of a server that has a front."""
 
     def __init__(self) -> None:
         self.native = FakeNative()
@@ -28,7 +33,6 @@ class Lending(Joined):
         self.front.start(lambda: self.descriptors)
         self.cache = LookupCache(100_000)
         super().__init__(self.answer, lookup_cache=self.cache)
-        self.deliver(KNOWN)
 
     def answer(self, request: RemotingCommand, _connection: object) -> Response | None:
         """Answer, and let the cache learn it; 322 is answered later."""
@@ -43,8 +47,8 @@ class Lending(Joined):
     def make(self, context: ConnectionContext) -> LendingConnection:
         return LendingConnection(self.channel, context, self.front)
 
-    def lend(self, reads: int = MIN_KNOWN_READS) -> int:
-        """Have as many reads of known look-ups; return the loan, 0 if there is none."""
+    def lend(self, reads: int = MIN_LOOKUP_READS) -> int:
+        """Have as many reads of look-ups; return the loan, 0 if there is none."""
         for _ in range(reads):
             self.deliver(KNOWN)
         return next(iter(self.native.lent), 0)
@@ -57,22 +61,28 @@ async def joined():
     lent.front.close()
 
 
-async def test_a_socket_is_lent_after_some_known_look_ups_in_a_row(joined):
-    assert not joined.lend(MIN_KNOWN_READS - 1)
+async def test_a_socket_is_lent_after_some_look_ups_in_a_row(joined):
+    assert not joined.lend(MIN_LOOKUP_READS - 1)
     joined.deliver(KNOWN + KNOWN)
     assert joined.connection.is_lent
     assert list(joined.native.lent.values()) == [DESCRIPTOR]
     assert not joined.transport.is_reading_now
-    assert joined.answered == [7] * (MIN_KNOWN_READS + 2)
+    assert joined.answered == [7] * (MIN_LOOKUP_READS + 1)
+
+
+async def test_look_ups_that_nobody_sent_before_are_lent_as_well(joined):
+    for number in range(MIN_LOOKUP_READS):
+        joined.deliver(frame(7, client=str(number)))
+    assert joined.connection.is_lent
 
 
 @pytest.mark.parametrize(
     "other", [OTHER, frame(9, flag=2), frame(1, body=b"x")], ids=["code", "flag", "body"]
 )
 async def test_anything_else_begins_the_row_anew(joined, other):
-    joined.lend(MIN_KNOWN_READS - 1)
+    joined.lend(MIN_LOOKUP_READS - 1)
     joined.deliver(KNOWN + other)
-    assert not joined.lend(MIN_KNOWN_READS - 1)
+    assert not joined.lend(MIN_LOOKUP_READS - 1)
     assert joined.lend(1)
 
 
@@ -119,7 +129,7 @@ async def test_a_peer_that_does_not_read_is_not_read_from(joined):
     assert not joined.transport.is_reading_now
     joined.transport.read_everything()
     await eventually(lambda: joined.transport.is_reading_now)
-    assert len(joined.transport.writes) == MIN_KNOWN_READS + 3
+    assert len(joined.transport.writes) == MIN_LOOKUP_READS + 2
 
 
 @pytest.mark.parametrize("why", ["later", "unread", "tls"])
@@ -130,11 +140,11 @@ async def test_nothing_is_lent_while_something_is_owed(joined, why, monkeypatch)
         joined.transport.peer_reads = False
     if why == "tls":
         monkeypatch.setattr(joined.transport, "get_extra_info", lambda name: object())
-    assert not joined.lend(3 * MIN_KNOWN_READS)
+    assert not joined.lend(3 * MIN_LOOKUP_READS)
 
 
 async def test_nothing_is_lent_in_the_middle_of_a_frame(joined):
-    joined.lend(MIN_KNOWN_READS - 1)
+    joined.lend(MIN_LOOKUP_READS - 1)
     joined.deliver(KNOWN + KNOWN[:9])
     assert not joined.connection.is_lent
     joined.deliver(KNOWN[9:])
@@ -157,10 +167,10 @@ async def test_bytes_are_counted_once(joined):
 async def test_loans_that_served_little_are_made_less_often(joined):
     joined.native.give_back(joined.lend(), bytes_in=WORTHWHILE_BYTES - 1)
     await eventually(lambda: not joined.connection.is_lent)
-    assert not joined.lend(2 * MIN_KNOWN_READS - 1)
+    assert not joined.lend(2 * MIN_LOOKUP_READS - 1)
     joined.native.give_back(joined.lend(1), bytes_in=WORTHWHILE_BYTES)
     await eventually(lambda: not joined.connection.is_lent)
-    assert joined.lend(MIN_KNOWN_READS)
+    assert joined.lend(MIN_LOOKUP_READS)
 
 
 async def test_a_connection_without_loan_goes_on_here(joined):
@@ -168,7 +178,7 @@ async def test_a_connection_without_loan_goes_on_here(joined):
     assert not joined.lend()
     assert joined.transport.is_reading_now
     joined.native.is_full = False
-    assert not joined.lend(MAX_KNOWN_READS - 1)
+    assert not joined.lend(MAX_LOOKUP_READS - 1)
     assert joined.lend(1)
 
 
@@ -178,8 +188,8 @@ async def test_a_connection_whose_descriptor_is_needed_goes_on_here(joined):
     assert not joined.front.keep_descriptors_free()
     await eventually(lambda: not joined.connection.is_lent)
     assert (joined.native.lent, joined.transport.is_reading_now) == ({}, True)
-    assert not joined.lend(2 * MIN_KNOWN_READS)
-    assert joined.answered == [7] * (3 * MIN_KNOWN_READS + 1)
+    assert not joined.lend(2 * MIN_LOOKUP_READS)
+    assert joined.answered == [7] * (3 * MIN_LOOKUP_READS)
 
 
 async def test_a_connection_is_closed_with_what_the_front_could_not_write(joined):

@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-use namekeeper_front::frames::{Next, Scanner};
+use namekeeper_front::frames::{next, Next};
+use namekeeper_front::header;
 use namekeeper_front::store::Store;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -22,8 +23,8 @@ impl Answers {
         }
     }
 
-    fn learn(&self, key: &[u8], body: &[u8]) {
-        self.store.lock().unwrap().learn(key, 0, body);
+    fn learn(&self, topic: &str, body: &[u8]) {
+        self.store.lock().unwrap().learn(topic, true, 0, body);
     }
 }
 
@@ -33,10 +34,7 @@ struct Responder {
     answers: Py<Answers>,
     other: Py<PyAny>,
     write: Option<Py<PyAny>>,
-    /// In a box: it is aligned for vectors, which an object of Python is not.
-    scanner: Box<Scanner>,
     partial: Vec<u8>,
-    key: Vec<u8>,
 }
 
 #[pymethods]
@@ -47,9 +45,7 @@ impl Responder {
             answers,
             other,
             write: None,
-            scanner: Box::default(),
             partial: Vec::new(),
-            key: Vec::new(),
         }
     }
 
@@ -71,13 +67,11 @@ impl Responder {
         let store = self.answers.get().store.lock().unwrap();
         loop {
             let rest = &input[at..];
-            match self.scanner.next(rest) {
-                Next::Request {
-                    before,
-                    digits,
-                    after,
-                    size,
-                } if store.answer(&mut self.key, before, digits, after, &mut out) => {
+            match next(rest) {
+                Next::Request { header, size }
+                    if header::read(header)
+                        .is_some_and(|look_up| store.answer(&look_up, &mut out)) =>
+                {
                     at += size;
                 }
                 Next::Partial => break,

@@ -1,0 +1,224 @@
+"""Decides what the native front answers: for each topic the body of its answer, while it is right.
+
+The front reads the headers of look-ups itself, so it needs the answer of a topic only once, whoever asks.
+What was asked for and is forgotten, because it changed, is stale: it is made again when there is time, before
+it is asked for.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, KeysView
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from namekeeper.lookup_cache.counters import LookupCounters
+from namekeeper.lookup_cache.front_store import FrontStore
+
+__all__ = ["MOST_REFILLS", "StaleAnswer", "TopicAnswers"]
+
+MOST_REFILLS = 8
+"""So many times in a row an answer is made again and not asked for: brokers change one after the other."""
+MIN_WITHOUT_ROOM = 1_000
+"""Number of answers without room before all are forgotten, to learn what is asked for now."""
+MIN_NUMBERS = 1_000
+"""When there are this many numbers more than twice the topics, all are given anew."""
+
+
+class StaleAnswer(NamedTuple):
+    """An answer that was asked for and has changed."""
+
+    topic: str
+    standard: bool
+    refills: int
+    """How many times in a row it was made again and not asked for, this time included."""
+
+
+class _Bodies(Struct, gc=False):
+    """What the front answers for one topic; None where it does not answer."""
+
+    legacy: bytes | None = None
+    """For clients before 4.9.4."""
+    standard: bytes | None = None
+    refills: int = 0
+    """How many times in a row they were made again; 0 if the last one was learned as it was asked for."""
+
+
+class TopicAnswers:
+    """Topic and form of JSON -> the body that the front answers with; touched from the event loop only.
+
+    Without a store it learns nothing. When there is no room left, nothing more is learned; if that happens
+    often, all is forgotten, and what is asked for now is learned.
+    """
+
+    __slots__ = (
+        "_bytes",
+        "_counters",
+        "_forgotten",
+        "_known",
+        "_limit",
+        "_numbers",
+        "_on_stale",
+        "_store",
+        "_topics",
+        "_users",
+        "_without_room",
+        "changes",
+        "found",
+    )
+
+    def __init__(self, limit_bytes: int, counters: LookupCounters) -> None:
+        """Begin with nothing, and without a store.
+
+        Args:
+            limit_bytes: bounds topics and bodies together.
+            counters: gets the look-ups that the front answers.
+        """
+        self.found = 0
+        """Look-ups that the front answered, as far as `count` has heard of them."""
+        self.changes = 0
+        """Number of times that some answers were forgotten because they changed."""
+        self._limit = limit_bytes
+        self._counters = counters
+        self._store: FrontStore | None = None
+        self._on_stale: Callable[[], object] = int
+        self._known: dict[str, _Bodies] = {}
+        self._users: dict[bytes, int] = {}
+        """Body -> number of answers that have it."""
+        self._bytes = 0
+        self._forgotten: deque[Iterator[tuple[str, _Bodies, int]]] = deque()
+        """Topics that were forgotten because they changed, each with the forms that were asked for."""
+        self._numbers: dict[str, int] = {}
+        self._topics: list[str] = []
+        """Topics by their numbers."""
+        self._without_room = 0
+
+    @property
+    def topics(self) -> KeysView[str]:
+        """Topics with answers."""
+        return self._known.keys()
+
+    @property
+    def has_stale(self) -> bool:
+        """Whether `take_stale` may have something."""
+        return bool(self._forgotten)
+
+    def use(self, store: FrontStore | None) -> None:
+        """Decide from now on what this store answers; it begins empty, and the last one ends so."""
+        self.forget_all()
+        self._store = store
+
+    def when_stale(self, call: Callable[[], object]) -> None:
+        """Have a function called when `has_stale` becomes true."""
+        self._on_stale = call
+
+    def close(self) -> None:
+        """Forget everything and learn nothing more."""
+        self._limit = -1
+        self.forget_all()
+
+    def learn(self, topic: str, body: bytes, *, standard: bool, refills: int = 0) -> None:
+        """Have look-ups of a topic, in one form, answered with SUCCESS and `body`, which is right now.
+
+        Args:
+            topic: what is looked up.
+            body: the answer's.
+            standard: whether it is in standard JSON.
+            refills: that of the stale answer in whose place this one comes; 0 if somebody has asked for it.
+        """
+        if self._store is None or not topic.isascii():  # names of topics are; the front reads no others
+            return
+        known = self._known.get(topic)
+        if known is not None and (known.standard if standard else known.legacy) is not None:
+            return
+        size = (len(topic) if known is None else 0) + (0 if body in self._users else len(body))
+        if self._bytes + size > self._limit:
+            self._note_without_room()
+            return
+        if known is None:
+            known = self._known[topic] = _Bodies()
+        if standard:
+            known.standard = body
+        else:
+            known.legacy = body
+        known.refills = refills
+        self._bytes += size
+        self._users[body] = self._users.get(body, 0) + 1
+        self._store.learn(topic, standard, self._number(topic), body)
+
+    def forget(self, topics: Collection[str]) -> None:
+        """Forget the answers of some topics, because something changed that they depend on.
+
+        All that can wait is left to `take_stale`: a broker may have all topics.
+        """
+        names = [topic for topic in topics if topic in self._known]
+        if self._store is None or not names:
+            return
+        asked = self._store.forget(names)
+        self.changes += 1
+        self._forgotten.append(zip(names, [self._known.pop(topic) for topic in names], asked, strict=True))
+        if len(self._forgotten) == 1:
+            self._on_stale()
+
+    def forget_all(self) -> None:
+        """Forget every answer; nothing is stale afterwards."""
+        if self._store is None:
+            return
+        self._store.forget_all()
+        self._count(self._store)
+        self._known = {}
+        self._users = {}
+        self._forgotten.clear()
+        self._numbers = {}
+        self._topics = []
+        self._bytes = self._without_room = 0
+
+    def take_stale(self) -> list[StaleAnswer]:
+        """Return what is stale of the topic that was forgotten first, if it is to be learned again."""
+        while self._forgotten:
+            found = next(self._forgotten[0], None)
+            if found is None:
+                self._forgotten.popleft()
+                continue
+            topic, bodies, asked = found
+            self._bytes -= len(topic)
+            self._drop_body(bodies.legacy)
+            self._drop_body(bodies.standard)
+            refills = 1 if asked else bodies.refills + 1
+            if refills > MOST_REFILLS:
+                continue
+            forms = ((False, bodies.legacy), (True, bodies.standard))
+            return [StaleAnswer(topic, standard, refills) for standard, body in forms if body is not None]
+        return []
+
+    def count(self) -> None:
+        """Have the counters of topics know what the front has answered so far."""
+        if self._store is None:
+            return
+        self._count(self._store)
+        if len(self._topics) > MIN_NUMBERS + 2 * len(self._known):
+            self.forget_all()
+
+    def _count(self, store: FrontStore) -> None:
+        for number, count in store.take_counts():
+            self._counters.of(self._topics[number]).count += count
+            self.found += count
+
+    def _number(self, topic: str) -> int:
+        number = self._numbers.get(topic)
+        if number is None:
+            number = self._numbers[topic] = len(self._topics)
+            self._topics.append(topic)
+        return number
+
+    def _note_without_room(self) -> None:
+        self._without_room += 1
+        if self._without_room > MIN_WITHOUT_ROOM + len(self._known):
+            self.forget_all()
+
+    def _drop_body(self, body: bytes | None) -> None:
+        if body is None:
+            return
+        self._users[body] -= 1
+        if not self._users[body]:
+            del self._users[body]
+            self._bytes -= len(body)
