@@ -15,6 +15,10 @@ MODULES = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob(
 PACKAGES = [module for module in MODULES if module.endswith("__init__.py")]
 
 TESTED_ELSEWHERE = {
+    "lookup_cache/front_store.py": (
+        "a protocol; who decides what it answers has the tests",
+        "tests/unit/lookup_cache/test_topic_answers.py",
+    ),
     "answers/verdict.py": ("values; what makes them has the tests", "tests/unit/answers/test_explain.py"),
     "pipeline/answers/warehouse.py": ("opens tables that Spark reads", "tests/spark/test_answers.py"),
     "pipeline/answers/spark_tables.py": ("asks tables that Spark holds", "tests/spark/test_answers.py"),

@@ -103,12 +103,12 @@ SERVING_MUTANTS = (
     ),
     Mutant(
         "history-old-answers-learned",
-        "app/requests.py",
-        "            lookups.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)\n",
-        "            last = self.__dict__.setdefault('last', {})\n"
-        "            request, body, last[topic] = *last.get(topic, (request, body)), (request, body)\n"
-        "            revision = lookups.revision\n"
-        "            lookups.learn("
+        "processor/routing.py",
+        "        cache.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)\n",
+        "        last = remember_answer.__dict__.setdefault('last', {})\n"
+        "        request, body, last[topic] = *last.get(topic, (request, body)), (request, body)\n"
+        "        revision = cache.revision\n"
+        "        cache.learn("
         "request.header, request.opaque, topic=topic, body=body, revision=revision)\n",
         "an answer that was made before a change is not given after it",
         ("app/test_linearizability.py",),
@@ -139,25 +139,25 @@ SERVING_MUTANTS = (
     ),
     Mutant(
         "front-learns-what-is-old",
-        "app/requests.py",
-        "if standard is not None and revision == lookups.revision:",
-        "if standard is not None:",
+        "processor/routing.py",
+        "    if revision == cache.revision and ZONE_MODE",
+        "    if ZONE_MODE",
         "the front does not learn an answer that was made before a change",
         ("app/test_requests.py",),
     ),
     Mutant(
         "front-learns-what-a-zone-sees",
         "processor/routing.py",
-        "    if ZONE_MODE in fields:\n        return None\n",
-        "",
+        "cache.revision and ZONE_MODE not in fields:\n",
+        "cache.revision:\n",
         "what is answered for one zone is not answered to all",
         ("app/test_requests.py",),
     ),
     Mutant(
         "front-mixes-forms",
         "processor/routing.py",
-        "    return request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)\n",
-        "    return request.version >= STANDARD_JSON_VERSION\n",
+        "        standard = _wants_standard(fields, request.version)\n        cache",
+        "        standard = _wants_standard({}, request.version)\n        cache",
         "the front answers in the form that is asked for",
         ("app/test_requests.py",),
     ),

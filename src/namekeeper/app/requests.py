@@ -16,7 +16,7 @@ from namekeeper.errors import RequestError
 from namekeeper.processor import dispatch
 from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Reader
 from namekeeper.processor.outcome import Deferred, Outcome, Sliced
-from namekeeper.processor.routing import form_of_answer
+from namekeeper.processor.routing import remember_answer
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.route.change import Applied, TableChange
@@ -126,8 +126,8 @@ class Requests:
             return None
         if response.code:
             return self._not_success(request, connection, response)
-        if code == RequestCode.GET_ROUTEINFO_BY_TOPIC and request.ext_fields is not None:
-            self._looked_up(request, request.ext_fields["topic"], response.body, revision)
+        if code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
+            remember_answer(self._lookups, request, response.body, revision)
         return response
 
     def failed(self, request: RemotingCommand, connection: Answers, error: Exception) -> None:
@@ -135,16 +135,6 @@ class Requests:
         self._count_failure(request.code, error)
         self._count_failed_registration(request)
         self._journaling.refused(request, connection.channel.remote_addr, error)
-
-    def _looked_up(self, request: RemotingCommand, topic: str, body: bytes, revision: int) -> None:
-        """Count a look-up, let the cache answer the next one with the same bytes, and the front all alike."""
-        lookups = self._lookups
-        lookups.count(topic)
-        if request.header and not request.flag:
-            lookups.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
-        standard = form_of_answer(request)
-        if standard is not None and revision == lookups.revision:
-            lookups.topic_answers.learn(topic, body, standard=standard)
 
     def drain(self) -> None:
         """From now on answer GO_AWAY to requesters that understand it."""

@@ -142,7 +142,13 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     ] = 32 * MIB
     lookup_cache_bytes: Annotated[
         int,
-        Property("Memory for look-ups known by their bytes; 0: none", _OURS, "bytes", low=0, remote=False),
+        Property(
+            "Memory for known look-ups, and once more for those of the native front; 0: none",
+            _OURS,
+            "bytes",
+            low=0,
+            remote=False,
+        ),
     ] = 16 * MIB
     http_bind_address: Annotated[
         str, Property("Address of the HTTP pages for operators", _OURS, nonempty=True, remote=False)

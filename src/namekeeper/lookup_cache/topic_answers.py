@@ -18,7 +18,7 @@ __all__ = ["MOST_REFILLS", "StaleAnswer", "TopicAnswers"]
 
 MOST_REFILLS = 8
 """So many times in a row an answer is made again and not asked for: brokers change one after the other."""
-MIN_WITHOUT_ROOM = 1_000
+MIN_REFUSED = 1_000
 """Number of answers without room before all are forgotten, to learn what is asked for now."""
 MIN_NUMBERS = 1_000
 """When there are this many numbers more than twice the topics, all are given anew."""
@@ -58,10 +58,10 @@ class TopicAnswers:
         "_limit",
         "_numbers",
         "_on_stale",
+        "_refused",
         "_store",
         "_topics",
         "_users",
-        "_without_room",
         "changes",
         "found",
     )
@@ -90,7 +90,7 @@ class TopicAnswers:
         self._numbers: dict[str, int] = {}
         self._topics: list[str] = []
         """Topics by their numbers."""
-        self._without_room = 0
+        self._refused = 0
 
     @property
     def topics(self) -> KeysView[str]:
@@ -132,7 +132,7 @@ class TopicAnswers:
             return
         size = (len(topic) if known is None else 0) + (0 if body in self._users else len(body))
         if self._bytes + size > self._limit:
-            self._note_without_room()
+            self._refuse()
             return
         if known is None:
             known = self._known[topic] = _Bodies()
@@ -170,7 +170,7 @@ class TopicAnswers:
         self._forgotten.clear()
         self._numbers = {}
         self._topics = []
-        self._bytes = self._without_room = 0
+        self._bytes = self._refused = 0
 
     def take_stale(self) -> list[StaleAnswer]:
         """Return what is stale of the topic that was forgotten first, if it is to be learned again."""
@@ -210,9 +210,9 @@ class TopicAnswers:
             self._topics.append(topic)
         return number
 
-    def _note_without_room(self) -> None:
-        self._without_room += 1
-        if self._without_room > MIN_WITHOUT_ROOM + len(self._known):
+    def _refuse(self) -> None:
+        self._refused += 1
+        if self._refused > MIN_REFUSED + len(self._known):
             self.forget_all()
 
     def _drop_body(self, body: bytes | None) -> None:

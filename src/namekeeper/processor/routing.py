@@ -4,6 +4,7 @@ from collections.abc import Generator
 from functools import partial
 
 from namekeeper.errors import RequestError
+from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.messages.bodies import encode_broker_member_group, encode_cluster_info, encode_topic_route
 from namekeeper.messages.fields import decode_header
 from namekeeper.messages.routing import (
@@ -20,10 +21,10 @@ from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import ZONE_MODE, RemotingCommand, Response
 
 __all__ = [
-    "form_of_answer",
     "get_broker_cluster_info",
     "get_broker_member_group",
     "get_route_info_by_topic",
+    "remember_answer",
 ]
 
 MEMBER_GROUP_REMARK = "not set any response code"
@@ -34,7 +35,7 @@ def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) ->
     """GET_ROUTEINFO_BY_TOPIC (105): first the usual case, which must be fast, then the rare ones."""
     fields = request.ext_fields
     if fields is not None and ZONE_MODE not in fields and not state.is_waiting_for_service:
-        standard = request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)
+        standard = _wants_standard(fields, request.version)
         topic = fields.get("topic")
         return state.route_answers.get(topic, standard) or no_route(topic)
     return _rare_answer(state, fields or {}, request.version)
@@ -47,23 +48,31 @@ def _rare_answer(state: NameServerState, fields: dict[str, str], version: int) -
     zone_name = _zone_of(fields)
     if topic is not None and zone_name is not None:
         return _zone_route(state, topic, zone_name)
-    standard = version >= STANDARD_JSON_VERSION or _wants_standard(fields)
+    standard = _wants_standard(fields, version)
     return state.route_answers.get(topic, standard) or no_route(topic)
 
 
-def form_of_answer(request: RemotingCommand) -> bool | None:
-    """Whether a look-up is answered in standard JSON, with what every such look-up of the topic gets.
+def remember_answer(cache: LookupCache, request: RemotingCommand, body: bytes, revision: int) -> None:
+    """Count a look-up that had a route, and have the next ones answered without it.
 
-    None if its answer is another one, narrowed to a zone.
+    Args:
+        cache: learns the bytes of the request, and the topic if every look-up of it gets the same.
+        request: the look-up.
+        body: the answer's.
+        revision: the cache's from before the answer was made.
     """
     fields = request.ext_fields or {}
-    if ZONE_MODE in fields:
-        return None
-    return request.version >= STANDARD_JSON_VERSION or _wants_standard(fields)
+    topic = fields["topic"]
+    cache.count(topic)
+    if request.header and not request.flag:
+        cache.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
+    if revision == cache.revision and ZONE_MODE not in fields:
+        standard = _wants_standard(fields, request.version)
+        cache.topic_answers.learn(topic, body, standard=standard)
 
 
-def _wants_standard(fields: dict[str, str]) -> bool:
-    return fields.get("acceptStandardJsonOnly", "").lower() == "true"
+def _wants_standard(fields: dict[str, str], version: int) -> bool:
+    return version >= STANDARD_JSON_VERSION or fields.get("acceptStandardJsonOnly", "").lower() == "true"
 
 
 def get_broker_cluster_info(

@@ -1,6 +1,6 @@
-"""Sockets that are lent to the front, threads that answer known look-ups beside the interpreter.
+"""Sockets that are lent to the front, threads that answer look-ups of known topics beside the interpreter.
 
-A connection whose requests are all known look-ups lends its socket. The front answers on it until something
+A connection whose requests are all look-ups lends its socket. The front answers on it until something
 else comes. Then it returns the socket, with the bytes that it read and did not serve, and the answers that
 the peer did not take. So every limit, every other request and every end of a connection is handled by
 `ServerConnection`, as if it had read those bytes itself.

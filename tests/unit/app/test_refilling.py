@@ -90,7 +90,7 @@ async def test_what_has_no_route_any_more_is_not_known(refilled):
     assert refilled.knows("T2") is None
 
 
-async def test_while_routes_change_nothing_is_made_again_but_not_for_long(refilled):
+async def test_while_routes_change_nothing_is_refilled_but_not_for_long(refilled):
     refilled.change()
     for _ in range(MOST_WAITS - 1):
         refilled.ask("T1")

@@ -1,11 +1,11 @@
-"""What the native front is told to answer, and what of it is made again."""
+"""What the native front is decided to answer, and what of it is made again."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.lookup_cache.cache import LookupCache
-from namekeeper.lookup_cache.topic_answers import MIN_NUMBERS, MIN_WITHOUT_ROOM, MOST_REFILLS
+from namekeeper.lookup_cache.topic_answers import MIN_NUMBERS, MIN_REFUSED, MOST_REFILLS
 from tests.unit.lookup_cache.test_cache import counts
 from tests.unit.remoting.fake_front import FakeStore
 
@@ -21,7 +21,7 @@ steps = st.lists(
 )
 
 
-class Told:
+class Decided:
     """A cache whose topic answers decide for a store."""
 
     def __init__(self, limit_bytes: int = 100_000) -> None:
@@ -51,7 +51,7 @@ class Told:
 
 @given(steps)
 def test_the_store_has_what_was_learned_and_not_forgotten_and_every_look_up_is_counted(steps):
-    told = Told()
+    decided = Decided()
     known: dict[tuple[str, bool], bytes] = {}
     forgotten: dict[tuple[str, bool], None] = {}
     asked = dict.fromkeys(TOPICS, 0)
@@ -59,32 +59,41 @@ def test_the_store_has_what_was_learned_and_not_forgotten_and_every_look_up_is_c
     for step, *what in steps:
         if step == "learn":
             topic, standard, body = what
-            told.answers.learn(topic, body, standard=standard)
+            decided.answers.learn(topic, body, standard=standard)
             known.setdefault((topic, standard), body)
         elif step == "look up":
             topic, standard = what
-            if told.store.look_up(topic, standard=standard) is not None:
+            if decided.store.look_up(topic, standard=standard) is not None:
                 asked[topic] += 1
                 total += 1
         elif step == "forget":
-            told.answers.forget(what[0])
+            decided.answers.forget(what[0])
             for key in [key for key in known if key[0] in what[0]]:
                 del known[key]
                 forgotten[key] = None
         elif step == "refill":
-            assert set(told.refill()) <= set(forgotten)
+            assert set(decided.refill()) <= set(forgotten)
             known = dict.fromkeys(forgotten, b"new") | known
             forgotten = {}
         elif step == "forget all":
-            told.cache.forget_all()
+            decided.cache.forget_all()
             known, forgotten = {}, {}
         else:
-            taken = counts(told.cache)
+            taken = counts(decided.cache)
             assert {topic: taken.get(topic, 0) for topic in TOPICS} == asked
             asked = dict.fromkeys(TOPICS, 0)
-        assert told.learned == known
-        assert set(told.answers.topics) == {topic for topic, _ in known}
-    assert told.cache.found == told.answers.found == total
+        assert decided.learned == known
+        assert set(decided.answers.topics) == {topic for topic, _ in known}
+    assert decided.cache.found == decided.answers.found == total
+
+
+def test_a_look_up_is_counted_for_its_topic_though_all_is_forgotten_right_after():
+    decided = Decided()
+    decided.answers.learn("T", b"a", standard=True)
+    decided.store.look_up("T", standard=True)
+    decided.answers.forget_all()
+    decided.answers.learn("U", b"a", standard=True)
+    assert counts(decided.cache) == {"T": 1}
 
 
 def test_without_a_store_nothing_is_learned():
@@ -95,102 +104,102 @@ def test_without_a_store_nothing_is_learned():
 
 
 def test_a_store_begins_and_ends_with_nothing():
-    told = Told()
-    told.answers.learn("T", b"a", standard=True)
-    told.answers.use(FakeStore())
-    assert (told.learned, set(told.answers.topics)) == ({}, set())
+    decided = Decided()
+    decided.answers.learn("T", b"a", standard=True)
+    decided.answers.use(FakeStore())
+    assert (decided.learned, set(decided.answers.topics)) == ({}, set())
 
 
 def test_who_counts_by_topic_begins_anew_and_the_front_goes_on():
-    told = Told()
-    told.answers.learn("T", b"a", standard=True)
-    told.store.look_up("T", standard=True)
-    assert counts(told.cache) == {"T": 1}
-    assert told.learned == {("T", True): b"a"}
-    told.store.look_up("T", standard=True)
-    assert counts(told.cache) == {"T": 1}
+    decided = Decided()
+    decided.answers.learn("T", b"a", standard=True)
+    decided.store.look_up("T", standard=True)
+    assert counts(decided.cache) == {"T": 1}
+    assert decided.learned == {("T", True): b"a"}
+    decided.store.look_up("T", standard=True)
+    assert counts(decided.cache) == {"T": 1}
 
 
 def test_a_topic_that_is_not_ascii_is_never_learned():
-    told = Told()
-    told.answers.learn("T\ud800é", b"a", standard=True)
-    assert told.learned == {}
+    decided = Decided()
+    decided.answers.learn("T\ud800é", b"a", standard=True)
+    assert decided.learned == {}
 
 
 def test_room_is_for_topics_and_bodies_and_free_again_when_they_went():
-    told = Told(limit_bytes=110)
+    decided = Decided(limit_bytes=110)
     for topic in ("1234", "abcd", "efgh"):
-        told.answers.learn(topic, bytes(100), standard=True)
-    assert [topic for topic, _ in told.learned] == ["1234", "abcd"]
-    told.answers.forget(["abcd", "1234"])
-    assert [told.answers.take_stale()[0].topic for _ in range(2)] == ["abcd", "1234"]
-    told.answers.learn("efgh", bytes(106), standard=True)
-    assert [topic for topic, _ in told.learned] == ["efgh"]
+        decided.answers.learn(topic, bytes(100), standard=True)
+    assert [topic for topic, _ in decided.learned] == ["1234", "abcd"]
+    decided.answers.forget(["abcd", "1234"])
+    assert [decided.answers.take_stale()[0].topic for _ in range(2)] == ["abcd", "1234"]
+    decided.answers.learn("efgh", bytes(106), standard=True)
+    assert [topic for topic, _ in decided.learned] == ["efgh"]
 
 
 def test_when_there_is_often_no_room_what_is_asked_for_now_is_learned():
-    told = Told(limit_bytes=10)
-    told.answers.learn("old", b"1234567", standard=True)
-    for _ in range(MIN_WITHOUT_ROOM + 1):
-        told.answers.learn("new", b"1234567", standard=True)
-    assert told.learned == {("old", True): b"1234567"}
+    decided = Decided(limit_bytes=10)
+    decided.answers.learn("old", b"1234567", standard=True)
+    for _ in range(MIN_REFUSED + 1):
+        decided.answers.learn("new", b"1234567", standard=True)
+    assert decided.learned == {("old", True): b"1234567"}
     for _ in range(2):
-        told.answers.learn("new", b"1234567", standard=True)
-    assert told.learned == {("new", True): b"1234567"}
+        decided.answers.learn("new", b"1234567", standard=True)
+    assert decided.learned == {("new", True): b"1234567"}
 
 
 def test_who_refills_is_called_once_until_nothing_is_stale():
-    told = Told()
-    told.answers.learn("T", b"a", standard=True)
-    told.answers.learn("U", b"a", standard=True)
-    told.answers.forget(["V"])
-    assert (told.times_stale, told.answers.has_stale, told.answers.changes) == (0, False, 0)
-    told.answers.forget(["T"])
-    told.answers.forget(["U"])
-    assert (told.times_stale, told.answers.has_stale, told.answers.changes) == (1, True, 2)
-    assert told.refill() == [("T", True), ("U", True)]
-    assert not told.answers.has_stale
-    told.answers.forget(["T"])
-    assert told.times_stale == 2
+    decided = Decided()
+    decided.answers.learn("T", b"a", standard=True)
+    decided.answers.learn("U", b"a", standard=True)
+    decided.answers.forget(["V"])
+    assert (decided.times_stale, decided.answers.has_stale, decided.answers.changes) == (0, False, 0)
+    decided.answers.forget(["T"])
+    decided.answers.forget(["U"])
+    assert (decided.times_stale, decided.answers.has_stale, decided.answers.changes) == (1, True, 2)
+    assert decided.refill() == [("T", True), ("U", True)]
+    assert not decided.answers.has_stale
+    decided.answers.forget(["T"])
+    assert decided.times_stale == 2
 
 
 @pytest.mark.parametrize("asked_for", ["by look-ups of the front", "by another look-up"])
-def test_what_nobody_asks_for_is_made_again_some_times_in_a_row(asked_for):
-    told = Told()
-    told.answers.learn("T", b"a", standard=True)
+def test_what_nobody_asks_for_is_refilled_some_times_in_a_row(asked_for):
+    decided = Decided()
+    decided.answers.learn("T", b"a", standard=True)
     for _ in range(2):
         for _ in range(MOST_REFILLS):
-            told.answers.forget(["T"])
-            assert told.refill() == [("T", True)]
+            decided.answers.forget(["T"])
+            assert decided.refill() == [("T", True)]
         if asked_for == "by look-ups of the front":
-            told.store.look_up("T", standard=True)
+            decided.store.look_up("T", standard=True)
         else:
-            told.answers.forget(["T"])
-            assert told.refill() == []
-            told.answers.learn("T", b"a", standard=True)
+            decided.answers.forget(["T"])
+            assert decided.refill() == []
+            decided.answers.learn("T", b"a", standard=True)
     for _ in range(MOST_REFILLS):
-        told.answers.forget(["T"])
-        told.refill()
-    told.answers.forget(["T"])
-    assert told.refill() == []
+        decided.answers.forget(["T"])
+        decided.refill()
+    decided.answers.forget(["T"])
+    assert decided.refill() == []
 
 
 def test_numbers_of_topics_that_are_gone_take_no_memory_for_long():
-    told = Told()
+    decided = Decided()
     for number in range(3 * MIN_NUMBERS):
         topic = f"T{number}"
-        told.answers.learn(topic, b"a", standard=True)
-        told.store.look_up(topic, standard=True)
-        told.answers.forget([topic])
-        told.answers.count()
-    assert max(number for number, _ in told.store.learned.values() or [(0, b"")]) <= MIN_NUMBERS + 2
-    assert told.answers.found == 3 * MIN_NUMBERS
+        decided.answers.learn(topic, b"a", standard=True)
+        decided.store.look_up(topic, standard=True)
+        decided.answers.forget([topic])
+        decided.answers.count()
+    assert max(number for number, _ in decided.store.learned.values() or [(0, b"")]) <= MIN_NUMBERS + 2
+    assert decided.answers.found == 3 * MIN_NUMBERS
 
 
 def test_after_the_end_nothing_is_learned():
-    told = Told()
-    told.answers.learn("T", b"a", standard=True)
-    told.answers.forget(["T"])
-    told.cache.close()
-    told.answers.learn("T", b"a", standard=True)
-    assert (told.learned, told.refill()) == ({}, [])
+    decided = Decided()
+    decided.answers.learn("T", b"a", standard=True)
+    decided.answers.forget(["T"])
+    decided.cache.close()
+    decided.answers.learn("T", b"a", standard=True)
+    assert (decided.learned, decided.refill()) == ({}, [])
