@@ -12,6 +12,7 @@ __all__ = [
 ]  # fmt: skip
 
 REGISTER_BROKER = 103
+UNREGISTER_BROKER = 104
 GET_ROUTEINFO_BY_TOPIC = 105
 BROKER_HEARTBEAT = 904
 VERSION = 513  # 5.5.0
@@ -91,6 +92,17 @@ def heartbeat(broker: Broker) -> bytes:
     """Frame a 904, which keeps the live entry and the connection from going idle."""
     fields = {"brokerAddr": broker.addr, "brokerName": broker.name, "clusterName": broker.cluster}
     return request(BROKER_HEARTBEAT, fields)
+
+
+def goodbye(broker: Broker) -> bytes:
+    """Frame an UNREGISTER_BROKER: what only this broker has is gone with it."""
+    fields = {
+        "brokerAddr": broker.addr,
+        "brokerId": "0",
+        "brokerName": broker.name,
+        "clusterName": broker.cluster,
+    }
+    return request(UNREGISTER_BROKER, fields)
 
 
 def route_body(brokers: Sequence[Broker], topic: Topic) -> bytes:

@@ -194,6 +194,7 @@ def _rows() -> Iterator[Row]:
     yield _misses("lookups-unknown", "topics without route")
     yield _misses("lookups-uncached", "without any cache", (PYTHON,))
     yield _misses("lookups-first", "{topics:,} topics after all of them changed, each once")
+    yield _misses("lookups-new", "{topics:,} topics that nobody has asked for, each once")
     yield from _changes("small", "topics that nobody looks up")
     yield from _changes("base", "topics that are looked up")
     yield _watchers("watchers", "20 topics each, 10 changes a second", 0.95, "changes-base-10")

@@ -23,6 +23,7 @@ from benchmarks.load.payload import (
     GET_ROUTEINFO_BY_TOPIC,
     Broker,
     base_topic,
+    goodbye,
     registration,
     request,
     route_body,
@@ -47,6 +48,7 @@ MISSES: dict[str, dict[str, Any]] = {
 }
 """What a cache by the bytes of requests can't answer; see lookups.c."""
 FIRST = "lookups-first"
+NEW = "lookups-new"
 UNCACHED = "lookups-uncached"
 NO_CACHE = ("--lookup-cache-bytes", "0", "--route-cache-bytes", "0")
 """How one of ours is started for that row."""
@@ -72,6 +74,8 @@ GET_BROKER_CLUSTER_INFO = 106
 WARM_UP_SECONDS = 30
 GONE_SECONDS = 300
 FIRST_SECONDS = 60
+GOODBYE_SECONDS = 1
+"""After that a front of ours does not try any more to make the answers of what is gone."""
 FIRST_CHANGE = 1_000_000
 """Above the numbers of the changes before."""
 REGISTRATION_SECONDS = 300
@@ -80,7 +84,7 @@ REGISTRATION_SECONDS = 300
 def run(bench: Bench) -> None:
     """Start every server once, then take the rows in rounds: A B C D, A B C D, ..."""
     if not bench.wants(
-        "memory", FIRST, UNCACHED, *LOOKUPS, *MISSES, *CHANGES, *WATCHED, *REGISTRATIONS, *HEARTBEATS
+        "memory", FIRST, NEW, UNCACHED, *LOOKUPS, *MISSES, *CHANGES, *WATCHED, *REGISTRATIONS, *HEARTBEATS
     ):
         return
     with contextlib.ExitStack() as opened:
@@ -95,6 +99,7 @@ def run(bench: Bench) -> None:
         _heartbeats(bench, fleets)
         real = {server: fleet for server, fleet in fleets.items() if server.name in REAL}
         _first(bench, real)
+        _new(bench, real)
         if bench.wants(UNCACHED):
             _uncached(bench, {server: fleet for server, fleet in real.items() if server.name not in OURS})
 
@@ -221,12 +226,6 @@ def _first(bench: Bench, fleets: Fleets) -> None:
     """Every route changes, and then clients ask for each once, with headers that were never seen."""
     rows = [base_topic(index) for index in range(bench.scale.topics)]
     changed = [(name, 12 - read, 12 - write) for name, read, write in rows]
-    once: dict[str, Any] = {
-        "connections": 16,
-        "kind": "first",
-        "requests": len(rows),
-        "seconds": FIRST_SECONDS,
-    }
     for number, (key, _, server) in enumerate(_turns(bench, {FIRST: None}, fleets)):
         turn = number // len(fleets)
         for broker in BASE_BROKERS:
@@ -234,7 +233,25 @@ def _first(bench: Bench, fleets: Fleets) -> None:
                 broker, rows if turn % 2 else changed, compressed=True, changes=FIRST_CHANGE + turn
             )
             fleets[server].send_as(broker, frame)
-        bench.record(key, server.name, _look_up(bench, server, LOOKUPS["lookups-16"] | once))
+        bench.record(key, server.name, _look_up_once(bench, server))
+
+
+def _new(bench: Bench, fleets: Fleets) -> None:
+    """Topics go and come again, and then clients ask for each once: nobody has since they came."""
+    frames = base_frames(bench.scale.topics)
+    for key, _, server in _turns(bench, {NEW: None}, fleets):
+        fleet = fleets[server]
+        for broker in BASE_BROKERS:
+            fleet.send_as(broker, goodbye(broker))
+        time.sleep(GOODBYE_SECONDS)
+        for broker, frame in zip(BASE_BROKERS, frames, strict=True):
+            fleet.send_as(broker, frame)
+        bench.record(key, server.name, _look_up_once(bench, server))
+
+
+def _look_up_once(bench: Bench, server: Server) -> Sample:
+    once = {"connections": 16, "kind": "first", "requests": bench.scale.topics, "seconds": FIRST_SECONDS}
+    return _look_up(bench, server, once)
 
 
 def _registrations(bench: Bench, fleets: Fleets) -> None:
