@@ -237,7 +237,7 @@ def _first(bench: Bench, fleets: Fleets) -> None:
 
 
 def _new(bench: Bench, fleets: Fleets) -> None:
-    """Topics go and come again, and then clients ask for each once: nobody has since they came."""
+    """Topics go and come again, and a second later clients ask for each once: nobody has since they came."""
     frames = base_frames(bench.scale.topics)
     for key, _, server in _turns(bench, {NEW: None}, fleets):
         fleet = fleets[server]
@@ -246,6 +246,7 @@ def _new(bench: Bench, fleets: Fleets) -> None:
         time.sleep(GOODBYE_SECONDS)
         for broker, frame in zip(BASE_BROKERS, frames, strict=True):
             fleet.send_as(broker, frame)
+        time.sleep(GOODBYE_SECONDS)
         bench.record(key, server.name, _look_up_once(bench, server))
 
 

@@ -154,6 +154,20 @@ async def test_what_changed_is_known_again_before_it_is_asked_for(tmp_path):
         assert after.front_lookups == before.front_lookups + 1
 
 
+@both_loops
+async def test_a_topic_is_known_that_nobody_has_asked_for(tmp_path):
+    async with serving(tmp_path, "native") as server:
+        await eventually(lambda: "T1" in server.state.lookup_cache.topic_answers.topics)
+        async with connect(address(server)) as peer:
+            await lend(server, peer)
+        before = server.operators.stats().uncached_lookups
+        async with connect(address(server)) as peer:
+            await lend(server, peer)
+            await peer.send(frame(105, topic="T2", opaque=8))
+            assert (await peer.answer()).code == 0
+        assert server.operators.stats().uncached_lookups == before
+
+
 async def test_mutated_streams_are_answered_alike_and_closed_alike(tmp_path):
     """Whatever stands in a stream after a look-up: the same answers, and the same end."""
     chance = random.Random(7)

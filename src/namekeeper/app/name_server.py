@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from namekeeper.app.console_command import console_command
 from namekeeper.app.effects import Effects
+from namekeeper.app.filling import fill_front
 from namekeeper.app.front_choice import make_front
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.journal_files import journal_files
@@ -29,7 +30,6 @@ from namekeeper.app.memory import return_freed_memory, return_memory_in_quiet_ti
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.process import loop_factory, raise_descriptor_limit, spare_the_collector
-from namekeeper.app.refilling import Refilling
 from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
@@ -225,7 +225,7 @@ class NameServer:
         # record. The journal takes the state before the first request, and writes it to the disk later.
         self._journaling.begin()
         self.restoring.restore()
-        Refilling(self.state, clock=self._clock, call_later=self._loop.call_later).begin()
+        fill_front(self.state, clock=self._clock, call_later=self._loop.call_later)
         await self.server.start()
         self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
         self._tasks.append(asyncio.create_task(self.housekeeping.run()))

@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 from namekeeper.app.change_series import turn_timer
 from namekeeper.clock import Clock
-from namekeeper.lookup_cache.topic_answers import StaleAnswer
 from namekeeper.processor.state import NameServerState
 from namekeeper.wire.command import Response
 
-__all__ = ["Refilling"]
+__all__ = ["Refilling", "teach"]
 
 QUIET_SECONDS = 0.02
 """Without a change for so long, stale answers are made again: the next change may be of the same topics."""
@@ -65,14 +64,14 @@ class Refilling:
         try:
             while has_time() and (stale := self._topic_answers.take_stale()):
                 for each in stale:
-                    self._make(each)
+                    teach(self._state, each.topic, standard=each.standard, refills=each.refills)
         finally:  # what can't be made again must not stop the others
             if self._topic_answers.has_stale:
                 self._call_later(0, self._turn)
 
-    def _make(self, stale: StaleAnswer) -> None:
-        answer = self._state.route_answers.get(stale.topic, stale.standard)
-        if isinstance(answer, Response):
-            self._topic_answers.learn(
-                stale.topic, answer.body, standard=stale.standard, refills=stale.refills
-            )
+
+def teach(state: NameServerState, topic: str, *, standard: bool, refills: int) -> None:
+    """Make an answer that nobody waits for, and have the front know it, if the topic has a route."""
+    answer = state.route_answers.get(topic, standard)
+    if isinstance(answer, Response):
+        state.lookup_cache.topic_answers.learn(topic, answer.body, standard=standard, refills=refills)

@@ -18,6 +18,8 @@ __all__ = ["MOST_REFILLS", "StaleAnswer", "TopicAnswers"]
 
 MOST_REFILLS = 8
 """So many times in a row an answer is made again and not asked for: brokers change one after the other."""
+BYTES_OF_TOPIC = 250
+"""What a topic takes besides its name and its bodies, here and in the front: measured, on 64 bits."""
 MIN_REFUSED = 1_000
 """Number of answers without room before all are forgotten, to learn what is asked for now."""
 MIN_NUMBERS = 1_000
@@ -57,6 +59,7 @@ class TopicAnswers:
         "_known",
         "_limit",
         "_numbers",
+        "_on_lack",
         "_on_stale",
         "_refused",
         "_store",
@@ -70,7 +73,7 @@ class TopicAnswers:
         """Begin with nothing, and without a store.
 
         Args:
-            limit_bytes: bounds topics and bodies together.
+            limit_bytes: bounds the memory for topics and bodies together.
             counters: gets the look-ups that the front answers.
         """
         self.found = 0
@@ -80,6 +83,7 @@ class TopicAnswers:
         self._limit = limit_bytes
         self._counters = counters
         self._store: FrontStore | None = None
+        self._on_lack: Callable[[], object] = int
         self._on_stale: Callable[[], object] = int
         self._known: dict[str, _Bodies] = {}
         self._users: dict[bytes, int] = {}
@@ -102,14 +106,29 @@ class TopicAnswers:
         """Whether `take_stale` may have something."""
         return bool(self._forgotten)
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether there is room for topics that nobody has asked for: half of it is for the others."""
+        return self._store is not None and 2 * self._bytes < self._limit
+
     def use(self, store: FrontStore | None) -> None:
         """Decide from now on what this store answers; it begins empty, and the last one ends so."""
         self.forget_all()
         self._store = store
+        self.note_lack()
 
     def when_stale(self, call: Callable[[], object]) -> None:
         """Have a function called when `has_stale` becomes true."""
         self._on_stale = call
+
+    def when_lacking(self, call: Callable[[], object]) -> None:
+        """Have a function called each time that topics may be there which are not known."""
+        self._on_lack = call
+
+    def note_lack(self) -> None:
+        """Topics may have come."""
+        if self._store is not None:
+            self._on_lack()
 
     def close(self) -> None:
         """Forget everything and learn nothing more."""
@@ -130,7 +149,7 @@ class TopicAnswers:
         known = self._known.get(topic)
         if known is not None and (known.standard if standard else known.legacy) is not None:
             return
-        size = (len(topic) if known is None else 0) + (0 if body in self._users else len(body))
+        size = (_size_of(topic) if known is None else 0) + (0 if body in self._users else len(body))
         if self._bytes + size > self._limit:
             self._refuse()
             return
@@ -171,6 +190,7 @@ class TopicAnswers:
         self._numbers = {}
         self._topics = []
         self._bytes = self._refused = 0
+        self.note_lack()
 
     def take_stale(self) -> list[StaleAnswer]:
         """Return what is stale of the topic that was forgotten first, if it is to be learned again."""
@@ -180,7 +200,7 @@ class TopicAnswers:
                 self._forgotten.popleft()
                 continue
             topic, bodies, asked = found
-            self._bytes -= len(topic)
+            self._bytes -= _size_of(topic)
             self._drop_body(bodies.legacy)
             self._drop_body(bodies.standard)
             refills = 1 if asked else bodies.refills + 1
@@ -222,3 +242,7 @@ class TopicAnswers:
         if not self._users[body]:
             del self._users[body]
             self._bytes -= len(body)
+
+
+def _size_of(topic: str) -> int:
+    return BYTES_OF_TOPIC + len(topic)

@@ -27,7 +27,7 @@ from namekeeper.model.topic import QueueData
 from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.affected import affected_topics
-from namekeeper.route.events import Event, KvChanged, TopicRow
+from namekeeper.route.events import Event, KvChanged, TopicQueuesChanged, TopicRow
 from namekeeper.route.queries import has_many_parts, topic_route
 from namekeeper.route.tables import RouteTables
 from namekeeper.wire.codes import ResponseCode
@@ -132,6 +132,8 @@ class RouteAnswers:
             routes.forget(partial(self._affected, event))
         for cache in (self._lookup_cache, self._lookup_cache.topic_answers):
             cache.forget(self._affected(event, cache.topics))
+        if isinstance(event, TopicQueuesChanged):
+            self._lookup_cache.topic_answers.note_lack()
 
     def get(
         self,

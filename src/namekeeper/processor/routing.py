@@ -21,6 +21,7 @@ from namekeeper.wire.codes import ResponseCode
 from namekeeper.wire.command import ZONE_MODE, RemotingCommand, Response
 
 __all__ = [
+    "form_of_answer",
     "get_broker_cluster_info",
     "get_broker_member_group",
     "get_route_info_by_topic",
@@ -61,14 +62,22 @@ def remember_answer(cache: LookupCache, request: RemotingCommand, body: bytes, r
         body: the answer's.
         revision: the cache's from before the answer was made.
     """
-    fields = request.ext_fields or {}
-    topic = fields["topic"]
+    topic = (request.ext_fields or {})["topic"]
     cache.count(topic)
     if request.header and not request.flag:
         cache.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
-    if revision == cache.revision and ZONE_MODE not in fields:
-        standard = _wants_standard(fields, request.version)
+    standard = form_of_answer(request)
+    if standard is not None and revision == cache.revision:
         cache.topic_answers.learn(topic, body, standard=standard)
+
+
+def form_of_answer(request: RemotingCommand) -> bool | None:
+    """Whether a look-up is answered in standard JSON, with what every such look-up of the topic gets.
+
+    None if its answer is another one, narrowed to a zone.
+    """
+    fields = request.ext_fields or {}
+    return None if ZONE_MODE in fields else _wants_standard(fields, request.version)
 
 
 def _wants_standard(fields: dict[str, str], version: int) -> bool:

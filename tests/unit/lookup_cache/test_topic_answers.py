@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namekeeper.lookup_cache.cache import LookupCache
-from namekeeper.lookup_cache.topic_answers import MIN_NUMBERS, MIN_REFUSED, MOST_REFILLS
+from namekeeper.lookup_cache.topic_answers import BYTES_OF_TOPIC, MIN_NUMBERS, MIN_REFUSED, MOST_REFILLS
 from tests.unit.lookup_cache.test_cache import counts
 from tests.unit.remoting.fake_front import FakeStore
 
@@ -127,18 +127,44 @@ def test_a_topic_that_is_not_ascii_is_never_learned():
 
 
 def test_room_is_for_topics_and_bodies_and_free_again_when_they_went():
-    decided = Decided(limit_bytes=110)
+    decided = Decided(limit_bytes=2 * (BYTES_OF_TOPIC + 4) + 100)
     for topic in ("1234", "abcd", "efgh"):
         decided.answers.learn(topic, bytes(100), standard=True)
     assert [topic for topic, _ in decided.learned] == ["1234", "abcd"]
     decided.answers.forget(["abcd", "1234"])
     assert [decided.answers.take_stale()[0].topic for _ in range(2)] == ["abcd", "1234"]
-    decided.answers.learn("efgh", bytes(106), standard=True)
+    left = BYTES_OF_TOPIC + 4 + 100
+    decided.answers.learn("abcd", bytes(left + 1), standard=True)
+    decided.answers.learn("efgh", bytes(left), standard=True)
     assert [topic for topic, _ in decided.learned] == ["efgh"]
 
 
+def test_half_of_the_room_is_for_topics_that_somebody_has_asked_for():
+    decided = Decided(limit_bytes=4 * (BYTES_OF_TOPIC + 1))
+    assert decided.answers.takes_more
+    decided.answers.learn("T", b"", standard=True, refills=1)
+    assert decided.answers.takes_more
+    decided.answers.learn("U", b"", standard=True, refills=1)
+    assert not decided.answers.takes_more
+    assert not LookupCache(100_000).topic_answers.takes_more, "without a store nothing is learned"
+
+
+def test_whenever_topics_may_not_be_known_it_is_said():
+    decided, noted = Decided(), []
+    decided.answers.when_lacking(lambda: noted.append(1))
+    decided.answers.note_lack()
+    decided.answers.forget_all()
+    assert len(noted) == 2
+    decided.answers.use(None)
+    noted.clear()
+    decided.answers.note_lack()
+    assert noted == []
+    decided.answers.use(FakeStore())
+    assert noted == [1]
+
+
 def test_when_there_is_often_no_room_what_is_asked_for_now_is_learned():
-    decided = Decided(limit_bytes=10)
+    decided = Decided(limit_bytes=BYTES_OF_TOPIC + 10)
     decided.answers.learn("old", b"1234567", standard=True)
     for _ in range(MIN_REFUSED + 1):
         decided.answers.learn("new", b"1234567", standard=True)
@@ -185,7 +211,7 @@ def test_what_nobody_asks_for_is_refilled_some_times_in_a_row(asked_for):
 
 
 def test_numbers_of_topics_that_are_gone_take_no_memory_for_long():
-    decided = Decided()
+    decided = Decided(limit_bytes=10_000_000)
     for number in range(3 * MIN_NUMBERS):
         topic = f"T{number}"
         decided.answers.learn(topic, b"a", standard=True)

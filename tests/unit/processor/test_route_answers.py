@@ -177,6 +177,19 @@ def test_a_change_forgets_what_shows_it_and_nothing_else(registered, answers, co
     assert {topic for topic, answer in kept.items() if answers.get(topic, True) is answer} == left
 
 
+def test_the_front_is_told_when_topics_may_have_come(registered):
+    noted = []
+    topic_answers = registered.state.lookup_cache.topic_answers
+    topic_answers.use(FakeStore())
+    topic_answers.when_lacking(lambda: noted.append(1))
+    registered.register(V6_BODY)  # a heartbeat
+    assert noted == []
+    registered.register(
+        V6_BODY.replace(b"TopicTest", b"other"), brokerName="broker-b", brokerAddr="10.0.0.2:1"
+    )
+    assert noted == [1]
+
+
 def test_settings_make_the_look_up_cache_forget_at_once(registered):
     cache = registered.state.lookup_cache
     header = encode_json_header(request(105, {"topic": "TopicTest"}, opaque=7))
