@@ -75,7 +75,8 @@ WARM_UP_SECONDS = 30
 GONE_SECONDS = 300
 FIRST_SECONDS = 60
 GOODBYE_SECONDS = 1
-"""After that a front of ours does not try any more to make the answers of what is gone."""
+"""After that a front of ours does not try any more to make the answers of what is gone, and has had time for
+those of what came."""
 FIRST_CHANGE = 1_000_000
 """Above the numbers of the changes before."""
 REGISTRATION_SECONDS = 300

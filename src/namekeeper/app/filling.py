@@ -1,18 +1,31 @@
-"""Has the native front know topics before anybody asks for them: after a start, and as brokers come."""
+"""Has the native front know answers before anybody asks: after a change, a start, and as brokers come."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from namekeeper.app.change_series import turn_timer
-from namekeeper.app.refilling import Refilling, teach
 from namekeeper.clock import Clock
+from namekeeper.lookup_cache.topic_answers import MissingAnswer
 from namekeeper.processor.state import NameServerState
+from namekeeper.wire.command import Response
 
-__all__ = ["Filling", "fill_front"]
+__all__ = ["NEW", "STALE", "fill_front"]
 
-QUIET_SECONDS = 0.5
-"""Without new topics for so long, answers are made: brokers come one after the other."""
+
+class _Wait(NamedTuple):
+    """How long nothing more may have come before missing answers are made."""
+
+    seconds: float
+    at_most: float
+    """After so many times they are made all the same."""
+
+
+STALE = _Wait(0.02, 25)
+"""For what was known and has changed: the next change may be of the same topics."""
+NEW = _Wait(0.5, float("inf"))
+"""For topics that nobody has asked for: brokers come one after the other."""
 
 
 def fill_front(
@@ -21,71 +34,96 @@ def fill_front(
     clock: Clock,
     call_later: Callable[[float, Callable[[], None]], object],
 ) -> None:
-    """From now on have the front know topics before they are asked for; arguments as those of `Filling`."""
-    for kind in (Refilling, Filling):
-        kind(state, clock=clock, call_later=call_later).begin()
+    """Have the front know from now on what it may be asked for.
+
+    Args:
+        state: has the topics, makes the answers, and has the front learn them.
+        clock: bounds a turn.
+        call_later: calls a function after some seconds, and after the other connections had a turn.
+    """
+    topic_answers = state.lookup_cache.topic_answers
+    stale = _Filling(state, topic_answers.take_stale, STALE, clock=clock, call_later=call_later)
+    new = _Filling(state, partial(_new_topics, state), NEW, clock=clock, call_later=call_later)
+    topic_answers.when_stale(stale.note)
+    topic_answers.when_lacking(new.note)
 
 
-class Filling:
-    """Goes through all topics when they have been the same for a while; in turns, between other requests."""
+def _new_topics(state: NameServerState) -> Iterator[MissingAnswer | None]:
+    """The topics that are not known, as far as there is room; None for each that is."""
+    topic_answers = state.lookup_cache.topic_answers
+    for topic in chain.from_iterable(state.tables.topic_index.shards()):
+        if not topic_answers.takes_more:
+            return
+        yield None if topic in topic_answers.topics else MissingAnswer(topic, standard=True)
+
+
+class _Filling:
+    """Makes missing answers when no more have come for a while; in turns, between other requests."""
 
     def __init__(
         self,
         state: NameServerState,
+        missing: Callable[[], Iterator[MissingAnswer | None]],
+        wait: _Wait,
         *,
         clock: Clock,
         call_later: Callable[[float, Callable[[], None]], object],
     ) -> None:
-        """Do nothing yet.
-
-        Args:
-            state: has the topics, makes the answers, and has the front learn them.
-            clock: bounds a turn.
-            call_later: calls a function after some seconds, and after the other connections had a turn.
-        """
         self._state = state
-        self._topic_answers = state.lookup_cache.topic_answers
+        self._missing = missing
+        self._wait = wait
         self._clock = clock
         self._call_later = call_later
-        self._is_waiting = False
-        self._is_quiet = False
-        """Whether nothing came since the wait began."""
+        self._is_busy = False
+        self._is_noted = False
+        """Whether answers may be missing that were not when the wait, or the work, began."""
+        self._waits = 0
 
-    def begin(self) -> None:
-        """Fill the front from now on."""
-        self._topic_answers.when_lacking(self._note)
+    def note(self) -> None:
+        """Answers may be missing."""
+        self._is_noted = True
+        if not self._is_busy:
+            self._begin_wait()
 
-    def _note(self) -> None:
-        self._is_quiet = False
-        if not self._is_waiting:
-            self._is_waiting = True
-            self._wait()
+    def _begin_wait(self) -> None:
+        self._is_busy = True
+        self._is_noted = False
+        self._waits += 1
+        self._call_later(self._wait.seconds, self._end_wait)
 
-    def _wait(self) -> None:
-        self._is_quiet = True
-        self._call_later(QUIET_SECONDS, self._waited)
-
-    def _waited(self) -> None:
-        if not self._is_quiet:
-            self._wait()
+    def _end_wait(self) -> None:
+        if self._is_noted and self._waits < self._wait.at_most:
+            self._begin_wait()
             return
-        self._is_waiting = False
-        self._turn(chain.from_iterable(self._state.tables.topic_index.shards()))
+        self._waits = 0
+        self._is_noted = False
+        self._turn(self._missing())
 
-    def _turn(self, topics: Iterator[str]) -> None:
+    def _turn(self, missing: Iterator[MissingAnswer | None]) -> None:
         has_time = turn_timer(self._clock)
-        has_more = True
+        go_on: Callable[[], object] = partial(self._call_later, 0, partial(self._turn, missing))
         try:
-            while has_more and has_time():
-                has_more = self._make(next(topics, None))
+            for each in missing:
+                if each is not None:
+                    self._make(each)
+                if not has_time():
+                    break
+            else:
+                go_on = self._end
         finally:  # what can't be made must not stop the others
-            if has_more:
-                self._call_later(0, partial(self._turn, topics))
+            go_on()
 
-    def _make(self, topic: str | None) -> bool:
-        """Have the front know a topic, if it does not; returns whether it may know another."""
-        if topic is None or not self._topic_answers.takes_more:
-            return False
-        if topic not in self._topic_answers.topics:
-            teach(self._state, topic, standard=True, refills=1)
-        return True
+    def _make(self, missing: MissingAnswer) -> None:
+        """Have the front know an answer that nobody waits for, if look-ups of the topic get it now."""
+        if self._state.is_waiting_for_service:
+            return
+        answer = self._state.route_answers.get(missing.topic, missing.standard)
+        if isinstance(answer, Response):
+            self._state.lookup_cache.topic_answers.learn(
+                missing.topic, answer.body, standard=missing.standard, refills=missing.refills
+            )
+
+    def _end(self) -> None:
+        self._is_busy = False
+        if self._is_noted:
+            self._begin_wait()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from namekeeper.lookup_cache.counters import LookupCounters
 from namekeeper.lookup_cache.front_store import FrontStore
 
-__all__ = ["MOST_REFILLS", "StaleAnswer", "TopicAnswers"]
+__all__ = ["MOST_REFILLS", "MissingAnswer", "TopicAnswers"]
 
 MOST_REFILLS = 8
 """So many times in a row an answer is made again and not asked for: brokers change one after the other."""
@@ -26,13 +26,13 @@ MIN_NUMBERS = 1_000
 """When there are this many numbers more than twice the topics, all are given anew."""
 
 
-class StaleAnswer(NamedTuple):
-    """An answer that was asked for and has changed."""
+class MissingAnswer(NamedTuple):
+    """An answer that the front may be asked for and does not know."""
 
     topic: str
     standard: bool
-    refills: int
-    """How many times in a row it was made again and not asked for, this time included."""
+    refills: int = 1
+    """How many times in a row it was made and not asked for, this time included."""
 
 
 class _Bodies(Struct, gc=False):
@@ -65,7 +65,6 @@ class TopicAnswers:
         "_store",
         "_topics",
         "_users",
-        "changes",
         "found",
     )
 
@@ -78,8 +77,6 @@ class TopicAnswers:
         """
         self.found = 0
         """Look-ups that the front answered, as far as `count` has heard of them."""
-        self.changes = 0
-        """Number of times that some answers were forgotten because they changed."""
         self._limit = limit_bytes
         self._counters = counters
         self._store: FrontStore | None = None
@@ -102,11 +99,6 @@ class TopicAnswers:
         return self._known.keys()
 
     @property
-    def has_stale(self) -> bool:
-        """Whether `take_stale` may have something."""
-        return bool(self._forgotten)
-
-    @property
     def takes_more(self) -> bool:
         """Whether there is room for topics that nobody has asked for: half of it is for the others."""
         return self._store is not None and 2 * self._bytes < self._limit
@@ -118,7 +110,7 @@ class TopicAnswers:
         self.note_lack()
 
     def when_stale(self, call: Callable[[], object]) -> None:
-        """Have a function called when `has_stale` becomes true."""
+        """Have a function called each time that answers were forgotten because they changed."""
         self._on_stale = call
 
     def when_lacking(self, call: Callable[[], object]) -> None:
@@ -142,7 +134,7 @@ class TopicAnswers:
             topic: what is looked up.
             body: the answer's.
             standard: whether it is in standard JSON.
-            refills: that of the stale answer in whose place this one comes; 0 if somebody has asked for it.
+            refills: that of the missing answer; 0 if somebody has asked for it.
         """
         if self._store is None or not topic.isascii():  # names of topics are; the front reads no others
             return
@@ -173,10 +165,8 @@ class TopicAnswers:
         if self._store is None or not names:
             return
         asked = self._store.forget(names)
-        self.changes += 1
         self._forgotten.append(zip(names, [self._known.pop(topic) for topic in names], asked, strict=True))
-        if len(self._forgotten) == 1:
-            self._on_stale()
+        self._on_stale()
 
     def forget_all(self) -> None:
         """Forget every answer; nothing is stale afterwards."""
@@ -192,8 +182,8 @@ class TopicAnswers:
         self._bytes = self._refused = 0
         self.note_lack()
 
-    def take_stale(self) -> list[StaleAnswer]:
-        """Return what is stale of the topic that was forgotten first, if it is to be learned again."""
+    def take_stale(self) -> Iterator[MissingAnswer]:
+        """Take what is stale and to be learned again, what was forgotten first before the rest."""
         while self._forgotten:
             found = next(self._forgotten[0], None)
             if found is None:
@@ -206,9 +196,9 @@ class TopicAnswers:
             refills = 1 if asked else bodies.refills + 1
             if refills > MOST_REFILLS:
                 continue
-            forms = ((False, bodies.legacy), (True, bodies.standard))
-            return [StaleAnswer(topic, standard, refills) for standard, body in forms if body is not None]
-        return []
+            for standard, body in ((False, bodies.legacy), (True, bodies.standard)):
+                if body is not None:
+                    yield MissingAnswer(topic, standard, refills)
 
     def count(self) -> None:
         """Have the counters of topics know what the front has answered so far."""

@@ -75,6 +75,7 @@ class NameServerState:
         """End the first seconds, in which brokers may not be back yet (waitSecondsForService)."""
         self._has_waited_for_service = True
         self._update_waiting()
+        self.lookup_cache.topic_answers.note_lack()
 
     def _update_waiting(self) -> None:
         self.is_waiting_for_service = self.settings.need_wait_for_service and not self._has_waited_for_service

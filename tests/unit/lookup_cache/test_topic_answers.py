@@ -42,10 +42,9 @@ class Decided:
     def refill(self, body: bytes = b"new") -> list[tuple[str, bool]]:
         """Learn again whatever is stale; return what that was."""
         made = []
-        while stale := self.answers.take_stale():
-            for each in stale:
-                self.answers.learn(each.topic, body, standard=each.standard, refills=each.refills)
-                made.append((each.topic, each.standard))
+        for each in self.answers.take_stale():
+            self.answers.learn(each.topic, body, standard=each.standard, refills=each.refills)
+            made.append((each.topic, each.standard))
         return made
 
 
@@ -100,7 +99,7 @@ def test_without_a_store_nothing_is_learned():
     cache = LookupCache(100_000)
     cache.topic_answers.learn("T", b"a", standard=True)
     cache.topic_answers.forget(["T"])
-    assert (set(cache.topic_answers.topics), cache.topic_answers.take_stale()) == (set(), [])
+    assert (set(cache.topic_answers.topics), list(cache.topic_answers.take_stale())) == (set(), [])
 
 
 def test_a_store_begins_and_ends_with_nothing():
@@ -132,7 +131,7 @@ def test_room_is_for_topics_and_bodies_and_free_again_when_they_went():
         decided.answers.learn(topic, bytes(100), standard=True)
     assert [topic for topic, _ in decided.learned] == ["1234", "abcd"]
     decided.answers.forget(["abcd", "1234"])
-    assert [decided.answers.take_stale()[0].topic for _ in range(2)] == ["abcd", "1234"]
+    assert [each.topic for each in decided.answers.take_stale()] == ["abcd", "1234"]
     left = BYTES_OF_TOPIC + 4 + 100
     decided.answers.learn("abcd", bytes(left + 1), standard=True)
     decided.answers.learn("efgh", bytes(left), standard=True)
@@ -174,19 +173,36 @@ def test_when_there_is_often_no_room_what_is_asked_for_now_is_learned():
     assert decided.learned == {("new", True): b"1234567"}
 
 
-def test_who_refills_is_called_once_until_nothing_is_stale():
+def test_whenever_answers_become_stale_it_is_said():
     decided = Decided()
     decided.answers.learn("T", b"a", standard=True)
     decided.answers.learn("U", b"a", standard=True)
     decided.answers.forget(["V"])
-    assert (decided.times_stale, decided.answers.has_stale, decided.answers.changes) == (0, False, 0)
+    assert decided.times_stale == 0
     decided.answers.forget(["T"])
     decided.answers.forget(["U"])
-    assert (decided.times_stale, decided.answers.has_stale, decided.answers.changes) == (1, True, 2)
-    assert decided.refill() == [("T", True), ("U", True)]
-    assert not decided.answers.has_stale
-    decided.answers.forget(["T"])
     assert decided.times_stale == 2
+    assert decided.refill() == [("T", True), ("U", True)]
+    assert decided.refill() == []
+
+
+def test_who_takes_what_is_stale_may_be_overtaken():
+    decided = Decided()
+    for topic in ("T", "U", "V"):
+        decided.answers.learn(topic, b"a", standard=True)
+    decided.answers.forget(["T", "U"])
+    taken = decided.answers.take_stale()
+    assert next(taken).topic == "T"
+    decided.answers.forget(["V"])
+    assert [each.topic for each in taken] == ["U", "V"]
+    decided.answers.learn("T", b"a", standard=True)
+    decided.answers.learn("U", b"a", standard=True)
+    decided.answers.forget(["T", "U"])
+    taken = decided.answers.take_stale()
+    next(taken)
+    decided.answers.forget_all()
+    assert list(taken) == []
+    assert decided.answers.takes_more
 
 
 @pytest.mark.parametrize("asked_for", ["by look-ups of the front", "by another look-up"])
