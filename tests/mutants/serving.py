@@ -410,6 +410,14 @@ SERVING_MUTANTS = (
         ("route/test_affected.py",),
     ),
     Mutant(
+        "cache-forgets-a-topic-twice",
+        "route/affected.py",
+        "return dict.fromkeys(topic for name in names for topic in _in_both(tables.topics_of(name), among))",
+        "return [topic for name in names for topic in _in_both(tables.topics_of(name), among)]",
+        "a topic of two broker names with one address is affected once",
+        ("route/test_affected.py",),
+    ),
+    Mutant(
         "cache-forgets-too-few-rows",
         "route/affected.py",
         "if before.get(topic) is not after.get(topic)]",

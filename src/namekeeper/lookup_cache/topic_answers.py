@@ -160,6 +160,9 @@ class TopicAnswers:
         """Forget the answers of some topics, because something changed that they depend on.
 
         All that can wait is left to `take_stale`: a broker may have all topics.
+
+        Args:
+            topics: each of them once.
         """
         names = [topic for topic in topics if topic in self._known]
         if self._store is None or not names:

@@ -27,7 +27,7 @@ def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> 
         tables: right after the event was applied.
         event: what changed.
         among: the topics of interest; there may be far fewer of them than the event has, or far more. The
-            result has all of them that are affected, and perhaps topics that are not among them.
+            result has all of them that are affected, each once, and perhaps topics that are not among them.
     """
     match event:
         case TopicQueuesChanged():
@@ -38,7 +38,8 @@ def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> 
             return _in_both(event.before, among)
         case _:
             names = broker_names_shown(tables, event)
-            return [topic for name in names for topic in _in_both(tables.topics_of(name), among)]
+            # Two names may have the same address, and the same topics.
+            return dict.fromkeys(topic for name in names for topic in _in_both(tables.topics_of(name), among))
 
 
 def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:

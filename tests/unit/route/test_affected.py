@@ -39,9 +39,11 @@ def tables():
 
 
 def after(tables, event, among=ALL):
-    """Apply it, and return the topics of interest that it affects."""
+    """Apply it, and return the topics of interest that it affects, of which each must be there once."""
     tables.apply(event)
-    return {topic for topic in affected_topics(tables, event, among.keys()) if topic in among}
+    affected = affected_topics(tables, event, among.keys())
+    assert len(affected) == len(set(affected))
+    return {topic for topic in affected if topic in among}
 
 
 @pytest.mark.parametrize("among", [ALL, {"A": None, "B": None}, {"AB": None}, {}], ids=len)
@@ -71,6 +73,12 @@ def test_changed_new_and_lost_rows_affect_their_topics(tables, among):
     before = tables.topics_of("a")
     event = TopicQueuesChanged("a", before, {"AB": RO, "none": RW}, ("A", "AB", "none"))
     assert after(tables, event, among) == {"A", "AB", "none"} & set(among)
+
+
+def test_a_topic_of_two_broker_names_with_one_address_is_affected_once(tables):
+    """After a wrong configuration both names show the same filter servers."""
+    tables.apply(BrokerGroupChanged(BrokerData("c", "b", {0: "a:1"})))
+    assert after(tables, FilterServersChanged("c", "a:1", ("f",))) == {"A", "AB", "B"}
 
 
 def test_a_row_that_stays_affects_nothing(tables):
