@@ -51,6 +51,7 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  */
 public final class Peer {
     private static final int WITHIN_SECONDS = 60;
+    private static final int ATTEMPTS = 3;
 
     public static void main(String[] args) {
         try {
@@ -244,15 +245,26 @@ public final class Peer {
             + queue.getBrokerName() + "\",\"queue\":" + queue.getQueueId() + ",\"status\":\"" + status + "\"}");
     }
 
+    /** Queues as JSON: none if the name server answers that there is no route, but never for want of an answer. */
     private static String json(Callable<Collection<MessageQueue>> fetch) throws Exception {
-        Collection<MessageQueue> queues;
-        try {
-            queues = fetch.call();
-        } catch (MQClientException noRoute) {
-            queues = List.of();
-        }
-        return new TreeSet<>(queues).stream()
+        return new TreeSet<>(answered(fetch)).stream()
             .map(queue -> "[\"" + queue.getBrokerName() + "\"," + queue.getQueueId() + "]")
             .collect(Collectors.joining(",", "[", "]"));
+    }
+
+    /** Asks again when there was no answer in time, which happens to a client on a busy machine. */
+    private static Collection<MessageQueue> answered(Callable<Collection<MessageQueue>> fetch) throws Exception {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return fetch.call();
+            } catch (MQClientException noQueues) {
+                if (!(noQueues.getCause() instanceof RemotingException)) {
+                    return List.of();
+                }
+                if (attempt == ATTEMPTS) {
+                    throw noQueues;
+                }
+            }
+        }
     }
 }
