@@ -56,13 +56,17 @@ class SignaturesSeen:
 
     def _carry(self, source: socket.socket, sink: socket.socket, notes: bool) -> None:
         decoder = CommandDecoder()
-        with contextlib.suppress(OSError):
-            while data := source.recv(65_536):
-                for request in decoder.feed(data) if notes else ():
-                    fields = request.ext_fields or {}
-                    found = signer_of(fields, request.body, self._keys).user
-                    self._by_code[request.code].add(found or (WRONG if ACCESS_KEY in fields else UNSIGNED))
-                sink.sendall(data)
-        for each in (source, sink):
+        try:
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                while data := source.recv(65_536):
+                    for request in decoder.feed(data) if notes else ():
+                        fields = request.ext_fields or {}
+                        found = signer_of(fields, request.body, self._keys).user
+                        self._by_code[request.code].add(
+                            found or (WRONG if ACCESS_KEY in fields else UNSIGNED)
+                        )
+                    sink.sendall(data)
+        finally:  # also after a request that can't be read: a peer must not wait for an answer
+            for each in (source, sink):
+                with contextlib.suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)

@@ -121,14 +121,14 @@ class CatalogRuns:
 
 @contextmanager
 def dying(method: str, *, at: int) -> Iterator[None]:
-    """Let a transaction die when a method is called for the `at`-th time; before that it works."""
+    """Let a transaction die when a method is called for the `at`-th time, and its other threads when they call it."""
     works = getattr(CatalogTransaction, method)
     calls = 0
 
     def instead(self: CatalogTransaction, *arguments: Any, **named: Any) -> Any:
         nonlocal calls
         calls += 1
-        if calls == at:
+        if calls >= at:
             raise DiedError
         return works(self, *arguments, **named)
 
