@@ -8,6 +8,7 @@ from typing import Self
 
 from namekeeper.access.signature import ACCESS_KEY, AccessKeys, signer_of
 from namekeeper.wire.codec import CommandDecoder
+from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["UNSIGNED", "WRONG", "SignaturesSeen"]
 
@@ -31,9 +32,8 @@ class SignaturesSeen:
         return self
 
     def __exit__(self, *_: object) -> None:
+        _end(*self._sockets)
         for each in self._sockets:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
             each.close()
 
     def signers(self) -> dict[int, set[str]]:
@@ -57,16 +57,22 @@ class SignaturesSeen:
     def _carry(self, source: socket.socket, sink: socket.socket, notes: bool) -> None:
         decoder = CommandDecoder()
         try:
-            with contextlib.suppress(OSError):
-                while data := source.recv(65_536):
-                    for request in decoder.feed(data) if notes else ():
-                        fields = request.ext_fields or {}
-                        found = signer_of(fields, request.body, self._keys).user
-                        self._by_code[request.code].add(
-                            found or (WRONG if ACCESS_KEY in fields else UNSIGNED)
-                        )
-                    sink.sendall(data)
+            while data := source.recv(65_536):
+                for request in decoder.feed(data) if notes else ():
+                    self._note(request)
+                sink.sendall(data)
+        except OSError:
+            pass  # one of the two has gone
         finally:  # also after a request that can't be read: a peer must not wait for an answer
-            for each in (source, sink):
-                with contextlib.suppress(OSError):
-                    each.shutdown(socket.SHUT_RDWR)
+            _end(source, sink)
+
+    def _note(self, request: RemotingCommand) -> None:
+        fields = request.ext_fields or {}
+        found = signer_of(fields, request.body, self._keys).user
+        self._by_code[request.code].add(found or (WRONG if ACCESS_KEY in fields else UNSIGNED))
+
+
+def _end(*sockets: socket.socket) -> None:
+    for each in sockets:
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)

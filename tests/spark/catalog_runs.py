@@ -7,8 +7,6 @@ to FOLDER/seen.json; the test that started it judges.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -24,15 +22,12 @@ from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.store.catalog_store import CatalogTransaction
 from namekeeper.pipeline.store.table_store import TableReader
 from tests.spark.catalog_trials import in_folder, timed
+from tests.spark.dying import DiedError, dying
 
 NOT_COMPARED = {"load_id", "file"}
 """A run that died has had a load id; of a record that two files have, a warehouse notes either."""
 
 Tables = dict[str, list[str]]
-
-
-class DiedError(Exception):
-    """The process ended here."""
 
 
 class CatalogRuns:
@@ -55,7 +50,8 @@ class CatalogRuns:
         names = self.spark.sql(f"SHOW TABLES IN {self.namespace}").collect()
         self.seen["missing after the first run"] = sorted({*FACTS, *GOLD} - {row.tableName for row in names})
         before = self.rows(open_warehouse(self.catalog))
-        with dying("replace", at=12):
+        dies = dying(CatalogTransaction.replace, at=12)
+        with mock.patch.object(CatalogTransaction, "replace", dies):
             try:
                 self.run(self.catalog, 1, 2)
             except DiedError:
@@ -117,23 +113,6 @@ class CatalogRuns:
         """What a command ends with and prints, the place of the warehouse aside; it finds this session."""
         done = click.testing.CliRunner().invoke(namekeeper, [*arguments, "--warehouse", warehouse])
         return done.exit_code, done.stdout.replace(json.dumps(warehouse), '"the warehouse"')
-
-
-@contextmanager
-def dying(method: str, *, at: int) -> Iterator[None]:
-    """Let a transaction die when a method is called for the `at`-th time, and its other threads when they call it."""
-    works = getattr(CatalogTransaction, method)
-    calls = 0
-
-    def instead(self: CatalogTransaction, *arguments: Any, **named: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls >= at:
-            raise DiedError
-        return works(self, *arguments, **named)
-
-    with mock.patch.object(CatalogTransaction, method, instead):
-        yield
 
 
 if __name__ == "__main__":

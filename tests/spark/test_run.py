@@ -1,7 +1,6 @@
 """Runs that die, meet each other, find the ledger gone or two journals of one name; and what is left of them."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from namekeeper.pipeline.store import parquet_store
 from namekeeper.pipeline.store.lock import lock_warehouse
 from namekeeper.pipeline.store.parquet_store import SMALL_FILES, ParquetStore, ParquetTransaction
 from namekeeper.pipeline.table import Table, columns
+from tests.spark.dying import DiedError, dying
 from tests.spark.facts_oracle import expected_facts, written
 from tests.spark.running import few_kinds, leave_gold_out, rows, run
 from tests.support.journal.segments import UUID8, write_segment
@@ -26,30 +26,9 @@ OTHER = "ffffffff"
 TABLE = Table("t", "", "", ("k",), columns("day string: Day.", "k bigint: Key."))
 
 
-class DiedError(Exception):
-    """A process ended here."""
-
-
 @pytest.fixture(autouse=True)
 def without_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     leave_gold_out(monkeypatch)
-
-
-def dying(method: Callable[..., Any], *, at: int, after: bool) -> Callable[..., Any]:
-    """The method, which dies when it is called for the `at`-th time, before or after it has done its work."""
-    calls = 0
-
-    def instead(*arguments: Any, **named: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == at and not after:
-            raise DiedError
-        result = method(*arguments, **named)
-        if calls == at:
-            raise DiedError
-        return result
-
-    return instead
 
 
 def test_a_run_that_dies_anywhere_is_finished_by_the_next(

@@ -14,6 +14,7 @@ import java.util.stream.Collectors;
 
 import org.apache.rocketmq.acl.common.AclClientRPCHook;
 import org.apache.rocketmq.acl.common.SessionCredentials;
+import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
@@ -23,6 +24,7 @@ import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.impl.MQClientManager;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
@@ -31,6 +33,7 @@ import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.remoting.RPCHook;
 import org.apache.rocketmq.remoting.exception.RemotingException;
+import org.apache.rocketmq.remoting.exception.RemotingTimeoutException;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 
 /**
@@ -175,6 +178,8 @@ public final class Peer {
         consumer.setNamesrvAddr(namesrv);
         consumer.setInstanceName("consumer");
         consumer.start();
+        patient(producer);
+        patient(consumer);
         String publish = json(() -> producer.fetchPublishMessageQueues(topic));
         String subscribe = json(() -> consumer.fetchSubscribeMessageQueues(topic));
         System.out.println("{\"publish\":" + publish + ",\"subscribe\":" + subscribe + "}");
@@ -252,19 +257,29 @@ public final class Peer {
             .collect(Collectors.joining(",", "[", "]"));
     }
 
-    /** Asks again when there was no answer in time, which happens to a client on a busy machine. */
+    /**
+     * Asks again if the request was not sent, as on a connection that a 4.9 client closes because a look-up of its own
+     * took 3 s. That an answer never comes is a failure.
+     */
     private static Collection<MessageQueue> answered(Callable<Collection<MessageQueue>> fetch) throws Exception {
         for (int attempt = 1; ; attempt++) {
             try {
                 return fetch.call();
             } catch (MQClientException noQueues) {
-                if (!(noQueues.getCause() instanceof RemotingException)) {
+                Throwable cause = noQueues.getCause();
+                if (!(cause instanceof RemotingException)) {
                     return List.of();
                 }
-                if (attempt == ATTEMPTS) {
+                if (attempt == ATTEMPTS || cause instanceof RemotingTimeoutException) {
                     throw noQueues;
                 }
             }
         }
+    }
+
+    /** Lets a started client wait longer for queues than its 6 s, which is little on a busy machine. */
+    private static void patient(ClientConfig client) {
+        MQClientManager.getInstance().getOrCreateMQClientInstance(client).getMQAdminImpl()
+            .setTimeoutMillis(TimeUnit.SECONDS.toMillis(WITHIN_SECONDS));
     }
 }
