@@ -6,7 +6,9 @@ import socket
 import sys
 from importlib import import_module
 
-HEADER, KEY, BODY = b'{"opaque":7,"x":1}', b'{"opaque":"x":1}', b"body"
+TOPIC, BODY = "T", b"body"
+HEADER = b'{"code":105,"extFields":{"topic":"T"},"flag":0,"language":"JAVA","opaque":7,"version":317}'
+"""A look-up of a client before 4.9.4, whose answer is in the legacy form of JSON."""
 SECONDS = 60
 """An emulated processor is slow."""
 
@@ -28,7 +30,7 @@ def main(folder: str) -> None:
     """Lend a socket, have look-ups answered, forget the answer, and get the socket back."""
     sys.path.insert(0, folder)
     front = import_module("namekeeper_front").Front(b"<", b">", 2)
-    front.learn(KEY, 0, BODY)
+    front.learn(TOPIC, False, 0, BODY)
     own, peer = socket.socketpair()
     own.setblocking(False)
     peer.settimeout(SECONDS)
@@ -37,7 +39,8 @@ def main(folder: str) -> None:
     answers = framed(b"<7>", BODY) * 3
     if received(peer, len(answers)) != answers:
         raise SystemExit("other answers than were learned")
-    front.forget([KEY])
+    if front.forget([TOPIC]) != b"\x01":
+        raise SystemExit("the look-ups were not noticed")
     peer.sendall(framed(HEADER))
     if not select.select([front.fileno()], [], [], SECONDS)[0]:
         raise SystemExit("the socket does not come back")
