@@ -242,8 +242,8 @@ MUTANTS = (
     Mutant(
         "stale-kept-route",
         "processor/route_answers.py",
-        "                self._drop(answers, topic)\n",
-        "                pass\n",
+        "(topic, answers.pop(topic)) for topic",
+        "(topic, answers[topic]) for topic",
         "an answer is kept while nothing changes that it shows, and no longer",
         ("processor/test_route_answers.py",),
     ),

@@ -6,6 +6,7 @@ A header is learned only after it was decoded in full and answered. From then on
 the same bytes, so the decoder would give the same request.
 """
 
+from collections import deque
 from collections.abc import Collection, KeysView, Mapping
 from struct import Struct as Format
 
@@ -15,7 +16,7 @@ from namekeeper.lookup_cache.counters import LookupCounter, LookupCounters
 from namekeeper.lookup_cache.topic_answers import TopicAnswers
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
-__all__ = ["LookupCache"]
+__all__ = ["KEYS_FREED", "LookupCache"]
 
 _OPAQUE = b'"opaque":'
 _MAX_DIGITS = 9
@@ -27,21 +28,33 @@ _MAX_KEY_BYTES = 1_024
 MIN_TURNED_AWAY = 1_000
 """Number of headers refused for lack of room before the cache checks whether the kept ones are still used."""
 
+KEYS_FREED = 8
+"""So many keys and bodies of forgotten answers are freed at each change and for each learned header."""
+
 _PREFIX = Format(">II").pack
 
 
 class _SharedAnswer(Struct, gc=False):
-    """An answer without the digits of its opaque, shared by all headers that get the same body."""
+    """An answer without the digits of its opaque, shared by all topics that get the same body."""
 
     heads: list[bytes]
     """Bytes before the digits, by the number of digits."""
     tail: bytes
     users: int = 0
-    """Number of headers that are answered with it."""
+    """Number of entries that have it."""
 
 
-_Entry = tuple[list[bytes], bytes, LookupCounter]
-"""What the hot path needs: heads and tail of the shared answer, and the counter of the topic."""
+class _HeaderAnswer(Struct, gc=False):
+    """What all headers are answered with that ask for one topic and get the same body."""
+
+    heads: list[bytes] | None
+    """Those of the shared answer; None once the answer is forgotten."""
+    tail: bytes
+    counter: LookupCounter
+    """That of the topic."""
+    body: bytes
+    keys: list[bytes]
+    """Those that lead, or led, to this entry."""
 
 
 class LookupCache:
@@ -51,12 +64,16 @@ class LookupCache:
     left, nothing more is learned: clients ask for all their topics in turn, so no header is more worth
     keeping than another. But if the kept headers are used less often than refused ones, because their clients
     are gone, all are forgotten.
+
+    A broker may change thousands of topics in one turn of the loop. So of each answer that is forgotten only
+    the entry is emptied then; its keys and its bytes are freed later, a few at a time.
     """
 
     __slots__ = (
         "_bytes",
         "_counters",
         "_entries",
+        "_forgotten",
         "_found_before",
         "_handled",
         "_limit",
@@ -77,11 +94,13 @@ class LookupCache:
         self.revision = 0
         """Number of times that something was forgotten. Read it before an answer is made, and pass it to
         `learn`."""
-        self._entries: dict[bytes, _Entry] = {}
+        self._entries: dict[bytes, _HeaderAnswer] = {}
         self._shared: dict[bytes, _SharedAnswer] = {}
         """Body -> its answer."""
-        self._topics: dict[str, list[tuple[bytes, bytes]]] = {}
-        """Topic -> key and body of each of its entries."""
+        self._topics: dict[str, list[_HeaderAnswer]] = {}
+        """Topic -> its entries, one for each body."""
+        self._forgotten: deque[_HeaderAnswer] = deque()
+        """Those that are empty, and whose keys and bytes are not free yet."""
         self._bytes = 0
         self._limit = limit_bytes
         self._counters = LookupCounters(by_topic=counts_by_topic)
@@ -101,9 +120,11 @@ class LookupCache:
         entry = self._entries.get(before + word + after)
         if entry is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
             return None
-        heads, tail, counter = entry
-        counter.count += 1
-        return heads[len(digits)] + digits + tail
+        heads = entry.heads
+        if heads is None:
+            return None
+        entry.counter.count += 1
+        return heads[len(digits)] + digits + entry.tail
 
     def learn(self, header: bytes, opaque: int, *, topic: str, body: bytes, revision: int) -> None:
         """Remember that a request with this header and no body is answered with SUCCESS and `body`.
@@ -121,8 +142,10 @@ class LookupCache:
         if revision != self.revision or not comma or _OPAQUE in after or digits != b"%d" % opaque:
             return
         key = before + word + after
-        if len(key) > _MAX_KEY_BYTES or key in self._entries:
+        known = self._entries.get(key)
+        if len(key) > _MAX_KEY_BYTES or (known is not None and known.heads is not None):
             return
+        self._free_forgotten()
         shared = self._shared.get(body)
         size = len(key) + (0 if shared is not None else _bytes_of_shared(body))
         if self._bytes + size > self._limit:
@@ -131,10 +154,9 @@ class LookupCache:
         if shared is None:
             shared = self._shared[body] = _shared_answer(body)
         self._bytes += size
-        shared.users += 1
-        counter = self._counters.of(topic)
-        self._entries[key] = (shared.heads, shared.tail, counter)
-        self._topics.setdefault(topic, []).append((key, body))
+        entry = self._entry(topic, body, shared)
+        entry.keys.append(key)
+        self._entries[key] = entry
 
     @property
     def topics(self) -> KeysView[str]:
@@ -149,8 +171,10 @@ class LookupCache:
         """
         self.revision += 1
         for topic in topics:
-            for key, body in self._topics.pop(topic, ()):
-                self._forget_entry(key, body)
+            for entry in self._topics.pop(topic, ()):
+                entry.heads = None
+                self._forgotten.append(entry)
+        self._free_forgotten()
 
     def forget_all(self) -> None:
         """Forget every answer, and those of the native front."""
@@ -196,6 +220,7 @@ class LookupCache:
         self._entries = {}
         self._shared = {}
         self._topics = {}
+        self._forgotten = deque()
         self._bytes = 0
 
     def _turn_away(self) -> None:
@@ -211,9 +236,33 @@ class LookupCache:
             self.forget_all()
         self._turned_away, self._found_before = 0, found
 
-    def _forget_entry(self, key: bytes, body: bytes) -> None:
-        del self._entries[key]
-        self._bytes -= len(key)
+    def _entry(self, topic: str, body: bytes, shared: _SharedAnswer) -> _HeaderAnswer:
+        """The entry of a topic for a body; a new one if it has none."""
+        entries = self._topics.setdefault(topic, [])
+        for entry in entries:
+            if entry.body == body:
+                return entry
+        shared.users += 1
+        entry = _HeaderAnswer(shared.heads, shared.tail, self._counters.of(topic), body, [])
+        entries.append(entry)
+        return entry
+
+    def _free_forgotten(self) -> None:
+        """Free some of the room that forgotten answers still take."""
+        for _ in range(KEYS_FREED):
+            if not self._forgotten:
+                return
+            entry = self._forgotten[0]
+            if entry.keys:
+                key = entry.keys.pop()
+                self._bytes -= len(key)
+                if self._entries.get(key) is entry:  # else it was learned again
+                    del self._entries[key]
+            else:
+                self._forgotten.popleft()
+                self._drop_shared(entry.body)
+
+    def _drop_shared(self, body: bytes) -> None:
         shared = self._shared[body]
         shared.users -= 1
         if not shared.users:

@@ -6,6 +6,7 @@ the encoded queues of each row, of which there are few. The answer of a topic wi
 and given out in slices.
 """
 
+from collections import deque
 from collections.abc import Collection, Generator, KeysView
 from functools import partial
 
@@ -47,6 +48,9 @@ MAX_FRAGMENTS = 20_000
 """Fragments kept: thousands of broker names with a few kinds of topics each."""
 
 ROUTE_HELP = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
+
+DROPPED_FREED = 4
+"""So many answers that are kept no more are freed at each change, and for each answer that is kept."""
 
 MAX_ALIKE_BYTES = 2 * 1024 * 1024
 """Bodies kept for topics that are alike: thousands of kinds of topics on four brokers, fifty on 300."""
@@ -95,6 +99,8 @@ class RouteAnswers:
         self._legacy: dict[str, Response] = {}
         self._shared: dict[bytes, _Shared] = {}
         """Answers by their body."""
+        self._dropped: deque[tuple[str, Response]] = deque()
+        """Topics whose answers are kept no more, and whose bytes are not free yet: there may be thousands."""
         self._alike: dict[tuple[object, ...], _Alike] = {}
         """Form, broker names and identities of the rows -> body: a cluster has few kinds of topics."""
         self._alike_bytes = 0
@@ -118,6 +124,7 @@ class RouteAnswers:
         for routes in self._wide.values():
             routes.forget_all()
         self._shared.clear()
+        self._dropped.clear()
         self._lookup_cache.forget_all()
 
     def forget(self, event: Event) -> None:
@@ -126,8 +133,9 @@ class RouteAnswers:
         So once the request that caused the event is answered, no look-up gets the old state.
         """
         for answers in (self._standard, self._legacy):
-            for topic in self._affected(event, answers.keys()):
-                self._drop(answers, topic)
+            topics = self._affected(event, answers.keys())
+            self._dropped.extend([(topic, answers.pop(topic)) for topic in topics if topic in answers])
+        self._free_dropped()
         for routes in self._wide.values():
             routes.forget(partial(self._affected, event))
         for cache in (self._lookup_cache, self._lookup_cache.topic_answers):
@@ -231,6 +239,7 @@ class RouteAnswers:
 
     def _keep(self, answers: dict[str, Response], topic: str, shared: _Shared) -> None:
         """Keep an answer while there is room. Clients poll all topics in turn, so no answer is worth more."""
+        self._free_dropped()
         body = shared.answer.body
         size = len(topic) + (0 if shared.users else len(body))
         if self._may_keep(size):
@@ -239,16 +248,16 @@ class RouteAnswers:
             self._shared[body] = shared
             answers[topic] = shared.answer
 
-    def _drop(self, answers: dict[str, Response], topic: str) -> None:
-        answer = answers.pop(topic, None)
-        if answer is None:
-            return
-        self._bytes -= len(topic)
-        shared = self._shared[answer.body]
-        shared.users -= 1
-        if not shared.users:
-            del self._shared[answer.body]
-            self._bytes -= len(answer.body)
+    def _free_dropped(self) -> None:
+        """Free some of the room that answers take which are kept no more."""
+        for _ in range(min(DROPPED_FREED, len(self._dropped))):
+            topic, answer = self._dropped.popleft()
+            self._bytes -= len(topic)
+            shared = self._shared[answer.body]
+            shared.users -= 1
+            if not shared.users:
+                del self._shared[answer.body]
+                self._bytes -= len(answer.body)
 
     def _affected(self, event: Event, kept: KeysView[str]) -> Collection[str]:
         if isinstance(event, KvChanged):

@@ -37,9 +37,11 @@ def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> 
         case BrokerNameRemoved():
             return _in_both(event.before, among)
         case _:
-            names = broker_names_shown(tables, event)
+            found = [_in_both(tables.topics_of(name), among) for name in broker_names_shown(tables, event)]
+            if len(found) == 1:
+                return found[0]
             # Two names may have the same address, and the same topics.
-            return dict.fromkeys(topic for name in names for topic in _in_both(tables.topics_of(name), among))
+            return dict.fromkeys(topic for topics in found for topic in topics)
 
 
 def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:
@@ -57,14 +59,14 @@ def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:
 
 def _changed(event: TopicQueuesChanged, among: KeysView[str]) -> Collection[str]:
     if len(event.topics) <= len(among):
-        return among & event.topics  # a new broker has thousands of topics that nobody looked up
-    before, after = event.before, event.after
+        return event.topics
+    before, after = event.before, event.after  # a new broker has thousands of topics that nobody looked up
     return [topic for topic in among if before.get(topic) is not after.get(topic)]
 
 
 def _in_both(table: Mapping[str, object], among: KeysView[str]) -> Collection[str]:
-    if len(table) < len(among):
-        return [topic for topic in table if topic in among]
+    if len(table) <= len(among):
+        return table.keys()
     return [topic for topic in among if topic in table]
 
 

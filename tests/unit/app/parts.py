@@ -83,16 +83,24 @@ class HeldExecutor(Executor):
 class Parts:
     """Requests with what they need; `connect` gives connections without sockets."""
 
-    def __init__(self, folder: Path, *, cluster_test: ClusterTest | None = None, **flags: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        cluster_test: ClusterTest | None = None,
+        clock: Clock | None = None,
+        **flags: str,
+    ) -> None:
         self.startup = startup(folder, **flags)
         self.kv_file = Path(self.startup.settings.kv_config_path)
         self.state = NameServerState(self.startup.runtime_config, KvConfigStore())
         self.clock = FakeClock()
+        """Not used if another clock is given."""
         self.executor = HeldExecutor()
         self.notified: list[MinBrokerIdChanged] = []
         self.reconfigured: list[dict[str, str]] = []
         self.effects = Effects(
-            Journaling(self.state, clock=self.clock),
+            Journaling(self.state, clock=clock or self.clock),
             self.notified.append,
             lambda properties: self.reconfigured.append(dict(properties)),
         )
@@ -104,7 +112,7 @@ class Parts:
             self.state,
             self.effects,
             self.saver,
-            clock=self.clock,
+            clock=clock or self.clock,
             call_soon=self.turns.append,
             cluster_test=cluster_test,
         )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.lookup_cache.cache import KEYS_FREED, LookupCache
 from namekeeper.wire.codec import encode_response
 from namekeeper.wire.command import Response, request
 from namekeeper.wire.json_header import encode_json_header
@@ -210,6 +210,59 @@ def test_topics_that_are_forgotten_one_by_one_leave_their_room_to_others():
         assert cache.find(header_of("U"))
         cache.forget(["T"])
         cache.forget(["U"])
+
+
+def test_topics_that_are_forgotten_at_once_leave_their_room_to_others():
+    cache = LookupCache(100_000)
+    number = 0
+    while cache.find(header_of(f"T{number - 1}")) or not number:  # until one finds no room
+        learn(cache, f"T{number}", body=b"%d" % number)
+        number += 1
+    for version in range(3):
+        cache.forget([f"T{each}" for each in range(number)])
+        assert not any(cache.find(header_of(f"T{each}")) for each in range(number))
+        others = [f"{version}{each:03}" for each in range(number - 50)]  # the room of a few is not free yet
+        for other in others:
+            learn(cache, other, body=other.encode())
+        assert all(cache.find(header_of(other)) for other in others)
+        cache.forget(others)
+        for each in range(number - 1):
+            learn(cache, f"T{each}", body=b"%d" % each)
+        assert all(cache.find(header_of(f"T{each}")) for each in range(number - 50))
+
+
+def test_a_header_that_was_forgotten_and_learned_again_stays_known():
+    """Whatever is freed after that of what was known before."""
+    cache = LookupCache(100_000)
+    headers = [header_of(opaque=7)[:-1] + b',"x":%d}' % number for number in range(3 * KEYS_FREED)]
+
+    def learn_all(body: bytes) -> None:
+        for header in headers:
+            cache.learn(header, 7, topic="T", body=body, revision=cache.revision)
+
+    for body in (b"1", b"2", b"3"):
+        learn_all(body)
+        assert [cache.find(header) for header in headers] == [
+            encode_response(Response(body=body), opaque=7)
+        ] * len(headers)
+        cache.forget(["T"])
+    learn_all(b"4")
+    for number in range(100):
+        learn(cache, f"T{number}")
+    assert all(cache.find(header) for header in headers)
+
+
+def test_headers_of_one_topic_may_have_different_answers():
+    """Clients before 4.9.4 get another form."""
+    cache = LookupCache(10_000)
+    old, new = header_of(), header_of().replace(b'"flag"', b'"f":1,"flag"')
+    cache.learn(old, 7, topic="T", body=b"legacy", revision=cache.revision)
+    cache.learn(new, 7, topic="T", body=b"standard", revision=cache.revision)
+    assert cache.find(old) == encode_response(Response(body=b"legacy"), opaque=7)
+    assert cache.find(new) == encode_response(Response(body=b"standard"), opaque=7)
+    cache.forget(["T"])
+    assert cache.find(old) is None
+    assert cache.find(new) is None
 
 
 def test_a_header_that_is_learned_twice_takes_room_once():

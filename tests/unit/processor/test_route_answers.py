@@ -204,3 +204,34 @@ def test_topics_that_are_forgotten_one_by_one_leave_their_room_to_others(registe
             assert b'"readQueueNums"' in answers.get("TopicTest", standard).body
         registered.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "TopicTest", "value": f"x:{number}"})
     assert answers.kept_bytes == 0
+
+
+def test_topics_that_are_forgotten_at_once_leave_their_room_to_others(server):
+    """A few at a time, as answers are kept again: there may be thousands."""
+    names = [f"T{number}" for number in range(100)]
+    answers = server.state.route_answers
+
+    def kept_bytes(queues: int) -> int:
+        table = b",".join(b'"%s":{"topicName":"%s","readQueueNums":%d}' % (name.encode(), name.encode(), queues + at)
+                          for at, name in enumerate(names))  # fmt: skip
+        server.register(
+            b'{"topicConfigSerializeWrapper":{"dataVersion":{"counter":%d},"topicConfigTable":{%s}}}'
+            % (queues, table)
+        )
+        for at, name in enumerate(names):
+            assert b'"readQueueNums":%d,' % (queues + at) in answers.get(name, True).body
+        return answers.kept_bytes
+
+    assert kept_bytes(100) == kept_bytes(300) == kept_bytes(500)
+
+
+def test_what_was_dropped_before_the_settings_changed_is_not_freed_again(alike):
+    answers = alike.state.route_answers
+    for number in range(9):
+        for form in (True, False):
+            answers.get(f"T{number}", form)
+    alike.register(V6_BODY, brokerId="1", brokerAddr="10.0.0.9:10911")
+    answers.reconfigure(alike.state.settings)
+    assert answers.kept_bytes == 0
+    answers.get("T1", True)
+    assert answers.kept_bytes > 0
