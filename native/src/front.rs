@@ -573,7 +573,7 @@ mod tests {
             peer.write_all(&frame(HEADER)).unwrap();
             read(&mut peer, answer(b"7").len());
         }
-        front.change(|store| store.forget("T"));
+        front.change(|store| store.forget(&["T"]));
         peer.write_all(&frame(HEADER)).unwrap();
         assert_eq!(returned(&front).unread, frame(HEADER));
     }
@@ -604,7 +604,7 @@ mod tests {
         }
         assert_eq!(front.take_counts(), [(0, 6)]);
         assert_eq!(front.take_moved().len(), 6);
-        front.change(|store| store.forget("T"));
+        front.change(|store| store.forget(&["T"]));
         for (_, peer) in &mut pairs {
             peer.write_all(&frame(HEADER)).unwrap();
         }

@@ -67,10 +67,8 @@ impl PyFront {
     /// Answer look-ups of these topics no more; returns when no such answer can be written any more. A byte for each
     /// topic says whether it was asked for since it was learned.
     fn forget<'py>(&self, py: Python<'py>, topics: Vec<String>) -> Bound<'py, PyBytes> {
-        let asked: Vec<u8> = py.allow_threads(|| {
-            self.front.change(|store| topics.iter().map(|topic| u8::from(store.forget(topic))).collect())
-        });
-        PyBytes::new(py, &asked)
+        let asked = py.allow_threads(|| self.front.change(|store| store.forget(&topics)));
+        PyBytes::new(py, &asked.into_iter().map(u8::from).collect::<Vec<_>>())
     }
 
     /// Answer nothing more until it is learned.

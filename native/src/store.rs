@@ -10,6 +10,9 @@ use crate::header::LookUp;
 #[cfg(test)]
 pub const PANICS: &str = "panics";
 
+/// So many bodies are freed each time that something is learned or forgotten.
+const BODIES_FREED: usize = 4;
+
 struct Entry {
     /// An answer's body, shared by all topics that have it.
     content: Arc<[u8]>,
@@ -26,6 +29,8 @@ pub struct Store {
     /// For clients before 4.9.4, and in standard JSON.
     forms: [HashMap<Box<str>, Entry>; 2],
     bodies: HashSet<Arc<[u8]>>,
+    /// Those of topics that were forgotten, once for each: all topics of a broker are forgotten while look-ups wait.
+    dropped: Vec<Arc<[u8]>>,
     counts: Vec<AtomicU64>,
 }
 
@@ -80,28 +85,41 @@ impl Store {
         }
         let entry = Entry { content, counter, is_asked: AtomicBool::new(false) };
         self.forms[usize::from(standard)].insert(topic.into(), entry);
+        self.free_dropped();
     }
 
-    /// Forget a topic in both forms; return whether one was asked for since it was learned.
-    pub fn forget(&mut self, topic: &str) -> bool {
-        self.remove(topic, false) | self.remove(topic, true)
+    /// Forget topics in both forms; return for each whether one was asked for since it was learned.
+    pub fn forget<T: AsRef<str>>(&mut self, topics: &[T]) -> Vec<bool> {
+        let asked =
+            topics.iter().map(|topic| self.remove(topic.as_ref(), false) | self.remove(topic.as_ref(), true));
+        let asked = asked.collect();
+        self.free_dropped();
+        asked
     }
 
-    /// Forget a topic in one form; its body goes with the last one that has it.
+    /// Forget a topic in one form.
     fn remove(&mut self, topic: &str, standard: bool) -> bool {
         let Some(entry) = self.forms[usize::from(standard)].remove(topic) else {
             return false;
         };
-        if Arc::strong_count(&entry.content) == 2 {
-            self.bodies.remove(&entry.content);
-        }
+        self.dropped.push(entry.content);
         entry.is_asked.into_inner()
+    }
+
+    /// Free some bodies; each goes with the last topic that has it.
+    fn free_dropped(&mut self) {
+        for content in self.dropped.drain(self.dropped.len().saturating_sub(BODIES_FREED)..) {
+            if Arc::strong_count(&content) == 2 {
+                self.bodies.remove(&content);
+            }
+        }
     }
 
     /// Forget every topic.
     pub fn forget_all(&mut self) {
         self.forms = Default::default();
         self.bodies = HashSet::new();
+        self.dropped = Vec::new();
     }
 
     /// Return (counter, requests) where there were some since the last call.
@@ -153,10 +171,10 @@ mod tests {
     fn what_was_forgotten_is_not_known_and_takes_no_room() {
         let mut store = store();
         store.learn("U", true, 1, b"body");
-        store.forget("T");
+        store.forget(&["T"]);
         assert_eq!(answer(&store, "T", true, "1"), None);
         assert!(answer(&store, "U", true, "1").is_some());
-        store.forget("U");
+        store.forget(&["U"]);
         assert!(store.is_empty() && store.bodies.is_empty());
         store.learn("T", true, 1, b"body");
         store.forget_all();
@@ -175,12 +193,13 @@ mod tests {
     fn who_forgets_hears_what_was_asked_for() {
         let mut store = store();
         store.learn("T", false, 1, b"body");
-        assert!(!store.forget("T"));
+        assert_eq!(store.forget(&["T"]), [false]);
         store.learn("T", false, 1, b"body");
         store.learn("T", true, 1, b"body");
+        store.learn("U", true, 1, b"body");
         answer(&store, "T", true, "1");
-        assert!(store.forget("T"));
-        assert!(!store.forget("T"));
+        assert_eq!(store.forget(&["U", "T"]), [false, true]);
+        assert_eq!(store.forget(&["T"]), [false]);
     }
 
     #[test]
@@ -188,8 +207,24 @@ mod tests {
         let mut store = store();
         store.learn("T", false, 1, b"old");
         assert_eq!(answer(&store, "T", false, "1").unwrap(), b"\0\0\0\x0a\0\0\0\x03<1>old");
-        store.forget("T");
+        store.forget(&["T"]);
         assert!(store.is_empty());
+    }
+
+    #[test]
+    fn bodies_of_many_topics_that_are_forgotten_at_once_are_freed_as_others_are_learned() {
+        let topics: Vec<String> = (0..10 * BODIES_FREED).map(|number| format!("T{number}")).collect();
+        let mut store = Store::new(b"<", b">");
+        for version in 0..5 {
+            for topic in &topics {
+                let body = format!("{topic} {version}");
+                store.learn(topic, true, 1, body.as_bytes());
+                assert!(answer(&store, topic, true, "1").unwrap().ends_with(body.as_bytes()));
+            }
+            assert_eq!(store.bodies.len(), topics.len());
+            assert_eq!(store.forget(&topics), vec![true; topics.len()]);
+            assert_eq!(answer(&store, &topics[0], true, "1"), None);
+        }
     }
 
     #[test]

@@ -53,8 +53,8 @@ NATIVE_MUTANTS = (
         "what is forgotten is not answered after",
     ),
     NativeMutant(
-        "forgets-one-form", "store.rs", "self.remove(topic, false) | self.remove(topic, true)",
-        "self.remove(topic, false) || self.remove(topic, true)", "a topic is forgotten in both forms",
+        "forgets-one-form", "store.rs", "self.remove(topic.as_ref(), false) | self.remove(topic.as_ref(), true)",
+        "self.remove(topic.as_ref(), false) || self.remove(topic.as_ref(), true)", "a topic is forgotten in both forms",
     ),
     NativeMutant(
         "mixes-forms", "store.rs", "self.forms[usize::from(look_up.standard)].get(", "self.forms[1].get(",
@@ -70,8 +70,12 @@ NATIVE_MUTANTS = (
         "an answer has the opaque of its request",
     ),
     NativeMutant(
-        "keeps-bodies", "store.rs", "if Arc::strong_count(&entry.content) == 2 {", "if false {",
+        "keeps-bodies", "store.rs", "if Arc::strong_count(&content) == 2 {", "if false {",
         "what is forgotten takes no memory",
+    ),
+    NativeMutant(
+        "frees-nothing-as-it-learns", "store.rs", "insert(topic.into(), entry);\n        self.free_dropped();",
+        "insert(topic.into(), entry);", "bodies of many topics that are forgotten at once are freed",
     ),
     NativeMutant(
         "counts-twice", "store.rs", "count.fetch_add(1,", "count.fetch_add(2,", "requests are counted once",
