@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.load.payload import BASE_BROKERS, Topic, base_topic, goodbye, registration
+from namekeeper.app.process import spare_the_collector
 from namekeeper.clock import SystemClock
 from namekeeper.remoting.front import Front, load_front
 from namekeeper.wire.codec import encode_command
@@ -37,6 +38,7 @@ def main() -> None:
     parser.add_argument("--native", action="store_true", help="the native front knows the topics, too")
     options = parser.parse_args()
     logging.disable()
+    spare_the_collector()
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_measure(Path(folder), options.topics, options.rounds, is_native=options.native))
 
