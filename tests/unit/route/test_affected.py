@@ -46,7 +46,7 @@ def after(tables, event, among=ALL):
     return {topic for topic in affected if topic in among}
 
 
-@pytest.mark.parametrize("among", [ALL, {"A": None, "B": None}, {"AB": None}, {}], ids=len)
+@pytest.mark.parametrize("among", [ALL, {"A": None, "B": None}, {"AB": None}, {"B": None}, {}], ids=len)
 @pytest.mark.parametrize(
     ("event", "topics"),
     [
