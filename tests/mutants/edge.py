@@ -422,6 +422,14 @@ EDGE_MUTANTS = (
         ("app/test_stop_signals.py",),
     ),
     Mutant(
+        "signals-that-python-ignores-first",
+        "app/stop_signals.py",
+        "        ctypes.CDLL(None).signal(int(number), ctypes.c_void_p(signal.SIG_IGN))\n",
+        "        pass\n",
+        "a signal while the process ends prints nothing",
+        ("app/test_stop_signals.py",),
+    ),
+    Mutant(
         "signals-that-wake-nobody",
         "app/stop_signals.py",
         "loop.add_reader(receiving, receiving.recv, 4_096)",

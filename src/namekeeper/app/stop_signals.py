@@ -34,7 +34,20 @@ def stopping_by_signals(stop: Callable[[], object]) -> Iterator[None]:
             yield
         finally:
             for number in STOP_SIGNALS:
-                signal.signal(number, signal.SIG_IGN)
+                _ignore(number)
+
+
+def _ignore(number: signal.Signals) -> None:
+    """Ignore it from now on, for the system first.
+
+    While Python gives up its function for a signal, the system still delivers one; Python then has no
+    function for it and prints a traceback ("ignored due to race condition").
+    """
+    import ctypes  # the import takes some ms, which would come before a server listens
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).signal(int(number), ctypes.c_void_p(signal.SIG_IGN))
+    signal.signal(number, signal.SIG_IGN)  # after what came so far has been handled
 
 
 @contextlib.contextmanager

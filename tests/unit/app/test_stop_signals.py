@@ -74,6 +74,26 @@ def test_no_moment_has_the_default_which_kills(loop_factory, monkeypatch):
 
 
 @pytest.mark.parametrize("loop_factory", LOOPS)
+def test_the_system_ignores_a_signal_before_python_does(loop_factory, monkeypatch, capfd):
+    """A signal that Python gets but has no function for any more is printed with a traceback."""
+    calls = []
+    set_handler = signal.signal
+
+    def signal_meanwhile(number, handler):
+        os.kill(os.getpid(), number)
+        return set_handler(number, handler)
+
+    async def main():
+        with monkeypatch.context() as patch, stopping_by_signals(lambda: calls.append("stop")):
+            patch.setattr(signal, "signal", signal_meanwhile)
+        await asyncio.sleep(0)
+
+    run(loop_factory, main)
+    assert calls == []
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("loop_factory", LOOPS)
 def test_what_wakes_the_loop_is_put_back(loop_factory):
     async def main():
         before = wakeup_fd()
