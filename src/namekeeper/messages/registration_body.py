@@ -44,8 +44,8 @@ REGISTER_BODY_VERSION = 37
 MAPPING_SECTION_VERSION = 413
 """5.0.0: the first release whose compressed bodies have a section of static-topic mappings."""
 
-WHOLE_JSON_BYTES = 4 * 1024 * 1024
-"""A JSON body up to this size is read at once, in some 20 ms. Pieces take a quarter more time in all."""
+WHOLE_JSON_BYTES = 1024 * 1024
+"""A JSON body up to this size, some 6,000 topics, is read at once, in some 4 ms."""
 
 MAX_TOPICS = 1_000_000
 """Topics of one broker, a hundred times as many as the largest have."""

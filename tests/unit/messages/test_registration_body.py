@@ -391,7 +391,7 @@ def test_pieces_say_the_same_as_the_whole(in_pieces, document, separators, versi
     body = json.dumps(document, separators=separators)
     pieces = decode(body, version)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registration_body, "WHOLE_JSON_BYTES", 1 << 20)
+        patch.setattr(registration_body, "WHOLE_JSON_BYTES", 1_048_576)
         assert pieces == decode(body, version)
 
 
@@ -401,12 +401,12 @@ def test_a_table_is_read_in_pieces(in_pieces):
     assert count_turns(turns) >= 10_000
 
 
-def test_a_body_of_more_than_4_mib_is_not_read_at_once():
-    topics = tuple(TopicConfig(f"{number:0200}") for number in range(20_000))
+def test_a_body_of_more_than_1_mib_is_not_read_at_once():
+    topics = tuple(TopicConfig(f"T{number}") for number in range(10_000))
     body = encode_registration_body(RegisterBrokerBody(topics=topics))
-    assert len(body) > registration_body.WHOLE_JSON_BYTES
+    assert 1_048_576 < len(body) < 2_097_152
     turns = decode_registration_body(body, version=V5, compressed=False, slice_topics=100_000)
-    assert count_turns(turns) > 50
+    assert count_turns(turns) > 5
 
 
 OTHER_TABLE = '{"X":{"topicName":"X"},"Y":{"topicName":"Y"},"Z":{"topicName":"Z"}}'
