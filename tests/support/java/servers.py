@@ -202,6 +202,7 @@ class JavaBroker:
             "mappedFileSizeCommitLog": 16 * 1024 * 1024,
             "mappedFileSizeConsumeQueue": 20 * 10_000,
             "timerWheelEnable": "false",
+            "timerFlushIntervalMs": 600_000,  # each copies a wheel of 37 MB: every second, a third of a core
             "diskMaxUsedSpaceRatio": 95,
             "waitTimeMillsInSendQueue": 2_000,  # 200 ms is too little for a machine that runs many tests
             "slaveReadEnable": "true",
