@@ -391,7 +391,7 @@ def test_pieces_say_the_same_as_the_whole(in_pieces, document, separators, versi
     body = json.dumps(document, separators=separators)
     pieces = decode(body, version)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registration_body, "WHOLE_JSON_BYTES", 1_048_576)
+        patch.setattr(registration_body, "WHOLE_JSON_BYTES", 1 << 20)
         assert pieces == decode(body, version)
 
 
