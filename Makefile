@@ -118,10 +118,10 @@ report-pictures: $(VENV)/.test ## the same of the report; all views of it with A
 console-library: $(VENV)/.test ## put the pinned Preact into the console, from the npm registry (needs npm)
 	$(BIN)/python -m tests.release.console_library
 
-spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on hundreds of histories, spark-submit, Connect
+spark: $(VENV)/.test ## the pipeline's tests on Spark: the law on dozens of histories, spark-submit, Connect
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadscope tests/spark -m 'not long' $(ARGS)
 
-spark-long: $(VENV)/.test ## what of them is too much for CI: runs that are killed, a cluster, 4 GiB of memory
+spark-long: $(VENV)/.test ## what of them is too much for CI: runs that are killed, the tutorial as written, a cluster, 4 GiB
 	$(BIN)/python -m pytest tests/spark -m long
 
 differential: $(VENV)/.test ## the same requests to namekeeper and to Java's name servers, answers compared
@@ -155,8 +155,9 @@ container: $(VENV)/.test ## the image of deploy/: built, started, asked, stopped
 bench: $(VENV)/.test ## side by side with the Java name server and bare responders
 	$(BIN)/python -m benchmarks.load $(ARGS)
 
-bench-quick: $(VENV)/.test ## a smoke run of the benches, in some minutes
-	$(BIN)/python -m benchmarks.load --quick --results build/bench-quick
+bench-quick: $(VENV)/.test ## a smoke run of the benches, in some minutes: all rows with two servers, two rows with all
+	$(BIN)/python -m benchmarks.load --quick --servers namekeeper,bare-c --results build/bench-quick
+	$(BIN)/python -m benchmarks.load --quick --only lookups-16,registration-json --results build/bench-quick-all
 	$(BIN)/python -m benchmarks.client --quick
 	$(BIN)/python -m benchmarks.broker --quick
 

@@ -1,6 +1,6 @@
 # Steps of a run: each prints its time, and the table of all of them stands at the end. Sourced by run and nightly.
 
-names=() seconds=() others=()
+names=() seconds=() others=() other_names=() other_logs=() other_begins=()
 
 # step NAME COMMAND...: run it; if it fails the run ends, with the table.
 step() {
@@ -12,12 +12,12 @@ step() {
     [ "$status" = 0 ] || exit "$status"
 }
 
-# beside NAME LOG COMMAND...: run it beside the steps that follow, until `join`.
+# beside NAME LOG COMMAND...: run it beside the steps that follow, until `join`. There may be several.
 beside() {
     local log=$2
-    beside_name=$1 beside_log=$log beside_begun=$SECONDS
+    other_names+=("$1") other_logs+=("$log") other_begins+=("$SECONDS")
+    printf '\n=== %s, beside the next steps (%ss)\n' "$1" "$SECONDS"
     shift 2
-    printf '\n=== %s, beside the next steps (%ss)\n' "$beside_name" "$SECONDS"
     mkdir -p "$(dirname "$log")"
     # Its end is written beside the log, because the steps that follow may end later. It has a process group
     # of its own, so that all its processes can be ended.
@@ -27,16 +27,20 @@ beside() {
     set +m
 }
 
-# join: wait for what `beside` began, and show what it printed.
+# join: wait for all that `beside` began, and show what they printed.
 join() {
-    local end status
+    local number end status failed=0
     wait "${others[@]}" || true
     others=()
-    read -r end status <"$beside_log.end"
-    printf '\n=== %s, done at %ss\n' "$beside_name" "$end"
-    cat "$beside_log"
-    note "$beside_name (beside)" "$((end - beside_begun))" "$status"
-    [ "$status" = 0 ] || exit "$status"
+    for number in "${!other_names[@]}"; do
+        read -r end status <"${other_logs[$number]}.end"
+        printf '\n=== %s, done at %ss\n' "${other_names[$number]}" "$end"
+        cat "${other_logs[$number]}"
+        note "${other_names[$number]} (beside)" "$((end - other_begins[number]))" "$status"
+        [ "$status" = 0 ] || failed=$status
+    done
+    other_names=() other_logs=() other_begins=()
+    [ "$failed" = 0 ] || exit "$failed"
 }
 
 ended() { note "$1" "$((SECONDS - $2))" "$3"; }

@@ -15,7 +15,7 @@ from tests.attacks.verdict import HEAD, complaints, line
 __all__ = ["main"]
 
 MIX_SECONDS = 15.0
-CI_SECONDS = 6.0
+CI_SECONDS = 4.0
 """How long each attack lasts in CI, so that all take some four minutes."""
 
 

@@ -18,7 +18,7 @@ from tests.differential.bodies import Broker, TopicConfig, registration
 from tests.differential.wire import Connection
 from tests.interop.clients import Admins, JavaClient
 from tests.interop.servers import Namekeeper
-from tests.support.java.servers import JavaBroker
+from tests.support.java.servers import VERSIONS, JavaBroker
 from tests.support.java_model.values import Request
 from tests.support.system.processes import Process, eventually, scratch_folder
 from tests.support.wire.ask import ask
@@ -31,7 +31,7 @@ FIGURES_FROM = 4
 INSTANTS = int(os.environ.get("NAMEKEEPER_INSTANTS", "6"))
 """How many are compared; 50 at night."""
 IN_WAREHOUSE = 5
-"""Each so many of them are also asked of a warehouse."""
+"""Each so many of them are also asked of a warehouse, by the newest mqadmin: to make one takes long."""
 TOPICS = ("looked-at", "T1", "T2", "T3", "T4")
 
 
@@ -163,12 +163,13 @@ def test_mqadmin_sees_at_many_instants_what_it_saw_then(version: str, tmp_path: 
         for at, then in recorded.items():
             with past_at(at, "--journal", str(journal)) as address:
                 assert seen(mqadmin, address) == then, at
-        warehouse = str(tmp_path / "warehouse")
-        run = [sys.executable, "-m", "namekeeper", "pipeline", "run", "--journal", str(journal)]
-        subprocess.run([*run, "--warehouse", warehouse], check=True)
-        for at, then in list(recorded.items())[::IN_WAREHOUSE]:
-            with past_at(at, "--warehouse", warehouse) as address:
-                assert seen(mqadmin, address) == then, at
+        if version == VERSIONS[-1]:
+            warehouse = str(tmp_path / "warehouse")
+            run = [sys.executable, "-m", "namekeeper", "pipeline", "run", "--journal", str(journal)]
+            subprocess.run([*run, "--warehouse", warehouse], check=True)
+            for at, then in list(recorded.items())[::IN_WAREHOUSE]:
+                with past_at(at, "--warehouse", warehouse) as address:
+                    assert seen(mqadmin, address) == then, at
     states = list(recorded.values())
     assert len({str(state) for state in states}) > INSTANTS // 2  # they differ
     assert any("broker-" in str(state[2]) for state in states), [state[2] for state in states]

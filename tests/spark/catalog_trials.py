@@ -7,6 +7,7 @@ trial goes to FOLDER/seen.json; the test that started it judges.
 """
 
 import json
+import random
 import sys
 import time
 import traceback
@@ -18,13 +19,23 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from namekeeper.pipeline.answers.warehouse import open_warehouse
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
+from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.run import Request, run_once
+from namekeeper.pipeline.schema import FACTS
 from namekeeper.pipeline.session import get_session
 from namekeeper.pipeline.store.catalog_store import CatalogStore
 from namekeeper.pipeline.store.stores import open_or_make_store
 from namekeeper.pipeline.store.table_store import TableReader
 from namekeeper.pipeline.table import Table, columns
+from tests.support.history.histories import histories
+from tests.support.history.pieces import pieces
+from tests.support.journal.segments import write_segment
+from tests.support.pipeline.duck import Duck, by_key
+from tests.support.pipeline.law import records_of
 
 __all__ = ["TRIALS", "in_folder", "timed"]
 
@@ -105,6 +116,11 @@ def refusal(act: Callable[[], object]) -> str:
     except WarehouseError as error:
         return str(error)
     return ""
+
+
+def exists(bench: Bench, table: Table) -> bool:
+    """Whether another engine finds a table in the catalog."""
+    return bench.spark.catalog.tableExists(bench.name(table))
 
 
 def added_and_replaced(bench: Bench) -> None:
@@ -232,6 +248,30 @@ def what_is_of_others(bench: Bench) -> None:
     assert "must have the catalog nowhere" in refusal(lambda: bench.made(bench.folder / "third"))
 
 
+def a_run(bench: Bench) -> None:
+    """A run over journals makes every table, with the rows that the same SQL gives on another engine."""
+    some = histories(7, 1, actions=60)
+    journal = bench.folder / "journal"
+    for records in some[0].records.values():
+        for piece in pieces(records, random.Random(7)):
+            write_segment(journal, piece)
+    warehouse = str(bench.folder / "of a run")
+    location = f"{bench.location}_2"
+    run_once(Request([str(journal)], warehouse, tables=location), lambda: bench.spark, lambda *_: None)
+    reader = open_warehouse(warehouse)
+    duck = Duck()
+    make_gold(duck, duck.load(records_of(some)))
+    wanted = {name: duck.gold(name) for name in GOLD}
+    stored = {name: reader.table(bench.spark, GOLD[name]).collect() for name in GOLD}
+    rows = {name: by_key(name, (row.asDict(recursive=True) for row in stored[name])) for name in GOLD}
+    assert [name for name in GOLD if rows[name] != wanted[name]] == []
+    assert sum(len(each) > 0 for each in wanted.values()) > 20, {name: len(wanted[name]) for name in wanted}
+    assert reader.table(bench.spark, FACTS["events"]).count() == len(duck.rows("stored_events"))
+    bench.namespace = location.partition(":")[2]
+    missing = [table for table in (*FACTS.values(), *GOLD.values()) if not exists(bench, table)]
+    assert missing == [], "also those without rows: other engines look for them by their names"
+
+
 TRIALS = (
     added_and_replaced,
     columns_of_a_later_version,
@@ -239,6 +279,7 @@ TRIALS = (
     upkeep,
     several_writers,
     what_is_of_others,
+    a_run,
 )
 
 

@@ -48,5 +48,5 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def lawful(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lawful:
-    """A warehouse of hundreds of made-up name servers, made once; nobody changes it."""
+    """A warehouse of dozens of made-up name servers, made once; nobody changes it."""
     return Lawful(spark, tmp_path_factory.mktemp("lawful"))

@@ -1,4 +1,4 @@
-"""One warehouse for several test modules: hundreds of made-up name servers in one run of the pipeline."""
+"""One warehouse for several test modules: dozens of made-up name servers in one run of the pipeline."""
 
 import os
 import random
@@ -19,8 +19,8 @@ from tests.support.pipeline.law import Law
 __all__ = ["SEED", "WORLDS", "Lawful"]
 
 SEED = int(os.environ.get("NAMEKEEPER_LAW_SEED", "4242"))
-WORLDS = int(os.environ.get("NAMEKEEPER_LAW_WORLDS", "60"))
-"""Each has one to three name servers; at night there are more."""
+WORLDS = int(os.environ.get("NAMEKEEPER_LAW_WORLDS", "24"))
+"""Each has one to three name servers; at night there are five times as many."""
 
 
 class Lawful:

@@ -18,7 +18,7 @@ from tests.spark.lawful import Lawful
 from tests.support.history.histories import histories
 from tests.support.history.pieces import pieces
 from tests.support.journal.segments import write_segment
-from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.duck import Duck, by_key
 from tests.support.pipeline.law import records_of
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
@@ -71,5 +71,4 @@ def parts(warehouse: Path, name: str) -> dict[str | None, list[str]]:
 
 
 def rows(spark, tables, name):
-    found = [row.asDict(recursive=True) for row in table(spark, tables, name).collect()]
-    return sorted(found, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])
+    return by_key(name, (row.asDict(recursive=True) for row in table(spark, tables, name).collect()))

@@ -24,6 +24,8 @@ from tests.support.journal.segments import write_segment
 from tests.support.pipeline.table_formats import PYSPARK, environment_of, jars
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_800)]
+LONG = pytest.mark.long
+"""CI has one run into a catalog, among the trials."""
 
 FORMAT = os.environ.get("FORMAT", "iceberg")
 PLACES = {"iceberg": "iceberg:nk.name-keeper.tables", "delta": "delta:spark_catalog.namekeeper"}
@@ -81,6 +83,7 @@ def seen_by(program: str, folder: Path, *more: str) -> Mapping[str, Any]:
     return json.loads((folder / "seen.json").read_text())
 
 
+@LONG
 def test_its_tables_are_those_of_files_row_by_row(lived: Mapping[str, Any]) -> None:
     assert lived["spark"] == PYSPARK
     assert sum(count > 0 for count in lived["rows"].values()) > 30, lived["rows"]
@@ -88,17 +91,20 @@ def test_its_tables_are_those_of_files_row_by_row(lived: Mapping[str, Any]) -> N
     assert lived["loads when nothing is new"] == 0
 
 
+@LONG
 def test_every_documented_table_is_there_from_the_first_run_on(lived: Mapping[str, Any]) -> None:
     """Also those without rows: other engines look for them by their names."""
     assert lived["missing after the first run"] == []
 
 
+@LONG
 def test_nobody_sees_half_a_run(lived: Mapping[str, Any]) -> None:
     assert lived["died"], "in the middle of gold"
     assert lived["left of the dead"] > 0, "or there was nothing to undo"
     assert lived["seen of the dead"] == []
 
 
+@LONG
 @pytest.mark.parametrize("command", ["pipeline", "why", "route-at", "report"])
 def test_commands_answer_from_it(lived: Mapping[str, Any], command: str) -> None:
     is_same, exit_code, text = lived[f"answer to {command}"]
@@ -107,7 +113,7 @@ def test_commands_answer_from_it(lived: Mapping[str, Any], command: str) -> None
     assert is_same, text
 
 
-@pytest.mark.long
+@LONG
 @pytest.mark.skipif(FORMAT == "delta", reason="its catalog here is forgotten when a process ends")
 def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(tmp_path: Path) -> None:
     require()
@@ -126,6 +132,6 @@ def test_tables_of_a_catalog_behave(tmp_path: Path) -> None:
     remote = os.environ.get("REMOTE")
     seen = dict(seen_by("catalog_trials", tmp_path, *([remote] if remote else [])))
     assert seen.pop("spark") == PYSPARK
-    assert len(seen) == 6
+    assert len(seen) == 7
     failed = {name: output for name, output in seen.items() if output}
     assert not failed, "\n".join(failed.values())

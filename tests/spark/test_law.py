@@ -7,7 +7,7 @@ import pytest
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
 from tests.spark.lawful import SEED, WORLDS, Lawful
-from tests.support.pipeline.duck import Duck
+from tests.support.pipeline.duck import Duck, by_key
 from tests.support.pipeline.law import records_of
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
@@ -61,8 +61,4 @@ def test_another_engine_makes_the_same_of_every_table(lawful: Lawful):
     """So that what is shown on DuckDB, which is quick, is shown for Spark."""
     duck = Duck()
     make_gold(duck, duck.load(records_of(lawful.law.histories)))
-    assert [name for name in GOLD if _ordered(lawful.rows(name), name) != duck.gold(name)] == []
-
-
-def _ordered(rows, name):
-    return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])
+    assert [name for name in GOLD if by_key(name, lawful.rows(name)) != duck.gold(name)] == []

@@ -10,7 +10,7 @@ from namekeeper.pipeline.java import java_home_for_spark
 from tests.support.documents.commands import Typist, commands_of
 from tests.unit.answers.story import Story
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIAL = (DOCS / "tutorial-history.md").read_text()

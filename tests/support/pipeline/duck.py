@@ -17,7 +17,7 @@ from namekeeper.pipeline.store.manifest import DataFile, Manifest, commit_manife
 from namekeeper.pipeline.table import Table, names_in
 from tests.support.history.facts import fact_tables
 
-__all__ = ["Duck"]
+__all__ = ["Duck", "by_key"]
 
 _OF_SPARK = {
     "broker_group_recorded": """
@@ -26,6 +26,11 @@ _OF_SPARK = {
         FROM broker_group""",
 }
 """Queries that are written for Spark alone."""
+
+
+def by_key(name: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a gold table in the order of its key."""
+    return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])
 
 
 class Duck:
@@ -161,5 +166,4 @@ class Duck:
 
     def gold(self, name: str) -> list[dict[str, Any]]:
         """The rows of a gold table, by its key."""
-        rows = self.rows(f"stored_{name}")
-        return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in GOLD[name].key])
+        return by_key(name, self.rows(f"stored_{name}"))
