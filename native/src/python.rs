@@ -71,6 +71,16 @@ impl PyFront {
         PyBytes::new(py, &asked.into_iter().map(u8::from).collect::<Vec<_>>())
     }
 
+    /// Answer nothing until `resume`, and still learn and forget; returns when nothing more can be written.
+    fn pause(&self, py: Python<'_>) {
+        py.allow_threads(|| self.front.change(|store| store.pause(true)));
+    }
+
+    /// Answer what is known.
+    fn resume(&self, py: Python<'_>) {
+        py.allow_threads(|| self.front.change(|store| store.pause(false)));
+    }
+
     /// Answer nothing more until it is learned.
     fn forget_all(&self, py: Python<'_>) {
         py.allow_threads(|| self.front.change(|store| store.forget_all()));
@@ -116,7 +126,7 @@ fn read_header(header: &[u8]) -> Option<(&str, bool, &str)> {
 }
 
 /// Number of the calls above. It grows when one of them changes; the server uses only the number that it knows.
-const INTERFACE: u32 = 4;
+const INTERFACE: u32 = 5;
 
 /// Answers known look-ups beside the interpreter.
 #[pymodule]

@@ -32,6 +32,8 @@ pub struct Store {
     /// Those of topics that were forgotten, once for each: all topics of a broker are forgotten while look-ups wait.
     dropped: Vec<Arc<[u8]>>,
     counts: Vec<AtomicU64>,
+    /// Whether nothing is answered, because not all that is wrong is forgotten yet.
+    is_paused: bool,
 }
 
 impl Store {
@@ -49,6 +51,9 @@ impl Store {
     pub fn answer(&self, look_up: &LookUp, out: &mut Vec<u8>) -> bool {
         #[cfg(test)]
         assert!(look_up.topic != PANICS, "as a bug would");
+        if self.is_paused {
+            return false;
+        }
         let Some(entry) = self.forms[usize::from(look_up.standard)].get(look_up.topic) else {
             return false;
         };
@@ -67,6 +72,11 @@ impl Store {
             entry.is_asked.store(true, Ordering::Relaxed);
         }
         true
+    }
+
+    /// Answer nothing, or what is known again.
+    pub fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     /// Remember the body of a topic's answer in one form, and count look-ups of it under a number.
@@ -225,6 +235,19 @@ mod tests {
             assert_eq!(store.forget(&topics), vec![true; topics.len()]);
             assert_eq!(answer(&store, &topics[0], true, "1"), None);
         }
+    }
+
+    #[test]
+    fn while_paused_nothing_is_answered_and_all_else_goes_on() {
+        let mut store = store();
+        store.pause(true);
+        store.learn("U", true, 1, b"body");
+        assert_eq!(answer(&store, "T", true, "1"), None);
+        assert_eq!(answer(&store, "U", true, "1"), None);
+        assert_eq!(store.forget(&["T"]), [false]);
+        store.pause(false);
+        assert_eq!(answer(&store, "T", true, "1"), None);
+        assert!(answer(&store, "U", true, "1").is_some());
     }
 
     #[test]

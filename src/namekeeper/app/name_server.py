@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 from namekeeper.app.console_command import console_command
 from namekeeper.app.effects import Effects
 from namekeeper.app.filling import fill_front
+from namekeeper.app.forgetting import forget_in_turns
 from namekeeper.app.front_choice import make_front
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.journal_files import journal_files
@@ -226,12 +227,11 @@ class NameServer:
         self._journaling.begin()
         self.restoring.restore()
         fill_front(self.state, clock=self._clock, call_later=self._loop.call_later)
+        forget_in_turns(self.state, clock=self._clock, call_soon=self._loop.call_soon)
         await self.server.start()
-        self._tasks.append(asyncio.create_task(self._journaling.run(self.port)))
-        self._tasks.append(asyncio.create_task(self.housekeeping.run()))
         ownership = become_kv_owner(self._kv_file, self.state, self.effects, files=self._files)
-        self._tasks.append(asyncio.create_task(ownership))
-        self._tasks.append(asyncio.create_task(return_memory_in_quiet_times()))
+        services = (self._journaling.run(self.port), self.housekeeping.run(), ownership)
+        self._tasks += map(asyncio.create_task, (*services, return_memory_in_quiet_times()))
         if self.access is not None:
             self._tasks.append(asyncio.create_task(self.access.files.watch(self._access_changed)))
         if self.state.settings.http_port >= 0:

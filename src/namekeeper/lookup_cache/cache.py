@@ -7,7 +7,7 @@ the same bytes, so the decoder would give the same request.
 """
 
 from collections import deque
-from collections.abc import Collection, KeysView, Mapping
+from collections.abc import Callable, Collection, KeysView, Mapping
 from struct import Struct as Format
 
 from msgspec import Struct
@@ -55,6 +55,7 @@ class _HeaderAnswer(Struct, gc=False):
     body: bytes
     keys: list[bytes]
     """Those that lead, or led, to this entry."""
+    topic: str
 
 
 class LookupCache:
@@ -66,12 +67,14 @@ class LookupCache:
     are gone, all are forgotten.
 
     A broker may change thousands of topics in one turn of the loop. So of each answer that is forgotten only
-    the entry is emptied then; its keys and its bytes are freed later, a few at a time.
+    the entry is emptied then; its keys and its bytes are freed later, a few at a time. If even that takes
+    longer than a turn, the topics are distrusted until their answers are forgotten.
     """
 
     __slots__ = (
         "_bytes",
         "_counters",
+        "_distrusted",
         "_entries",
         "_forgotten",
         "_found_before",
@@ -101,6 +104,8 @@ class LookupCache:
         """Topic -> its entries, one for each body."""
         self._forgotten: deque[_HeaderAnswer] = deque()
         """Those that are empty, and whose keys and bytes are not free yet."""
+        self._distrusted: list[Callable[[str], bool]] = []
+        """Each says of a topic whether the answers that are kept of it may be wrong."""
         self._bytes = 0
         self._limit = limit_bytes
         self._counters = LookupCounters(by_topic=counts_by_topic)
@@ -121,7 +126,7 @@ class LookupCache:
         if entry is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
             return None
         heads = entry.heads
-        if heads is None:
+        if heads is None or (self._distrusted and self.is_distrusted(entry.topic)):
             return None
         entry.counter.count += 1
         return heads[len(digits)] + digits + entry.tail
@@ -175,6 +180,26 @@ class LookupCache:
                 entry.heads = None
                 self._forgotten.append(entry)
         self._free_forgotten()
+
+    def distrust(self, contains: Callable[[str], bool]) -> None:
+        """Find no answers of some topics, as if they were forgotten, until they are trusted.
+
+        Args:
+            contains: whether a topic is one of them.
+        """
+        self.revision += 1
+        self._distrusted.append(contains)
+        self.topic_answers.pause()
+
+    def trust(self, contains: Callable[[str], bool]) -> None:
+        """End a distrust: all answers from before it are forgotten."""
+        self._distrusted.remove(contains)
+        if not self._distrusted:
+            self.topic_answers.resume()
+
+    def is_distrusted(self, topic: str) -> bool:
+        """Whether answers that are kept of a topic may be wrong."""
+        return any(contains(topic) for contains in self._distrusted)
 
     def forget_all(self) -> None:
         """Forget every answer, and those of the native front."""
@@ -243,7 +268,7 @@ class LookupCache:
             if entry.body == body:
                 return entry
         shared.users += 1
-        entry = _HeaderAnswer(shared.heads, shared.tail, self._counters.of(topic), body, [])
+        entry = _HeaderAnswer(shared.heads, shared.tail, self._counters.of(topic), body, [], topic)
         entries.append(entry)
         return entry
 

@@ -23,6 +23,14 @@ class FrontStore(Protocol):
         """
         ...
 
+    def pause(self) -> None:
+        """Answer nothing until `resume`, and still learn and forget."""
+        ...
+
+    def resume(self) -> None:
+        """Answer what is known."""
+        ...
+
     def forget_all(self) -> None:
         """Answer nothing until it is learned again."""
         ...

@@ -56,6 +56,7 @@ class TopicAnswers:
         "_bytes",
         "_counters",
         "_forgotten",
+        "_is_paused",
         "_known",
         "_limit",
         "_numbers",
@@ -92,6 +93,7 @@ class TopicAnswers:
         self._topics: list[str] = []
         """Topics by their numbers."""
         self._refused = 0
+        self._is_paused = False
 
     @property
     def topics(self) -> KeysView[str]:
@@ -107,6 +109,8 @@ class TopicAnswers:
         """Decide from now on what this store answers; it begins empty, and the last one ends so."""
         self.forget_all()
         self._store = store
+        if store is not None and self._is_paused:
+            store.pause()
         self.note_lack()
 
     def when_stale(self, call: Callable[[], object]) -> None:
@@ -170,6 +174,18 @@ class TopicAnswers:
         asked = self._store.forget(names)
         self._forgotten.append(zip(names, [self._known.pop(topic) for topic in names], asked, strict=True))
         self._on_stale()
+
+    def pause(self) -> None:
+        """Have the front answer nothing, because not all that is wrong is forgotten."""
+        self._is_paused = True
+        if self._store is not None:
+            self._store.pause()
+
+    def resume(self) -> None:
+        """Have the front answer what it knows: it is right."""
+        self._is_paused = False
+        if self._store is not None:
+            self._store.resume()
 
     def forget_all(self) -> None:
         """Forget every answer; nothing is stale afterwards."""

@@ -6,8 +6,7 @@ the encoded queues of each row, of which there are few. The answer of a topic wi
 and given out in slices.
 """
 
-from collections import deque
-from collections.abc import Collection, Generator, KeysView
+from collections.abc import Generator
 from functools import partial
 
 from msgspec import Struct, structs
@@ -25,9 +24,11 @@ from namekeeper.messages.bodies import (
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.route import TopicRouteData
 from namekeeper.model.topic import QueueData
+from namekeeper.processor.forgetting import Forgetting
+from namekeeper.processor.kept_answers import KeptAnswers
 from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.wide_routes import WideRoutes
-from namekeeper.route.affected import affected_topics
+from namekeeper.route.affected import NO_TOPIC, AffectedTopics, affected_topics, one_topic
 from namekeeper.route.events import Event, KvChanged, TopicQueuesChanged, TopicRow
 from namekeeper.route.queries import has_many_parts, topic_route
 from namekeeper.route.tables import RouteTables
@@ -49,18 +50,8 @@ MAX_FRAGMENTS = 20_000
 
 ROUTE_HELP = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 
-DROPPED_FREED = 4
-"""So many answers that are kept no more are freed at each change, and for each answer that is kept."""
-
 MAX_ALIKE_BYTES = 2 * 1024 * 1024
 """Bodies kept for topics that are alike: thousands of kinds of topics on four brokers, fifty on 300."""
-
-
-class _Shared(Struct, gc=False):
-    """An answer that topics with the same queues on the same brokers share."""
-
-    answer: Response
-    users: int = 0
 
 
 class _Alike(Struct, gc=False):
@@ -93,14 +84,12 @@ class RouteAnswers:
         self._tables = tables
         self._kv_config = kv_config
         self._settings = settings
-        self._bytes = 0
         self._lookup_cache = lookup_cache
-        self._standard: dict[str, Response] = {}
-        self._legacy: dict[str, Response] = {}
-        self._shared: dict[bytes, _Shared] = {}
-        """Answers by their body."""
-        self._dropped: deque[tuple[str, Response]] = deque()
-        """Topics whose answers are kept no more, and whose bytes are not free yet: there may be thousands."""
+        self._standard, self._legacy = KeptAnswers(), KeptAnswers()
+        self.forgetting = Forgetting(
+            (self._standard, self._legacy, lookup_cache, lookup_cache.topic_answers), lookup_cache
+        )
+        """What changes have left to forget."""
         self._alike: dict[tuple[object, ...], _Alike] = {}
         """Form, broker names and identities of the rows -> body: a cluster has few kinds of topics."""
         self._alike_bytes = 0
@@ -113,33 +102,29 @@ class RouteAnswers:
     @property
     def kept_bytes(self) -> int:
         """Bytes of the answers that are kept."""
-        return self._bytes + self._wide[True].kept_bytes + self._wide[False].kept_bytes
+        return sum(kept.bytes for kept in (self._standard, self._legacy)) + sum(
+            routes.kept_bytes for routes in self._wide.values()
+        )
 
     def reconfigure(self, settings: NamesrvSettings) -> None:
         """Answer by other settings from now on."""
         self._settings = settings
-        self._bytes = 0
-        self._standard.clear()
-        self._legacy.clear()
+        for kept in (self._standard, self._legacy):
+            kept.forget_all()
         for routes in self._wide.values():
             routes.forget_all()
-        self._shared.clear()
-        self._dropped.clear()
         self._lookup_cache.forget_all()
+        self.forgetting.clear()
 
     def forget(self, event: Event) -> None:
-        """Drop every answer that an event may have changed; the event was just applied to the tables.
+        """Use no more any answer that an event may have changed; it was just applied to the tables.
 
         So once the request that caused the event is answered, no look-up gets the old state.
         """
-        for answers in (self._standard, self._legacy):
-            topics = self._affected(event, answers.keys())
-            self._dropped.extend([(topic, answers.pop(topic)) for topic in topics if topic in answers])
-        self._free_dropped()
+        affected = self._affected(event)
         for routes in self._wide.values():
-            routes.forget(partial(self._affected, event))
-        for cache in (self._lookup_cache, self._lookup_cache.topic_answers):
-            cache.forget(self._affected(event, cache.topics))
+            routes.forget(affected.among)
+        self.forgetting.forget(affected)
         if isinstance(event, TopicQueuesChanged):
             self._lookup_cache.topic_answers.note_lack()
 
@@ -151,8 +136,10 @@ class RouteAnswers:
         """The answer with the encoded route of a topic, in slices if it is wide; None when it has none."""
         if topic is None:
             return None
-        answers = self._standard if standard else self._legacy
-        return answers.get(topic) or self._answer(topic, standard=standard)
+        kept = (self._standard if standard else self._legacy).find(topic)
+        if kept is None or self._lookup_cache.is_distrusted(topic):
+            return self._answer(topic, standard=standard)
+        return kept
 
     def is_wide(self, topic: str) -> bool:
         """Whether the route of a topic may be so large that its answer is made in slices."""
@@ -193,9 +180,7 @@ class RouteAnswers:
             if route is None:
                 return None
             body = self._encode(route, standard=standard)
-        shared = self._shared.get(body) or _Shared(Response(body=body))
-        self._keep(self._standard if standard else self._legacy, topic, shared)
-        return shared.answer
+        return (self._standard if standard else self._legacy).keep(topic, body, self._may_keep)
 
     def _may_keep(self, size: int) -> bool:
         return self.kept_bytes + size <= self._settings.route_cache_bytes
@@ -237,32 +222,10 @@ class RouteAnswers:
             encode_mappings_by_broker(mappings, standard=standard) if mappings else None,
         )
 
-    def _keep(self, answers: dict[str, Response], topic: str, shared: _Shared) -> None:
-        """Keep an answer while there is room. Clients poll all topics in turn, so no answer is worth more."""
-        self._free_dropped()
-        body = shared.answer.body
-        size = len(topic) + (0 if shared.users else len(body))
-        if self._may_keep(size):
-            self._bytes += size
-            shared.users += 1
-            self._shared[body] = shared
-            answers[topic] = shared.answer
-
-    def _free_dropped(self) -> None:
-        """Free some of the room that answers take which are kept no more."""
-        for _ in range(min(DROPPED_FREED, len(self._dropped))):
-            topic, answer = self._dropped.popleft()
-            self._bytes -= len(topic)
-            shared = self._shared[answer.body]
-            shared.users -= 1
-            if not shared.users:
-                del self._shared[answer.body]
-                self._bytes -= len(answer.body)
-
-    def _affected(self, event: Event, kept: KeysView[str]) -> Collection[str]:
+    def _affected(self, event: Event) -> AffectedTopics:
         if isinstance(event, KvChanged):
-            return (event.key,) if event.namespace == ORDER_TOPIC_CONFIG else ()
-        return affected_topics(self._tables, event, kept)
+            return one_topic(event.key) if event.namespace == ORDER_TOPIC_CONFIG else NO_TOPIC
+        return affected_topics(self._tables, event)
 
 
 class _BrokerFragments:

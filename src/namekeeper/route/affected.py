@@ -4,7 +4,8 @@ A route depends on what `queries.topic_route` reads: the rows of the topic, the 
 that have it, the filter servers of their addresses, and its mappings. It reads no clusters or live entries.
 """
 
-from collections.abc import Collection, Iterable, KeysView, Mapping
+from collections.abc import Callable, Collection, Iterable, KeysView, Mapping
+from typing import NamedTuple
 
 from namekeeper.route.events import (
     BrokerGroupChanged,
@@ -17,31 +18,59 @@ from namekeeper.route.events import (
 )
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["affected_topics", "broker_names_shown"]
+__all__ = ["NO_TOPIC", "AffectedTopics", "affected_topics", "broker_names_shown", "one_topic"]
 
 
-def affected_topics(tables: RouteTables, event: Event, among: KeysView[str]) -> Collection[str]:
-    """Topics whose route an event may have changed.
+class AffectedTopics(NamedTuple):
+    """Topics whose routes an event may have changed, found in no time however many they are.
+
+    It stays right whatever happens to the tables afterwards: they replace the tables of broker names, and
+    change none of them.
+    """
+
+    topics: Collection[str]
+    """Each of them once, and perhaps topics whose routes are the same."""
+    contains: Callable[[str], bool]
+    """Whether the route of a topic may have changed."""
+
+    def among(self, known: KeysView[str]) -> Collection[str]:
+        """The topics of interest that are affected, each once, and perhaps topics that are not of interest.
+
+        Args:
+            known: the topics of interest; there may be far fewer of them than the event has, or far more.
+        """
+        return self.topics if len(self.topics) <= len(known) else [*filter(self.contains, known)]
+
+
+NO_TOPIC = AffectedTopics((), ().__contains__)
+
+
+def affected_topics(tables: RouteTables, event: Event) -> AffectedTopics:
+    """Topics whose routes an event may have changed.
 
     Args:
         tables: right after the event was applied.
         event: what changed.
-        among: the topics of interest; there may be far fewer of them than the event has, or far more. The
-            result has all of them that are affected, each once, and perhaps topics that are not among them.
     """
     match event:
         case TopicQueuesChanged():
-            return _changed(event, among)
+            before, after = event.before, event.after
+            return AffectedTopics(event.topics, lambda topic: before.get(topic) is not after.get(topic))
         case TopicMappingChanged():
-            return (event.topic,)
+            return one_topic(event.topic)
         case BrokerNameRemoved():
-            return _in_both(event.before, among)
+            return _all_of(event.before)
         case _:
-            found = [_in_both(tables.topics_of(name), among) for name in broker_names_shown(tables, event)]
+            found = [tables.topics_of(name) for name in broker_names_shown(tables, event)]
             if len(found) == 1:
-                return found[0]
+                return _all_of(found[0])
             # Two names may have the same address, and the same topics.
-            return dict.fromkeys(topic for topics in found for topic in topics)
+            return _all_of(dict.fromkeys(topic for topics in found for topic in topics))
+
+
+def one_topic(topic: str) -> AffectedTopics:
+    """One topic and no other."""
+    return AffectedTopics((topic,), (topic,).__contains__)
 
 
 def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:
@@ -57,17 +86,8 @@ def broker_names_shown(tables: RouteTables, event: Event) -> Iterable[str]:
             return ()
 
 
-def _changed(event: TopicQueuesChanged, among: KeysView[str]) -> Collection[str]:
-    if len(event.topics) <= len(among):
-        return event.topics
-    before, after = event.before, event.after  # a new broker has thousands of topics that nobody looked up
-    return [topic for topic in among if before.get(topic) is not after.get(topic)]
-
-
-def _in_both(table: Mapping[str, object], among: KeysView[str]) -> Collection[str]:
-    if len(table) <= len(among):
-        return table.keys()
-    return [topic for topic in among if topic in table]
+def _all_of(table: Mapping[str, object]) -> AffectedTopics:
+    return AffectedTopics(table.keys(), table.__contains__)
 
 
 def _names_with(tables: RouteTables, cluster_name: str, broker_addr: str) -> Iterable[str]:

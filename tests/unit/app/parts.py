@@ -9,6 +9,7 @@ from typing import Any
 
 from namekeeper.app.cluster_test import ClusterTest
 from namekeeper.app.effects import Effects
+from namekeeper.app.forgetting import forget_in_turns
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.logs import Logs
 from namekeeper.app.name_server import NameServer
@@ -108,6 +109,7 @@ class Parts:
                             Save.CONFIG: self.file(folder / "namesrv.properties",
                                                    lambda: self.state.config.file_text().encode())})  # fmt: skip
         self.turns: list[Callable[[], None]] = []
+        forget_in_turns(self.state, clock=clock or self.clock, call_soon=self.turns.append)
         self.requests = Requests(
             self.state,
             self.effects,

@@ -14,11 +14,12 @@ class FakeStore:
         self.asked: set[tuple[str, bool]] = set()
         """Topic and form of what was looked up since it was learned."""
         self.counts: dict[int, int] = {}
+        self.is_paused = False
 
     def look_up(self, topic: str, *, standard: bool) -> bytes | None:
         """What a peer is answered."""
         found = self.learned.get((topic, standard))
-        if found is None:
+        if found is None or self.is_paused:
             return None
         number, body = found
         self.asked.add((topic, standard))
@@ -37,6 +38,12 @@ class FakeStore:
             self.learned.pop(each, None)
             self.asked.discard(each)
         return asked
+
+    def pause(self) -> None:
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self.is_paused = False
 
     def forget_all(self) -> None:
         self.learned.clear()

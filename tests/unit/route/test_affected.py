@@ -41,7 +41,7 @@ def tables():
 def after(tables, event, among=ALL):
     """Apply it, and return the topics of interest that it affects, of which each must be there once."""
     tables.apply(event)
-    affected = affected_topics(tables, event, among.keys())
+    affected = affected_topics(tables, event).among(among.keys())
     assert len(affected) == len(set(affected))
     return {topic for topic in affected if topic in among}
 
