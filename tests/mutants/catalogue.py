@@ -241,7 +241,7 @@ MUTANTS = (
     ),
     Mutant(
         "stale-kept-route",
-        "processor/route_answers.py",
+        "processor/kept_answers.py",
         "(topic, answers.pop(topic)) for topic",
         "(topic, answers[topic]) for topic",
         "an answer is kept while nothing changes that it shows, and no longer",

@@ -169,11 +169,7 @@ class LookupCache:
         return self._topics.keys()
 
     def forget(self, topics: Collection[str]) -> None:
-        """Forget the answers of some topics, because something changed that they depend on.
-
-        Args:
-            topics: every topic of `topics` whose answer may have changed; others do no harm.
-        """
+        """Forget the answers of topics that something changed for; others among them do no harm."""
         self.revision += 1
         for topic in topics:
             for entry in self._topics.pop(topic, ()):
@@ -182,11 +178,7 @@ class LookupCache:
         self._free_forgotten()
 
     def distrust(self, contains: Callable[[str], bool]) -> None:
-        """Find no answers of some topics, as if they were forgotten, until they are trusted.
-
-        Args:
-            contains: whether a topic is one of them.
-        """
+        """Find no answers of these topics, as if they were forgotten, until they are trusted."""
         self.revision += 1
         self._distrusted.append(contains)
         self.topic_answers.pause()
@@ -211,8 +203,6 @@ class LookupCache:
         self._limit = -1
         self._forget_entries()
         self.topic_answers.close()
-
-    # Counting.
 
     @property
     def found(self) -> int:
