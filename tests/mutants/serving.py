@@ -97,7 +97,7 @@ SERVING_MUTANTS = (
         "answers-are-dropped-and-never-freed",
         "processor/kept_answers.py",
         "        for _ in range(min(DROPPED_FREED, len(self._dropped))):\n",
-        "        for _ in range(min(DROPPED_FREED, len(self._dropped), 1)):\n",
+        "        for _ in range(min(DROPPED_FREED, len(self._dropped), 0)):\n",
         "topics that are forgotten one by one leave their room to others",
         ("processor/test_kept_answers.py", "processor/test_route_answers.py"),
     ),

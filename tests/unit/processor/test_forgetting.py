@@ -131,7 +131,7 @@ def test_few_topics_are_forgotten_at_once(server: Server):
 
 
 def test_of_many_changed_topics_those_are_forgotten_that_are_known(server: Server):
-    server.register("broker-c", tuple(f"V{number}" for number in range(9)), 1)
+    server.register("broker-c", tuple(f"V{number}" for number in range(99)), 1)
     server.finish()
     server.look_up("V1")
     assert server.look_up("V1")[0] == FRONT
