@@ -1,6 +1,6 @@
 """The longest turn when a broker changes whose topics are known: `python -m benchmarks.forgetting`.
 
-Before a change is answered every answer that shows it must be forgotten, all of them in one turn. Topics of
+Once a change is answered no answer from before it may be used; they are forgotten in turns. Topics of
 four brokers are asked for; then one of the brokers changes all of them, leaves, and comes back, in this
 process and without sockets. Prints the longest turn of each in milliseconds of the CPU: the median and the
 most of some rounds, and the median when nobody asked for a topic.

@@ -57,6 +57,10 @@ NATIVE_MUTANTS = (
         "self.remove(topic.as_ref(), false) || self.remove(topic.as_ref(), true)", "a topic is forgotten in both forms",
     ),
     NativeMutant(
+        "answers-while-paused", "store.rs", "        if self.is_paused {\n", "        if false {\n",
+        "nothing is answered while not all that is wrong is forgotten",
+    ),
+    NativeMutant(
         "mixes-forms", "store.rs", "self.forms[usize::from(look_up.standard)].get(", "self.forms[1].get(",
         "an answer has the form that was asked for",
     ),

@@ -19,7 +19,6 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from namekeeper.pipeline.answers.warehouse import open_warehouse
 from namekeeper.pipeline.errors import WarehouseError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.steps import make_gold
@@ -251,14 +250,13 @@ def what_is_of_others(bench: Bench) -> None:
 def a_run(bench: Bench) -> None:
     """A run over journals makes every table, with the rows that the same SQL gives on another engine."""
     some = histories(7, 1, actions=60)
-    journal = bench.folder / "journal"
+    journal = bench.folder.with_name("journal")
     for records in some[0].records.values():
         for piece in pieces(records, random.Random(7)):
             write_segment(journal, piece)
-    warehouse = str(bench.folder / "of a run")
-    location = f"{bench.location}_2"
-    run_once(Request([str(journal)], warehouse, tables=location), lambda: bench.spark, lambda *_: None)
-    reader = open_warehouse(warehouse)
+    request = Request([str(journal)], str(bench.folder), tables=bench.location)
+    run_once(request, lambda: bench.spark, lambda *_: None)
+    reader = bench.store.reader()
     duck = Duck()
     make_gold(duck, duck.load(records_of(some)))
     wanted = {name: duck.gold(name) for name in GOLD}
@@ -267,7 +265,6 @@ def a_run(bench: Bench) -> None:
     assert [name for name in GOLD if rows[name] != wanted[name]] == []
     assert sum(len(each) > 0 for each in wanted.values()) > 20, {name: len(wanted[name]) for name in wanted}
     assert reader.table(bench.spark, FACTS["events"]).count() == len(duck.rows("stored_events"))
-    bench.namespace = location.partition(":")[2]
     missing = [table for table in (*FACTS.values(), *GOLD.values()) if not exists(bench, table)]
     assert missing == [], "also those without rows: other engines look for them by their names"
 

@@ -1,7 +1,7 @@
 """Warehouses in a real Iceberg catalog, on a Spark that has this format.
 
 What is done there is in `catalog_runs`, `catalog_deaths` and `catalog_trials`, which run as processes of their own.
-By hand, `FORMAT=delta` has the first and the last done by Delta, and `REMOTE` has the trials done over Spark Connect.
+CI has the last, and in it one run into a catalog. By hand, `FORMAT=delta` has the first and the last done by Delta, and `REMOTE` has the trials done over Spark Connect.
 """
 
 import json
@@ -24,8 +24,6 @@ from tests.support.journal.segments import write_segment
 from tests.support.pipeline.table_formats import PYSPARK, environment_of, jars
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_800)]
-LONG = pytest.mark.long
-"""CI has one run into a catalog, among the trials."""
 
 FORMAT = os.environ.get("FORMAT", "iceberg")
 PLACES = {"iceberg": "iceberg:nk.name-keeper.tables", "delta": "delta:spark_catalog.namekeeper"}
@@ -83,7 +81,7 @@ def seen_by(program: str, folder: Path, *more: str) -> Mapping[str, Any]:
     return json.loads((folder / "seen.json").read_text())
 
 
-@LONG
+@pytest.mark.long
 def test_its_tables_are_those_of_files_row_by_row(lived: Mapping[str, Any]) -> None:
     assert lived["spark"] == PYSPARK
     assert sum(count > 0 for count in lived["rows"].values()) > 30, lived["rows"]
@@ -91,20 +89,20 @@ def test_its_tables_are_those_of_files_row_by_row(lived: Mapping[str, Any]) -> N
     assert lived["loads when nothing is new"] == 0
 
 
-@LONG
+@pytest.mark.long
 def test_every_documented_table_is_there_from_the_first_run_on(lived: Mapping[str, Any]) -> None:
     """Also those without rows: other engines look for them by their names."""
     assert lived["missing after the first run"] == []
 
 
-@LONG
+@pytest.mark.long
 def test_nobody_sees_half_a_run(lived: Mapping[str, Any]) -> None:
     assert lived["died"], "in the middle of gold"
     assert lived["left of the dead"] > 0, "or there was nothing to undo"
     assert lived["seen of the dead"] == []
 
 
-@LONG
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["pipeline", "why", "route-at", "report"])
 def test_commands_answer_from_it(lived: Mapping[str, Any], command: str) -> None:
     is_same, exit_code, text = lived[f"answer to {command}"]
@@ -113,7 +111,7 @@ def test_commands_answer_from_it(lived: Mapping[str, Any], command: str) -> None
     assert is_same, text
 
 
-@LONG
+@pytest.mark.long
 @pytest.mark.skipif(FORMAT == "delta", reason="its catalog here is forgotten when a process ends")
 def test_killed_at_any_moment_the_next_run_ends_with_the_same_tables(tmp_path: Path) -> None:
     require()

@@ -180,8 +180,9 @@ class LookupCache:
     def distrust(self, contains: Callable[[str], bool]) -> None:
         """Find no answers of these topics, as if they were forgotten, until they are trusted."""
         self.revision += 1
+        if not self._distrusted:
+            self.topic_answers.pause()
         self._distrusted.append(contains)
-        self.topic_answers.pause()
 
     def trust(self, contains: Callable[[str], bool]) -> None:
         """End a distrust: all answers from before it are forgotten."""
@@ -191,7 +192,7 @@ class LookupCache:
 
     def is_distrusted(self, topic: str) -> bool:
         """Whether answers that are kept of a topic may be wrong."""
-        return any(contains(topic) for contains in self._distrusted)
+        return bool(self._distrusted) and any(contains(topic) for contains in self._distrusted)
 
     def forget_all(self) -> None:
         """Forget every answer, and those of the native front."""

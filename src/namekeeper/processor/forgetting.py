@@ -17,6 +17,7 @@ __all__ = ["AT_ONCE", "MOST_UNFINISHED", "Forgetting"]
 AT_ONCE = 1_000
 """So many topics are forgotten in the turn of the change; that takes about a millisecond."""
 SLICE = 100
+"""So many topics are forgotten before the time of a turn is looked at."""
 MOST_UNFINISHED = 8
 """Each look-up of a kept answer is compared with so many changes at most."""
 
@@ -66,12 +67,13 @@ class Forgetting:
                 store.forget(affected.among(store.topics))
             return
         is_first = not self._unfinished
-        contains, candidates = affected.contains, self._candidates(affected)
-        if len(self._unfinished) == MOST_UNFINISHED:
+        if len(self._unfinished) < MOST_UNFINISHED:
+            contains, candidates = affected.contains, self._candidates(affected)
+            self._cache.distrust(contains)
+        else:
             contains, candidates = _any_topic, self._known()
-        self._cache.distrust(contains)
-        if contains is _any_topic:  # only now: what is trusted again may be found again
-            self.clear()
+            self._cache.distrust(contains)
+            self.clear()  # only now: what is trusted again may be found again
         self._unfinished.append((contains, candidates))
         if is_first:
             self._on_unfinished()

@@ -102,9 +102,8 @@ class RouteAnswers:
     @property
     def kept_bytes(self) -> int:
         """Bytes of the answers that are kept."""
-        return sum(kept.bytes for kept in (self._standard, self._legacy)) + sum(
-            routes.kept_bytes for routes in self._wide.values()
-        )
+        wide = self._wide[True].kept_bytes + self._wide[False].kept_bytes
+        return self._standard.bytes + self._legacy.bytes + wide
 
     def reconfigure(self, settings: NamesrvSettings) -> None:
         """Answer by other settings from now on."""
