@@ -212,7 +212,7 @@ SERVING_MUTANTS = (
     Mutant(
         "distrusted-and-answered-by-the-front",
         "lookup_cache/cache.py",
-        "        self.topic_answers.pause()\n",
+        "        if not self._distrusted:\n            self.topic_answers.pause()\n",
         "",
         "the front answers nothing while not all that is wrong is forgotten",
         ("processor/test_forgetting.py",),
@@ -228,8 +228,8 @@ SERVING_MUTANTS = (
     Mutant(
         "unfinished-without-end",
         "processor/forgetting.py",
-        "        if len(self._unfinished) == MOST_UNFINISHED:\n",
-        "        if False:\n",
+        "        if len(self._unfinished) < MOST_UNFINISHED:\n",
+        "        if True:\n",
         "a look-up is compared with few changes",
         ("processor/test_forgetting.py",),
     ),
