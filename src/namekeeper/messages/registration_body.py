@@ -31,6 +31,7 @@ from namekeeper.wire import fastjson
 from namekeeper.wire.codes import ResponseCode
 
 __all__ = [
+    "CHECKED_AT_ONCE",
     "MAPPING_SECTION_VERSION",
     "REGISTER_BODY_VERSION",
     "check_crc32",
@@ -46,6 +47,9 @@ MAPPING_SECTION_VERSION = 413
 
 WHOLE_JSON_BYTES = 1024 * 1024
 """A JSON body up to this size, some 6,000 topics, is read at once, in some 4 ms."""
+
+CHECKED_AT_ONCE = 1024 * 1024
+"""Bytes whose checksum is computed in one go: some 0.7 ms."""
 
 MAX_TOPICS = 1_000_000
 """Topics of one broker, a hundred times as many as the largest have."""
@@ -65,6 +69,7 @@ MAX_COMMAS_AT_ONCE = 1_048_576
 each. A body of 16 MiB with topics alone has fewer of both.
 """
 
+_CRC32_MASK = 0x7FFF_FFFF
 _ZLIB_FIRST_BYTE = 0x78
 _MAX_QUOTED = 128
 _FAILED = (
@@ -77,17 +82,26 @@ _int32_at: Callable[[bytes, int], tuple[int]] = BinaryStruct(">i").unpack_from
 
 def masked_crc32(body: bytes) -> int:
     """Return the checksum that `bodyCrc32` carries: CRC-32 without its top bit (protocol.md 3.7)."""
-    return zlib.crc32(body) & 0x7FFFFFFF
+    return zlib.crc32(body) & _CRC32_MASK
 
 
-def check_crc32(body_crc32: int, body: bytes) -> None:
+def check_crc32(body_crc32: int, body: bytes) -> Generator[None, None, None]:
     """Compare a header's checksum with the body; 0 means unchecked (protocol.md 3.7, trap T8).
+
+    A turn of the event loop may end after each `CHECKED_AT_ONCE` bytes.
 
     Raises:
         RequestError: they differ (code 1).
 
     """
-    if body_crc32 not in (0, masked_crc32(body)):
+    if body_crc32 == 0:
+        return
+    left, crc32 = memoryview(body), 0
+    while len(left) > CHECKED_AT_ONCE:
+        crc32 = zlib.crc32(left[:CHECKED_AT_ONCE], crc32)
+        left = left[CHECKED_AT_ONCE:]
+        yield
+    if body_crc32 != zlib.crc32(left, crc32) & _CRC32_MASK:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
 
 

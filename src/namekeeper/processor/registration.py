@@ -49,7 +49,7 @@ def register_broker(state: NameServerState, request: RemotingCommand, channel: C
     body, version, judge_brokers = request.body, request.version, channel.judge_brokers
 
     def decode() -> Generator[None, None, RegistrationBody]:
-        check_crc32(header.body_crc32, body)
+        yield from check_crc32(header.body_crc32, body)
         decoded = yield from decode_registration_body(body, version=version, compressed=header.compressed)
         yield from check_body_names(limit, decoded)
         hosts = {mapping.bname for mapping in decoded.mappings.values()} - {header.broker_name}

@@ -136,7 +136,9 @@ class FrameDecoder:
     def _begin_body(self, begin: bytes | bytearray) -> None:
         """Gather the body by itself once the header is there, unless the header is broken.
 
-        Its buffer becomes the body without a copy, which would take some milliseconds for 13 MB.
+        Its buffer becomes the body without a copy, which would take some milliseconds for 13 MB. It has the
+        size of the body from the begin, because a buffer that grows is copied, too. The system gives memory
+        only to what has arrived.
         """
         if len(begin) < _PREFIX_BYTES:
             return
@@ -146,7 +148,7 @@ class FrameDecoder:
         if size > MAX_HEADER_BYTES or end > self._wanted or len(begin) < end:
             return
         self._head = word >> 24, bytes(begin[_PREFIX_BYTES:end])
-        self._body = BytesIO()
+        self._body = BytesIO(bytes(self._wanted - end))
         self._body.write(memoryview(begin)[end:])
         self._chunks.clear()
 

@@ -108,7 +108,7 @@ class FakeNamesrv:
 
     def _register(self, request: RemotingCommand) -> RemotingCommand:
         header = decode_register_broker_header(request.ext_fields)
-        check_crc32(header.body_crc32, request.body)
+        finish(check_crc32(header.body_crc32, request.body))
         body = finish(decode_registration_body(request.body, version=513, compressed=header.compressed))
         if self.refuses_one_topic and self.data_version is None and body.topic_count == 1:
             return RemotingCommand(code=1, remark="register broker failed")

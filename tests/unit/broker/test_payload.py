@@ -57,7 +57,7 @@ def test_a_registration_is_read_as_it_was_meant(body, compressed):
         "z",
     )
     assert read.compressed is compressed
-    check_crc32(read.body_crc32, request.body)
+    finish(check_crc32(read.body_crc32, request.body))
     decoded = finish(decode_registration_body(request.body, version=request.version, compressed=compressed))
     assert decoded == expected_of(body, compressed=compressed)
 
