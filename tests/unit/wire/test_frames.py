@@ -1,4 +1,5 @@
 import itertools
+import sys
 import tracemalloc
 from struct import pack
 
@@ -118,6 +119,19 @@ def test_the_body_of_a_large_frame_is_the_buffer_in_which_it_arrived():
     finally:
         tracemalloc.stop()
     assert (len(command.body), most < 12 << 20) == (8 << 20, True)
+
+
+def test_the_buffer_of_a_large_body_does_not_grow():
+    """A buffer that grows is copied now and then, in one turn."""
+    decoder = CommandDecoder()
+    stream = encode_command(request(103, body=bytes(8 << 20)))
+    assert decoder.feed(stream[:65_536]) == []
+    buffer = decoder.frames._body
+    assert buffer is not None
+    size = sys.getsizeof(buffer)
+    for start in range(65_536, len(stream) - 65_536, 65_536):
+        assert (decoder.feed(stream[start : start + 65_536]), sys.getsizeof(buffer)) == ([], size)
+    assert size > 8 << 20
 
 
 @pytest.mark.parametrize(
