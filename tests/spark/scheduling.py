@@ -8,12 +8,12 @@ __all__ = ["SparkScheduling", "group_of"]
 
 ALONE = {"test_processes"}
 """Modules that do without the session, and whose tests share nothing."""
-APART = {"test_iceberg", "test_walks"}
-"""Modules that do without the session, and whose tests share something of their own."""
+APART = {"test_iceberg", "test_java_broker", "test_walks"}
+"""Modules whose tests share something of their own; for one that needs a session another is started."""
 
 
 class SparkScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """All tests of the session are in one process. xdist begins with the largest group."""
+    """All other tests of the session are in one process. xdist begins with the largest group."""
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)

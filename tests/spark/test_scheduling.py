@@ -7,7 +7,7 @@ from tests.spark.scheduling import ALONE, APART, group_of
 HERE = Path(__file__).parent
 
 
-def test_the_session_is_in_one_process_and_nothing_else_waits_for_it():
+def test_the_session_is_in_one_process_and_what_shares_nothing_does_not_wait_for_it():
     modules = {
         path.stem: group_of(f"tests/spark/{path.name}::test_it[a::b]") for path in HERE.glob("test_*.py")
     }
@@ -18,8 +18,7 @@ def test_the_session_is_in_one_process_and_nothing_else_waits_for_it():
     )
 
 
-def test_modules_apart_do_without_the_session():
-    for name in ALONE | APART:
-        text = (HERE / f"{name}.py").read_text()
-        assert "spark: SparkSession" not in text
-        assert "lawful: Lawful" not in text
+def test_what_takes_long_is_made_in_one_process():
+    texts = {name: (HERE / f"{name}.py").read_text() for name in ALONE | APART}
+    assert {name for name, text in texts.items() if "lawful: Lawful" in text} == set()
+    assert {name for name in ALONE if "spark: SparkSession" in texts[name]} == set()

@@ -1,7 +1,7 @@
 """A Spark for which Iceberg and Delta have releases, beside the one that is installed.
 
 Fetched once, with pip and Maven, and kept under target/spark/. A process that has its folder first on
-PYTHONPATH runs the package on that Spark.
+PYTHONPATH runs the package on that Spark. `python -m tests.support.pipeline.table_formats` fetches both.
 """
 
 import hashlib
@@ -27,10 +27,7 @@ def environment_of(home: str) -> Mapping[str, str]:
     Args:
         home: JAVA_HOME.
     """
-    site = _CACHE / f"pyspark-{PYSPARK}"
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _provide(site, lambda: run([*command, "--target", str(site), f"pyspark=={PYSPARK}"]))
-    path = [str(site), str(REPO / "src"), str(REPO)]
+    path = [str(_other_spark()), str(REPO / "src"), str(REPO)]
     return {
         **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
         "PYTHONPATH": os.pathsep.join(path),
@@ -48,6 +45,14 @@ def jars() -> str:
     return ",".join(str(path) for path in sorted(folder.glob("*.jar")))
 
 
+def _other_spark() -> Path:
+    """Folder of that PySpark."""
+    site = _CACHE / f"pyspark-{PYSPARK}"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _provide(site, lambda: run([*command, "--target", str(site), f"pyspark=={PYSPARK}"]))
+    return site
+
+
 def _provide(folder: Path, fill: Callable[[], None]) -> None:
     """Have a folder filled, once."""
     complete = folder.with_name(f"{folder.name}.complete")
@@ -57,3 +62,8 @@ def _provide(folder: Path, fill: Callable[[], None]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         fill()
         complete.touch()
+
+
+if __name__ == "__main__":
+    _other_spark()
+    jars()
