@@ -456,10 +456,18 @@ MUTANTS = (
     Mutant(
         "crc-with-top-bit",
         "messages/registration_body.py",
-        "return zlib.crc32(body) & 0x7FFFFFFF",
+        "return zlib.crc32(body) & _CRC32_MASK",
         "return zlib.crc32(body)",
         "bodyCrc32 has 31 bits (trap T8)",
         ("processor/test_registration.py",),
+    ),
+    Mutant(
+        "crc-of-the-last-piece",
+        "messages/registration_body.py",
+        "        crc32 = zlib.crc32(left[:CHECKED_AT_ONCE], crc32)\n",
+        "        crc32 = zlib.crc32(left[:CHECKED_AT_ONCE])\n",
+        "the checksum of a large body is that of all its pieces",
+        ("messages/test_registration_body.py",),
     ),
     Mutant(
         "compressed-flag-believed",
