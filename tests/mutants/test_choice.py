@@ -58,10 +58,9 @@ def test_a_sample_larger_than_the_list_is_the_list():
     assert choose(BUGS, NOTHING, sample=100) == BUGS
 
 
-@pytest.mark.parametrize("mutant", [*MUTANTS, *SQL_MUTANTS], ids=lambda mutant: mutant.name)
-def test_each_depends_on_the_file_that_it_changes(mutant):
-    own = mutant.file.rpartition("/")[2] if hasattr(mutant, "file") else f"{mutant.query}.sql"
-    assert own in mutant.files
+def test_each_depends_on_the_file_that_it_changes():
+    of_python = {each.name for each in MUTANTS if each.file.rpartition("/")[2] not in each.files}
+    assert of_python | {each.name for each in SQL_MUTANTS if f"{each.query}.sql" not in each.files} == set()
 
 
 def test_names_are_taken_as_they_are():
