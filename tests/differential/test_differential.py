@@ -58,10 +58,10 @@ def test_over_restarts_java_forgets_and_namekeeper_does_not():
     """Listed as `routes_restored`; with restoreRoutes=false both forget, and no difference is allowed."""
     require()
     plan, played = Plan(("5.5.0", OURS), 1, "restart"), RunCounts()
-    (index,) = restarting(plan, 1)
-    tag = f"~{index}~"
     with pair(plan.releases) as peers:
-        play(peers, World.of(tag), plan.steps(index, tag), played)
+        for index in restarting(plan, 2):
+            tag = f"~{index}~"
+            play(peers, World.of(tag), plan.steps(index, tag), played)
     assert played.answers["routes_restored"] > 0
 
 
