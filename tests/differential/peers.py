@@ -33,9 +33,11 @@ class Peer:
 
     def __init__(
         self, name: str, address: str, rules: Rules, release: str, restart: Callable[[bool], None], *,
-        shared: bool,
+        shared: bool, report: Callable[[], str],
     ) -> None:  # fmt: skip
         self.name = name
+        self.report = report
+        """Gives the end of its output and of its logs."""
         self.address = address
         self.rules = rules
         self.is_four = release in SHARED

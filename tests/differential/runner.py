@@ -66,7 +66,8 @@ def run(plan: Plan) -> tuple[RunCounts, Failure | None]:
             try:
                 play(peers, world, plan.steps(index, world.tag), counts)
             except DifferenceError as difference:
-                return counts, Failure(plan, index, str(difference))
+                reports = "\n".join(peer.report() for peer in peers)
+                return counts, Failure(plan, index, f"{difference}\n{reports}")
             index += 1
     return counts, None
 

@@ -30,14 +30,17 @@ def start(release: str, *, shared: bool) -> Iterator[Peer]:
     """Start namekeeper, or Java's name server of a release; `shared` for what 4.x and 5.x do alike."""
     if release == OURS:
         with _Namekeeper() as ours:
-            peer = Peer(OURS, ours.address, Rules.ours(), release, ours.restart, shared=shared)
+            peer = Peer(
+                OURS, ours.address, Rules.ours(), release, ours.restart, shared=shared, report=ours.report
+            )  # fmt: skip
             with contextlib.closing(peer):
                 yield peer
     else:
         with JavaNameServer(release, JAVA_PROPERTIES, jvm=("-Xmx256m",)) as java:
             peer = Peer(
-                f"Java {release}", java.address, Rules(), release, lambda _: java.restart(), shared=shared
-            )
+                f"Java {release}", java.address, Rules(), release, lambda _: java.restart(), shared=shared,
+                report=java.report,
+            )  # fmt: skip
             with contextlib.closing(peer):
                 yield peer
 
@@ -70,6 +73,10 @@ class _Namekeeper:
         self._process.output.unlink()  # or the line of the boot before would be found in it
         self._process.kill()  # it has ended; this is no longer among the processes that run
         self._start(restore_routes=restore_routes)
+
+    def report(self) -> str:
+        """Return the end of its output and of its log files."""
+        return self._process.report()
 
     def _kill(self) -> None:
         self._process.kill()

@@ -96,6 +96,10 @@ class JavaNameServer:
             within=10, what="an answer to 106",
         )  # fmt: skip
 
+    def report(self) -> str:
+        """Return the end of its output and of its log files."""
+        return self.process.report()
+
     def stop(self) -> None:
         """Stop it in an orderly way; may be called twice."""
         self.process.stop()
