@@ -454,6 +454,22 @@ MUTANTS = (
         ("wire/test_frames.py",),
     ),
     Mutant(
+        "a-buffer-for-what-is-announced",
+        "wire/frames.py",
+        " > self.buffered > _UNCLAIMED_BYTES:",
+        " > self.buffered:",
+        "a frame that only announces its size gets no buffer for it",
+        ("wire/test_frames.py",),
+    ),
+    Mutant(
+        "a-buffer-that-grows",
+        "wire/frames.py",
+        "self._body = BytesIO(bytes(self._wanted - end))",
+        "self._body = BytesIO()",
+        "the buffer of a large body is not copied as it arrives",
+        ("wire/test_frames.py",),
+    ),
+    Mutant(
         "crc-with-top-bit",
         "messages/registration_body.py",
         "return zlib.crc32(body) & _CRC32_MASK",

@@ -21,6 +21,10 @@ _SMALL_CHUNK_BYTES = 4_096
 _LARGE_FRAME_BYTES = 1_048_576
 """A body of this size is gathered, too: of hundreds of pieces, some would keep the heap large."""
 
+_UNCLAIMED_BYTES = 262_144
+"""What comes in one read, before a connection has had to ask for room: nothing more is set aside for a frame
+that only announces its size."""
+
 _LENGTH = Struct(">i").unpack_from
 _PREFIX = Struct(">iI").unpack_from
 _PREFIX_BYTES = 8
@@ -130,11 +134,11 @@ class FrameDecoder:
             self._chunks[-1] += data
         else:
             self._chunks.append(bytearray(data))
-        if _LARGE_FRAME_BYTES <= self._wanted > self.buffered:
+        if _LARGE_FRAME_BYTES <= self._wanted > self.buffered > _UNCLAIMED_BYTES:
             self._begin_body(self._chunks[0])
 
     def _begin_body(self, begin: bytes | bytearray) -> None:
-        """Gather the body by itself once the header is there, unless the header is broken.
+        """Gather the body by itself, unless the header is broken or not there yet.
 
         Its buffer becomes the body without a copy, which would take some milliseconds for 13 MB. It has the
         size of the body from the begin, because a buffer that grows is copied, too. The system gives memory

@@ -125,13 +125,27 @@ def test_the_buffer_of_a_large_body_does_not_grow():
     """A buffer that grows is copied now and then, in one turn."""
     decoder = CommandDecoder()
     stream = encode_command(request(103, body=bytes(8 << 20)))
-    assert decoder.feed(stream[:65_536]) == []
+    assert decoder.feed(stream[: 1 << 19]) == []
     buffer = decoder.frames._body
     assert buffer is not None
     size = sys.getsizeof(buffer)
-    for start in range(65_536, len(stream) - 65_536, 65_536):
+    for start in range(1 << 19, len(stream) - 65_536, 65_536):
         assert (decoder.feed(stream[start : start + 65_536]), sys.getsizeof(buffer)) == ([], size)
     assert size > 8 << 20
+
+
+@pytest.mark.parametrize("arrived", [8, 65_536, 262_144])
+def test_a_frame_that_only_announces_its_size_gets_no_buffer_for_it(arrived):
+    """So many connections may do so before one of them has to ask for room."""
+    decoder = CommandDecoder()
+    stream = encode_command(request(103, body=bytes(8 << 20)))
+    tracemalloc.start()
+    try:
+        assert decoder.feed(stream[:arrived]) == []
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (decoder.frames.announced, held < 1 << 20) == (len(stream), True)
 
 
 @pytest.mark.parametrize(
