@@ -165,7 +165,7 @@ CHANGE_MUTANTS = (
     Mutant(
         "large-bodies-are-copied",
         "wire/frames.py",
-        "if _LARGE_FRAME_BYTES <= self._wanted > self.buffered:",
+        "if _LARGE_FRAME_BYTES <= self._wanted > self.buffered > _UNCLAIMED_BYTES:",
         "if False:",
         "the buffer of a large frame is not copied at its end",
         ("wire/test_frames.py",),
