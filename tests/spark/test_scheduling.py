@@ -18,7 +18,7 @@ def test_the_session_is_in_one_process_and_what_shares_nothing_does_not_wait_for
     )
 
 
-def test_what_takes_long_is_made_in_one_process():
+def test_of_the_modules_apart_only_the_java_broker_starts_another_session():
     texts = {name: (HERE / f"{name}.py").read_text() for name in ALONE | APART}
+    assert {name for name, text in texts.items() if "spark: SparkSession" in text} == {"test_java_broker"}
     assert {name for name, text in texts.items() if "lawful: Lawful" in text} == set()
-    assert {name for name in ALONE if "spark: SparkSession" in texts[name]} == set()

@@ -9,6 +9,7 @@ closes (trap T23).
 from msgspec import structs
 
 from namekeeper.messages.bodies import encode_data_version
+from namekeeper.messages.body_checksum import masked_crc32
 from namekeeper.messages.fields import encode_header
 from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
 from namekeeper.messages.registration import (
@@ -17,7 +18,6 @@ from namekeeper.messages.registration import (
     UnRegisterBrokerRequestHeader,
     encode_register_broker_header,
 )
-from namekeeper.messages.registration_body import masked_crc32
 from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.codes import RequestCode

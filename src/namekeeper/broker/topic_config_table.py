@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, structs
 
 from namekeeper.errors import ConfigError, TopicNameError
+from namekeeper.messages.body_checksum import masked_crc32
 from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
-from namekeeper.messages.registration_body import masked_crc32
 from namekeeper.model.perm import Perm
 from namekeeper.model.topic import TopicConfig
 

@@ -12,7 +12,6 @@ topic configuration that is `null` is left out; one without a name is refused, w
 mapping section is read where it may be; only a request from 5.0 on must have one (trap T13).
 """
 
-import zlib
 from collections.abc import Callable, Generator
 from itertools import islice
 from struct import Struct as BinaryStruct
@@ -31,12 +30,9 @@ from namekeeper.wire import fastjson
 from namekeeper.wire.codes import ResponseCode
 
 __all__ = [
-    "CHECKED_AT_ONCE",
     "MAPPING_SECTION_VERSION",
     "REGISTER_BODY_VERSION",
-    "check_crc32",
     "decode_registration_body",
-    "masked_crc32",
 ]
 
 REGISTER_BODY_VERSION = 37
@@ -47,9 +43,6 @@ MAPPING_SECTION_VERSION = 413
 
 WHOLE_JSON_BYTES = 1024 * 1024
 """A JSON body up to this size, some 6,000 topics, is read at once, in some 4 ms."""
-
-CHECKED_AT_ONCE = 1024 * 1024
-"""Bytes whose checksum is computed in one go: some 0.7 ms."""
 
 MAX_TOPICS = 1_000_000
 """Topics of one broker, a hundred times as many as the largest have."""
@@ -69,7 +62,6 @@ MAX_COMMAS_AT_ONCE = 1_048_576
 each. A body of 16 MiB with topics alone has fewer of both.
 """
 
-_CRC32_MASK = 0x7FFF_FFFF
 _ZLIB_FIRST_BYTE = 0x78
 _MAX_QUOTED = 128
 _FAILED = (
@@ -78,31 +70,6 @@ _FAILED = (
 """How Java's remark begins (protocol.md 2.10)."""
 
 _int32_at: Callable[[bytes, int], tuple[int]] = BinaryStruct(">i").unpack_from
-
-
-def masked_crc32(body: bytes) -> int:
-    """Return the checksum that `bodyCrc32` carries: CRC-32 without its top bit (protocol.md 3.7)."""
-    return zlib.crc32(body) & _CRC32_MASK
-
-
-def check_crc32(body_crc32: int, body: bytes) -> Generator[None, None, None]:
-    """Compare a header's checksum with the body; 0 means unchecked (protocol.md 3.7, trap T8).
-
-    A turn of the event loop may end after each `CHECKED_AT_ONCE` bytes.
-
-    Raises:
-        RequestError: they differ (code 1).
-
-    """
-    if body_crc32 == 0:
-        return
-    left, crc32 = memoryview(body), 0
-    while len(left) > CHECKED_AT_ONCE:
-        crc32 = zlib.crc32(left[:CHECKED_AT_ONCE], crc32)
-        left = left[CHECKED_AT_ONCE:]
-        yield
-    if body_crc32 != zlib.crc32(left, crc32) & _CRC32_MASK:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
 
 
 def decode_registration_body(

@@ -9,6 +9,7 @@ from namekeeper.messages.bodies import (
     encode_kv_table,
     is_absent,
 )
+from namekeeper.messages.body_checksum import check_crc32
 from namekeeper.messages.fields import decode_header, encode_header
 from namekeeper.messages.registration import (
     BrokerHeartbeatRequestHeader,
@@ -18,7 +19,7 @@ from namekeeper.messages.registration import (
     UnRegisterBrokerRequestHeader,
     decode_register_broker_header,
 )
-from namekeeper.messages.registration_body import check_crc32, decode_registration_body
+from namekeeper.messages.registration_body import decode_registration_body
 from namekeeper.model.broker import BrokerKey
 from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody

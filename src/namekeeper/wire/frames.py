@@ -140,9 +140,9 @@ class FrameDecoder:
     def _begin_body(self, begin: bytes | bytearray) -> None:
         """Gather the body by itself, unless the header is broken or not there yet.
 
-        Its buffer becomes the body without a copy, which would take some milliseconds for 13 MB. It has the
-        size of the body from the begin, because a buffer that grows is copied, too. The system gives memory
-        only to what has arrived.
+        Its buffer becomes the body without a copy, which would take some milliseconds for 13 MB. It gets the
+        size of the body at once, because a buffer that grows is copied, too. The system gives memory only to
+        what has arrived.
         """
         if len(begin) < _PREFIX_BYTES:
             return

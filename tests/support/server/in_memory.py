@@ -5,7 +5,7 @@ from typing import Any
 from namekeeper.config.startup import make_startup
 from namekeeper.errors import RequestError
 from namekeeper.kvconfig.store import KvConfigStore
-from namekeeper.messages.registration_body import masked_crc32
+from namekeeper.messages.body_checksum import masked_crc32
 from namekeeper.processor.dispatch import CHANGERS, not_supported
 from namekeeper.processor.outcome import Deferred, Save
 from namekeeper.processor.state import NameServerState

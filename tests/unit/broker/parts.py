@@ -7,8 +7,9 @@ from typing import Any
 from namekeeper.broker.settings import BrokerSettings
 from namekeeper.errors import RemotingConnectError
 from namekeeper.messages.bodies import encode_data_version
+from namekeeper.messages.body_checksum import check_crc32
 from namekeeper.messages.registration import decode_register_broker_header
-from namekeeper.messages.registration_body import check_crc32, decode_registration_body
+from namekeeper.messages.registration_body import decode_registration_body
 from namekeeper.model.now import Now
 from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion

@@ -10,13 +10,14 @@ from namekeeper.broker.payload import (
     register_broker_request,
     unregister_broker_request,
 )
+from namekeeper.messages.body_checksum import check_crc32
 from namekeeper.messages.registration import (
     BrokerHeartbeatRequestHeader,
     QueryDataVersionRequestHeader,
     UnRegisterBrokerRequestHeader,
     decode_register_broker_header,
 )
-from namekeeper.messages.registration_body import check_crc32, decode_registration_body
+from namekeeper.messages.registration_body import decode_registration_body
 from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.command import OUR_VERSION

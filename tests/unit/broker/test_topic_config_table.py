@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from namekeeper.broker.topic_config_table import BodyForm, TopicConfigTable
 from namekeeper.errors import ConfigError, TopicNameError
+from namekeeper.messages.body_checksum import masked_crc32
 from namekeeper.messages.register_broker_body import RegisterBrokerBody, encode_registration_body
-from namekeeper.messages.registration_body import masked_crc32
 from namekeeper.model.topic import TopicConfig
 from namekeeper.model.version import DataVersion
 from tests.unit.broker.parts import T1, T2

@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from namekeeper.messages.registration_body import masked_crc32
+from namekeeper.messages.body_checksum import masked_crc32
 from namekeeper.processor import registration
 from namekeeper.route.events import BrokerHeard
 from namekeeper.wire.command import RemotingCommand
