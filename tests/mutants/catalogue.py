@@ -421,6 +421,14 @@ MUTANTS = (
     ),
     # Readers.
     Mutant(
+        "topic-unwritable-at-its-first-broker",
+        "route/queries.py",
+        "        return bool(rows) and not any(_is_writable",
+        "        return bool(rows) or not any(_is_writable",
+        "a topic that any of its brokers takes is writable",
+        (ROUTE + "queries.py",),
+    ),
+    Mutant(
         "acting-master-may-be-written-to",
         "route/queries.py",
         " or not group.enable_acting_master or spec.perm & Perm.WRITE:",

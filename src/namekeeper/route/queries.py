@@ -169,9 +169,13 @@ def unit_topics(tables: RouteTables, accepts: UnitFilter) -> Generator[None, Non
 
 def unwritable_topics(tables: RouteTables) -> Generator[None, None, TopicList]:
     """Topics that have a row and no queue that a producer could use, in slices."""
-    groups = tables.broker_addr_table
+    groups, first_name = tables.broker_addr_table, tables.topic_index.first_name
 
     def is_wanted(topic: str) -> bool:
+        first = first_name(topic) or ""
+        row = tables.topics_of(first).get(topic)
+        if row is not None and _is_writable(row.effective, groups.get(first)):
+            return False  # nearly always, and hundreds of brokers may have the topic
         rows = tables.rows_of(topic)
         return bool(rows) and not any(_is_writable(row.effective, groups.get(name)) for name, row in rows)
 

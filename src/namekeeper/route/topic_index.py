@@ -74,6 +74,14 @@ class TopicIndex:
         mask = entry.mask
         return self._names_by_mask.get(mask) or self._names_of(mask)
 
+    def first_name(self, topic: str) -> str | None:
+        """One of `names`, found in no time however many there are; None if there is none."""
+        entry = self._slots[hash(topic) % SLOTS].get(topic)
+        if entry is None:
+            return None
+        mask = entry.mask
+        return self._names[(mask & -mask).bit_length() - 1]
+
     def add(self, topics: Iterable[str], broker_name: str) -> list[str]:
         """Enter that `broker_name` may have `topics`; return each as the one string that all tables use."""
         slots = self._slots

@@ -176,6 +176,13 @@ def test_a_topic_is_unwritable_without_a_master_a_permission_or_a_queue():
     assert sorted(topics_in(queries.unwritable_topics(world.tables))) == ["T1", "T2", "T3"]
 
 
+def test_a_topic_is_writable_if_any_of_its_brokers_is():
+    world = World()
+    world.register(header("broker-b", SLAVE, broker_id=1), body(["T1", "T2"]))
+    world.register(header("broker-a", "10.0.0.1:1"), body(["T1", "T2"]), channel(2))
+    assert topics_in(queries.unwritable_topics(world.tables)) == []
+
+
 def topics_in(slices):
     return run_slices(slices).topic_list
 

@@ -79,6 +79,8 @@ def test_it_is_what_a_set_of_pairs_would_be(steps):
             index.discard(sorted(topics), name)
             pairs -= {(topic, name) for topic in topics}
         assert {(topic, name) for topic in index for name in index.names(topic)} == pairs
+        for topic in ("T1", "T2", "T3", "T4"):
+            assert index.first_name(topic) == next(iter(index.names(topic)), None)
 
 
 def test_a_topic_is_one_string_whoever_names_it():
