@@ -85,7 +85,7 @@ RECORD_MUTANTS = (
     Mutant(
         "what-is-left-recorded-as-changed",
         "journal/contract/encode.py",
-        " and all(map(rows.__contains__, topics))",
+        " and all(topic in rows for topic in topics)",
         "",
         "a change of as many topics as are left records those that changed",
         ("journal/recording/test_weight.py",),

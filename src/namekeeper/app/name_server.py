@@ -30,7 +30,7 @@ from namekeeper.app.lookup_memory import LookupMemory
 from namekeeper.app.memory import return_freed_memory, return_memory_in_quiet_times
 from namekeeper.app.notifier import Notifier
 from namekeeper.app.pid_file import PidFile, hold_pid_file
-from namekeeper.app.process import loop_factory, raise_descriptor_limit, spare_the_collector
+from namekeeper.app.process import loop_factory, prepare_process, spare_the_collector
 from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
@@ -385,7 +385,7 @@ def run(startup: Startup) -> int:
     Raises:
         ConfigError: it can't start; one line that says what to do.
     """
-    raise_descriptor_limit()
+    prepare_process()
     logs = start_logs(startup.settings.log_root, startup.settings.log_level)
     pid_file = _pid_file(startup.settings.log_root)
     try:

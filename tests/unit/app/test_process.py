@@ -7,7 +7,13 @@ import sys
 
 import pytest
 
-from namekeeper.app.process import loop_factory, raise_descriptor_limit, spare_the_collector
+from namekeeper.app.process import (
+    SWITCH_SECONDS,
+    loop_factory,
+    prepare_process,
+    raise_descriptor_limit,
+    spare_the_collector,
+)
 
 
 @pytest.fixture
@@ -43,6 +49,16 @@ def test_the_collector_runs_rarely():
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+def test_no_thread_keeps_the_interpreter_for_long(limits):
+    before = sys.getswitchinterval()
+    try:
+        prepare_process()
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
+        assert before > SWITCH_SECONDS
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_uvloop_if_it_is_installed(monkeypatch):

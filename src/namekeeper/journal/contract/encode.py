@@ -229,7 +229,8 @@ def _cluster_changed(event: ClusterChanged) -> Iterable[Record]:
 
 def _topics_changed(event: TopicQueuesChanged) -> Iterable[Record]:
     rows, topics = event.after, event.topics
-    is_all = len(topics) == len(rows) and all(map(rows.__contains__, topics))
+    # Not `all(map(...))`, which has the interpreter's lock from its begin to its end: requests would wait.
+    is_all = len(topics) == len(rows) and all(topic in rows for topic in topics)
     return topic_records(event.broker_name, rows, rows if is_all else topics)
 
 
