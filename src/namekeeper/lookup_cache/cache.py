@@ -180,15 +180,11 @@ class LookupCache:
     def distrust(self, contains: Callable[[str], bool]) -> None:
         """Find no answers of these topics, as if they were forgotten, until they are trusted."""
         self.revision += 1
-        if not self._distrusted:
-            self.topic_answers.pause()
         self._distrusted.append(contains)
 
     def trust(self, contains: Callable[[str], bool]) -> None:
         """End a distrust: all answers from before it are forgotten."""
         self._distrusted.remove(contains)
-        if not self._distrusted:
-            self.topic_answers.resume()
 
     def is_distrusted(self, topic: str) -> bool:
         """Whether answers that are kept of a topic may be wrong."""

@@ -2,20 +2,24 @@
 
 A broker may have 60,000 topics, and to forget their answers takes longer than a look-up may wait. So they are
 first distrusted, which takes no time: look-ups of the topics that changed are answered without what is kept.
+The native front can't be asked whether it trusts a topic. If it knows many of those that changed, it answers
+nothing until it has forgotten them, and the others forget theirs after it.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, KeysView
-from itertools import chain, islice
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.route.affected import AffectedTopics
 
-__all__ = ["AT_ONCE", "MOST_UNFINISHED", "Forgetting"]
+__all__ = ["AT_ONCE", "MOST_COMPARED", "MOST_UNFINISHED", "Forgetting"]
 
 AT_ONCE = 1_000
 """So many topics are forgotten in the turn of the change; that takes about a millisecond."""
+MOST_COMPARED = 25_000
+"""So many known topics are compared with a change in its turn; that takes 1 to 3 ms."""
 SLICE = 100
 """So many topics are forgotten before the time of a turn is looked at."""
 MOST_UNFINISHED = 8
@@ -35,6 +39,24 @@ class AnswerStore(Protocol):
         ...
 
 
+class _Part(NamedTuple):
+    """What one store has left to forget of a change."""
+
+    store: AnswerStore
+    candidates: Iterator[str]
+    """The topics that may be affected and were not looked at yet."""
+    contains: Callable[[str], bool] | None
+    """Whether the change affects one of them; None if it affects all."""
+
+
+class _Unfinished(NamedTuple):
+    """A change of which something is left to forget."""
+
+    contains: Callable[[str], bool]
+    """Whether it affects a topic."""
+    parts: deque[_Part]
+
+
 class Forgetting:
     """What is still to be forgotten, the oldest change first."""
 
@@ -42,13 +64,15 @@ class Forgetting:
         """Begin with nothing.
 
         Args:
-            stores: where answers are kept.
-            cache: holds what is distrusted.
+            stores: where answers are kept, besides those of the front.
+            cache: holds what is distrusted, and the answers of the front.
         """
         self._stores = stores
         self._cache = cache
-        self._unfinished: deque[tuple[Callable[[str], bool], Iterator[str]]] = deque()
-        """What is distrusted, and which topics may be."""
+        self._front = cache.topic_answers
+        self._unfinished: deque[_Unfinished] = deque()
+        self._front_unfinished: deque[_Part] = deque()
+        """What the front has to forget before it answers again; it comes before the rest."""
         self._on_unfinished: Callable[[], object] = self._finish
 
     def when_unfinished(self, call: Callable[[], object]) -> None:
@@ -61,56 +85,100 @@ class Forgetting:
 
     def forget(self, affected: AffectedTopics) -> None:
         """Have no look-up answered with what is kept of topics that a change affects."""
-        count = len(affected.topics)
-        if all(min(count, len(store.topics)) <= AT_ONCE for store in self._stores):
-            for store in self._stores:
-                store.forget(affected.among(store.topics))
+        stores = (*self._stores, self._front)
+        few = _few_known(affected, stores)
+        if few is not None:
+            for store, topics in zip(stores, few, strict=True):
+                store.forget(topics)
             return
         is_first = not self._unfinished
         if len(self._unfinished) < MOST_UNFINISHED:
-            contains, candidates = affected.contains, self._candidates(affected)
-            self._cache.distrust(contains)
+            self._distrust(affected.contains, (_part(affected, store) for store in self._stores))
+            self._forget_of_front(affected)
         else:
-            contains, candidates = _any_topic, self._known()
-            self._cache.distrust(contains)
-            self.clear()  # only now: what is trusted again may be found again
-        self._unfinished.append((contains, candidates))
+            self._forget_everything()
         if is_first:
             self._on_unfinished()
 
     def forget_some(self) -> bool:
         """Forget some answers of the oldest change; return whether more are left."""
-        if not self._unfinished:
-            return False
-        contains, candidates = self._unfinished[0]
-        some = dict.fromkeys(islice(candidates, SLICE))
-        topics = [*filter(contains, some)]
-        for store in self._stores:
-            store.forget(topics)
-        if not some:
-            self._unfinished.popleft()
-            self._cache.trust(contains)
+        if self._front_unfinished:
+            if _is_over(self._front_unfinished):
+                self._front.resume()
+        elif self._unfinished and _is_over(self._unfinished[0].parts):
+            self._cache.trust(self._unfinished.popleft().contains)
         return bool(self._unfinished)
 
     def clear(self) -> None:
         """Nothing is left to forget."""
         while self._unfinished:
-            contains, _ = self._unfinished.popleft()
-            self._cache.trust(contains)
+            self._cache.trust(self._unfinished.popleft().contains)
+        self._front_unfinished.clear()
+        self._front.resume()
 
-    def _candidates(self, affected: AffectedTopics) -> Iterator[str]:
-        """All topics that are affected and known now, among others."""
-        if len(affected.topics) <= sum(len(store.topics) for store in self._stores):
-            return iter(affected.topics)
-        return self._known()
+    def _distrust(self, contains: Callable[[str], bool], parts: Iterable[_Part]) -> None:
+        self._cache.distrust(contains)
+        self._unfinished.append(_Unfinished(contains, deque(parts)))
 
-    def _known(self) -> Iterator[str]:
-        """The topics of all stores, as they are now."""
-        return chain(*[list(store.topics) for store in self._stores])
+    def _forget_of_front(self, affected: AffectedTopics) -> None:
+        """Have the front forget what is affected now if that is little, else in turns, and answer nothing."""
+        few = _few_known(affected, (self._front,))
+        if few is not None:
+            self._front.forget(*few)
+            return
+        self._front.pause()
+        self._front_unfinished.append(_part(affected, self._front))
+
+    def _forget_everything(self) -> None:
+        """Distrust every topic, in place of those of the changes so far."""
+        before = len(self._unfinished)
+        self._distrust(_any_topic, map(_whole, self._stores))
+        self._front.pause()
+        self._front_unfinished = deque([_whole(self._front)])
+        for _ in range(before):  # only now: what is trusted again may be found again
+            self._cache.trust(self._unfinished.popleft().contains)
 
     def _finish(self) -> None:
         while self.forget_some():
             pass
+
+
+def _few_known(affected: AffectedTopics, stores: Collection[AnswerStore]) -> list[list[str]] | None:
+    """The topics that are affected and that each store knows; None if they are many, or too many to look."""
+    count = len(affected.topics)
+    if sum(min(count, len(store.topics)) for store in stores) > MOST_COMPARED:
+        return None
+    found = []
+    for store in stores:
+        known = store.topics
+        is_fewer = count <= len(known)
+        both = filter(known.__contains__, affected.topics) if is_fewer else filter(affected.contains, known)
+        found.append([*islice(both, AT_ONCE + 1)])
+        if len(found[-1]) > AT_ONCE:
+            return None
+    return found
+
+
+def _part(affected: AffectedTopics, store: AnswerStore) -> _Part:
+    """What a store has to forget; as few candidates as there can be."""
+    if len(affected.topics) <= len(store.topics):
+        return _Part(store, iter(affected.topics), None)
+    return _Part(store, iter(list(store.topics)), affected.contains)
+
+
+def _whole(store: AnswerStore) -> _Part:
+    """All that a store has, to be forgotten."""
+    return _Part(store, iter(list(store.topics)), None)
+
+
+def _is_over(parts: deque[_Part]) -> bool:
+    """Have some topics of the first part forgotten; return whether nothing is left of any."""
+    store, candidates, contains = parts[0]
+    some = [*islice(candidates, SLICE)]
+    store.forget(some if contains is None else [*filter(contains, some)])
+    if not some:
+        parts.popleft()
+    return not parts
 
 
 def _any_topic(_: str) -> bool:

@@ -86,9 +86,7 @@ class RouteAnswers:
         self._settings = settings
         self._lookup_cache = lookup_cache
         self._standard, self._legacy = KeptAnswers(), KeptAnswers()
-        self.forgetting = Forgetting(
-            (self._standard, self._legacy, lookup_cache, lookup_cache.topic_answers), lookup_cache
-        )
+        self.forgetting = Forgetting((self._standard, self._legacy, lookup_cache), lookup_cache)
         """What changes have left to forget."""
         self._alike: dict[tuple[object, ...], _Alike] = {}
         """Form, broker names and identities of the rows -> body: a cluster has few kinds of topics."""

@@ -111,13 +111,57 @@ def test_what_changed_is_answered_anew_before_it_is_forgotten(server: Server):
 
 
 def test_what_did_not_change_is_found_all_the_time(server: Server):
-    """By the cache: the front, which can't tell, answers nothing meanwhile."""
+    """By the cache: a front that knows many of the topics answers nothing until it has forgotten them."""
     server.register("broker-a", TOPICS, 2)
     assert {server.look_up(topic)[0] for topic in OTHERS} == {CACHE}
     assert server.forgetting.forget_some()
     assert {server.look_up(topic)[0] for topic in OTHERS} == {CACHE}
     server.finish()
     assert {server.look_up(topic)[0] for topic in OTHERS} == {FRONT}
+
+
+def test_a_front_that_knows_few_of_the_topics_answers_all_others_all_the_time(server: Server):
+    """A broker's new topics are many, and nobody has asked for them."""
+    server.cache.topic_answers.use(server.store)  # which begins empty
+    for topic in (*TOPICS[:2], *OTHERS):
+        server.look_up(topic, LEGACY)
+    server.register("broker-a", TOPICS, 2)
+    assert server.begun == [1]
+    assert {server.look_up(topic, LEGACY)[0] for topic in OTHERS} == {FRONT}
+    assert server.look_up("T0", LEGACY) == (TABLES, server.right("T0", LEGACY))
+    server.finish()
+    assert {server.look_up(topic, LEGACY)[0] for topic in OTHERS} == {FRONT}
+
+
+def test_the_front_is_compared_at_once_with_few_topics_only(server: Server, monkeypatch: pytest.MonkeyPatch):
+    """To look at each of 60,000 topics takes longer than a turn."""
+    monkeypatch.setattr(forgetting, "MOST_COMPARED", len(TOPICS) - 1)
+    server.cache.topic_answers.use(server.store)
+    for topic in ("T0", *OTHERS):
+        server.look_up(topic, LEGACY)
+    server.register("broker-a", TOPICS, 2)
+    assert server.store.is_paused
+    server.finish()
+    assert not server.store.is_paused
+    assert {server.look_up(topic, LEGACY)[0] for topic in OTHERS} == {FRONT}
+
+
+def test_the_front_forgets_first_and_answers_again(server: Server):
+    server.register("broker-a", TOPICS, 2)
+    while server.store.is_paused:
+        assert server.forgetting.forget_some()
+    assert server.cache.is_distrusted("T0")
+    assert {server.look_up(topic)[0] for topic in OTHERS} == {FRONT}
+    assert {server.look_up(topic) for topic in TOPICS} == {(TABLES, server.right("T0"))}
+
+
+def test_the_front_forgets_what_all_changes_affect_before_it_answers_again(server: Server):
+    server.register("broker-a", TOPICS, 2)
+    server.register("broker-b", OTHERS, 2)
+    while server.store.is_paused:
+        assert server.look_up(OTHERS[-1]) == (TABLES, server.right(OTHERS[-1]))
+        assert server.forgetting.forget_some()
+    assert not {topic for topic in (*TOPICS, *OTHERS[:-1]) if server.store.look_up(topic, standard=True)}
 
 
 def test_few_topics_are_forgotten_at_once(server: Server):
@@ -133,12 +177,16 @@ def test_few_topics_are_forgotten_at_once(server: Server):
 def test_of_many_changed_topics_those_are_forgotten_that_are_known(server: Server):
     server.register("broker-c", tuple(f"V{number}" for number in range(99)), 1)
     server.finish()
-    server.look_up("V1")
-    assert server.look_up("V1")[0] == FRONT
+    some = ("V1", "V2", "V3")
+    for topic in some:
+        server.look_up(topic)
+    assert {server.look_up(topic)[0] for topic in some} == {FRONT}
     server.leave("broker-c")
     server.finish()
-    assert server.look_up("V1") == (TABLES, None)
+    assert {server.look_up(topic) for topic in some} == {(TABLES, None)}
     assert {server.look_up(topic)[0] for topic in OTHERS} == {FRONT}
+    server.cache.topic_answers.use(None)
+    assert {server.look_up(topic)[0] for topic in OTHERS} == {CACHE}
 
 
 def test_a_broker_that_is_new_or_leaves_changes_topics_that_it_has(server: Server):
@@ -164,6 +212,19 @@ def test_unfinished_changes_are_few(server: Server):
     assert not server.cache.is_distrusted("T0")
     assert {server.look_up(topic)[0] for topic in OTHERS} == {TABLES}
     assert {server.look_up(topic)[0] for topic in OTHERS} == {FRONT}
+
+
+def test_a_front_that_is_done_waits_when_everything_is_distrusted(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(forgetting, "MOST_UNFINISHED", 1)
+    server.register("broker-a", TOPICS, 2)
+    while server.store.is_paused:
+        server.forgetting.forget_some()
+    server.register("broker-b", OTHERS, 2)
+    assert {server.look_up(topic) for topic in OTHERS} == {(TABLES, server.right("U0"))}
+    assert server.forgetting.forget_some()
+    assert {server.look_up(topic) for topic in OTHERS} == {(TABLES, server.right("U0"))}
 
 
 def test_after_other_settings_nothing_is_left(server: Server):
@@ -215,11 +276,13 @@ steps = st.lists(
 )
 
 
-@given(steps, st.integers(0, 3), st.integers(1, 3), st.integers(1, 2))
+@given(steps, st.integers(0, 3), st.integers(1, 3), st.integers(1, 2), st.integers(0, 6))
 def test_no_look_up_is_answered_with_what_was_before_a_change(
-    steps: list[tuple[Any, ...]], at_once: int, size: int, most: int
+    steps: list[tuple[Any, ...]], at_once: int, size: int, most: int, compared: int
 ):
-    with mock.patch.multiple(forgetting, AT_ONCE=at_once, SLICE=size, MOST_UNFINISHED=most):
+    with mock.patch.multiple(
+        forgetting, AT_ONCE=at_once, SLICE=size, MOST_UNFINISHED=most, MOST_COMPARED=compared
+    ):
         server = Server()
         for step, *what in steps:
             if step == "register":
