@@ -228,7 +228,7 @@ SERVING_MUTANTS = (
     Mutant(
         "front-paused-by-every-large-change",
         "processor/forgetting.py",
-        "        few = _few_known(affected, (self._front,))\n",
+        "        few = _few_affected(affected, (self._front,))\n",
         "        few = None\n",
         "a change of topics that the front does not know leaves it at work",
         ("processor/test_forgetting.py",),

@@ -86,7 +86,7 @@ class Forgetting:
     def forget(self, affected: AffectedTopics) -> None:
         """Have no look-up answered with what is kept of topics that a change affects."""
         stores = (*self._stores, self._front)
-        few = _few_known(affected, stores)
+        few = _few_affected(affected, stores)
         if few is not None:
             for store, topics in zip(stores, few, strict=True):
                 store.forget(topics)
@@ -122,7 +122,7 @@ class Forgetting:
 
     def _forget_of_front(self, affected: AffectedTopics) -> None:
         """Have the front forget what is affected now if that is little, else in turns, and answer nothing."""
-        few = _few_known(affected, (self._front,))
+        few = _few_affected(affected, (self._front,))
         if few is not None:
             self._front.forget(*few)
             return
@@ -132,9 +132,9 @@ class Forgetting:
     def _forget_everything(self) -> None:
         """Distrust every topic, in place of those of the changes so far."""
         before = len(self._unfinished)
-        self._distrust(_any_topic, map(_whole, self._stores))
+        self._distrust(_any_topic, map(_all_of, self._stores))
         self._front.pause()
-        self._front_unfinished = deque([_whole(self._front)])
+        self._front_unfinished = deque([_all_of(self._front)])
         for _ in range(before):  # only now: what is trusted again may be found again
             self._cache.trust(self._unfinished.popleft().contains)
 
@@ -143,7 +143,7 @@ class Forgetting:
             pass
 
 
-def _few_known(affected: AffectedTopics, stores: Collection[AnswerStore]) -> list[list[str]] | None:
+def _few_affected(affected: AffectedTopics, stores: Collection[AnswerStore]) -> list[list[str]] | None:
     """The topics that are affected and that each store knows; None if they are many, or too many to look."""
     count = len(affected.topics)
     if sum(min(count, len(store.topics)) for store in stores) > MOST_COMPARED:
@@ -166,7 +166,7 @@ def _part(affected: AffectedTopics, store: AnswerStore) -> _Part:
     return _Part(store, iter(list(store.topics)), affected.contains)
 
 
-def _whole(store: AnswerStore) -> _Part:
+def _all_of(store: AnswerStore) -> _Part:
     """All that a store has, to be forgotten."""
     return _Part(store, iter(list(store.topics)), None)
 
