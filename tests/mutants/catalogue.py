@@ -242,8 +242,8 @@ MUTANTS = (
     Mutant(
         "stale-kept-route",
         "processor/kept_answers.py",
-        "(topic, answers.pop(topic)) for topic",
-        "(topic, answers[topic]) for topic",
+        "        pop = self._answers.pop\n",
+        "        pop = self._answers.get\n",
         "an answer is kept while nothing changes that it shows, and no longer",
         ("processor/test_route_answers.py",),
     ),

@@ -104,10 +104,18 @@ SERVING_MUTANTS = (
     Mutant(
         "too-few-answers-dropped",
         "processor/kept_answers.py",
-        "for topic in topics if topic in answers])\n",
-        "for topic in list(topics)[1:] if topic in answers])\n",
+        "        for topic in topics:\n",
+        "        for topic in list(topics)[1:]:\n",
         "a change forgets what shows it",
         ("processor/test_kept_answers.py", "processor/test_route_answers.py"),
+    ),
+    Mutant(
+        "dropped-answers-for-the-collector",
+        "processor/kept_answers.py",
+        "class _Dropped(Struct, gc=False):\n",
+        "class _Dropped(Struct):\n",
+        "the garbage collector does not look at each answer that a change made wrong",
+        ("processor/test_kept_answers.py",),
     ),
     Mutant(
         "dropped-though-all-was-forgotten",

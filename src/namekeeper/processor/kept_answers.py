@@ -20,6 +20,13 @@ class _Shared(Struct, gc=False):
     users: int = 0
 
 
+class _Dropped(Struct, gc=False):
+    """What an answer takes that is kept no more; the garbage collector has nothing to do with thousands."""
+
+    topic_bytes: int
+    body: bytes
+
+
 class KeptAnswers:
     """Topic -> answer to 105, in one form of JSON; only those that fit into the room."""
 
@@ -31,8 +38,8 @@ class KeptAnswers:
         self._answers: dict[str, Response] = {}
         self._shared: dict[bytes, _Shared] = {}
         """Answers by their body."""
-        self._dropped: deque[tuple[str, Response]] = deque()
-        """Topics whose answers are kept no more, and whose bytes are not free yet: there may be thousands."""
+        self._dropped: deque[_Dropped] = deque()
+        """Answers that are kept no more, and whose bytes are not free yet: there may be thousands."""
         self.find: Callable[[str], Response | None] = self._answers.get
         """The answer of a topic; None if it is not kept."""
 
@@ -65,8 +72,11 @@ class KeptAnswers:
 
     def forget(self, topics: Collection[str]) -> None:
         """Forget the answers of some topics, where they have any."""
-        answers = self._answers
-        self._dropped.extend([(topic, answers.pop(topic)) for topic in topics if topic in answers])
+        pop = self._answers.pop
+        for topic in topics:
+            answer = pop(topic, None)
+            if answer is not None:
+                self._dropped.append(_Dropped(len(topic), answer.body))
         self._free_dropped()
 
     def forget_all(self) -> None:
@@ -79,10 +89,10 @@ class KeptAnswers:
     def _free_dropped(self) -> None:
         """Free some of the room that answers take which are kept no more."""
         for _ in range(min(DROPPED_FREED, len(self._dropped))):
-            topic, answer = self._dropped.popleft()
-            self.bytes -= len(topic)
-            shared = self._shared[answer.body]
+            dropped = self._dropped.popleft()
+            self.bytes -= dropped.topic_bytes
+            shared = self._shared[dropped.body]
             shared.users -= 1
             if not shared.users:
-                del self._shared[answer.body]
-                self.bytes -= len(answer.body)
+                del self._shared[dropped.body]
+                self.bytes -= len(dropped.body)

@@ -1,5 +1,7 @@
 """Answers of topics are kept while there is room, and share what is the same."""
 
+import gc
+
 from namekeeper.processor.kept_answers import KeptAnswers
 
 
@@ -37,3 +39,17 @@ def test_what_was_forgotten_is_kept_no_more_and_others_are():
     assert set(kept.topics) == {"U"}
     kept.forget_all()
     assert (set(kept.topics), kept.bytes) == (set(), 0)
+
+
+def test_the_garbage_collector_has_nothing_to_do_with_what_is_forgotten():
+    """It would stop everybody to look at 60,000 answers of one broker."""
+    kept, topics = KeptAnswers(), [f"T{number}" for number in range(1_000)]
+    for topic in topics:
+        kept.keep(topic, b"body", lambda _: True)
+    gc.disable()
+    try:
+        before = gc.get_count()[0]
+        kept.forget(topics)
+        assert gc.get_count()[0] - before < 100
+    finally:
+        gc.enable()
