@@ -164,10 +164,10 @@ def _turns(bench: Bench, rows: Mapping[str, T], fleets: Fleets) -> Iterator[tupl
 def _await_rest(servers: Iterable[Server]) -> None:
     """Wait until no server works any more at what it was asked in a row before, or compiles it meanwhile."""
     deadline = time.monotonic() + REST_SECONDS
-    before = math.inf
+    before = -math.inf
     while time.monotonic() < deadline:
         used = sum(server.cpu_seconds() for server in servers)
-        if 0 <= used - before < REST_SHARE * REST_STEP_SECONDS:
+        if used - before < REST_SHARE * REST_STEP_SECONDS:
             return
         before = used
         time.sleep(REST_STEP_SECONDS)

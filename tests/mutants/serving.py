@@ -268,8 +268,8 @@ SERVING_MUTANTS = (
     Mutant(
         "front-answers-again-when-all-is-forgotten",
         "processor/forgetting.py",
-        "            if _is_over(self._front_unfinished):\n",
-        "            if _is_over(self._front_unfinished) and not self._unfinished:\n",
+        "            if _forget_slice(self._front_unfinished):\n",
+        "            if _forget_slice(self._front_unfinished) and not self._unfinished:\n",
         "the front answers again when it has forgotten its part",
         ("processor/test_forgetting.py",),
     ),

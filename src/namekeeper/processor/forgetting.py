@@ -103,9 +103,9 @@ class Forgetting:
     def forget_some(self) -> bool:
         """Forget some answers of the oldest change; return whether more are left."""
         if self._front_unfinished:
-            if _is_over(self._front_unfinished):
+            if _forget_slice(self._front_unfinished):
                 self._front.resume()
-        elif self._unfinished and _is_over(self._unfinished[0].parts):
+        elif self._unfinished and _forget_slice(self._unfinished[0].parts):
             self._cache.trust(self._unfinished.popleft().contains)
         return bool(self._unfinished)
 
@@ -171,7 +171,7 @@ def _all_of(store: AnswerStore) -> _Part:
     return _Part(store, iter(list(store.topics)), None)
 
 
-def _is_over(parts: deque[_Part]) -> bool:
+def _forget_slice(parts: deque[_Part]) -> bool:
     """Have some topics of the first part forgotten; return whether nothing is left of any."""
     store, candidates, contains = parts[0]
     some = [*islice(candidates, SLICE)]
