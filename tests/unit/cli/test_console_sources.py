@@ -16,7 +16,7 @@ from namekeeper.cli.failure import CommandRefused
 from namekeeper.cli.warehouse import WarehouseSource
 from namekeeper.console.histories import Histories
 from namekeeper.errors import ConfigError, JournalError, RemotingConnectError
-from tests.support.pipeline.file_warehouse import FileWarehouse
+from tests.support.pipeline.file_warehouse import file_warehouse
 from tests.unit.answers.story import Story
 
 
@@ -56,9 +56,9 @@ def no_session():
     raise AssertionError("files need no Spark")
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory) -> str:
-    return FileWarehouse(tmp_path_factory.mktemp("warehouse")).uri
+@pytest.fixture
+def uri() -> str:
+    return file_warehouse().uri
 
 
 def test_a_warehouse_has_a_history_for_each_name_server(uri):

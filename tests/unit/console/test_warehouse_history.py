@@ -14,7 +14,7 @@ from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.history import steps
 from namekeeper.pipeline.answers.queries import Answer, AnswerTables
 from namekeeper.pipeline.errors import WarehouseError
-from tests.support.pipeline.file_warehouse import SEED, FileWarehouse
+from tests.support.pipeline.file_warehouse import SEED, FileWarehouse, file_warehouse
 from tests.support.pipeline.law import read
 from tests.unit.console.test_histories import Clock
 
@@ -22,9 +22,9 @@ INSTANTS = 6
 
 
 @pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> FileWarehouse:
+def warehouse() -> FileWarehouse:
     """Of made-up name servers: losses, kills and clocks that go back included."""
-    return FileWarehouse(tmp_path_factory.mktemp("warehouse"))
+    return file_warehouse()
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.support.pipeline.file_warehouse import FileWarehouse
+from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse
 
 
-@pytest.fixture(scope="package")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> FileWarehouse:
+@pytest.fixture
+def warehouse() -> FileWarehouse:
     """A warehouse of made-up name servers."""
-    return FileWarehouse(tmp_path_factory.mktemp("warehouse"))
+    return file_warehouse()

@@ -12,12 +12,12 @@ from namekeeper.pipeline.report.contents import SECTIONS
 from namekeeper.pipeline.report.query import ReportQuery, collect_report
 from namekeeper.pipeline.report.text import render_json, render_text
 from tests.support.pipeline.duck import Duck
-from tests.support.pipeline.file_warehouse import FileWarehouse, tables_at
+from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse, tables_at
 
 
-@pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> FileWarehouse:
-    return FileWarehouse(tmp_path_factory.mktemp("warehouse"))
+@pytest.fixture
+def warehouse() -> FileWarehouse:
+    return file_warehouse()
 
 
 def test_every_section_has_something_to_say(warehouse: FileWarehouse):
