@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from namekeeper.pipeline.run import Request, run_once
-from tests.support.journal.segments import write_segment
+from namekeeper.pipeline.gold.steps import make_gold
+from tests.support.pipeline.duck import Duck
 
 pytestmark = [pytest.mark.slow]
 
@@ -62,7 +62,8 @@ class Journal:
 
 
 @pytest.fixture(scope="module")
-def warehouse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Made by DuckDB, because that takes a second and not a minute; the script reads it with Spark."""
     folder = tmp_path_factory.mktemp("examples")
     one, other, now = Journal("ns-1"), Journal("ns-2"), 9 * DAY
     one.have(1_000, "old")
@@ -76,10 +77,9 @@ def warehouse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     one.delete(now + 30_000, "orders")
     other.have(now, "orders")
     other.lose_broker(now + 10_000)
-    for journal in (one, other):
-        write_segment(folder / "journals", journal.records)
-    run_once(Request([str(folder / "journals")], str(folder / "warehouse")), lambda: spark, lambda *_: None)
-    return str(folder / "warehouse")
+    duck = Duck()
+    make_gold(duck, duck.load([*one.records, *other.records]))
+    return duck.write_warehouse(folder)
 
 
 @pytest.fixture(scope="module")

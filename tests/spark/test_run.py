@@ -11,7 +11,7 @@ from namekeeper.pipeline.errors import BusyError, ConflictError
 from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.store import parquet_store
 from namekeeper.pipeline.store.lock import lock_warehouse
-from namekeeper.pipeline.store.parquet_store import SMALL_FILES, ParquetStore, ParquetTransaction
+from namekeeper.pipeline.store.parquet_store import ParquetStore, ParquetTransaction
 from namekeeper.pipeline.table import Table, columns
 from tests.spark.dying import DiedError, dying
 from tests.spark.facts_oracle import expected_facts, written
@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.slow]
 BOOT = 1_772_323_200_000
 RECORDS = few_kinds("ns", BOOT, 40)
 OTHER = "ffffffff"
+SMALL_FILES = 6
+"""Instead of the pipeline's 32, of which each is a job of Spark's."""
 TABLE = Table("t", "", "", ("k",), columns("day string: Day.", "k bigint: Key."))
 
 
@@ -123,7 +125,10 @@ def test_tables_are_added_to_and_replaced_by_partition(spark: SparkSession, tmp_
     assert held(store.reader()) == [("x", 1)]
 
 
-def test_many_small_files_become_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_many_small_files_become_one(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_store, "SMALL_FILES", SMALL_FILES)
     store = ParquetStore(open_folder(str(tmp_path)))
     store.create("UTC")
     change = store.begin()
@@ -139,6 +144,7 @@ def test_small_files_of_many_rows_are_left_as_they_are(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is much alike packs well: a file of a million rows may be small, and was written again by each load."""
+    monkeypatch.setattr(parquet_store, "SMALL_FILES", SMALL_FILES)
     monkeypatch.setattr(parquet_store, "FEW_ROWS", 3)
     store = ParquetStore(open_folder(str(tmp_path)))
     store.create("UTC")
