@@ -9,7 +9,7 @@ import pytest
 from namekeeper.cli.warehouse import WarehouseSource
 from tests.browser.console import console_over, opened_page
 from tests.browser.test_console_page import IS_AT, QUEUES, aside, settled, until
-from tests.support.pipeline.file_warehouse import FileWarehouse
+from tests.support.pipeline.file_warehouse import FileWarehouse, file_warehouse
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -21,7 +21,7 @@ def no_session() -> Any:
 @pytest.fixture(scope="module")
 def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, FileWarehouse]]:
     folder = tmp_path_factory.mktemp("console")
-    warehouse = aside(partial(FileWarehouse, folder / "warehouse"))
+    warehouse = aside(file_warehouse)
     with console_over(["--warehouse", warehouse.uri], folder / "output.txt") as (_, address):
         yield address.rstrip("/"), warehouse
 

@@ -161,7 +161,7 @@ SERVING_MUTANTS = (
         "history-forgotten-after-the-answer",
         "route/tables.py",
         "        self.on_change(event)\n",
-        "        __import__('asyncio').get_running_loop().call_later(0.01, self.on_change, event)\n",
+        "        __import__('asyncio').get_running_loop().call_later(0.1, self.on_change, event)\n",
         "a look-up that is sent after a change was answered shows the change",
         ("app/test_linearizability.py",),
     ),
