@@ -1,31 +1,33 @@
 """The life of a real Java broker, as our journal and the tables show it: DuckDB's in CI, at night Spark's, too."""
 
-import json
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from namekeeper.answers.explain import explain
 from namekeeper.answers.from_facts import evidence_from_facts
 from namekeeper.answers.from_journal import DAY_MS
-from namekeeper.journal.reading.reader import find_segments, read_segment_lines
 from namekeeper.journal.reading.verify import verify
 from namekeeper.pipeline.answers.recorded import recorded_for_why
+from namekeeper.pipeline.answers.warehouse import open_warehouse
 from namekeeper.pipeline.checks.checking import run_checks
 from namekeeper.pipeline.gold.steps import make_gold
-from namekeeper.pipeline.run import Request, run_once
+from namekeeper.pipeline.gold.tables import GOLD
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
 from tests.interop.servers import Namekeeper
+from tests.spark.running import run
 from tests.support.java.artifacts import require
 from tests.support.java.servers import JavaBroker
 from tests.support.pipeline.duck import Duck
 from tests.support.pipeline.file_warehouse import tables_at
 from tests.support.system.processes import eventually, scratch_folder
+from tests.unit.journal.disk_parts import records_in
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1_200)]
 
@@ -84,18 +86,14 @@ Made = tuple[str, list[Any]]
 
 
 def made_by_duckdb(journal: Path, folder: Path, _request: pytest.FixtureRequest) -> Made:
-    lines = [
-        line.data for name in find_segments(str(journal)) for line in read_segment_lines(str(journal), name)
-    ]
     duck = Duck()
-    make_gold(duck, duck.load(json.loads(line) for line in lines))
+    make_gold(duck, duck.load(records_in(journal)))
     return duck.write_warehouse(folder), run_checks(duck)
 
 
 def made_by_spark(journal: Path, folder: Path, request: pytest.FixtureRequest) -> Made:
-    spark = request.getfixturevalue("spark")
-    outcome = run_once(Request([str(journal)], str(folder), check=True), lambda: spark, lambda *_: None)
-    return str(folder), list(outcome.findings)
+    result = run(request.getfixturevalue("spark"), folder, journal, check=True)
+    return str(folder), list(result.findings)
 
 
 @pytest.mark.parametrize("make", [made_by_duckdb, pytest.param(made_by_spark, marks=pytest.mark.long)])
@@ -107,8 +105,9 @@ def test_the_tables_tell_its_life(
     assert findings == []
 
     def rows(name: str) -> list[dict[str, Any]]:
-        files = f"read_parquet('{warehouse}/tables/{name}/**/*.parquet', hive_partitioning = false)"
-        return sorted(Duck().rows(files), key=lambda row: row["valid_from"])
+        files = [f"{warehouse}/{path}" for path in open_warehouse(warehouse).paths(GOLD[name])]
+        found = [row for file in files for row in pq.read_table(file, partitioning=None).to_pylist()]
+        return sorted(found, key=lambda row: row["valid_from"])
 
     sessions = [row for row in rows("broker_session") if row["broker_name"] == "broker-a"]
     ends = [(row["ended_by"], row["to_cause"]) for row in sessions]

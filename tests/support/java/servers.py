@@ -26,7 +26,7 @@ QUICK_JVM = (
 )  # fmt: skip
 """For tests: starts soon, needs little. A benchmark passes flags of its own.
 
-Without TLS, because a server makes itself a certificate at each start: two of three seconds, and RocketMQ's default.
+Without TLS: by default a server of RocketMQ makes itself a certificate each time, which is two thirds of its start.
 """
 _WITH_TLS = ("-Dtls.enable=true", "-Dtls.server.mode=permissive")
 
