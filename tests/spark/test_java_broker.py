@@ -14,10 +14,11 @@ from namekeeper.answers.from_facts import evidence_from_facts
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.journal.reading.verify import verify
 from namekeeper.pipeline.answers.recorded import recorded_for_why
-from namekeeper.pipeline.answers.warehouse import open_warehouse
 from namekeeper.pipeline.checks.checking import run_checks
+from namekeeper.pipeline.files.folder import open_folder
 from namekeeper.pipeline.gold.steps import make_gold
 from namekeeper.pipeline.gold.tables import GOLD
+from namekeeper.pipeline.store.parquet_store import ParquetStore
 from tests.interop.clients import JavaClient
 from tests.interop.routes import route
 from tests.interop.servers import Namekeeper
@@ -105,7 +106,8 @@ def test_the_tables_tell_its_life(
     assert findings == []
 
     def rows(name: str) -> list[dict[str, Any]]:
-        files = [f"{warehouse}/{path}" for path in open_warehouse(warehouse).paths(GOLD[name])]
+        reader = ParquetStore(open_folder(warehouse)).reader()
+        files = [f"{warehouse}/{path}" for path in reader.paths(GOLD[name])]
         found = [row for file in files for row in pq.read_table(file, partitioning=None).to_pylist()]
         return sorted(found, key=lambda row: row["valid_from"])
 
