@@ -156,7 +156,7 @@ bench: $(VENV)/.test ## side by side with the Java name server and bare responde
 	$(BIN)/python -m benchmarks.load $(ARGS)
 
 bench-quick: $(VENV)/.test ## a smoke run of the benches, in some minutes: all rows with two servers, two rows with all
-	$(BIN)/python -m benchmarks.load --quick --servers namekeeper,bare-c --results build/bench-quick
+	$(BIN)/python -m benchmarks.load --quick --servers namekeeper,bare-c --results build/bench-quick $(ARGS)
 	$(BIN)/python -m benchmarks.load --quick --only lookups-16,registration-json --results build/bench-quick-all
 	$(BIN)/python -m benchmarks.client --quick
 	$(BIN)/python -m benchmarks.broker --quick

@@ -566,6 +566,14 @@ EDGE_MUTANTS = (
         ("app/test_name_server.py",),
     ),
     Mutant(
+        "a-loss-that-looks-like-an-orderly-stop",
+        "app/name_server.py",
+        "return 0 if server.is_recorded else 1",
+        "return 0",
+        "a stop after which not all is on disk has status 1",
+        ("../process/test_stop.py",),
+    ),
+    Mutant(
         "memory-of-the-first-seconds-kept",
         "app/memory.py",
         "        self._least = self._left = resident\n",

@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.mutant import ROOT, SOURCES, Mutant
 from tests.mutants.witness import SOURCES_VARIABLE
 
-__all__ = ["Outcome", "Verdict", "copy_sources", "judge", "run_mutant", "run_tests"]
+__all__ = ["Outcome", "Verdict", "copy_sources", "judge", "run_mutant", "run_tests", "that_caught"]
 
 LIMIT_SECONDS = 3_600
 """A hang: many modules take long, and a busy machine longer."""
@@ -33,7 +34,8 @@ _OPTIONS = ("-p", "no:cacheprovider", "-x", "-q", "--tb=no", "-rf")
 _TIMED_OUT = "from pytest-timeout."
 """What the output has of an asynchronous test that hung, which ends the run before it is listed as failed."""
 
-_FAILED_LINE = re.compile(r"^FAILED (?:tests/unit/)?(\S+)", re.MULTILINE)
+_FAILED_LINE = re.compile(r"^FAILED (([^\s\[]+)\S*)", re.MULTILINE)
+"""A test that failed: with the name of its parameters, as far as it has no blanks, and without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Verdict:
     problem: str | None
     """Why it counts as a failure of the run: it survived, or could not be tried."""
     seconds: float = 0.0
+    test: str | None = None
+    """That first test with all its parameters, as pytest takes it; None if a run that hangs caught it."""
 
 
 def copy_sources(folder: Path, sources: Path = SOURCES) -> Path:
@@ -82,7 +86,8 @@ def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
     """Say what a run of tests means for a mutant."""
     failed = _FAILED_LINE.search(outcome.output)
     if outcome.status == FAILED and failed:
-        return Verdict(mutant, failed[1], None, outcome.seconds)
+        shown, test = failed.groups()
+        return Verdict(mutant, shown.removeprefix("tests/unit/"), None, outcome.seconds, str(ROOT / test))
     if outcome.status == HUNG or (outcome.status == FAILED and _TIMED_OUT in outcome.output):
         return Verdict(mutant, "a run that hangs", None, outcome.seconds)
     if outcome.status == PASSED:
@@ -91,17 +96,28 @@ def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
     return Verdict(mutant, None, f"pytest ended with {outcome.status}: {last[0]}", outcome.seconds)
 
 
+def that_caught(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """The tests that caught mutants; they prove something if they pass without one."""
+    tests = (
+        tests
+        for verdict in verdicts
+        if verdict.problem is None
+        for tests in ((verdict.test,) if verdict.test else verdict.mutant.tests)
+    )
+    return tuple(sorted(set(tests)))
+
+
 def run_tests(
     sources: Path, tests: tuple[str, ...], *, timeout: int = 900, limit: int = LIMIT_SECONDS
 ) -> Outcome:
-    """Run test modules against a copy of the sources until the first failure.
+    """Run tests against a copy of the sources until the first failure: modules of tests/unit, or absolute names.
 
     `timeout` ends a test, in seconds: without a mutant none may end it, however busy the machine is. The home
     folder is that of the copy, because a server that ignores its settings writes to the home folder. `limit`
     ends the whole run, in seconds.
     """
-    modules = (str(ROOT / "tests" / "unit" / test) for test in tests)
-    command = [sys.executable, "-m", "pytest", *_PLUGINS, *_OPTIONS, "-o", f"timeout={timeout}", *modules]
+    names = (str(ROOT / "tests" / "unit" / test) for test in tests)
+    command = [sys.executable, "-m", "pytest", *_PLUGINS, *_OPTIONS, "-o", f"timeout={timeout}", *names]
     environment = {
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",

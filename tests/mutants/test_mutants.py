@@ -9,7 +9,17 @@ import tests.conftest
 from namekeeper.pipeline.gold.sql_text import raw_text
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant
-from tests.mutants.run import HUNG, Outcome, copy_sources, judge, run_mutant
+from tests.mutants.run import (
+    FAILED,
+    HUNG,
+    PASSED,
+    Outcome,
+    copy_sources,
+    judge,
+    run_mutant,
+    run_tests,
+    that_caught,
+)
 from tests.mutants.sql_catalogue import SQL_MUTANTS
 
 BUG = Mutant("bug", "x.py", "return 1", "return 2", "one is one", ("test_x.py",))
@@ -38,6 +48,21 @@ def test_names_are_unique():
 def test_a_failing_test_catches_a_mutant():
     verdict = judge(BUG, Outcome(1, "1 failed\nFAILED tests/unit/test_x.py::test_one[1-a] - assert\n", 2.0))
     assert (verdict.caught_by, verdict.problem, verdict.seconds) == ("test_x.py::test_one[1-a]", None, 2.0)
+
+
+def test_what_has_to_pass_without_a_mutant_are_the_tests_that_caught_one():
+    failed = "FAILED tests/unit/test_x.py::test_one[a b] - assert\n"
+    caught, survived = judge(BUG, Outcome(1, failed, 1.0)), judge(BUG, Outcome(0, "1 passed", 1.0))
+    assert that_caught([caught, survived, caught]) == (f"{ROOT}/tests/unit/test_x.py::test_one",)
+    assert that_caught([judge(BUG, Outcome(HUNG, "no end", 1.0))]) == ("test_x.py",)
+    assert that_caught([survived]) == ()
+
+
+@pytest.mark.parametrize(("said", "status"), [("True", PASSED), ("False", FAILED)])
+def test_a_single_test_runs_without_a_mutant_and_may_fail(tmp_path, said, status):
+    test = tmp_path / "test_it.py"
+    test.write_text(f"def test_it():\n    assert {said}\n\n\ndef test_another():\n    assert False\n")
+    assert run_tests(copy_sources(tmp_path), (f"{test}::test_it",)).status == status
 
 
 def test_tests_that_hang_catch_a_mutant():

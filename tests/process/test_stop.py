@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -81,18 +82,45 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_a_stop_that_hangs_ends_the_process_and_says_where(tmp_path):
-    properties = tmp_path / "namesrv.properties"
+def harmed(program: str, folder: Path) -> tuple[str, ...]:
+    """The command line of a program that starts a server after it has done some harm to it."""
+    properties = folder / "namesrv.properties"
     properties.write_text(
-        f"listenPort=0\nbindAddress=127.0.0.1\nhttpPort=-1\nkvConfigPath={tmp_path}/kv.json\n"
+        "listenPort=0\nbindAddress=127.0.0.1\nhttpPort=-1\n"
+        f"kvConfigPath={folder}/kv.json\nlogRoot={folder}/logs\n"
     )
-    command = (sys.executable, "-c", HANGING, "-c", str(properties))
-    with NameServerProcess(tmp_path, command=command) as server:
+    return (sys.executable, "-c", program, "-c", str(properties))
+
+
+def test_a_stop_that_hangs_ends_the_process_and_says_where(tmp_path):
+    with NameServerProcess(tmp_path, command=harmed(HANGING, tmp_path)) as server:
         server.started()
         server.signal(signal.SIGTERM)
         assert server.ended() == 1
         assert "Timeout" in server.err
         assert "in run" in server.err
+
+
+DISK_HANGS = """
+import sys, threading
+import namekeeper.app.name_server as module
+from namekeeper.cli.serve import main
+from namekeeper.journal.disk.writer import Writer
+
+module.STOP_SECONDS = module.JOURNAL_SECONDS = 0.1
+Writer.close = lambda *_: threading.Event().wait()
+sys.exit(main(sys.argv[1:]))
+"""
+"""The journal's disk hangs while it stops."""
+
+
+def test_a_stop_after_which_not_all_is_on_disk_has_status_1(tmp_path):
+    with NameServerProcess(tmp_path, command=harmed(DISK_HANGS, tmp_path)) as server:
+        server.started()
+        server.signal(signal.SIGTERM)
+        assert server.ended() == 1
+    assert "the journal's disk hangs" in server.log
+    assert server.err == ""
 
 
 def test_the_port_is_free_again(tmp_path):

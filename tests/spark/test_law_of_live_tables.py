@@ -1,4 +1,8 @@
-"""The law with real name servers (docs/decisions/0013): live tables, replay and Spark are equal row by row."""
+"""The law with real name servers (docs/decisions/0013): live tables, replay and Spark are equal row by row.
+
+At night; in CI it is DuckDB that derives (tests/unit/pipeline/gold/test_live_tables.py), and Spark has the law of
+made-up name servers.
+"""
 
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +16,7 @@ from tests.property.live_law import LiveLaw
 from tests.spark.lawful import WORLDS
 from tests.support.journal.segments import write_segment
 
-pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
+pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow, pytest.mark.long]
 
 SERVERS = WORLDS
 

@@ -179,14 +179,15 @@ class Journaling:
                 seconds = AFTER_A_BUG_SECONDS
             await asyncio.sleep(seconds)
 
-    async def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """Record the stop, and wait until everything is on disk, at most this long."""
+    async def stop(self, seconds: float = STOP_SECONDS) -> bool:
+        """Record the stop, and wait until everything is on disk, at most this long; returns whether it is."""
         if self._beginning is None:
-            return
+            return True
         journal = self._journal or self._start()
-        if journal is not None:
-            journal.end()
-            await asyncio.to_thread(journal.join, seconds)
+        if journal is None:
+            return True
+        journal.end()
+        return await asyncio.to_thread(journal.join, seconds)
 
     def _start(self) -> "Journal | None":
         """Start the journal; if that fails nothing is recorded, and `trouble` says so."""

@@ -97,9 +97,10 @@ class NameServer:
         logs: the running log, whose level may be changed while running.
 
     Raises:
-        ConfigError: the KV file or the certificates can't be used, or, on entering, the address; one line
-            that says what to do.
+        ConfigError: KV file, certificates or, on entering, the address can't be used; it says what to do.
     """
+
+    is_recorded = True  # until a stop finds that the journal's disk hangs
 
     def __init__(self, startup: Startup, *, clock: Clock | None = None, logs: Logs | None = None) -> None:
         self._startup = startup
@@ -266,7 +267,7 @@ class NameServer:
             )  # fmt: skip
         # What was recorded and what was stored is on disk before the process ends.
         left = STOP_SECONDS - (self._loop.time() - begin)
-        await self._journaling.stop(max(JOURNAL_SECONDS, left))
+        self.is_recorded = await self._journaling.stop(max(JOURNAL_SECONDS, left))
         await self._saver.finish()
         await self._loop.run_in_executor(None, self._files.shutdown)
         self._kv_file.release()
@@ -413,7 +414,7 @@ async def _serve(server: NameServer) -> int:
             await stop.wait()
             log.info("the name server stops")
             _end_at_the_latest_in(server.stuck_seconds)
-    return 0
+    return 0 if server.is_recorded else 1
 
 
 def _end_at_the_latest_in(seconds: float) -> None:
