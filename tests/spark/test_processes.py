@@ -37,9 +37,17 @@ TOOLS = (
 """What Spark and Hadoop call."""
 
 
-@pytest.fixture
-def boot(tmp_path: Path) -> list[dict[str, object]]:
-    records = records_of_a_boot("ns", BOOT, 5, 30)
+@pytest.fixture(params=["few kinds", pytest.param("every kind", marks=pytest.mark.long)])
+def boot(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, object]]:
+    """Records in which the clock is set back; with every kind, each step of gold has something to do."""
+    if request.param == "every kind":
+        records = records_of_a_boot("ns", BOOT, 5, 30)
+    else:
+        records = few_kinds("ns", BOOT, 60)
+        change = {
+            key: records[30][key] for key in ("v", "namesrv", "boot", "seq", "change", "end", "ts", "up_ms")
+        }
+        records[30] = {**change, "kind": "clock_changed", "step_ms": -500}
     write_segment(tmp_path / "j", records)
     return records
 
