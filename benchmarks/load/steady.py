@@ -157,20 +157,22 @@ def _turns(bench: Bench, rows: Mapping[str, T], fleets: Fleets) -> Iterator[tupl
             for server, fleet in fleets.items():
                 if bench.wants(key):
                     fleet.refresh()
-                    _await_rest(fleets)
+                    if not _rest(fleets):
+                        bench.notes.append(f"{key} of {server.name}: the servers were still at work before it")
                     yield key, value, server
 
 
-def _await_rest(servers: Iterable[Server]) -> None:
-    """Wait until no server works any more at what it was asked in a row before, or compiles it meanwhile."""
+def _rest(servers: Iterable[Server]) -> bool:
+    """Wait until no server works any more at what it was asked in a row before, or compiles it; False: one does."""
     deadline = time.monotonic() + REST_SECONDS
     before = -math.inf
     while time.monotonic() < deadline:
         used = sum(server.cpu_seconds() for server in servers)
         if used - before < REST_SHARE * REST_STEP_SECONDS:
-            return
+            return True
         before = used
         time.sleep(REST_STEP_SECONDS)
+    return False
 
 
 def _lookups(bench: Bench, fleets: Fleets) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -281,7 +282,7 @@ async def test_a_lent_connection_that_is_idle_is_closed_and_one_that_asks_is_not
 async def test_a_peer_that_does_not_read_is_held_up_and_gets_everything_later(tmp_path):
     async with serving(tmp_path, "native") as server, connect(address(server)) as peer:
         await lend(server, peer)
-        transport = peer.writer.transport
+        transport = cast("asyncio.Transport", peer.writer.transport)
         transport.pause_reading()
         count = 0
 

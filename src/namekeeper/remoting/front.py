@@ -203,7 +203,7 @@ class Front:
 
 
 def load_front(threads: int = 0) -> Front | None:
-    """Start the front if it is installed and fits to this version; else return None.
+    """Start the front if it is installed and fits to this machine and this version; else return None.
 
     Args:
         threads: how many; 0: as many as there are cores, less one for the interpreter, but not more than
@@ -211,7 +211,10 @@ def load_front(threads: int = 0) -> Front | None:
     """
     try:
         module: Any = import_module("namekeeper_front")
-    except ImportError:
+    except ModuleNotFoundError:
+        return None
+    except ImportError as error:  # its library is of another machine, or another libc
+        log.warning("the installed namekeeper-front can't be loaded, so it is not used: %s", error)
         return None
     if getattr(module, "INTERFACE", 1) != INTERFACE:
         log.warning("the installed namekeeper-front is of another version than this server: it is not used")

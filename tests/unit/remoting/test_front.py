@@ -148,6 +148,16 @@ def test_without_the_package_there_is_no_front(monkeypatch):
     assert load_front() is None
 
 
+def test_a_package_that_can_not_be_loaded_is_not_used_and_the_log_says_why(monkeypatch, tmp_path, caplog):
+    (tmp_path / "namekeeper_front.abi3.so").write_bytes(b"of another machine")
+    monkeypatch.delitem(sys.modules, "namekeeper_front", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert load_front() is None
+    (text,) = caplog.messages
+    assert text.startswith("the installed namekeeper-front can't be loaded, so it is not used: ")
+    assert str(tmp_path) in text
+
+
 @pytest.mark.parametrize("given", [{}, {"INTERFACE": INTERFACE + 1}])
 def test_a_package_of_another_version_is_not_used(monkeypatch, caplog, given):
     monkeypatch.setitem(sys.modules, "namekeeper_front", SimpleNamespace(**given))
