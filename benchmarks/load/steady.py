@@ -158,12 +158,12 @@ def _turns(bench: Bench, rows: Mapping[str, T], fleets: Fleets) -> Iterator[tupl
                 if bench.wants(key):
                     fleet.refresh()
                     if not _rest(fleets):
-                        bench.notes.append(f"{key} of {server.name}: the servers were still at work before it")
+                        bench.notes.append(f"{key} of {server.name}: servers were at work before it")
                     yield key, value, server
 
 
 def _rest(servers: Iterable[Server]) -> bool:
-    """Wait until no server works any more at what it was asked in a row before, or compiles it; False: one does."""
+    """Wait until no server works any more at the row before, or compiles it; returns whether that came."""
     deadline = time.monotonic() + REST_SECONDS
     before = -math.inf
     while time.monotonic() < deadline:
