@@ -12,6 +12,14 @@ APP, RECENT, KEPT = (
 
 WATCHING_MUTANTS = (
     Mutant(
+        "who-knows-a-misspelt-topic",
+        "cli/commands/who_knows.py",
+        "    if not any(map(_has_heard, found)):\n",
+        "    if not found:\n",
+        "a topic that no name server has heard of may be misspelt",
+        ("cli/commands/test_who_knows.py",),
+    ),
+    Mutant(
         "who-knows-without-the-change",
         "app/lookup_memory.py",
         "since if at >= position else before",

@@ -8,7 +8,7 @@ import msgspec
 from namekeeper.answers.times import Zone, shown
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.failure import EXIT_REFUSED, EXIT_UNREACHABLE, describe, failure_of, is_unreachable
-from namekeeper.cli.history import take_zone, zone_option
+from namekeeper.cli.history import EXIT_NO_SUCH_NAME, take_zone, zone_option
 from namekeeper.cli.output import echo, note
 from namekeeper.cli.tls_files import pages_tls, take_tls_files, tls_file_options
 from namekeeper.common.counts import shown_count
@@ -45,7 +45,7 @@ def who_knows(
     """Show which clients have asked for TOPIC since its last change, name server by name server.
 
     The name servers need rememberLookups=true. Exits with 0 if every client that ever asked has asked again,
-    1 if one has not, 2 or 3 if a name server can't say.
+    1 if one has not, 2 or 3 if a name server can't say, 4 if none has ever heard of the topic.
     """
     zone = take_zone(zone_name)
     try:
@@ -63,7 +63,19 @@ def who_knows(
             note(f"namekeeper: {describe(answer)}")
         elif not as_json:
             _print(addr, answer, zone)
-    context.exit(max(map(_exit_code, answers.values())))
+    if not any(map(_has_heard, found)):
+        note(
+            f"namekeeper: nobody has asked for {printable(topic)}, and it has not changed: is the name misspelt?"
+        )
+        context.exit(EXIT_NO_SUCH_NAME)
+    context.exit(max(map(_exit_code, found)))
+
+
+def _has_heard(answer: WhoKnows | RemotingError) -> bool:
+    """Whether a name server knows of the topic, or may know of it."""
+    if not isinstance(answer, WhoKnows):
+        return True
+    return answer.change is not None or answer.since_count + answer.before_count > 0
 
 
 def _plain(answer: WhoKnows | RemotingError) -> object:

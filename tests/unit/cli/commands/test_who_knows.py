@@ -64,6 +64,18 @@ def test_when_everybody_has_asked_again_all_is_well(answers):
     assert run().exit_code == 0
 
 
+def test_a_topic_that_no_name_server_has_heard_of_may_be_misspelt(answers):
+    """Otherwise a script that goes on when nobody holds the old route would go on."""
+    answers["a:1"] = answers["b:2"] = knows(change=None)
+    result = run("--http", "a:1;b:2")
+    assert result.exit_code == 4
+    assert "nobody asked for T, and it has not changed: is the name misspelt?" in result.stderr
+    answers["b:2"] = knows()
+    assert run("--http", "a:1;b:2").exit_code == 0
+    answers["b:2"] = RemotingError("b:2", "set rememberLookups=true")
+    assert run("--http", "a:1;b:2").exit_code == 2
+
+
 def test_those_that_are_not_listed_are_counted(answers):
     answers["127.0.0.1:9886"] = knows(before=("x:1",), more=5)
     assert "5 more are not listed" in run().stderr
