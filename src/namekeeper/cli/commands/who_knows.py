@@ -64,9 +64,8 @@ def who_knows(
         elif not as_json:
             _print(addr, answer, zone)
     if not any(map(_has_heard, found)):
-        note(
-            f"namekeeper: nobody has asked for {printable(topic)}, and it has not changed: is the name misspelt?"
-        )
+        name = printable(topic)
+        note(f"namekeeper: nobody asked for {name}, and it has not changed: is the name misspelt?")
         context.exit(EXIT_NO_SUCH_NAME)
     context.exit(max(map(_exit_code, found)))
 
