@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _rows(options: argparse.Namespace) -> bool:
-    keys = options.row or [key for key in ROWS if not (options.ci and key in NOT_IN_CI)]
+    keys = options.row or [key for key in ROWS if not (options.ci and key in NOT_IN_CI)][options.part]
     beyond = [key for key in keys if not any(_is_within(ROWS[key], options) for _ in range(options.tries))]
     if options.ci:
         for key, reason in NOT_IN_CI.items():
@@ -78,9 +78,21 @@ def _seeds(chosen: int | None) -> Iterator[int]:
         yield random.randrange(1, 1_000_000)
 
 
+def _part(text: str) -> slice:
+    """Which of all rows `K/N` means: each is of one of the N parts."""
+    first, _, count = text.partition("/")
+    if not (first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count)):
+        raise argparse.ArgumentTypeError(f"{text} is no part: write 1/2, 2/2 or the like")
+    return slice(int(first) - 1, None, int(count))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("--row", action="append", choices=list(ROWS), help="only this one; may be repeated")
+    parser.add_argument(
+        "--part", type=_part, default=slice(None), metavar="K/N",
+        help="only every N-th row, from the K-th on: a row leaves much of two cores idle",
+    )  # fmt: skip
     parser.add_argument("--scale", type=float, default=1.0, help="more or less of each attack (default 1)")
     parser.add_argument("--ci", action="store_true", help="shorter, and without the rows that CI leaves out")
     parser.add_argument(

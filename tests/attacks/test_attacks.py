@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.attacks import __main__ as attacks
 from tests.attacks.bystander import Sample, Seen
 from tests.attacks.fuzz import Mix
 from tests.attacks.rows import ROWS
@@ -82,6 +83,21 @@ def test_percentiles():
         2.0,
         1.0,
     )
+
+
+def test_the_parts_are_all_rows_and_each_once(monkeypatch):
+    played = []
+    monkeypatch.setattr(attacks, "run_row", lambda row, **_: (played.append(row.key), measured())[1])
+    for part in ("1/3", "2/3", "3/3"):
+        assert attacks.main(["--ci", "--part", part]) == 0
+    assert sorted(played) == sorted(key for key in ROWS if key not in NOT_IN_CI)
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "1/0", "1", "a/b", "-1/2"])
+def test_a_part_that_is_none_is_refused(part, capsys):
+    with pytest.raises(SystemExit):
+        attacks.main([f"--part={part}"])
+    assert f"{part} is no part: write 1/2, 2/2 or the like" in capsys.readouterr().err
 
 
 def test_rows_that_ci_leaves_out_are_rows_and_have_a_reason():

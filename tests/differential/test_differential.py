@@ -59,7 +59,7 @@ def test_over_restarts_java_forgets_and_namekeeper_does_not():
     require()
     plan, played = Plan(("5.5.0", OURS), 1, "restart"), RunCounts()
     with pair(plan.releases) as peers:
-        for index in restarting(plan, 1):
+        for index in restarting(plan, SEQUENCES):
             tag = f"~{index}~"
             play(peers, World.of(tag), plan.steps(index, tag), played)
     assert played.answers["routes_restored"] > 0

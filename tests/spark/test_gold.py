@@ -1,7 +1,10 @@
 """Gold on Spark over several runs: as if all had come at once, and only what is concerned is written again."""
 
 import random
+from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,39 +18,71 @@ from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.run import Request, run_once
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.lawful import Lawful
-from tests.support.history.histories import histories
+from tests.support.history.histories import HOUR, MARCH, History, NameServer, histories
 from tests.support.history.pieces import pieces
 from tests.support.journal.segments import write_segment
 from tests.support.pipeline.duck import Duck, by_key
-from tests.support.pipeline.law import records_of
 
 pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
 ZONE = "Asia/Shanghai"
 
+Record = dict[str, Any]
 
-def test_records_that_come_in_two_runs_make_the_same_tables_as_at_once(spark: SparkSession, tmp_path: Path):
+
+def settings_of_days() -> list[list[Record]]:
+    """Segments of two boots of a name server, whose KV configuration changes on ten days: few tables have rows."""
+    history = History("days")
+    server = NameServer("ns-1_9876", random.Random(31), history)
+    for boot in (MARCH, MARCH + 121 * HOUR):
+        server.start(boot)
+        for number in range(30):
+            server.set_kv(boot + (4 * number + 1) * HOUR, "kv", ("n", str(number % 7)), str(number))
+        server.stop(boot + 120 * HOUR)
+    (records,) = history.records.values()
+    return pieces(records, random.Random(31))
+
+
+def histories_of_two() -> list[list[Record]]:
+    """Segments of everything that may happen to name servers."""
     some = histories(31, 2, actions=60)
-    late = []
-    for each in some:
-        for records in each.records.values():
-            cut = pieces(records, random.Random(31))
-            held_back = {len(cut) - 3, len(cut) - 1}
-            late += [piece for place, piece in enumerate(cut) if place in held_back]
-            for place, piece in enumerate(cut):
-                if place not in held_back:
-                    write_segment(tmp_path / "journal", piece)
+    return [
+        piece
+        for each in some
+        for records in each.records.values()
+        for piece in pieces(records, random.Random(31))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "by_day"),
+    [
+        (settings_of_days, "kv_history"),
+        pytest.param(histories_of_two, "broker_availability_daily", marks=pytest.mark.long),
+    ],
+)
+def test_records_that_come_in_two_runs_make_the_same_tables_as_at_once(
+    spark: SparkSession, tmp_path: Path, make: Callable[[], list[list[Record]]], by_day: str
+):
+    segments, late = make(), []
+    of_one = [list(some) for _, some in groupby(segments, key=lambda piece: piece[0]["namesrv"])]
+    for cut in of_one:
+        held_back = {len(cut) - 3, len(cut) - 1}
+        late += [piece for place, piece in enumerate(cut) if place in held_back]
+        for place, piece in enumerate(cut):
+            if place not in held_back:
+                write_segment(tmp_path / "journal", piece)
     request = Request([str(tmp_path / "journal")], str(tmp_path / "warehouse"), ZONE)
     run_once(request, lambda: spark, lambda *_: None)
-    before = parts(tmp_path / "warehouse", "broker_availability_daily")
+    before = parts(tmp_path / "warehouse", by_day)
     for piece in late:
         write_segment(tmp_path / "journal", piece)
     run_once(request, lambda: spark, lambda *_: None)
-    after = parts(tmp_path / "warehouse", "broker_availability_daily")
+    after = parts(tmp_path / "warehouse", by_day)
     assert any(after.get(day) == files for day, files in before.items()), "days that nothing concerns stay"
     assert before != after
     duck = Duck(ZONE)
-    make_gold(duck, duck.load(records_of(some)))
+    make_gold(duck, duck.load(record for piece in segments for record in piece))
     tables = open_warehouse(str(tmp_path / "warehouse"))
     assert [name for name in GOLD if rows(spark, tables, name) != duck.gold(name)] == []
     assert spark.catalog.listTables() == [], "no view is left behind"
