@@ -98,13 +98,9 @@ def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
 
 def that_caught(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """The tests that caught mutants; they prove something if they pass without one."""
-    tests = (
-        tests
-        for verdict in verdicts
-        if verdict.problem is None
-        for tests in ((verdict.test,) if verdict.test else verdict.mutant.tests)
-    )
-    return tuple(sorted(set(tests)))
+    caught = [verdict for verdict in verdicts if verdict.problem is None]
+    tests = {test for each in caught for test in ((each.test,) if each.test else each.mutant.tests)}
+    return tuple(sorted(tests))
 
 
 def run_tests(
