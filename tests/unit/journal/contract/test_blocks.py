@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from namekeeper.journal.contract.blocks import MOST_BYTES, Block, BlockPacker, parts_of
+from namekeeper.journal.contract.blocks import Block, BlockPacker, parts_of
 from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.names import SegmentName
 
@@ -106,11 +106,13 @@ def test_of_a_line_that_is_not_right_nothing_is_said(other):
     assert (summary.first, summary.is_right) == (0, False)
 
 
-def test_a_change_is_in_one_block_unless_it_is_very_long():
+def test_a_change_is_in_one_block_unless_it_is_very_long(monkeypatch):
+    most_bytes = 64 * 1024  # as the limit is, packing takes seconds
+    monkeypatch.setattr("namekeeper.journal.contract.blocks.MOST_BYTES", most_bytes)
     long = [line(seq, change=1, end=seq == 60) for seq in range(1, 61)]
     assert [each.lines for each in summaries([*long, line(61)])] == [60, 1]
     very_long = [
-        line(seq, change=1, end=seq == 3, text=os.urandom(MOST_BYTES // 4).hex()) for seq in (1, 2, 3)
+        line(seq, change=1, end=seq == 3, text=os.urandom(most_bytes // 4).hex()) for seq in (1, 2, 3)
     ]
     assert [each.lines for each in summaries(very_long)] == [2, 1]
 
