@@ -73,6 +73,19 @@ def await_reading(page: Any) -> None:
     eventually(lambda: page.evaluate(_IS_READ), within=60, what="the journals are read")
 
 
+def _opens(page: Any, address: str) -> bool:
+    """Go to a page; False if its server closed the connection, as it does to a request that comes seconds late."""
+    from playwright.sync_api import Error
+
+    try:
+        page.goto(address)
+    except Error as error:
+        if "ERR_EMPTY_RESPONSE" not in str(error):
+            raise
+        return False
+    return True
+
+
 @contextmanager
 def opened_page(browser: Any, address: str, width: int = 1_400, **options: Any) -> Iterator[Any]:
     """A page of the console that asks nobody else and complains of nothing."""
@@ -85,7 +98,7 @@ def opened_page(browser: Any, address: str, width: int = 1_400, **options: Any) 
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: output.append(message.text))
     page.on("pageerror", lambda error: output.append(str(error)))
-    page.goto(address)
+    eventually(lambda: _opens(page, address), within=60, what=f"{address} in the browser")
     yield page
     origin = "/".join(address.split("/")[:3])
     assert [url for url in asked if not url.startswith(f"{origin}/")] == []
