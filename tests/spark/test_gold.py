@@ -2,9 +2,7 @@
 
 import random
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,7 +16,7 @@ from namekeeper.pipeline.gold.tables import GOLD
 from namekeeper.pipeline.run import Request, run_once
 from namekeeper.pipeline.store.manifest import newest_manifest
 from tests.spark.lawful import Lawful
-from tests.support.history.histories import HOUR, MARCH, History, NameServer, histories
+from tests.support.history.histories import HOUR, MARCH, History, NameServer, Record, histories
 from tests.support.history.pieces import pieces
 from tests.support.journal.segments import write_segment
 from tests.support.pipeline.duck import Duck, by_key
@@ -27,11 +25,12 @@ pytestmark = [pytest.mark.timeout(1_200), pytest.mark.slow]
 
 ZONE = "Asia/Shanghai"
 
-Record = dict[str, Any]
+
+Segments = list[list[Record]]
 
 
-def settings_of_days() -> list[list[Record]]:
-    """Segments of two boots of a name server, whose KV configuration changes on ten days: few tables have rows."""
+def settings_of_days() -> list[Segments]:
+    """Two boots of a name server, whose KV configuration changes on ten days: few tables have rows."""
     history = History("days")
     server = NameServer("ns-1_9876", random.Random(31), history)
     for boot in (MARCH, MARCH + 121 * HOUR):
@@ -40,18 +39,13 @@ def settings_of_days() -> list[list[Record]]:
             server.set_kv(boot + (4 * number + 1) * HOUR, "kv", ("n", str(number % 7)), str(number))
         server.stop(boot + 120 * HOUR)
     (records,) = history.records.values()
-    return pieces(records, random.Random(31))
+    return [pieces(records, random.Random(31))]
 
 
-def histories_of_two() -> list[list[Record]]:
-    """Segments of everything that may happen to name servers."""
+def histories_of_two() -> list[Segments]:
+    """Everything that may happen to name servers."""
     some = histories(31, 2, actions=60)
-    return [
-        piece
-        for each in some
-        for records in each.records.values()
-        for piece in pieces(records, random.Random(31))
-    ]
+    return [pieces(records, random.Random(31)) for each in some for records in each.records.values()]
 
 
 @pytest.mark.parametrize(
@@ -62,11 +56,10 @@ def histories_of_two() -> list[list[Record]]:
     ],
 )
 def test_records_that_come_in_two_runs_make_the_same_tables_as_at_once(
-    spark: SparkSession, tmp_path: Path, make: Callable[[], list[list[Record]]], by_day: str
+    spark: SparkSession, tmp_path: Path, make: Callable[[], list[Segments]], by_day: str
 ):
-    segments, late = make(), []
-    of_one = [list(some) for _, some in groupby(segments, key=lambda piece: piece[0]["namesrv"])]
-    for cut in of_one:
+    of_each_server, late = make(), []
+    for cut in of_each_server:
         held_back = {len(cut) - 3, len(cut) - 1}
         late += [piece for place, piece in enumerate(cut) if place in held_back]
         for place, piece in enumerate(cut):
@@ -82,7 +75,7 @@ def test_records_that_come_in_two_runs_make_the_same_tables_as_at_once(
     assert any(after.get(day) == files for day, files in before.items()), "days that nothing concerns stay"
     assert before != after
     duck = Duck(ZONE)
-    make_gold(duck, duck.load(record for piece in segments for record in piece))
+    make_gold(duck, duck.load(record for cut in of_each_server for piece in cut for record in piece))
     tables = open_warehouse(str(tmp_path / "warehouse"))
     assert [name for name in GOLD if rows(spark, tables, name) != duck.gold(name)] == []
     assert spark.catalog.listTables() == [], "no view is left behind"

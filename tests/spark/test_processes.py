@@ -44,10 +44,8 @@ def boot(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, objec
         records = records_of_a_boot("ns", BOOT, 5, 30)
     else:
         records = few_kinds("ns", BOOT, 60)
-        change = {
-            key: records[30][key] for key in ("v", "namesrv", "boot", "seq", "change", "end", "ts", "up_ms")
-        }
-        records[30] = {**change, "kind": "clock_changed", "step_ms": -500}
+        del records[30]["namespace"], records[30]["key"]
+        records[30].update(kind="clock_changed", step_ms=-500)
     write_segment(tmp_path / "j", records)
     return records
 

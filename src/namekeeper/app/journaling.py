@@ -181,10 +181,8 @@ class Journaling:
 
     async def stop(self, seconds: float = STOP_SECONDS) -> bool:
         """Record the stop, and wait until everything is on disk, at most this long; returns whether it is."""
-        if self._beginning is None:
-            return True
-        journal = self._journal or self._start()
-        if journal is None:
+        journal = None if self._beginning is None else self._journal or self._start()
+        if journal is None:  # nothing is recorded, which was said before
             return True
         journal.end()
         return await asyncio.to_thread(journal.join, seconds)

@@ -211,10 +211,10 @@ def load_front(threads: int = 0) -> Front | None:
     """
     try:
         module: Any = import_module("namekeeper_front")
-    except ModuleNotFoundError:
-        return None
-    except ImportError as error:  # its library is of another machine, or another libc
-        log.warning("the installed namekeeper-front can't be loaded, so it is not used: %s", error)
+    except ImportError as error:
+        if not isinstance(error, ModuleNotFoundError) or error.name != "namekeeper_front":
+            # It is installed, and its library is missing, or of another machine or libc.
+            log.warning("the installed namekeeper-front can't be loaded, so it is not used: %s", error)
         return None
     if getattr(module, "INTERFACE", 1) != INTERFACE:
         log.warning("the installed namekeeper-front is of another version than this server: it is not used")

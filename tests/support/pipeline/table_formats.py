@@ -1,7 +1,7 @@
 """A Spark for which Iceberg and Delta have releases, beside the one that is installed.
 
 Fetched once, with pip and Maven, and kept under target/spark/. A process that has its folder first on
-PYTHONPATH runs the package on that Spark. `python -m tests.support.pipeline.table_formats` fetches both.
+PYTHONPATH runs the package on that Spark.
 """
 
 import hashlib
@@ -62,8 +62,3 @@ def _provide(folder: Path, fill: Callable[[], None]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         fill()
         complete.touch()
-
-
-if __name__ == "__main__":
-    _other_spark()
-    jars()
