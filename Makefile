@@ -14,7 +14,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help chart setup setup-pipeline dev demo demo-java test pages interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help chart setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -51,7 +51,10 @@ demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through na
 	$(BIN)/python -m tests.interop.demo_java
 
 test: $(VENV)/.test ## the tests that need neither Java nor a browser
-	$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not interop' --ignore tests/browser $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not interop and not long' --ignore tests/browser $(ARGS)
+
+test-long: $(VENV)/.test ## what of them takes a seed or a sample there, with all of it
+	$(BIN)/python -m pytest $(SPREAD) -m 'long and not slow and not interop' --ignore tests/browser $(ARGS)
 
 # By file: the tests of a file share a server or a warehouse, which takes half a minute to make.
 pages: $(VENV)/.test ## the console and the report in a browser (needs chromium)

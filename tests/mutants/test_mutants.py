@@ -65,6 +65,17 @@ def test_a_single_test_runs_without_a_mutant_and_may_fail(tmp_path, said, status
     assert run_tests(copy_sources(tmp_path), (f"{test}::test_it",)).status == status
 
 
+def test_a_fixture_may_take_longer_than_a_test(tmp_path):
+    fixture = "import time\n\nimport pytest\n\n\n@pytest.fixture\ndef slow():\n    time.sleep(1.5)\n\n\n"
+    test = tmp_path / "test_it.py"
+    test.write_text(
+        f"{fixture}def test_it(slow):\n    assert True\n\n\ndef test_slow():\n    time.sleep(9)\n"
+    )
+    sources = copy_sources(tmp_path)
+    assert run_tests(sources, (f"{test}::test_it",), timeout=1).status == PASSED
+    assert run_tests(sources, (f"{test}::test_slow",), timeout=1).status == FAILED
+
+
 def test_tests_that_hang_catch_a_mutant():
     verdict = judge(BUG, Outcome(HUNG, "no end after 300 s", 300.0))
     assert (verdict.caught_by, verdict.problem) == ("a run that hangs", None)

@@ -114,10 +114,12 @@ async def test_any_split_of_any_frames_gives_the_same_answers(tmp_path):
             assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("each", [9, pytest.param(2, marks=pytest.mark.long)])
 @both_loops
-async def test_a_socket_changes_hands_at_any_byte_of_a_frame(tmp_path, anyio_backend):
-    """A look-up, and then a registration of a new broker that stops after each of its bytes: half of them for each loop."""
-    end = size = 1 + ("use_uvloop" in anyio_backend[1])
+async def test_a_socket_changes_hands_at_any_byte_of_a_frame(tmp_path, anyio_backend, each: int):
+    """A look-up, and then a registration of a new broker that stops after each of its bytes, or each few of them: half of
+    these ends for each loop."""
+    end = size = 1 + each // 2 * ("use_uvloop" in anyio_backend[1])
     async with serving(tmp_path, "native") as server:
         while end <= size:
             name = f"broker-{end:04}"
@@ -132,7 +134,7 @@ async def test_a_socket_changes_hands_at_any_byte_of_a_frame(tmp_path, anyio_bac
                 await peer.send(KNOWN)
                 names = {each["brokerName"] for each in json.loads((await peer.answer()).body)["brokerDatas"]}
                 assert names >= {"broker-a", name}
-            end += 2
+            end += each
 
 
 @both_loops

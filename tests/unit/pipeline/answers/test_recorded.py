@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from namekeeper.answers.around import AROUND_MS
 from namekeeper.answers.collector import EvidenceCollector
 from namekeeper.answers.explain import explain
@@ -22,8 +24,8 @@ FROM_THE_BEGIN_MS = 10**12
 """Far enough back for every history."""
 
 
-def some_servers(warehouse: FileWarehouse) -> list[tuple[str, Story, list[Step]]]:
-    servers: list[tuple[History, str, Story]] = random.Random(SEED).sample(warehouse.law.servers(), SERVERS)
+def some_servers(warehouse: FileWarehouse, count: int = SERVERS) -> list[tuple[str, Story, list[Step]]]:
+    servers: list[tuple[History, str, Story]] = random.Random(SEED).sample(warehouse.law.servers(), count)
     return [(namesrv, story, list(steps(read(each.records[namesrv])))) for each, namesrv, story in servers]
 
 
@@ -38,9 +40,10 @@ def source(warehouse: FileWarehouse, namesrv: str, **more: int) -> WarehouseSour
     return WarehouseSource(warehouse.uri, no_session, namesrv, **more)
 
 
-def test_the_changes_in_a_window_are_those_of_the_journal(warehouse: FileWarehouse):
+@pytest.mark.parametrize("servers", [SERVERS // 2, pytest.param(SERVERS, marks=pytest.mark.long)])
+def test_the_changes_in_a_window_are_those_of_the_journal(warehouse: FileWarehouse, servers: int):
     rng, met = random.Random(SEED), set()
-    for namesrv, story, every in some_servers(warehouse):
+    for namesrv, story, every in some_servers(warehouse, servers):
         names = [
             *names_in(story, "topic", 1)[:2],
             *names_in(story, "group", 0)[:1],
@@ -76,13 +79,14 @@ def asked(story: Story, namesrv: str, topic: str, every: list[Step], rng: random
     return list({(answer.verdict, bool(restored(answer))): answer for answer in answers}.values())
 
 
-def test_why_says_the_same_from_a_warehouse_and_from_the_journal(warehouse: FileWarehouse):
+@pytest.mark.parametrize("topics", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_why_says_the_same_from_a_warehouse_and_from_the_journal(warehouse: FileWarehouse, topics: int):
     """All of it if everything is read; with what is read usually, less may be known of what was long before."""
     rng, met, were_restored = random.Random(SEED), set(), 0
     for namesrv, story, every in some_servers(warehouse):
         whole = source(warehouse, namesrv, back_ms=FROM_THE_BEGIN_MS)
         usual = source(warehouse, namesrv)
-        for topic in names_in(story, "topic", 1)[:2]:
+        for topic in names_in(story, "topic", 1)[:topics]:
             for wanted in asked(story, namesrv, topic, every, rng):
                 is_whole = rng.random() < 0.5  # one of both takes a tenth of a second
                 (found,) = explain((whole if is_whole else usual).evidence(topic, wanted.at), wanted.at)
@@ -92,7 +96,7 @@ def test_why_says_the_same_from_a_warehouse_and_from_the_journal(warehouse: File
                 met.add(wanted.verdict)
                 were_restored += bool(restored(wanted))
     assert {Verdict.JUST_STARTED, Verdict.NOT_BACK, Verdict.BROKER_GONE, Verdict.UNKNOWN} <= met
-    assert were_restored > 3
+    assert were_restored > topics + 1
 
 
 def test_what_is_known_again_after_a_loss_is_told_however_long_that_took(warehouse: FileWarehouse):

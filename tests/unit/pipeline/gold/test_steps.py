@@ -72,7 +72,7 @@ def gold_of(duck: Duck) -> Mapping[str, list[dict[str, Any]]]:
     return {name: duck.gold(name) for name in GOLD}
 
 
-@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize("seed", [1, pytest.param(4, marks=pytest.mark.long)])
 def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: int):
     some = histories(seed, 8)
     at_once = Duck("Asia/Kolkata")
@@ -100,7 +100,7 @@ def gold_in_one_block() -> Mapping[str, list[dict[str, Any]]]:
     return gold_of(duck)
 
 
-@pytest.mark.parametrize("block_records", [1, 5, 40])
+@pytest.mark.parametrize("block_records", [1, pytest.param(5, marks=pytest.mark.long), 40])
 def test_it_does_not_matter_how_many_records_are_looked_at_together(block_records: int, gold_in_one_block):
     found = Duck()
     for batch in arrivals(histories(4, 10), random.Random(block_records), runs=3):
@@ -120,7 +120,7 @@ def cut_late(each: History, share: float) -> tuple[list[Record], list[Record]]:
     return early, late
 
 
-@pytest.mark.parametrize("seed", [5, 6, 7])
+@pytest.mark.parametrize("seed", [5, *(pytest.param(seed, marks=pytest.mark.long) for seed in (6, 7))])
 def test_a_run_writes_only_the_days_that_changed(seed: int):
     (each,) = histories(seed, 1, actions=200)
     early, late = cut_late(each, 0.1)
@@ -138,7 +138,7 @@ def test_a_run_writes_only_the_days_that_changed(seed: int):
     assert [name for name in GOLD if found[name] != wanted[name]] == []
 
 
-@pytest.mark.parametrize("seed", [8, 9])
+@pytest.mark.parametrize("seed", [8, pytest.param(9, marks=pytest.mark.long)])
 def test_a_segment_that_comes_late_changes_what_lies_around_it(seed: int):
     """A hole in the middle is filled: the days long before and long after it are not written again."""
     (each,) = histories(seed, 1, actions=250)
