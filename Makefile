@@ -84,7 +84,7 @@ native: build/native/.built ## the native front: its tests, both wheels in an em
 	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --force-reinstall build/native/*.whl
 	$(BIN)/python -c 'import namekeeper_front'
 	$(BIN)/python -m tests.release.front
-	$(BIN)/python -m pytest tests/native tests/unit/app/test_linearizability.py tests/unit/app/test_stats.py \
+	$(BIN)/python -m pytest $(SPREAD) tests/native tests/unit/app/test_linearizability.py tests/unit/app/test_stats.py \
 	    tests/unit/remoting/test_front.py tests/unit/remoting/test_lending.py tests/process/test_linearizability.py $(ARGS)
 
 # Sanitizers and coverage are unstable flags; RUSTC_BOOTSTRAP has the stable compiler take them.

@@ -388,7 +388,7 @@ fn answer_some<'a>(
 ) -> Option<Next<'a>> {
     while answers.len() < WRITE_BYTES {
         match next(&input[*at..]) {
-            Next::Request { header, size } => match header::read(header) {
+            Next::Request { form, header, size } => match header::read(form, header) {
                 Some(look_up) if store.answer(&look_up, answers) => *at += size,
                 _ => return Some(Next::Other),
             },

@@ -7,6 +7,8 @@ pub mod frames;
 pub mod front;
 #[allow(missing_docs)]
 pub mod header;
+mod json_header;
+mod rocketmq_header;
 pub mod store;
 
 #[cfg(feature = "python")]

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::front::{Front, Returned};
-use crate::header;
+use crate::header::{self, Form};
 
 type ReturnedTuple<'py> = (usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>, u64, u64, bool);
 
@@ -121,12 +121,13 @@ fn as_tuple<'py>(py: Python<'py>, returned: &Returned) -> ReturnedTuple<'py> {
 /// What the front makes of a header: (topic, standard, opaque) of a look-up that it answers if it knows the topic,
 /// else None. Tests compare it with what the server makes of it.
 #[pyfunction]
-fn read_header(header: &[u8]) -> Option<(&str, bool, &str)> {
-    header::read(header).map(|look_up| (look_up.topic, look_up.standard, look_up.digits))
+fn read_header(header: &[u8], is_binary: bool) -> Option<(&str, bool, u32)> {
+    let form = if is_binary { Form::Binary } else { Form::Json };
+    header::read(form, header).map(|look_up| (look_up.topic, look_up.standard, look_up.opaque))
 }
 
 /// Number of the calls above. It grows when one of them changes; the server uses only the number that it knows.
-const INTERFACE: u32 = 5;
+const INTERFACE: u32 = 6;
 
 /// Answers known look-ups beside the interpreter.
 #[pymodule]

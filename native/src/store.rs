@@ -10,6 +10,8 @@ use crate::header::LookUp;
 #[cfg(test)]
 pub const PANICS: &str = "panics";
 
+/// Of an opaque.
+const MAX_DIGITS: usize = 10;
 /// So many bodies are freed each time that something is learned or forgotten.
 const BODIES_FREED: usize = 4;
 
@@ -57,12 +59,14 @@ impl Store {
         let Some(entry) = self.forms[usize::from(look_up.standard)].get(look_up.topic) else {
             return false;
         };
-        let header = self.head.len() + look_up.digits.len() + self.tail.len();
+        let mut digits = [0; MAX_DIGITS];
+        let digits = decimal(look_up.opaque, &mut digits);
+        let header = self.head.len() + digits.len() + self.tail.len();
         out.reserve(8 + header + entry.content.len());
         out.extend_from_slice(&((4 + header + entry.content.len()) as u32).to_be_bytes());
         out.extend_from_slice(&(header as u32).to_be_bytes());
         out.extend_from_slice(&self.head);
-        out.extend_from_slice(look_up.digits.as_bytes());
+        out.extend_from_slice(digits);
         out.extend_from_slice(&self.tail);
         out.extend_from_slice(&entry.content);
         if let Some(count) = self.counts.get(entry.counter) {
@@ -139,13 +143,33 @@ impl Store {
     }
 }
 
+/// A number as an encoder writes it.
+fn decimal(mut number: u32, digits: &mut [u8; MAX_DIGITS]) -> &[u8] {
+    let mut at = MAX_DIGITS;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[at..];
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer(store: &Store, topic: &str, standard: bool, digits: &str) -> Option<Vec<u8>> {
+    fn answer(store: &Store, topic: &str, standard: bool, opaque: u32) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        store.answer(&LookUp { topic, standard, digits }, &mut out).then_some(out)
+        store.answer(&LookUp { topic, standard, opaque }, &mut out).then_some(out)
+    }
+
+    #[test]
+    fn an_opaque_is_written_as_it_was_read() {
+        for number in [1, 9, 10, 42, 999_999_999, 2_147_483_647, u32::MAX] {
+            assert_eq!(decimal(number, &mut [0; MAX_DIGITS]), number.to_string().as_bytes());
+        }
     }
 
     fn store() -> Store {
@@ -157,24 +181,24 @@ mod tests {
     #[test]
     fn an_answer_is_framed_around_the_digits() {
         let mut out = b"before".to_vec();
-        assert!(store().answer(&LookUp { topic: "T", standard: true, digits: "42" }, &mut out));
+        assert!(store().answer(&LookUp { topic: "T", standard: true, opaque: 42 }, &mut out));
         assert_eq!(out, b"before\0\0\0\x0c\0\0\0\x04<42>body");
     }
 
     #[test]
     fn what_is_not_known_adds_nothing() {
         let mut out = b"before".to_vec();
-        assert!(!store().answer(&LookUp { topic: "U", standard: true, digits: "42" }, &mut out));
+        assert!(!store().answer(&LookUp { topic: "U", standard: true, opaque: 42 }, &mut out));
         assert_eq!(out, b"before");
     }
 
     #[test]
     fn each_form_has_its_own_answer() {
         let mut store = store();
-        assert_eq!(answer(&store, "T", false, "1"), None);
+        assert_eq!(answer(&store, "T", false, 1), None);
         store.learn("T", false, 1, b"other");
-        assert!(answer(&store, "T", false, "1").unwrap().ends_with(b">other"));
-        assert!(answer(&store, "T", true, "1").unwrap().ends_with(b">body"));
+        assert!(answer(&store, "T", false, 1).unwrap().ends_with(b">other"));
+        assert!(answer(&store, "T", true, 1).unwrap().ends_with(b">body"));
     }
 
     #[test]
@@ -182,8 +206,8 @@ mod tests {
         let mut store = store();
         store.learn("U", true, 1, b"body");
         store.forget(&["T"]);
-        assert_eq!(answer(&store, "T", true, "1"), None);
-        assert!(answer(&store, "U", true, "1").is_some());
+        assert_eq!(answer(&store, "T", true, 1), None);
+        assert!(answer(&store, "U", true, 1).is_some());
         store.forget(&["U"]);
         assert!(store.is_empty() && store.bodies.is_empty());
         store.learn("T", true, 1, b"body");
@@ -195,7 +219,7 @@ mod tests {
     fn what_is_learned_again_takes_the_place_of_what_was_known() {
         let mut store = store();
         store.learn("T", true, 1, b"new");
-        assert!(answer(&store, "T", true, "1").unwrap().ends_with(b">new"));
+        assert!(answer(&store, "T", true, 1).unwrap().ends_with(b">new"));
         assert_eq!(store.bodies.len(), 1);
     }
 
@@ -207,7 +231,7 @@ mod tests {
         store.learn("T", false, 1, b"body");
         store.learn("T", true, 1, b"body");
         store.learn("U", true, 1, b"body");
-        answer(&store, "T", true, "1");
+        answer(&store, "T", true, 1);
         assert_eq!(store.forget(&["U", "T"]), [false, true]);
         assert_eq!(store.forget(&["T"]), [false]);
     }
@@ -216,7 +240,7 @@ mod tests {
     fn a_topic_is_forgotten_in_both_forms() {
         let mut store = store();
         store.learn("T", false, 1, b"old");
-        assert_eq!(answer(&store, "T", false, "1").unwrap(), b"\0\0\0\x0a\0\0\0\x03<1>old");
+        assert_eq!(answer(&store, "T", false, 1).unwrap(), b"\0\0\0\x0a\0\0\0\x03<1>old");
         store.forget(&["T"]);
         assert!(store.is_empty());
     }
@@ -229,11 +253,11 @@ mod tests {
             for topic in &topics {
                 let body = format!("{topic} {version}");
                 store.learn(topic, true, 1, body.as_bytes());
-                assert!(answer(&store, topic, true, "1").unwrap().ends_with(body.as_bytes()));
+                assert!(answer(&store, topic, true, 1).unwrap().ends_with(body.as_bytes()));
             }
             assert_eq!(store.bodies.len(), topics.len());
             assert_eq!(store.forget(&topics), vec![true; topics.len()]);
-            assert_eq!(answer(&store, &topics[0], true, "1"), None);
+            assert_eq!(answer(&store, &topics[0], true, 1), None);
         }
     }
 
@@ -242,19 +266,19 @@ mod tests {
         let mut store = store();
         store.pause(true);
         store.learn("U", true, 1, b"body");
-        assert_eq!(answer(&store, "T", true, "1"), None);
-        assert_eq!(answer(&store, "U", true, "1"), None);
+        assert_eq!(answer(&store, "T", true, 1), None);
+        assert_eq!(answer(&store, "U", true, 1), None);
         assert_eq!(store.forget(&["T"]), [false]);
         store.pause(false);
-        assert_eq!(answer(&store, "T", true, "1"), None);
-        assert!(answer(&store, "U", true, "1").is_some());
+        assert_eq!(answer(&store, "T", true, 1), None);
+        assert!(answer(&store, "U", true, 1).is_some());
     }
 
     #[test]
     fn requests_are_counted_once() {
         let store = store();
         for _ in 0..3 {
-            answer(&store, "T", true, "42");
+            answer(&store, "T", true, 42);
         }
         assert_eq!(store.take_counts(), [(1, 3)]);
         assert_eq!(store.take_counts(), []);

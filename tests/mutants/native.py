@@ -69,8 +69,8 @@ NATIVE_MUTANTS = (
         "what was asked for is told when it is forgotten",
     ),
     NativeMutant(
-        "another-opaque", "store.rs", "out.extend_from_slice(look_up.digits.as_bytes());",
-        "out.extend_from_slice(&look_up.digits.as_bytes()[1..]);\n        out.push(b'9');",
+        "another-opaque", "store.rs", "out.extend_from_slice(digits);",
+        "out.extend_from_slice(&digits[1..]);\n        out.push(b'9');",
         "an answer has the opaque of its request",
     ),
     NativeMutant(
@@ -85,22 +85,22 @@ NATIVE_MUTANTS = (
         "counts-twice", "store.rs", "count.fetch_add(1,", "count.fetch_add(2,", "requests are counted once",
     ),
     NativeMutant(
-        "believes-any-digits", "header.rs", "(1..=MAX_DIGITS).contains(&size)", "size > 0",
+        "believes-any-digits", "json_header.rs", "(1..=MAX_DIGITS).contains(&size)", "size > 0",
         "a number that may be no int32 is the server's",
     ),
     NativeMutant(
-        "leading-zero", "header.rs", "(rest[sign] != b'0' || (size == 1 && sign == 0))", "(rest[sign] != b'0' || sign == 0)",
+        "leading-zero", "json_header.rs", "(rest[sign] != b'0' || (size == 1 && sign == 0))", "(rest[sign] != b'0' || sign == 0)",
         "digits are copied only if the decoder would write them so",
     ),
     NativeMutant(
-        "any-code", "header.rs", 'code? != "105"', "code?.is_empty()", "only look-ups are answered",
+        "any-code", "json_header.rs", "number(code)? != LOOK_UP", "code.is_none()", "only look-ups are answered",
     ),
     NativeMutant(
-        "answers-one-way-requests", "header.rs", 'flag.is_some_and(|flag| flag != "0")', "false",
+        "answers-one-way-requests", "json_header.rs", "number(flag)? != 0", "false",
         "what wants no answer gets none",
     ),
     NativeMutant(
-        "any-language", "header.rs", "language.is_none_or(|name| LANGUAGES.contains(&name))", "true",
+        "any-language", "json_header.rs", "language.is_none_or(|name| LANGUAGES.contains(&name))", "true",
         "a header that the server reads leniently is the server's",
     ),
     NativeMutant(
@@ -111,11 +111,11 @@ NATIVE_MUTANTS = (
         "a header with two members of a name is the server's",
     ),
     NativeMutant(
-        "escapes-are-not-seen", "header.rs", "matches!(byte, b'\"' | b'\\\\' | 0..=0x1f)", "*byte == b'\"'",
+        "escapes-are-not-seen", "json_header.rs", "matches!(byte, b'\"' | b'\\\\' | 0..=0x1f)", "*byte == b'\"'",
         "a string with escapes is the server's",
     ),
     NativeMutant(
-        "more-after-the-end", "header.rs", "    reader.end()?;\n", "", "a header is one object",
+        "more-after-the-end", "json_header.rs", "    reader.end()?;\n", "", "a header is one object",
     ),
     NativeMutant(
         "form-by-version-alone", "header.rs", 'value.eq_ignore_ascii_case("true")', "value.is_empty()",
@@ -126,11 +126,41 @@ NATIVE_MUTANTS = (
         "clients from 4.9.4 on get standard JSON",
     ),
     NativeMutant(
-        "looks-into-long-headers", "frames.rs", "if word > MAX_HEADER_BYTES || ", "if ",
+        "any-number-is-an-opaque", "header.rs", ".filter(|opaque| *opaque > 0)", "",
+        "an opaque that no client begins at is the server's",
+    ),
+    NativeMutant(
+        "any-code-in-binary", "rocketmq_header.rs", "code != LOOK_UP || ", "", "only look-ups are answered",
+    ),
+    NativeMutant(
+        "any-language-in-binary", "rocketmq_header.rs", "language >= LANGUAGES || ", "",
+        "a header with another language is the server's",
+    ),
+    NativeMutant(
+        "answers-one-way-requests-in-binary", "rocketmq_header.rs", "flag != 0 || ", "", "what wants no answer gets none",
+    ),
+    NativeMutant(
+        "fields-end-anywhere", "rocketmq_header.rs", " || usize::try_from(size) != Ok(reader.rest.len())", "",
+        "what follows the fields of a binary header is a body",
+    ),
+    NativeMutant(
+        "fields-without-a-value", "rocketmq_header.rs", "if !name.is_empty() && !value.is_empty() {", "{",
+        "fields without a name or a value are left out, as by the server",
+    ),
+    NativeMutant(
+        "any-text-in-binary", "rocketmq_header.rs", ".filter(|text| text.is_ascii())", "",
+        "what is not ASCII is the server's",
+    ),
+    NativeMutant(
+        "any-form", "frames.rs", "_ => return Next::Other,\n    };", "_ => Form::Binary,\n    };",
+        "a header in an unknown form is the server's",
+    ),
+    NativeMutant(
+        "looks-into-long-headers", "frames.rs", "if header_size > MAX_HEADER_BYTES || ", "if ",
         "what is kept of a frame is bounded",
     ),
     NativeMutant(
-        "swallows-bodies", "frames.rs", " || length != word + 4", " || length < word + 4",
+        "swallows-bodies", "frames.rs", " || length != header_size + 4", " || length < header_size + 4",
         "a request with a body is the server's",
     ),
     NativeMutant(

@@ -14,7 +14,8 @@ from namekeeper.app.name_server import NameServer
 from namekeeper.remoting.lending import MIN_LOOKUP_READS
 from namekeeper.remoting.server import SWEEPS_PER_IDLE_TIME
 from namekeeper.wire.codec import encode_command
-from namekeeper.wire.codes import ResponseCode
+from namekeeper.wire.codes import ResponseCode, SerializeType
+from namekeeper.wire.command import request
 from tests.fuzz.mutations import mutate
 from tests.support.system.loops import both_loops
 from tests.support.system.processes import free_port
@@ -27,6 +28,7 @@ pytest.importorskip("namekeeper_front", reason="make native builds it")
 KNOWN = frame(105, topic="T1", opaque=7)
 MOVED = KNOWN.replace(b'"opaque":7,', b"").replace(b'"extFields":{', b'"extFields":{"opaque":7,')
 """The same bytes, in another order: a field of the request is named so, and its opaque is 0."""
+BINARY = encode_command(request(105, {"topic": "T1"}, opaque=17), SerializeType.ROCKETMQ)
 MAX_STREAM_BYTES = 8_000
 """So much is read at once: a server that closes has read all of it, and its last answers are not lost."""
 
@@ -83,6 +85,9 @@ def stream(chance: random.Random) -> list[bytes]:
                 frame(105, topic="T1", opaque=chance.randrange(1, 2**31)),
                 frame(105, topic="T2", opaque=chance.randrange(1, 1_000)),
                 frame(105, topic="T9", opaque=9),
+                BINARY,
+                encode_command(request(105, {"topic": "T9"}, opaque=18), SerializeType.ROCKETMQ),
+                encode_command(request(105, {"topic": "T1"}, b"body", opaque=19), SerializeType.ROCKETMQ),
                 frame(105, topic="T1", opaque=13, version=400),
                 frame(105, topic="T1", opaque=14, version=400, acceptStandardJsonOnly="true"),
                 frame(105, topic="T1", opaque=15, __ZONE_MODE="true", __ZONE_NAME="z1"),
@@ -176,7 +181,7 @@ async def test_mutated_streams_are_answered_alike_and_closed_alike(tmp_path):
     chance = random.Random(7)
     async with serving(tmp_path / "a", "native") as native, serving(tmp_path / "b", "python") as python:
         for _ in range(150):
-            data = mutate(b"".join(stream(chance)), [KNOWN], chance)[:MAX_STREAM_BYTES]
+            data = mutate(b"".join(stream(chance)), [KNOWN, BINARY], chance)[:MAX_STREAM_BYTES]
             said = []
             for server in (native, python):
                 async with connect(address(server)) as peer:
@@ -315,6 +320,16 @@ async def test_look_ups_are_counted_whoever_answered(tmp_path):
         assert stats.uncached_lookups == 1
         assert stats.front == "native"
         assert stats.received_bytes >= len(KNOWN) * (MIN_LOOKUP_READS + 20)
+
+
+async def test_look_ups_with_binary_headers_are_answered_beside_the_interpreter_too(tmp_path):
+    async with serving(tmp_path, "native") as server, connect(address(server)) as peer:
+        await lend(server, peer)
+        await peer.send(KNOWN + BINARY)
+        assert (await peer.answer()).body == (found := await peer.answer()).body
+        assert (found.code, found.opaque) == (0, 17)
+        stats = server.operators.stats()
+        assert (stats.front_lookups, stats.front_connections) == (2, 1)
 
 
 async def test_a_server_that_stops_sends_what_is_owed_and_closes(tmp_path):

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use namekeeper_front::frames::{next, Next};
 use namekeeper_front::front::{Front, Returned};
-use namekeeper_front::header::{read, LookUp, MAX_DIGITS, MAX_HEADER_BYTES};
+use namekeeper_front::header::{read, Form, LookUp, MAX_HEADER_BYTES};
 use serde_json::{Map, Value};
 
 const HEAD: &[u8] = b"{\"opaque\":";
@@ -21,23 +21,26 @@ const LIMIT: Duration = Duration::from_secs(60);
 const MOST_PIECES: usize = 200;
 
 /// A frame without a body.
-pub fn frame(header: &[u8]) -> Vec<u8> {
+pub fn frame(form: Form, header: &[u8]) -> Vec<u8> {
     let size = header.len() as u32;
-    [&(size + 4).to_be_bytes()[..], &size.to_be_bytes()[..], header].concat()
+    let word = size | u32::from(form == Form::Binary) << 24;
+    [&(size + 4).to_be_bytes()[..], &word.to_be_bytes()[..], header].concat()
 }
 
 /// The first frame of `bytes` is what the protocol says, no byte that follows changes that, and a look-up in it
-/// says what another reader of JSON finds there.
+/// says what another reader finds there.
 pub fn check_frame(bytes: &[u8]) {
     match next(bytes) {
-        Next::Request { header, size } => {
-            assert_eq!(frame(header), bytes[..size], "a request is its header");
+        Next::Request { form, header, size } => {
+            assert_eq!(frame(form, header), bytes[..size], "a request is its header");
             assert!(matches!(next(&bytes[..size]), Next::Request { .. }));
             for end in [0, 4, 7, size / 2, size - 1] {
                 assert_eq!(next(&bytes[..end]), Next::Partial, "its begin may become one: {end}");
             }
-            if let Some(look_up) = read(header) {
-                check_header(header, &look_up);
+            match (form, read(form, header)) {
+                (Form::Json, Some(look_up)) => check_json(header, &look_up),
+                (Form::Binary, Some(look_up)) => check_binary(header, &look_up),
+                (_, None) => {}
             }
         }
         Next::Partial => assert!(bytes.len() < 8 + MAX_HEADER_BYTES, "what is kept is bounded"),
@@ -48,13 +51,15 @@ pub fn check_frame(bytes: &[u8]) {
     }
 }
 
-/// A header that is read as a look-up is one.
-fn check_header(header: &[u8], look_up: &LookUp) {
+/// A header in JSON that is read as a look-up is one.
+fn check_json(header: &[u8], look_up: &LookUp) {
     let members: Map<String, Value> = serde_json::from_slice(header).unwrap();
     let number = |name: &str| members.get(name).map_or(0, |value| value.as_i64().unwrap());
     assert_eq!((number("code"), number("flag")), (105, 0));
-    assert_eq!(number("opaque").to_string(), look_up.digits, "an opaque is as an encoder writes it");
-    assert!(number("opaque") > 0 && look_up.digits.len() <= MAX_DIGITS);
+    assert_eq!(number("opaque"), i64::from(look_up.opaque));
+    let opaque = format!("\"opaque\":{}", look_up.opaque);
+    assert!(without_blanks(header).contains(&opaque), "an opaque is as an encoder writes it");
+    assert!((1..1_000_000_000).contains(&look_up.opaque));
     let fields = members["extFields"].as_object().unwrap();
     assert!(!fields.contains_key("__ZONE_MODE") && fields.values().all(Value::is_string));
     assert_eq!(fields["topic"], look_up.topic);
@@ -62,6 +67,44 @@ fn check_header(header: &[u8], look_up: &LookUp) {
         .get("acceptStandardJsonOnly")
         .is_some_and(|value| value.as_str().unwrap().to_lowercase() == "true");
     assert_eq!(look_up.standard, number("version") >= 401 || asks_for_standard);
+}
+
+fn without_blanks(header: &[u8]) -> String {
+    String::from_utf8_lossy(header).replace([' ', '\t', '\n', '\r'], "")
+}
+
+/// A binary header that is read as a look-up is what an encoder writes for one.
+fn check_binary(header: &[u8], look_up: &LookUp) {
+    let number = |at: usize, size: usize| {
+        header[at..at + size].iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    assert_eq!((number(0, 2), number(9, 4)), (105, 0), "code and flag");
+    assert!(number(2, 1) < 14, "a language");
+    assert_eq!(number(5, 4), look_up.opaque as usize);
+    assert!((1..1 << 31).contains(&look_up.opaque));
+    let mut at = 17 + number(13, 4);
+    assert!(header[17..at].is_ascii());
+    assert_eq!(at + 4 + number(at, 4), header.len(), "fields end the header");
+    at += 4;
+    let mut fields = Vec::new();
+    while at < header.len() {
+        let name = &header[at + 2..at + 2 + number(at, 2)];
+        at += 2 + name.len();
+        let value = &header[at + 4..at + 4 + number(at, 4)];
+        at += 4 + value.len();
+        assert!(name.is_ascii() && value.is_ascii());
+        if !name.is_empty() && !value.is_empty() {
+            fields.push((name, value));
+        }
+    }
+    let with_name = |wanted: &[u8]| -> Vec<&[u8]> {
+        fields.iter().filter(|(name, _)| *name == wanted).map(|(_, value)| *value).collect()
+    };
+    let (topics, asking) = (with_name(b"topic"), with_name(b"acceptStandardJsonOnly"));
+    assert_eq!(topics, [look_up.topic.as_bytes()]);
+    assert!(asking.len() < 2 && !fields.iter().any(|(name, _)| *name == b"__ZONE_MODE"));
+    let is_new = (401..1 << 15).contains(&number(3, 2));
+    assert_eq!(look_up.standard, is_new || asking.iter().any(|value| value.to_ascii_lowercase() == b"true"));
 }
 
 /// A lent socket is answered as far as its bytes are known look-ups, in whatever pieces they come; the bytes
@@ -103,16 +146,18 @@ fn expected(stream: &[u8]) -> (Vec<u8>, &[u8]) {
 }
 
 fn expected_answer(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let word = u32::from_be_bytes(bytes.get(4..8)?.try_into().unwrap()) as usize;
-    let header = bytes.get(8..word.checked_add(8)?)?;
-    if frame(header) != bytes[..8 + word] || word > MAX_HEADER_BYTES {
+    let [top, ..] = *bytes.get(4..8)? else { return None };
+    let form = [Form::Json, Form::Binary].into_iter().nth(top.into())?;
+    let size = u32::from_be_bytes([0, bytes[5], bytes[6], bytes[7]]) as usize;
+    let header = bytes.get(8..8 + size)?;
+    if frame(form, header) != bytes[..8 + size] || size > MAX_HEADER_BYTES {
         return None;
     }
-    let look_up = read(header)?;
+    let look_up = read(form, header)?;
     let known = KNOWN.iter().find(|known| (known.0, known.1) == (look_up.topic, look_up.standard))?;
-    let header = [HEAD, look_up.digits.as_bytes(), TAIL].concat();
+    let header = [HEAD, look_up.opaque.to_string().as_bytes(), TAIL].concat();
     let sizes = [(4 + header.len() + known.2.len()) as u32, header.len() as u32];
-    Some(([&sizes[0].to_be_bytes(), &sizes[1].to_be_bytes(), &header[..], known.2].concat(), 8 + word))
+    Some(([&sizes[0].to_be_bytes(), &sizes[1].to_be_bytes(), &header[..], known.2].concat(), 8 + size))
 }
 
 /// One for the whole run: only the sockets are new each time.
@@ -143,6 +188,17 @@ fn returned(front: &Front) -> Returned {
 mod tests {
     use super::*;
 
+    fn json(header: &str) -> Vec<u8> {
+        frame(Form::Json, header.as_bytes())
+    }
+
+    fn binary(topic: &str, version: i16, opaque: i32) -> Vec<u8> {
+        let topic_size = (topic.len() as i32).to_be_bytes();
+        let fields = [b"\0\x05topic", &topic_size[..], topic.as_bytes(), b"\0\x01x\0\0\0\x01y"].concat();
+        let numbers = [&[0, 105, 9][..], &version.to_be_bytes(), &opaque.to_be_bytes(), &[0; 8]].concat();
+        frame(Form::Binary, &[&numbers[..], &(fields.len() as i32).to_be_bytes(), &fields].concat())
+    }
+
     /// Some look-ups in a row, a few of whose bytes are others; the same in every run.
     fn changed(state: &mut u64, changes: usize) -> Vec<u8> {
         let mut random = |below: usize| {
@@ -153,13 +209,14 @@ mod tests {
         for _ in 0..1 + random(4) {
             let topic = ["T", "U", "V"][random(3)];
             let version = [400, 513][random(2)];
-            bytes.extend(match random(6) {
-                0 => frame(format!("{{\"code\":105,\"opaque\":123456789,\"extFields\":{{\"topic\":\"{topic}\"}}}}").as_bytes()),
-                1 => frame(b"{\"code\":105,\"opaque\":1234567890,\"extFields\":{\"topic\":\"T\"}}"),
-                2 => frame(b"{\"code\":106,\"opaque\":7}"),
-                3 => frame(b"{\"code\":105,\"opaque\":7,\"extFields\":{\"topic\":\"T\",\"__ZONE_MODE\":\"true\"}}"),
-                _ => frame(format!("{{\"code\":105,\"extFields\":{{\"topic\":\"{topic}\",\"x\":\"y\"}},\"flag\":0,\
-                    \"language\":\"GO\",\"opaque\":{},\"serializeTypeCurrentRPC\":\"JSON\",\"version\":{version}}}", random(2_000)).as_bytes()),
+            bytes.extend(match random(9) {
+                0 => json(&format!("{{\"code\":105,\"opaque\":123456789,\"extFields\":{{\"topic\":\"{topic}\"}}}}")),
+                1 => json("{\"code\":105,\"opaque\":1234567890,\"extFields\":{\"topic\":\"T\"}}"),
+                2 => json("{\"code\":106,\"opaque\":7}"),
+                3 => json("{\"code\":105,\"opaque\":7,\"extFields\":{\"topic\":\"T\",\"__ZONE_MODE\":\"true\"}}"),
+                4..=6 => binary(topic, version, [random(2_000) as i32, i32::MAX, -1][random(3)]),
+                _ => json(&format!("{{\"code\":105,\"extFields\":{{\"topic\":\"{topic}\",\"x\":\"y\"}},\"flag\":0,\
+                    \"language\":\"GO\",\"opaque\":{},\"serializeTypeCurrentRPC\":\"JSON\",\"version\":{version}}}", random(2_000))),
             });
         }
         for _ in 0..random(changes + 1) {

@@ -1,5 +1,6 @@
 """Has the native front know answers before anybody asks: after a change, a start, and as brokers come."""
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -11,7 +12,7 @@ from namekeeper.lookup_cache.topic_answers import MissingAnswer
 from namekeeper.processor.state import NameServerState
 from namekeeper.wire.command import Response
 
-__all__ = ["NEW", "STALE", "fill_front"]
+__all__ = ["MADE_IN_A_WAIT", "NEW", "STALE", "fill_front"]
 
 
 class _Wait(NamedTuple):
@@ -24,8 +25,11 @@ class _Wait(NamedTuple):
 
 STALE = _Wait(0.02, 25)
 """For what was known and has changed: the next change may be of the same topics."""
-NEW = _Wait(0.5, float("inf"))
+NEW = _Wait(0.5, math.inf)
 """For topics that nobody has asked for: brokers come one after the other."""
+MADE_IN_A_WAIT = 20
+"""If there are at most so many stale answers for each time waited, they are made all the same: that takes some 5 % of
+the time, while each look-up of what is stale gives a socket back."""
 
 
 def fill_front(
@@ -42,8 +46,9 @@ def fill_front(
         call_later: calls a function after some seconds, and after the other connections had a turn.
     """
     topic_answers = state.lookup_cache.topic_answers
-    stale = _Filling(state, topic_answers.take_stale, STALE, clock=clock, call_later=call_later)
-    new = _Filling(state, partial(_new_topics, state), NEW, clock=clock, call_later=call_later)
+    timed = partial(_Filling, state, clock=clock, call_later=call_later)
+    stale = timed(topic_answers.take_stale, STALE, how_many=lambda: topic_answers.stale)
+    new = timed(partial(_new_topics, state), NEW, how_many=lambda: math.inf)
     topic_answers.when_stale(stale.note)
     topic_answers.when_lacking(new.note)
 
@@ -66,12 +71,14 @@ class _Filling:
         missing: Callable[[], Iterator[MissingAnswer | None]],
         wait: _Wait,
         *,
+        how_many: Callable[[], float],
         clock: Clock,
         call_later: Callable[[float, Callable[[], None]], object],
     ) -> None:
         self._state = state
         self._missing = missing
         self._wait = wait
+        self._how_many = how_many
         self._clock = clock
         self._call_later = call_later
         self._is_busy = False
@@ -92,7 +99,8 @@ class _Filling:
         self._call_later(self._wait.seconds, self._end_wait)
 
     def _end_wait(self) -> None:
-        if self._is_noted and self._waits < self._wait.at_most:
+        enough = min(self._wait.at_most, self._how_many() / MADE_IN_A_WAIT)
+        if self._is_noted and self._waits < enough:
             self._begin_wait()
             return
         self._waits = 0

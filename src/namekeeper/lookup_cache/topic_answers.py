@@ -67,6 +67,7 @@ class TopicAnswers:
         "_topics",
         "_users",
         "found",
+        "stale",
     )
 
     def __init__(self, limit_bytes: int, counters: LookupCounters) -> None:
@@ -78,6 +79,8 @@ class TopicAnswers:
         """
         self.found = 0
         """Look-ups that the front answered, as far as `count` has heard of them."""
+        self.stale = 0
+        """Topics that `take_stale` has still to take."""
         self._limit = limit_bytes
         self._counters = counters
         self._store: FrontStore | None = None
@@ -172,6 +175,7 @@ class TopicAnswers:
         if self._store is None or not names:
             return
         asked = self._store.forget(names)
+        self.stale += len(names)
         self._forgotten.append(zip(names, [self._known.pop(topic) for topic in names], asked, strict=True))
         self._on_stale()
 
@@ -196,6 +200,7 @@ class TopicAnswers:
         self._known = {}
         self._users = {}
         self._forgotten.clear()
+        self.stale = 0
         self._numbers = {}
         self._topics = []
         self._bytes = self._refused = 0
@@ -209,6 +214,7 @@ class TopicAnswers:
                 self._forgotten.popleft()
                 continue
             topic, bodies, asked = found
+            self.stale -= 1
             self._bytes -= _size_of(topic)
             self._drop_body(bodies.legacy)
             self._drop_body(bodies.standard)

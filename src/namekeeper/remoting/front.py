@@ -23,7 +23,7 @@ __all__ = ["INTERFACE", "Borrower", "Front", "NativeFront", "Returned", "load_fr
 
 log = logging.getLogger("namekeeper.remoting")
 
-INTERFACE = 5
+INTERFACE = 6
 """The calls of `namekeeper_front` that this module uses; the package has the same number."""
 MOST_THREADS = 4
 """One thread answers some 150,000 look-ups a second: more than four are for who asks for them."""

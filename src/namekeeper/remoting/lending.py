@@ -14,16 +14,16 @@ __all__ = ["LendingConnection"]
 
 MIN_LOOKUP_READS = 4
 """The socket is lent after this many reads in a row with only look-ups."""
-MAX_LOOKUP_READS = 1_024
-"""Upper limit of that number, after loans that served few requests."""
+MAX_READS_BETWEEN = 1_024
+"""After a loan that served few requests, the next one comes at the earliest after at most so many reads."""
 WORTHWHILE_BYTES = 16 * 1024
-"""Bytes that a loan should serve: some 80 look-ups. After fewer, the next loan needs twice as many reads."""
+"""Bytes that a loan should serve: some 80 look-ups. After fewer, the next loan comes after twice as many reads."""
 
 
 class LendingConnection(ServerConnection):
     """A `ServerConnection` of a server that has a front."""
 
-    __slots__ = ("_before", "_front", "_is_lookups", "_loan", "_lookup_reads", "_wanted_reads")
+    __slots__ = ("_before", "_front", "_loan", "_lookup_reads", "_reads_between", "_reads_to_ignore")
 
     def __init__(self, channel: Channel, context: ConnectionContext, front: Front) -> None:
         super().__init__(channel, context)
@@ -33,10 +33,11 @@ class LendingConnection(ServerConnection):
         """Number of the loan; 0: the socket is ours."""
         self._before = (0, 0)
         """Bytes in and out when it was lent."""
-        self._is_lookups = False
-        """Whether the last read had only look-ups."""
         self._lookup_reads = 0
-        self._wanted_reads = MIN_LOOKUP_READS
+        """Reads in a row with only look-ups."""
+        self._reads_between = MIN_LOOKUP_READS
+        self._reads_to_ignore = 0
+        """Reads that are not looked at, because loans did not pay: what the front can't serve should cost little."""
 
     @property
     def is_lent(self) -> bool:
@@ -45,13 +46,8 @@ class LendingConnection(ServerConnection):
 
     def data_received(self, data: bytes) -> None:
         """Serve complete requests; lend the socket when many of them are look-ups."""
-        self._is_lookups = False
-        super().data_received(data)
-        if not self._is_lookups:
-            self._lookup_reads = 0
-            return
-        self._lookup_reads += 1
-        if self._lookup_reads >= self._wanted_reads and self._can_lend():
+        ServerConnection.data_received(self, data)  # with super() it takes longer
+        if self._lookup_reads >= MIN_LOOKUP_READS and self._can_lend():
             self._lend()
 
     def close(self) -> None:
@@ -109,7 +105,12 @@ class LendingConnection(ServerConnection):
 
     def _read_and_note(self, data: bytes) -> list[Item]:
         items = self.reader.feed(data)
-        self._is_lookups = bool(items) and all(map(_is_lookup, items))
+        if self._reads_to_ignore:
+            self._reads_to_ignore -= 1
+        elif items and all(map(_is_lookup, items)):
+            self._lookup_reads += 1
+        else:
+            self._lookup_reads = 0
         return items
 
     def _can_lend(self) -> bool:
@@ -131,7 +132,7 @@ class LendingConnection(ServerConnection):
         self._transport.pause_reading()
         self._loan = self._front.lend(self, self._transport.get_extra_info("socket").fileno())
         if not self._loan:
-            self._wanted_reads = MAX_LOOKUP_READS
+            self._wait_for(MAX_READS_BETWEEN)
             self._transport.resume_reading()
 
     def _end_loan(self, returned: Returned) -> None:
@@ -139,8 +140,12 @@ class LendingConnection(ServerConnection):
         self._loan = 0
         self.moved(returned.bytes_in - len(returned.unread), returned.bytes_out)
         is_worthwhile = returned.bytes_in >= WORTHWHILE_BYTES
-        longer = min(2 * self._wanted_reads, MAX_LOOKUP_READS)
-        self._wanted_reads = MIN_LOOKUP_READS if is_worthwhile else longer
+        longer = min(2 * self._reads_between, MAX_READS_BETWEEN)
+        self._wait_for(MIN_LOOKUP_READS if is_worthwhile else longer)
+
+    def _wait_for(self, reads: int) -> None:
+        self._reads_between = reads
+        self._reads_to_ignore = reads - MIN_LOOKUP_READS
 
 
 def _is_lookup(item: Item) -> bool:
@@ -151,5 +156,5 @@ def _is_lookup(item: Item) -> bool:
         isinstance(item, RemotingCommand)
         and item.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
         and not item.flag
-        and bool(item.header)
+        and not item.body
     )

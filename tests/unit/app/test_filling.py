@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from namekeeper.app.filling import NEW, STALE, fill_front
+from namekeeper.app.filling import MADE_IN_A_WAIT, NEW, STALE, fill_front
 from namekeeper.wire.codec import encode_command
 from tests.unit.app.parts import Parts, frame, registration
 from tests.unit.remoting.fake_front import FakeStore
@@ -129,24 +129,37 @@ async def test_what_has_no_route_any_more_is_not_known(asked):
     assert asked.knows("T2") is None
 
 
-async def test_while_routes_change_nothing_is_refilled_but_not_for_long(asked):
-    asked.register(*TOPICS)
+async def test_while_many_routes_change_nothing_is_refilled_but_not_for_long(asked):
+    topics = (*TOPICS, *(f"M{number}" for number in range(MADE_IN_A_WAIT * int(STALE.at_most))))
+    asked.register(*topics)
+    while asked.timers:
+        asked.run_timers()
+    asked.register(*topics)
     for _ in range(int(STALE.at_most) - 1):
         asked.ask("T1")
-        asked.register(*TOPICS)
+        asked.register(*topics)
         assert asked.run_timers(STALE.seconds) == 1
         assert asked.store.learned == {}
     asked.ask("T1")
-    asked.register(*TOPICS)
+    asked.register(*topics)
     asked.run_timers(STALE.seconds)
     assert asked.knows("T1") is not None
-    asked.register(*TOPICS)
+    asked.register(*topics)
     asked.ask("T2")
-    asked.register(*TOPICS)
+    asked.register(*topics)
     asked.run_timers(STALE.seconds)
     assert asked.knows("T1") is None, "the count begins anew"
     asked.run_timers(STALE.seconds)
     assert asked.knows("T1") is not None
+
+
+async def test_few_routes_that_changed_are_known_again_though_others_go_on_to_change(asked):
+    asked.register(*TOPICS)
+    asked.ask("T1")
+    asked.register(*TOPICS)
+    assert asked.run_timers(STALE.seconds) == 1
+    assert asked.known() == list(TOPICS)
+    assert asked.topic_answers.stale == 0
 
 
 # What came.

@@ -36,7 +36,7 @@ async def seen(folder: Path, front: str) -> Histories:
 
 @pytest.mark.parametrize("front", FRONTS)
 async def test_what_clients_see_is_one_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: str):
-    monkeypatch.setattr(lending, "MAX_LOOKUP_READS", lending.MIN_LOOKUP_READS)
+    monkeypatch.setattr(lending, "MAX_READS_BETWEEN", lending.MIN_LOOKUP_READS)
     histories = await seen(tmp_path, front)
     for topic in TOPICS:
         assert len(histories.reads[topic]) >= WRITES * READS_BESIDE_A_WRITE
@@ -80,7 +80,7 @@ class Broken:
 )
 async def test_a_bug_of_the_front_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str):
     broken = SimpleNamespace(INTERFACE=INTERFACE, Front=lambda *parts: Broken(bug, *parts))
-    monkeypatch.setattr(lending, "MAX_LOOKUP_READS", lending.MIN_LOOKUP_READS)
+    monkeypatch.setattr(lending, "MAX_READS_BETWEEN", lending.MIN_LOOKUP_READS)
     monkeypatch.setattr("namekeeper.remoting.front.import_module", lambda name: broken)
     try:
         found: object = (await seen(tmp_path, "native")).violations()

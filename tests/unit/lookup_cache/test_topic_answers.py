@@ -81,6 +81,7 @@ def test_the_store_has_what_was_learned_and_not_forgotten_and_every_look_up_is_c
             taken = counts(decided.cache)
             assert {topic: taken.get(topic, 0) for topic in TOPICS} == asked
             asked = dict.fromkeys(TOPICS, 0)
+        assert (decided.answers.stale > 0) == bool(forgotten)
         assert decided.learned == known
         assert set(decided.answers.topics) == {topic for topic, _ in known}
     assert decided.cache.found == decided.answers.found == total

@@ -8,12 +8,14 @@ from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.front import Front
 from namekeeper.remoting.lending import (
-    MAX_LOOKUP_READS,
+    MAX_READS_BETWEEN,
     MIN_LOOKUP_READS,
     WORTHWHILE_BYTES,
     LendingConnection,
 )
-from namekeeper.wire.command import RemotingCommand, Response
+from namekeeper.wire.codec import encode_command
+from namekeeper.wire.codes import SerializeType
+from namekeeper.wire.command import RemotingCommand, Response, request
 from tests.support.system.waiting import eventually, turns
 from tests.support.wire.transport import DESCRIPTOR
 from tests.unit.remoting.fake_front import FakeNative
@@ -73,6 +75,14 @@ async def test_a_socket_is_lent_after_some_look_ups_in_a_row(joined):
 async def test_look_ups_that_nobody_sent_before_are_lent_as_well(joined):
     for number in range(MIN_LOOKUP_READS):
         joined.deliver(frame(7, client=str(number)))
+    assert joined.connection.is_lent
+
+
+async def test_look_ups_with_binary_headers_are_lent_as_well(joined):
+    for number in range(MIN_LOOKUP_READS):
+        joined.deliver(
+            encode_command(request(105, {"topic": "T"}, opaque=7 + number), SerializeType.ROCKETMQ)
+        )
     assert joined.connection.is_lent
 
 
@@ -178,7 +188,7 @@ async def test_a_connection_without_loan_goes_on_here(joined):
     assert not joined.lend()
     assert joined.transport.is_reading_now
     joined.native.is_full = False
-    assert not joined.lend(MAX_LOOKUP_READS - 1)
+    assert not joined.lend(MAX_READS_BETWEEN - 1)
     assert joined.lend(1)
 
 

@@ -68,8 +68,8 @@ impl Responder {
         loop {
             let rest = &input[at..];
             match next(rest) {
-                Next::Request { header, size }
-                    if header::read(header)
+                Next::Request { form, header, size }
+                    if header::read(form, header)
                         .is_some_and(|look_up| store.answer(&look_up, &mut out)) =>
                 {
                     at += size;
