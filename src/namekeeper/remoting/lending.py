@@ -17,7 +17,7 @@ MIN_LOOKUP_READS = 4
 MAX_READS_BETWEEN = 1_024
 """After a loan that served few requests, the next one comes at the earliest after at most so many reads."""
 WORTHWHILE_BYTES = 16 * 1024
-"""Bytes that a loan should serve: some 80 look-ups. After fewer, the next loan comes after twice as many reads."""
+"""Bytes that a loan should serve: some 80 look-ups. After fewer, twice as many reads come before the next one."""
 
 
 class LendingConnection(ServerConnection):
@@ -37,7 +37,7 @@ class LendingConnection(ServerConnection):
         """Reads in a row with only look-ups."""
         self._reads_between = MIN_LOOKUP_READS
         self._reads_to_ignore = 0
-        """Reads that are not looked at, because loans did not pay: what the front can't serve should cost little."""
+        """Reads that are not looked at, because loans did not pay: these connections should cost little."""
 
     @property
     def is_lent(self) -> bool:
