@@ -28,8 +28,8 @@ STALE = _Wait(0.02, 25)
 NEW = _Wait(0.5, math.inf)
 """For topics that nobody has asked for: brokers come one after the other."""
 MADE_IN_A_WAIT = 20
-"""If there are at most so many stale answers for each time waited, they are made all the same: that takes 5 % of
-the time, while each look-up of what is stale gives a socket back."""
+"""If there are at most so many stale answers for each time waited, they are made all the same: that takes 5 %
+of the time, while each look-up of what is stale gives a socket back."""
 
 
 def fill_front(

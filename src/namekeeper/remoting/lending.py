@@ -17,7 +17,7 @@ MIN_LOOKUP_READS = 4
 MAX_READS_BETWEEN = 1_024
 """After a loan that served few requests, the next one comes at the earliest after at most so many reads."""
 WORTHWHILE_BYTES = 16 * 1024
-"""Bytes that a loan should serve: some 80 look-ups. After fewer, twice as many reads come before the next one."""
+"""Bytes that a loan should serve: some 80 look-ups. After fewer, twice as many reads come before the next."""
 
 
 class LendingConnection(ServerConnection):
