@@ -53,7 +53,7 @@ demo-java: $(VENV)/.test ## a real Java broker, producer and consumer through na
 test: $(VENV)/.test ## the tests that need neither Java nor a browser
 	$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not interop and not long' --ignore tests/browser $(ARGS)
 
-test-long: $(VENV)/.test ## those of which it takes a seed or a sample, with all of them
+test-long: $(VENV)/.test ## tests of which `make test` takes only a seed or a sample
 	$(BIN)/python -m pytest $(SPREAD) -m 'long and not slow and not interop' --ignore tests/browser $(ARGS)
 
 # By file: the tests of a file share a server or a warehouse, which takes half a minute to make.

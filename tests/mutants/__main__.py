@@ -10,7 +10,16 @@ from pathlib import Path
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.choice import options, take
 from tests.mutants.mutant import Mutant
-from tests.mutants.run import PASSED, Verdict, copy_sources, run_mutant, run_tests, that_caught
+from tests.mutants.run import (
+    MUTANT_SECONDS,
+    PASSED,
+    TEST_SECONDS,
+    Verdict,
+    copy_sources,
+    run_mutant,
+    run_tests,
+    that_caught,
+)
 from tests.mutants.sql_catalogue import SQL_MUTANTS
 
 AT_ONCE = 2
@@ -26,11 +35,15 @@ def main() -> int:
         sources = copy_sources(Path(folder))
         verdicts = list(_shown(_run_all(chosen, sources, Path(folder))))
         bad = [verdict for verdict in verdicts if verdict.problem is not None]
-        tests = that_caught(verdicts)
-        if tests and (without := run_tests(sources, tests)).status != PASSED:
-            print(f"{without.output}\na test that caught a mutant fails without any, too")
-            return 1
-        print(f"without a mutant the {len(tests)} tests that caught one pass", flush=True)
+        for by_limit, seconds in ((False, TEST_SECONDS), (True, MUTANT_SECONDS)):
+            tests = that_caught(verdicts, by_limit=by_limit)
+            if not tests:
+                continue
+            if (without := run_tests(sources, tests, timeout=seconds)).status != PASSED:
+                print(f"{without.output}\na test that caught a mutant fails without any, too")
+                return 1
+            how = f"because they took more than {seconds} s take less" if by_limit else "pass"
+            print(f"without a mutant the {len(tests)} tests that caught one {how}", flush=True)
     caught = len(chosen) - len(bad)
     print(f"{caught} of {len(chosen)} mutants caught in {time.monotonic() - begun:.0f} s")
     return 1 if bad else 0

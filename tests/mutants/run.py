@@ -17,8 +17,10 @@ __all__ = ["Outcome", "Verdict", "copy_sources", "judge", "run_mutant", "run_tes
 
 LIMIT_SECONDS = 3_600
 """A hang: many modules take long, and a busy machine longer."""
-MUTANT_SECONDS = 60
-"""A test that hangs with a mutant has caught it; what its fixtures take is not counted."""
+MUTANT_SECONDS = 30
+"""A test that takes longer with a mutant has caught it, if it takes less without; its fixtures are not counted."""
+TEST_SECONDS = 900
+"""No test takes longer, however busy the machine is."""
 HANG_SECONDS = 300
 """The same for a run that can't be ended from inside."""
 PASSED, FAILED = 0, 1
@@ -59,6 +61,8 @@ class Verdict:
     seconds: float = 0.0
     test: str | None = None
     """That first test with all its parameters, as pytest takes it; None if a run that hangs caught it."""
+    is_by_limit: bool = False
+    """Whether that test, or the run, took too long."""
 
 
 def copy_sources(folder: Path, sources: Path = SOURCES) -> Path:
@@ -85,33 +89,36 @@ def run_mutant(mutant: Mutant, sources: Path, folder: Path) -> Verdict:
 def judge(mutant: Mutant, outcome: Outcome) -> Verdict:
     """Say what a run of tests means for a mutant."""
     failed = _FAILED_LINE.search(outcome.output)
+    is_by_limit = outcome.status == HUNG or _TIMED_OUT in outcome.output
     if outcome.status == FAILED and failed:
-        shown, test = failed.groups()
-        return Verdict(mutant, shown.removeprefix("tests/unit/"), None, outcome.seconds, str(ROOT / test))
-    if outcome.status == HUNG or (outcome.status == FAILED and _TIMED_OUT in outcome.output):
-        return Verdict(mutant, "a run that hangs", None, outcome.seconds)
+        caught_by, test = failed[1].removeprefix("tests/unit/"), str(ROOT / failed[2])
+        return Verdict(mutant, caught_by, None, outcome.seconds, test, is_by_limit)
+    if outcome.status in (FAILED, HUNG) and is_by_limit:
+        return Verdict(mutant, "a run that hangs", None, outcome.seconds, is_by_limit=True)
     if outcome.status == PASSED:
         return Verdict(mutant, None, "SURVIVED", outcome.seconds)
     last = outcome.output.strip().splitlines()[-1:] or ["no output"]
     return Verdict(mutant, None, f"pytest ended with {outcome.status}: {last[0]}", outcome.seconds)
 
 
-def that_caught(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """The tests that caught mutants; they prove something if they pass without one."""
-    caught = [verdict for verdict in verdicts if verdict.problem is None]
+def that_caught(verdicts: Iterable[Verdict], *, by_limit: bool) -> tuple[str, ...]:
+    """The tests that caught mutants, because they took too long or for another reason.
+
+    They prove something if they pass without a mutant, in the former case within the same limit.
+    """
+    caught = [each for each in verdicts if each.problem is None and each.is_by_limit == by_limit]
     tests = {test for each in caught for test in ((each.test,) if each.test else each.mutant.tests)}
     return tuple(sorted(tests))
 
 
 def run_tests(
-    sources: Path, tests: tuple[str, ...], *, timeout: int = 900, limit: int = LIMIT_SECONDS
+    sources: Path, tests: tuple[str, ...], *, timeout: int = TEST_SECONDS, limit: int = LIMIT_SECONDS
 ) -> Outcome:
     """Run tests against a copy of the sources until the first failure: modules of tests/unit, or absolute names.
 
     `timeout` ends a test, in seconds, without its fixtures: one that makes a warehouse takes half a minute beside
-    other work, and a test that is ended there catches nothing. Without a mutant none may end it, however busy the
-    machine is. The home folder is that of the copy, because a server that ignores its settings writes to the home
-    folder. `limit` ends the whole run, in seconds.
+    other work, and a test that is ended there catches nothing. The home folder is that of the copy, because a
+    server that ignores its settings writes to the home folder. `limit` ends the whole run, in seconds.
     """
     names = (str(ROOT / "tests" / "unit" / test) for test in tests)
     limits = ("-o", f"timeout={timeout}", "-o", "timeout_func_only=true")
@@ -120,6 +127,7 @@ def run_tests(
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "NAMEKEEPER_EXAMPLES": "40",
+        "COLUMNS": "500",  # or why a test failed is cut off
         "HOME": str(sources.parent),
         "PYTHONPATH": os.pathsep.join((str(sources), str(ROOT))),
         SOURCES_VARIABLE: str(sources),

@@ -53,9 +53,17 @@ def test_a_failing_test_catches_a_mutant():
 def test_what_has_to_pass_without_a_mutant_are_the_tests_that_caught_one():
     failed = "FAILED tests/unit/test_x.py::test_one[a b] - assert\n"
     caught, survived = judge(BUG, Outcome(1, failed, 1.0)), judge(BUG, Outcome(0, "1 passed", 1.0))
-    assert that_caught([caught, survived, caught]) == (f"{ROOT}/tests/unit/test_x.py::test_one",)
-    assert that_caught([judge(BUG, Outcome(HUNG, "no end", 1.0))]) == ("test_x.py",)
-    assert that_caught([survived]) == ()
+    assert that_caught([caught, survived, caught], by_limit=False) == (
+        f"{ROOT}/tests/unit/test_x.py::test_one",
+    )
+    assert that_caught([survived], by_limit=False) == ()
+
+
+def test_what_took_too_long_with_a_mutant_must_not_take_so_long_without():
+    late = "FAILED tests/unit/test_x.py::test_one - Failed: Timeout (>30.0s) from pytest-timeout.\n"
+    verdicts = [judge(BUG, Outcome(1, late, 31.0)), judge(BUG, Outcome(HUNG, "no end", 300.0))]
+    assert that_caught(verdicts, by_limit=True) == (f"{ROOT}/tests/unit/test_x.py::test_one", "test_x.py")
+    assert that_caught(verdicts, by_limit=False) == ()
 
 
 @pytest.mark.parametrize(("said", "status"), [("True", PASSED), ("False", FAILED)])
@@ -73,7 +81,8 @@ def test_a_fixture_may_take_longer_than_a_test(tmp_path):
     )
     sources = copy_sources(tmp_path)
     assert run_tests(sources, (f"{test}::test_it",), timeout=1).status == PASSED
-    assert run_tests(sources, (f"{test}::test_slow",), timeout=1).status == FAILED
+    slow = run_tests(sources, (f"{test}::test_slow",), timeout=1)
+    assert (slow.status, judge(BUG, slow).is_by_limit) == (FAILED, True)
 
 
 def test_tests_that_hang_catch_a_mutant():
