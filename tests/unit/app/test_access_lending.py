@@ -35,8 +35,8 @@ REFUSED_BEFORE = (
 KNOWN = frame(105, topic="T1")
 SIGNED = frame(105, **sign({"topic": "T1"}, b"", access_key="ops", secret_key="k"))
 TOPICS = ("T1", "T2")
-ENOUGH = MIN_LOOKUP_READS + 1
-"""Reads after which a socket is lent: the first is answered before the peer is judged."""
+ENOUGH = MIN_LOOKUP_READS
+"""Reads after which a socket is lent."""
 
 
 def policy(rules: str) -> AccessPolicy:
