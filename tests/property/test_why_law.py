@@ -29,7 +29,7 @@ from tests.property.known import JournalOracle, read
 from tests.property.live_law import small_pieces
 from tests.support.journal.folder import read_records
 
-EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("NAMEKEEPER_EXAMPLES", "100"))
 LAW = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 WRITE = 2
 chances = st.randoms(use_true_random=True)

@@ -72,7 +72,8 @@ def gold_of(duck: Duck) -> Mapping[str, list[dict[str, Any]]]:
     return {name: duck.gold(name) for name in GOLD}
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.long  # in CI those below, which also come in several runs
+@pytest.mark.parametrize("seed", [1, 4])
 def test_it_does_not_matter_in_which_runs_and_in_what_order_records_come(seed: int):
     some = histories(seed, 8)
     at_once = Duck("Asia/Kolkata")
