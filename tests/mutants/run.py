@@ -127,7 +127,7 @@ def run_tests(
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "NAMEKEEPER_EXAMPLES": "40",
-        "COLUMNS": "500",  # or why a test failed is cut off
+        "COLUMNS": "250",  # or why a test failed is cut off
         "HOME": str(sources.parent),
         "PYTHONPATH": os.pathsep.join((str(sources), str(ROOT))),
         SOURCES_VARIABLE: str(sources),

@@ -142,6 +142,8 @@ class LookupCache:
             revision: `revision` from before the answer was made; if something was forgotten since, the answer
                 is not learned.
         """
+        if self._limit <= 0:
+            return
         before, word, rest = header.partition(_OPAQUE)
         digits, comma, after = rest.partition(b",")
         if revision != self.revision or not comma or _OPAQUE in after or digits != b"%d" % opaque:
@@ -241,7 +243,7 @@ class LookupCache:
         The check is rare, because `found` takes time in proportion to the topics.
         """
         self._turned_away += 1
-        if self._turned_away <= max(len(self._entries), MIN_TURNED_AWAY):
+        if self._turned_away <= max(len(self._entries), len(self._counters), MIN_TURNED_AWAY):
             return
         found = self.found
         if found - self._found_before < self._turned_away:

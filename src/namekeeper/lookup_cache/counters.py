@@ -28,6 +28,9 @@ class LookupCounters:
         self._shared = None if by_topic else LookupCounter()
         self._taken = 0
 
+    def __len__(self) -> int:
+        return len(self._by_topic)
+
     @property
     def total(self) -> int:
         """Look-ups counted since the start; takes time in proportion to the number of topics."""

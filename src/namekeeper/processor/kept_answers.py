@@ -61,13 +61,15 @@ class KeptAnswers:
         if topic in self._answers:
             self.forget((topic,))
         self._free_dropped()
-        shared = self._shared.get(body) or _Shared(Response(body=body))
-        size = len(topic) + (0 if shared.users else len(body))
-        if may_keep(size):
-            self.bytes += size
-            shared.users += 1
-            self._shared[body] = shared
-            self._answers[topic] = shared.answer
+        shared = self._shared.get(body)
+        size = len(topic) + (len(body) if shared is None else 0)
+        if not may_keep(size):
+            return Response(body=body) if shared is None else shared.answer
+        if shared is None:
+            shared = self._shared[body] = _Shared(Response(body=body))
+        self.bytes += size
+        shared.users += 1
+        self._answers[topic] = shared.answer
         return shared.answer
 
     def forget(self, topics: Collection[str]) -> None:

@@ -201,6 +201,25 @@ def test_what_is_asked_for_stays_though_others_find_no_room(full):
     assert set(full.topics) == topics
 
 
+def test_a_cache_without_any_room_forgets_nothing_and_looks_at_no_counter(monkeypatch):
+    monkeypatch.setattr("namekeeper.lookup_cache.cache.MIN_TURNED_AWAY", 20)
+    cache = LookupCache(0)
+    for number in range(200):
+        assert not find_or_learn(cache, f"T{number}")
+    assert cache.revision == 0
+
+
+def test_whether_the_kept_headers_are_used_is_looked_at_less_often_if_there_are_many_topics(full):
+    before = full.revision
+    for number in range(200):
+        full.count(f"N{number}")
+    assert not any(find_or_learn(full, f"T{number % 3}") for number in range(200))
+    assert full.revision == before
+    for number in range(30):
+        find_or_learn(full, f"T{number % 3}")
+    assert full.revision > before
+
+
 def test_topics_that_are_forgotten_one_by_one_leave_their_room_to_others():
     cache = LookupCache(3_000)
     for number in range(1_000):
