@@ -120,6 +120,8 @@ class LookupCache:
 
         None if the answer is not known.
         """
+        if not self._entries:
+            return None
         before, word, rest = header.partition(_OPAQUE)
         digits, _, after = rest.partition(b",")
         entry = self._entries.get(before + word + after)

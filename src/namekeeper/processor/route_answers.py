@@ -177,6 +177,8 @@ class RouteAnswers:
             if route is None:
                 return None
             body = self._encode(route, standard=standard)
+        if not self._settings.route_cache_bytes:
+            return Response(body=body)
         return (self._standard if standard else self._legacy).keep(topic, body, self._may_keep)
 
     def _may_keep(self, size: int) -> bool:
