@@ -56,8 +56,8 @@ SERVING_MUTANTS = (
     Mutant(
         "cache-finds-an-opaque-anywhere",
         "lookup_cache/cache.py",
-        "self._entries.get(before + word + after)",
-        "self._entries.get(next((key for key in self._entries if key.replace(word, b'') == before + after), b''))",
+        "entries.get(before + word + after)",
+        "entries.get(next((key for key in self._entries if key.replace(word, b'') == before + after), b''))",
         "a header is known only with its opaque in the same place",
         ("lookup_cache/test_cache.py",),
     ),

@@ -120,11 +120,12 @@ class LookupCache:
 
         None if the answer is not known.
         """
-        if not self._entries:
+        entries = self._entries
+        if not entries:
             return None
         before, word, rest = header.partition(_OPAQUE)
         digits, _, after = rest.partition(b",")
-        entry = self._entries.get(before + word + after)
+        entry = entries.get(before + word + after)
         if entry is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
             return None
         heads = entry.heads

@@ -103,6 +103,10 @@ class LendingConnection(ServerConnection):
         if returned.unread:
             self.data_received(returned.unread)
 
+    def _receive_carefully(self, data: bytes) -> None:
+        self._lookup_reads = 0
+        super()._receive_carefully(data)
+
     def _read_and_note(self, data: bytes) -> list[Item]:
         items = self.reader.feed(data)
         if self._reads_to_ignore:

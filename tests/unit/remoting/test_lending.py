@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from namekeeper.lookup_cache.cache import LookupCache
+from namekeeper.remoting.connection import SIMPLE_READ_BYTES
 from namekeeper.remoting.connection_context import ConnectionContext
 from namekeeper.remoting.front import Front
 from namekeeper.remoting.lending import (
@@ -92,6 +93,14 @@ async def test_look_ups_with_binary_headers_are_lent_as_well(joined):
 async def test_anything_else_begins_the_row_anew(joined, other):
     joined.lend(MIN_LOOKUP_READS - 1)
     joined.deliver(KNOWN + other)
+    assert not joined.lend(MIN_LOOKUP_READS - 1)
+    assert joined.lend(1)
+
+
+async def test_a_large_read_begins_the_row_anew_too(joined):
+    joined.lend(MIN_LOOKUP_READS - 1)
+    joined.deliver(frame(8, code=106, body=bytes(SIMPLE_READ_BYTES)))
+    assert joined.answered[-1] == 8
     assert not joined.lend(MIN_LOOKUP_READS - 1)
     assert joined.lend(1)
 
