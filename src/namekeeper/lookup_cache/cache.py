@@ -98,8 +98,7 @@ class LookupCache:
         """Number of times that something was forgotten. Read it before an answer is made, and pass it to
         `learn`."""
         self._entries: dict[bytes, _HeaderAnswer] = {}
-        self._shared: dict[bytes, _SharedAnswer] = {}
-        """Body -> its answer."""
+        self._shared: dict[bytes, _SharedAnswer] = {}  # by body
         self._topics: dict[str, list[_HeaderAnswer]] = {}
         """Topic -> its entries, one for each body."""
         self._forgotten: deque[_HeaderAnswer] = deque()
