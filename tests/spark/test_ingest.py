@@ -194,7 +194,7 @@ def test_each_altered_bit_of_a_line_is_seen_as_the_server_sees_it(spark: SparkSe
     assert sum(check_line(line) is Checksum.WRONG for line in lines) > len(lines) * 9 // 10
 
 
-@pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])
+@pytest.mark.parametrize("large_bytes", [pytest.param(1, marks=pytest.mark.long), batch.LARGE_BYTES])
 def test_no_altered_record_gets_into_the_facts_and_what_is_missing_is_told(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
@@ -245,7 +245,7 @@ def test_a_row_knows_the_segment_that_it_was_read_from_whatever_the_length_of_it
     assert sorted(map(tuple, read)) == sorted(wanted)
 
 
-@pytest.mark.parametrize("large_bytes", [1, batch.LARGE_BYTES])
+@pytest.mark.parametrize("large_bytes", [1, pytest.param(batch.LARGE_BYTES, marks=pytest.mark.long)])
 def test_what_cannot_be_read_is_set_aside_and_healed_by_a_whole_copy(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
