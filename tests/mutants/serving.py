@@ -516,6 +516,14 @@ SERVING_MUTANTS = (
         ("remoting/test_lending.py",),
     ),
     Mutant(
+        "closed-without-what-came-back",
+        "remoting/lending.py",
+        "returned = self._returned or self._front.take_back(self._loan)",
+        "returned = self._front.take_back(self._loan)",
+        "what the front could not write goes out if a close follows other rules in one turn",
+        ("remoting/test_lending.py",),
+    ),
+    Mutant(
         "lent-after-few-though-it-was-not-worth-it",
         "remoting/lending.py",
         "MIN_LOOKUP_READS if is_worthwhile else longer",

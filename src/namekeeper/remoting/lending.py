@@ -23,7 +23,15 @@ WORTHWHILE_BYTES = 16 * 1024
 class LendingConnection(ServerConnection):
     """A `ServerConnection` of a server that has a front."""
 
-    __slots__ = ("_before", "_front", "_loan", "_lookup_reads", "_reads_between", "_reads_to_ignore")
+    __slots__ = (
+        "_before",
+        "_front",
+        "_loan",
+        "_lookup_reads",
+        "_reads_between",
+        "_reads_to_ignore",
+        "_returned",
+    )
 
     def __init__(self, channel: Channel, context: ConnectionContext, front: Front) -> None:
         super().__init__(channel, context)
@@ -31,6 +39,8 @@ class LendingConnection(ServerConnection):
         self._front = front
         self._loan = 0
         """Number of the loan; 0: the socket is ours."""
+        self._returned: Returned | None = None
+        """What came back and is gone on with in a later turn."""
         self._before = (0, 0)
         """Bytes in and out when it was lent."""
         self._lookup_reads = 0
@@ -53,7 +63,7 @@ class LendingConnection(ServerConnection):
     def close(self) -> None:
         """Close after what was written before has gone out, by us or by the front."""
         if self._loan:
-            returned = self._front.take_back(self._loan)
+            returned = self._returned or self._front.take_back(self._loan)
             if returned is not None:
                 self._end_loan(returned)
                 self._write(returned.unsent)
@@ -65,6 +75,7 @@ class LendingConnection(ServerConnection):
         super().reset_access()
         returned = self._front.take_back(self._loan) if self._loan else None
         if returned is not None:
+            self._returned = returned
             self._loop.call_soon(self.returned, returned)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -89,9 +100,9 @@ class LendingConnection(ServerConnection):
 
     def returned(self, returned: Returned) -> None:
         """Go on with the socket: write unsent answers, serve the requests that the front did not know."""
-        self._end_loan(returned)
-        if not self.channel.is_open:
+        if not self._loan:  # closed since it came back
             return
+        self._end_loan(returned)
         if returned.is_broken:
             self._context.log_limit.log(
                 logging.ERROR, "closing %r: the native front failed with it; please report this", self.channel
@@ -141,7 +152,7 @@ class LendingConnection(ServerConnection):
 
     def _end_loan(self, returned: Returned) -> None:
         """Take over what the front counted; the unread bytes are counted when they are served."""
-        self._loan = 0
+        self._loan, self._returned = 0, None
         self.moved(returned.bytes_in - len(returned.unread), returned.bytes_out)
         is_worthwhile = returned.bytes_in >= WORTHWHILE_BYTES
         longer = min(2 * self._reads_between, MAX_READS_BETWEEN)

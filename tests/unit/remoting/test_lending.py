@@ -222,6 +222,18 @@ async def test_a_connection_is_closed_with_what_the_front_could_not_write(joined
     assert len(joined.front) == 0
 
 
+async def test_what_the_front_could_not_write_goes_out_if_a_close_follows_other_rules(joined):
+    joined.native.give_back(joined.lend(), OTHER, b"unsent", bytes_out=100)
+    before = joined.connection.bytes_out
+    joined.connection.reset_access()
+    joined.connection.close()
+    await turns(3)
+    assert joined.transport.is_closed
+    assert joined.transport.writes[-1] == b"unsent"
+    assert joined.connection.bytes_out == before + 100 + len(b"unsent")
+    assert joined.closed == [joined.channel]
+
+
 async def test_a_connection_that_was_lost_is_not_lent_any_more(joined):
     joined.lend()
     joined.connection.connection_lost(None)
