@@ -125,7 +125,10 @@ class Restoring:
             )
         wanted = settings.journal_namesrv_id
         if wanted and wanted != last.namesrv:
-            raise JournalError(f"the journal in {folder} belongs to {last.namesrv}, not to {wanted}")
+            raise JournalError(
+                f"the journal in {folder} belongs to {last.namesrv}, not to {wanted}: set "
+                f"journalNamesrvId={last.namesrv}, or journalPath to a folder of its own"
+            )
         return last
 
     def _restored(self, last: "LastState", away_ms: int) -> str:

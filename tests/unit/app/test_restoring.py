@@ -361,7 +361,10 @@ async def test_a_small_step_back_is_usual(tmp_path, monkeypatch):
         ({"journal_enable": "false"}, "there is no journal, as journalEnable is off"),
         ({"journal_path": ""}, "the port, and with it the journal's folder, is chosen later"),
         ({"journal_path": "elsewhere"}, "there is no journal yet"),
-        ({"journal_namesrv_id": "ns-2"}, "belongs to ns-1, not to ns-2"),
+        (
+            {"journal_namesrv_id": "ns-2"},
+            "belongs to ns-1, not to ns-2: set journalNamesrvId=ns-1, or journalPath to a folder of its own",
+        ),
     ],
 )
 async def test_why_nothing_is_restored_is_said(tmp_path, monkeypatch, caplog, flags, said):
