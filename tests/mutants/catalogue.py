@@ -138,8 +138,9 @@ MUTANTS = (
     Mutant(
         "slice-shows-early",
         "route/registration.py",
-        "        built = Built(before, dict(before))\n",
-        "        built = Built(before, dict(before))\n        tables._topics_by_name[name] = built.after\n",
+        "        built = Built(before, dict(before), topics_revision=tables.topics_revision)\n",
+        "        built = Built(before, dict(before), topics_revision=tables.topics_revision)\n"
+        "        tables._topics_by_name[name] = built.after\n",
         "no slice of a registration shows before its commit",
         (ROUTE + "registration.py",),
     ),

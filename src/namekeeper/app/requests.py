@@ -33,6 +33,8 @@ __all__ = ["Requests"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
+GET_ROUTEINFO_BY_TOPIC = int(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+
 OTHER = -1
 """The common number of all unhandled codes: peers must not make the table of counts grow."""
 
@@ -126,7 +128,7 @@ class Requests:
             return None
         if response.code:
             return self._not_success(request, connection, response)
-        if code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
+        if code == GET_ROUTEINFO_BY_TOPIC:
             remember_answer(self._lookups, request, response.body, revision)
         return response
 

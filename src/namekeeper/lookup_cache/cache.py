@@ -8,19 +8,16 @@ the same bytes, so the decoder would give the same request.
 
 from collections import deque
 from collections.abc import Callable, Collection, KeysView, Mapping
-from struct import Struct as Format
 
 from msgspec import Struct
 
 from namekeeper.lookup_cache.counters import LookupCounter, LookupCounters
+from namekeeper.lookup_cache.shared_answers import MAX_DIGITS, SharedAnswers
 from namekeeper.lookup_cache.topic_answers import TopicAnswers
-from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
 __all__ = ["KEYS_FREED", "LookupCache"]
 
 _OPAQUE = b'"opaque":'
-_MAX_DIGITS = 9
-"""Digits of an `opaque`. A longer one may not be an int32: such a request is decoded."""
 _ZERO = ord("0")
 _MAX_KEY_BYTES = 1_024
 """A header of a look-up has 200 bytes, 400 with a signature."""
@@ -30,18 +27,8 @@ MIN_TURNED_AWAY = 1_000
 
 KEYS_FREED = 8
 """So many keys and bodies of forgotten answers are freed at each change and for each learned header."""
-
-_PREFIX = Format(">II").pack
-
-
-class _SharedAnswer(Struct, gc=False):
-    """An answer without the digits of its opaque, shared by all topics that get the same body."""
-
-    heads: list[bytes]
-    """Bytes before the digits, by the number of digits."""
-    tail: bytes
-    users: int = 0
-    """Number of entries that have it."""
+FEW_KEYS = 2
+"""An answer that so few headers lead to is freed when it is forgotten."""
 
 
 class _HeaderAnswer(Struct, gc=False):
@@ -66,9 +53,10 @@ class LookupCache:
     keeping than another. But if the kept headers are used less often than refused ones, because their clients
     are gone, all are forgotten.
 
-    A broker may change thousands of topics in one turn of the loop. So of each answer that is forgotten only
-    the entry is emptied then; its keys and its bytes are freed later, a few at a time. If even that takes
-    longer than a turn, the topics are distrusted until their answers are forgotten.
+    A broker may change a thousand topics in one turn of the loop, and thousands of headers may ask for each.
+    So of an answer that is forgotten only the entry is emptied then; if it has more than a few keys, they are
+    freed later, a few at a time. If even that takes longer than a turn, the topics are distrusted until their
+    answers are forgotten.
     """
 
     __slots__ = (
@@ -98,7 +86,7 @@ class LookupCache:
         """Number of times that something was forgotten. Read it before an answer is made, and pass it to
         `learn`."""
         self._entries: dict[bytes, _HeaderAnswer] = {}
-        self._shared: dict[bytes, _SharedAnswer] = {}  # by body
+        self._shared = SharedAnswers()
         self._topics: dict[str, list[_HeaderAnswer]] = {}
         """Topic -> its entries, one for each body."""
         self._forgotten: deque[_HeaderAnswer] = deque()
@@ -125,7 +113,7 @@ class LookupCache:
         before, word, rest = header.partition(_OPAQUE)
         digits, _, after = rest.partition(b",")
         entry = entries.get(before + word + after)
-        if entry is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > _MAX_DIGITS:
+        if entry is None or not digits.isdigit() or digits[0] == _ZERO or len(digits) > MAX_DIGITS:
             return None
         heads = entry.heads
         if heads is None or (self._distrusted and self.is_distrusted(entry.topic)):
@@ -155,15 +143,12 @@ class LookupCache:
         if len(key) > _MAX_KEY_BYTES or (known is not None and known.heads is not None):
             return
         self._free_forgotten()
-        shared = self._shared.get(body)
-        size = len(key) + (0 if shared is not None else _bytes_of_shared(body))
+        size = len(key) + self._shared.lacking_bytes(body)
         if self._bytes + size > self._limit:
             self._turn_away()
             return
-        if shared is None:
-            shared = self._shared[body] = _shared_answer(body)
         self._bytes += size
-        entry = self._entry(topic, body, shared)
+        entry = self._entry(topic, body)
         entry.keys.append(key)
         self._entries[key] = entry
 
@@ -178,7 +163,12 @@ class LookupCache:
         for topic in topics:
             for entry in self._topics.pop(topic, ()):
                 entry.heads = None
-                self._forgotten.append(entry)
+                if len(entry.keys) > FEW_KEYS:
+                    self._forgotten.append(entry)
+                    continue
+                for key in entry.keys:
+                    self._free_key(key, entry)
+                self._bytes -= self._shared.drop(entry.body)
         self._free_forgotten()
 
     def distrust(self, contains: Callable[[str], bool]) -> None:
@@ -234,7 +224,7 @@ class LookupCache:
     def _forget_entries(self) -> None:
         self.revision += 1
         self._entries = {}
-        self._shared = {}
+        self._shared = SharedAnswers()
         self._topics = {}
         self._forgotten = deque()
         self._bytes = 0
@@ -252,13 +242,13 @@ class LookupCache:
             self.forget_all()
         self._turned_away, self._found_before = 0, found
 
-    def _entry(self, topic: str, body: bytes, shared: _SharedAnswer) -> _HeaderAnswer:
+    def _entry(self, topic: str, body: bytes) -> _HeaderAnswer:
         """The entry of a topic for a body; a new one if it has none."""
         entries = self._topics.setdefault(topic, [])
         for entry in entries:
             if entry.body == body:
                 return entry
-        shared.users += 1
+        shared = self._shared.take(body)
         entry = _HeaderAnswer(shared.heads, shared.tail, self._counters.of(topic), body, [], topic)
         entries.append(entry)
         return entry
@@ -270,31 +260,12 @@ class LookupCache:
                 return
             entry = self._forgotten[0]
             if entry.keys:
-                key = entry.keys.pop()
-                self._bytes -= len(key)
-                if self._entries.get(key) is entry:  # else it was learned again
-                    del self._entries[key]
+                self._free_key(entry.keys.pop(), entry)
             else:
                 self._forgotten.popleft()
-                self._drop_shared(entry.body)
+                self._bytes -= self._shared.drop(entry.body)
 
-    def _drop_shared(self, body: bytes) -> None:
-        shared = self._shared[body]
-        shared.users -= 1
-        if not shared.users:
-            del self._shared[body]
-            self._bytes -= _bytes_of_shared(body)
-
-
-def _bytes_of_shared(body: bytes) -> int:
-    """Approximate size of a shared answer."""
-    return len(body) + len(BARE_SUCCESS_TAIL) + (_MAX_DIGITS + 1) * len(BARE_SUCCESS_HEAD)
-
-
-def _shared_answer(body: bytes) -> _SharedAnswer:
-    fixed = len(BARE_SUCCESS_HEAD) + len(BARE_SUCCESS_TAIL)
-    heads = [
-        _PREFIX(4 + fixed + digits + len(body), fixed + digits) + BARE_SUCCESS_HEAD
-        for digits in range(_MAX_DIGITS + 1)
-    ]
-    return _SharedAnswer(heads, BARE_SUCCESS_TAIL + body)
+    def _free_key(self, key: bytes, entry: _HeaderAnswer) -> None:
+        self._bytes -= len(key)
+        if self._entries.get(key) is entry:  # else it was learned again
+            del self._entries[key]

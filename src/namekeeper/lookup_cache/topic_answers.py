@@ -67,6 +67,7 @@ class TopicAnswers:
         "_topics",
         "_users",
         "found",
+        "has_store",
         "stale",
     )
 
@@ -84,6 +85,8 @@ class TopicAnswers:
         self._limit = limit_bytes
         self._counters = counters
         self._store: FrontStore | None = None
+        self.has_store = False
+        """Whether there is a front that learns."""
         self._on_lack: Callable[[], object] = int
         self._on_stale: Callable[[], object] = int
         self._known: dict[str, _Bodies] = {}
@@ -112,6 +115,7 @@ class TopicAnswers:
         """Decide from now on what this store answers; it begins empty, and the last one ends so."""
         self.forget_all()
         self._store = store
+        self.has_store = store is not None
         if store is not None and self._is_paused:
             store.pause()
         self.note_lack()

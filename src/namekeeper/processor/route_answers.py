@@ -29,7 +29,14 @@ from namekeeper.processor.kept_answers import KeptAnswers
 from namekeeper.processor.outcome import Sliced
 from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.affected import NO_TOPIC, AffectedTopics, affected_topics, one_topic
-from namekeeper.route.events import Event, KvChanged, TopicQueuesChanged, TopicRow
+from namekeeper.route.events import (
+    BrokerGroupChanged,
+    BrokerGroupGone,
+    Event,
+    KvChanged,
+    TopicQueuesChanged,
+    TopicRow,
+)
 from namekeeper.route.queries import has_many_parts, topic_route
 from namekeeper.route.tables import RouteTables
 from namekeeper.wire.codes import ResponseCode
@@ -55,10 +62,9 @@ MAX_ALIKE_BYTES = 2 * 1024 * 1024
 
 
 class _Alike(Struct, gc=False):
-    """The answer that all topics with these rows get, while these are the groups of the broker names."""
+    """The answer that all topics with these rows get, as long as no group changes."""
 
-    rows: list[tuple[str, TopicRow]]
-    groups: list[BrokerData | None]
+    rows: list[TopicRow | None]
     body: bytes
 
 
@@ -84,12 +90,13 @@ class RouteAnswers:
         self._tables = tables
         self._kv_config = kv_config
         self._settings = settings
+        self._shows_more = _shows_more(settings)
         self._lookup_cache = lookup_cache
         self._standard, self._legacy = KeptAnswers(), KeptAnswers()
         self.forgetting = Forgetting((self._standard, self._legacy, lookup_cache), lookup_cache)
         """What changes have left to forget."""
         self._alike: dict[tuple[object, ...], _Alike] = {}
-        """Form, broker names and identities of the rows -> body: a cluster has few kinds of topics."""
+        """Form, broker names and identities of their rows -> body: a cluster has few kinds of topics."""
         self._alike_bytes = 0
         self._brokers = {form: _BrokerFragments(standard=form) for form in (True, False)}
         self._queues = {form: _QueueFragments(standard=form) for form in (True, False)}
@@ -106,6 +113,7 @@ class RouteAnswers:
     def reconfigure(self, settings: NamesrvSettings) -> None:
         """Answer by other settings from now on."""
         self._settings = settings
+        self._shows_more = _shows_more(settings)
         for kept in (self._standard, self._legacy):
             kept.forget_all()
         for routes in self._wide.values():
@@ -118,6 +126,9 @@ class RouteAnswers:
 
         So once the request that caused the event is answered, no look-up gets the old state.
         """
+        if isinstance(event, BrokerGroupChanged | BrokerGroupGone):
+            self._alike.clear()
+            self._alike_bytes = 0
         affected = self._affected(event)
         for routes in self._wide.values():
             routes.forget(affected.among)
@@ -165,18 +176,21 @@ class RouteAnswers:
         return structs.replace(route, order_topic_conf=order)
 
     def _answer(self, topic: str, *, standard: bool) -> Response | Sliced | None:
-        if self.is_wide(topic):
+        tables = self._tables
+        is_plain = not (
+            self._shows_more or tables.filter_server_table or topic in tables.topic_queue_mapping_info_table
+        )
+        if (
+            not is_plain
+            or tables.topic_index.name_count > WIDE_NAMES
+            or len(tables.broker_live_table) > WIDE_PARTS
+        ) and self.is_wide(topic):
             find = partial(self.route, topic)
             return self._wide[standard].answer(topic, find, no_route(topic), may_keep=self._may_keep)
-        rows = self._tables.rows_of(topic)
-        if not rows:
-            return None
-        body = self._plain_body(topic, rows, standard=standard)
+        find_body = self._plain_body if is_plain else self._own_body
+        body = find_body(topic, standard=standard)
         if body is None:
-            route = self.route(topic)
-            if route is None:
-                return None
-            body = self._encode(route, standard=standard)
+            return None
         if not self._settings.route_cache_bytes:
             return Response(body=body)
         return (self._standard if standard else self._legacy).keep(topic, body, self._may_keep)
@@ -184,29 +198,27 @@ class RouteAnswers:
     def _may_keep(self, size: int) -> bool:
         return self.kept_bytes + size <= self._settings.route_cache_bytes
 
-    def _plain_body(self, topic: str, rows: list[tuple[str, TopicRow]], *, standard: bool) -> bytes | None:
-        """The encoded route of a topic, if it depends on its rows and their groups and nothing else."""
-        tables = self._tables
-        if (
-            topic in tables.topic_queue_mapping_info_table
-            or tables.filter_server_table
-            or self._settings.order_message_enable
-            or self._settings.support_acting_master
-        ):
+    def _own_body(self, topic: str, *, standard: bool) -> bytes | None:
+        """The encoded route of a topic, made for it alone; None when it has none."""
+        route = self.route(topic)
+        return None if route is None else self._encode(route, standard=standard)
+
+    def _plain_body(self, topic: str, *, standard: bool) -> bytes | None:
+        """The same for a topic whose route shows its rows and their groups and nothing else."""
+        names, rows = self._tables.rows_by_name(topic)
+        if not names:
             return None
-        key = (standard, *[part for name, row in rows for part in (name, id(row))])
-        groups = [tables.broker_addr_table.get(name) for name, _ in rows]
+        key = (standard, names, *map(id, rows))
         alike = self._alike.get(key)
-        if alike is not None and alike.groups == groups:
+        if alike is not None:
             return alike.body
-        route = topic_route(tables, topic)
-        if route is None:
+        body = self._own_body(topic, standard=standard)
+        if body is None:
             return None
-        body = self._encode(route, standard=standard)
         if self._alike_bytes + len(body) > MAX_ALIKE_BYTES:
             self._alike.clear()
             self._alike_bytes = 0
-        self._alike[key] = _Alike(rows, groups, body)
+        self._alike[key] = _Alike(rows, body)
         self._alike_bytes += len(body)
         return body
 
@@ -225,6 +237,11 @@ class RouteAnswers:
         if isinstance(event, KvChanged):
             return one_topic(event.key) if event.namespace == ORDER_TOPIC_CONFIG else NO_TOPIC
         return affected_topics(self._tables, event)
+
+
+def _shows_more(settings: NamesrvSettings) -> bool:
+    """Whether routes show more than rows and groups: order configuration, or slaves that act as master."""
+    return settings.order_message_enable or settings.support_acting_master
 
 
 class _BrokerFragments:

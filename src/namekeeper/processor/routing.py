@@ -66,9 +66,11 @@ def remember_answer(cache: LookupCache, request: RemotingCommand, body: bytes, r
     cache.count(topic)
     if request.header and not request.flag:
         cache.learn(request.header, request.opaque, topic=topic, body=body, revision=revision)
-    standard = form_of_answer(request)
-    if standard is not None and revision == cache.revision:
-        cache.topic_answers.learn(topic, body, standard=standard)
+    front = cache.topic_answers
+    if front.has_store and revision == cache.revision:
+        standard = form_of_answer(request)
+        if standard is not None:
+            front.learn(topic, body, standard=standard)
 
 
 def form_of_answer(request: RemotingCommand) -> bool | None:

@@ -53,6 +53,8 @@ def affected_topics(tables: RouteTables, event: Event) -> AffectedTopics:
         event: what changed.
     """
     match event:
+        case TopicQueuesChanged(are_new=True):
+            return NO_TOPIC
         case TopicQueuesChanged():
             before, after = event.before, event.after
             return AffectedTopics(event.topics, lambda topic: before.get(topic) is not after.get(topic))

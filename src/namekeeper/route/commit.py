@@ -53,6 +53,10 @@ class Built(Struct):
     """Topics whose row changed, is new, or is gone."""
     added: list[str] = []
     """Topics that this build entered into the index."""
+    topics_revision: int = 0
+    """That of the tables before the first topic was looked for in the index."""
+    are_new: bool = True
+    """Whether no topic that changed was in the index before."""
     missing: list[str] = []
     """With `deleteTopicWithBrokerRegistration`: topics that are not among the keys of the body."""
 
@@ -156,7 +160,11 @@ class Commit:
     def _show_topics(self, built: Built | None) -> None:
         if built is not None and built.changed:
             event = TopicQueuesChanged(
-                self._header.broker_name, built.before, built.after, tuple(built.changed)
+                self._header.broker_name,
+                built.before,
+                built.after,
+                tuple(built.changed),
+                are_new=built.are_new and built.topics_revision == self._tables.topics_revision,
             )
             self._edit.apply(event, updates_index=False)
             end_mappings(self._edit, built.gone(), self._header.broker_name)

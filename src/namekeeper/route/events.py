@@ -148,6 +148,8 @@ class TopicQueuesChanged(Struct, frozen=True, tag=True):
     before: Mapping[str, TopicRow]
     after: Mapping[str, TopicRow]
     topics: tuple[str, ...]
+    are_new: bool = False
+    """Whether it is clear that no broker name had any of the topics before, so nobody saw a route of them."""
 
 
 class BrokerNameRemoved(Struct, frozen=True, tag=True):

@@ -160,13 +160,14 @@ class RegisterBroker:
         """Steps 11 and 12 beside the tables; each slice enters its topics into the index."""
         name = self.header.broker_name
         before = tables.topics_of(name)
-        built = Built(before, dict(before))
+        built = Built(before, dict(before), topics_revision=tables.topics_revision)
         if assessment.delete_missing:
             keys = body.topic_keys if body.topic_keys is not None else body.topics.keys()
             for topic in [topic for topic in before if topic not in keys]:
                 del built.after[topic]
                 built.changed.append(topic)
                 built.missing.append(topic)
+            built.are_new = not built.missing
         try:
             yield from self._build_rows(tables, body, assessment, built)
         except BaseException:
@@ -187,7 +188,9 @@ class RegisterBroker:
             if built.before:
                 upsert_all = assessment.upsert_all
                 some, some_rows = _update_rows(built, some, some_specs, some_rows, upsert_all=upsert_all)
+            in_index = len(tables.topic_index)
             new = tables.index_topics(some, self.header.broker_name)
+            built.are_new = built.are_new and len(tables.topic_index) - in_index == len(new)
             built.added += new
             built.changed += new
             built.after.update(zip(new, some_rows, strict=True))
@@ -264,4 +267,5 @@ def _update_rows(
         elif row != new_row:
             after[topic] = new_row
             changed.append(topic)
+            built.are_new = False
     return new, new_rows

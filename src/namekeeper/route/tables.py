@@ -37,6 +37,9 @@ __all__ = ["NO_TOPICS", "RouteRules", "RouteTables"]
 
 NO_TOPICS: Mapping[str, TopicRow] = MappingProxyType({})
 
+MAX_NAMES_CACHED = 4_096
+"""Sets of broker names whose tables are kept together; a cluster has a few dozen."""
+
 
 class RouteRules(Struct, frozen=True):
     """Switches and limits of the rules; they may change while the server runs (protocol.md 5.2)."""
@@ -66,6 +69,10 @@ class RouteTables:
         self._topics_by_name: dict[str, Mapping[str, TopicRow]] = {}
         self.topic_rows = 0
         """Topics, each counted for every broker name that has it."""
+        self.topics_revision = 0
+        """Number of times that rows of topics were put."""
+        self._tables_by_names: dict[tuple[str, ...], tuple[Mapping[str, TopicRow], ...]] = {}
+        """A cache: broker names -> the topic table of each; cleared when a name gets another table."""
         self._groups: dict[str, BrokerData] = {}
         self._clusters: dict[str, AbstractSet[str]] = {}
         self.memberships = 0
@@ -108,13 +115,16 @@ class RouteTables:
 
     def rows_of(self, topic: str) -> list[tuple[str, TopicRow]]:
         """Broker names that have `topic` now, each with its row."""
-        tables = self._topics_by_name
-        found = []
-        for name in self.topic_index.names(topic):
-            row = tables.get(name, NO_TOPICS).get(topic)
-            if row is not None:
-                found.append((name, row))
-        return found
+        names, rows = self.rows_by_name(topic)
+        return [(name, row) for name, row in zip(names, rows, strict=True) if row is not None]
+
+    def rows_by_name(self, topic: str) -> tuple[tuple[str, ...], list[TopicRow | None]]:
+        """Broker names that may have `topic`, and the row that each has of it now, if any; the hot path."""
+        names = self.topic_index.names(topic)
+        tables = self._tables_by_names.get(names)
+        if tables is None:
+            tables = self._tables_of(names)
+        return names, [table.get(topic) for table in tables]
 
     def topics(self) -> list[str]:
         """Every topic that some broker name has now; linear in the number of topics."""
@@ -190,10 +200,18 @@ class RouteTables:
         for live in self.broker_live_table.of_name(broker_name):
             live.applied_bodies.clear()
 
+    def _tables_of(self, names: tuple[str, ...]) -> tuple[Mapping[str, TopicRow], ...]:
+        if len(self._tables_by_names) >= MAX_NAMES_CACHED:
+            self._tables_by_names.clear()
+        self._tables_by_names[names] = found = tuple(map(self.topics_of, names))
+        return found
+
     def _put_topics(self, event: TopicQueuesChanged, *, updates_index: bool) -> None:
         name, after = event.broker_name, event.after
         current = self.topics_of(name)
         self.topic_rows += len(after) - len(current)
+        self.topics_revision += 1
+        self._tables_by_names.clear()
         if updates_index:
             new = [topic for topic in event.topics if topic in after and topic not in current]
             self.topic_index.add(new, name)
@@ -206,6 +224,7 @@ class RouteTables:
 
     def _remove_topics(self, event: BrokerNameRemoved, *, updates_index: bool) -> None:
         topics = self._topics_by_name.pop(event.broker_name, NO_TOPICS)
+        self._tables_by_names.clear()
         self.topic_rows -= len(topics)
         if updates_index:
             self.topic_index.discard(topics, event.broker_name)

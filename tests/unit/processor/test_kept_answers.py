@@ -39,6 +39,8 @@ def test_what_was_forgotten_is_kept_no_more_and_others_are():
     assert set(kept.topics) == {"U"}
     kept.forget_all()
     assert (set(kept.topics), kept.bytes) == (set(), 0)
+    kept.keep("T", b"body", lambda _: True)
+    assert kept.bytes == len("T") + len(b"body")
 
 
 def test_the_garbage_collector_has_nothing_to_do_with_what_is_forgotten():

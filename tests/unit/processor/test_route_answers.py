@@ -4,6 +4,7 @@ import pytest
 
 from namekeeper.messages.bodies import encode_topic_route
 from namekeeper.processor import route_answers
+from namekeeper.route.events import BrokerGroupGone
 from namekeeper.route.queries import topic_route
 from namekeeper.wire.command import request
 from namekeeper.wire.json_header import encode_json_header
@@ -110,6 +111,13 @@ def test_topics_that_were_alike_before_a_group_changed_are_encoded_anew(alike):
     answers.get("T0", True)
     alike.register(V6_BODY, brokerId="1", brokerAddr="10.0.0.9:10911")
     assert b"10.0.0.9:10911" in answers.get("T1", True).body
+
+
+def test_topics_that_were_alike_before_their_group_went_have_no_route(alike):
+    answers = alike.state.route_answers
+    answers.get("T0", True)
+    alike.state.tables.apply(BrokerGroupGone("broker-a"))
+    assert answers.get("T1", True) is None
 
 
 def test_bodies_of_topics_that_are_alike_are_bounded(server, monkeypatch):

@@ -75,6 +75,12 @@ def test_changed_new_and_lost_rows_affect_their_topics(tables, among):
     assert after(tables, event, among) == {"A", "AB", "none"} & set(among)
 
 
+def test_rows_of_topics_that_nobody_had_before_affect_no_route(tables):
+    before = tables.topics_of("a")
+    event = TopicQueuesChanged("a", before, {**before, "none": RW}, ("none",), are_new=True)
+    assert after(tables, event) == set()
+
+
 def test_a_topic_of_two_broker_names_with_one_address_is_affected_once(tables):
     """After a wrong configuration both names show the same filter servers."""
     tables.apply(BrokerGroupChanged(BrokerData("c", "b", {0: "a:1"})))

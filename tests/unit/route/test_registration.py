@@ -543,3 +543,40 @@ def test_the_connection_speaks_for_its_broker_from_the_first_registration_on():
     assert over.carried == {(CLUSTER, "10.0.0.1:10911"): 0}
     change = register(header(), body(), over)
     assert (change.key, change.remote_addr) == ((CLUSTER, "10.0.0.1:10911"), over.remote_addr)
+
+
+def are_new(world: World) -> list[bool]:
+    """Of each change of topics so far, whether it says that nobody had them before."""
+    return [event.are_new for event in world.events if isinstance(event, TopicQueuesChanged)]
+
+
+def test_topics_that_nobody_had_are_new_and_no_others():
+    world, over = World(), channel()
+    world.register(content=body(["T1", "T2"]), over=over)
+    world.register(header("broker-b", SLAVE), body(["T3", "T4"]), channel(2))
+    assert are_new(world) == [True, True]
+    world.register(content=body(["T1", "T2", "T3", "T5"], version=2), over=over)
+    world.register(content=body({"T1": RO, "T6": RO}, version=3), over=over)
+    assert are_new(world)[2:] == [False, False]
+
+
+def test_a_topic_that_goes_makes_a_change_of_more_than_new_topics():
+    world, over = World(), channel()
+    world.register(content=body(["T1", "T2"]), over=over)
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    world.register(content=body(["T2", "T3"], version=2), over=over)
+    assert are_new(world) == [True, False]
+
+
+def test_a_topic_is_not_new_if_another_name_got_it_during_the_build(narrow):
+    """A client may have its route since then."""
+    world = World()
+    world.begin(content=body(["T1", "T2", "T3", "T4", "T5"]), decode_turns=0)
+    while "T1" not in world.tables.topic_index:
+        world.queue.turn(world.now)
+    assert world.tables.rows_of("T1") == []
+    world.submit(register(header("broker-b", SLAVE), body(["T1", "T2"]), channel(2)))
+    assert [name for name, _ in world.tables.rows_of("T1")] == ["broker-b"]
+    world.run_turns()
+    assert [name for name, _ in world.tables.rows_of("T1")] == ["broker-a", "broker-b"]
+    assert are_new(world) == [False, False]

@@ -6,6 +6,7 @@ from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
 from namekeeper.model.version import DataVersion
+from namekeeper.route import tables as tables_of_routes
 from namekeeper.route.events import (
     BrokerGroupChanged,
     BrokerGroupGone,
@@ -290,3 +291,23 @@ def test_the_bodies_of_a_name_are_forgotten_together(tables):
         tables.remember_body(("c", addr), b"digest", AS)
     tables.forget_bodies("a")
     assert not any((b"digest", AS) in live.applied_bodies for live in tables.broker_live_table)
+
+
+def test_the_rows_of_a_topic_are_those_of_now(tables):
+    """Whichever were asked for before."""
+    shown(tables, "a", ["T1"], T1=RW)
+    assert tables.rows_of("T1") == [("a", RW)]
+    shown(tables, "a", ["T1"], T1=RO)
+    assert tables.rows_of("T1") == [("a", RO)]
+    tables.apply(BrokerNameRemoved("a", tables.topics_of("a")), updates_index=False)
+    assert tables.rows_of("T1") == []
+
+
+def test_sets_of_names_whose_tables_are_kept_together_are_bounded(monkeypatch, tables):
+    monkeypatch.setattr(tables_of_routes, "MAX_NAMES_CACHED", 2)
+    for number in range(5):
+        shown(tables, f"b{number}", [f"T{number}", "all"], **{f"T{number}": RW, "all": RW})
+    for _ in range(2):
+        assert [len(tables.rows_of(f"T{number}")) for number in range(5)] == [1] * 5
+    assert len(tables.rows_of("all")) == 5
+    assert len(tables._tables_by_names) <= 2
