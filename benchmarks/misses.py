@@ -29,6 +29,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 TOPICS, LOOK_UPS, ROUNDS = 20_000, 5_000, 9
 STAGES = ("read", "answered", "encoded", "all")
+FORGOTTEN = "known ones after everything changed"
 
 
 def main() -> None:
@@ -51,6 +52,7 @@ def main() -> None:
     known = look_ups()
     kinds = {
         "known": lambda: known,
+        FORGOTTEN: lambda: known,
         "each with a header of its own": lambda: look_ups(is_own=True),
         "binary headers": lambda: look_ups(form=SerializeType.ROCKETMQ),
         "topics without route": lambda: look_ups("-unknown"),
@@ -67,19 +69,33 @@ async def _compare(folder: Path, topics: int, kinds: dict[str, Callable[[], list
         parts.run_turns()
     print(f"us of the CPU for a look-up: {', '.join(STAGES)}")
     for name, frames in kinds.items():
-        rounds = [_stages(parts, frames(), frames()) for _ in range(ROUNDS)]
+        change = _forget_all if name == FORGOTTEN else _nothing
+        rounds = [_stages(parts, frames(), frames(), change) for _ in range(ROUNDS)]
         least = [min(took) / LOOK_UPS * 1e6 for took in zip(*rounds, strict=True)]
         print(f"{name}: {', '.join(f'{us:.1f}' for us in least)}")
 
 
-def _stages(parts: Parts, frames: list[bytes], others: list[bytes]) -> list[float]:
-    """Seconds of each stage for some frames, and of a connection for some others like them."""
+def _nothing(_: Parts) -> None:
+    """Leave what is kept."""
+
+
+def _forget_all(parts: Parts) -> None:
+    """Keep nothing of any topic, as after a change of all of them."""
+    parts.state.route_answers.reconfigure(parts.state.settings)
+
+
+def _stages(
+    parts: Parts, frames: list[bytes], others: list[bytes], change: Callable[[Parts], None]
+) -> list[float]:
+    """Seconds of each stage for some frames, and of a connection for some others; each after a change."""
+    change(parts)
     cache = parts.state.lookup_cache
     reader, joined = RequestReader(cache=cache), Joined(parts.requests, lookup_cache=cache)
     read, items = _timed(lambda frame: reader.feed(frame)[0], frames)
     requests = [item for item in items if isinstance(item, RemotingCommand)]
     answered, answers = _timed(lambda request: parts.requests(request, joined.connection), requests)
     encoded, _ = _timed(lambda response: encode_response(response or Response(), opaque=1), answers)
+    change(parts)
     everything, _ = _timed(joined.deliver, others)
     return [read, answered, encoded, everything]
 
