@@ -160,8 +160,8 @@ EDGE_MUTANTS = (
     Mutant(
         "a-wide-route-in-one-turn",
         "processor/route_answers.py",
-        "        ) and self.is_wide(topic):\n",
-        "        ) and False:\n",
+        "        if self.is_wide(topic):\n",
+        "        if False:\n",
         "the route of a topic of very many broker names is made in slices",
         ("processor/test_wide_routes.py",),
     ),

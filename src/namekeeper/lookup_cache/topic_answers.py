@@ -67,7 +67,6 @@ class TopicAnswers:
         "_topics",
         "_users",
         "found",
-        "has_store",
         "stale",
     )
 
@@ -85,8 +84,6 @@ class TopicAnswers:
         self._limit = limit_bytes
         self._counters = counters
         self._store: FrontStore | None = None
-        self.has_store = False
-        """Whether there is a front that learns."""
         self._on_lack: Callable[[], object] = int
         self._on_stale: Callable[[], object] = int
         self._known: dict[str, _Bodies] = {}
@@ -107,6 +104,11 @@ class TopicAnswers:
         return self._known.keys()
 
     @property
+    def has_store(self) -> bool:
+        """Whether there is a front that learns."""
+        return self._store is not None
+
+    @property
     def takes_more(self) -> bool:
         """Whether there is room for topics that nobody has asked for: half of it is for the others."""
         return self._store is not None and 2 * self._bytes < self._limit
@@ -115,7 +117,6 @@ class TopicAnswers:
         """Decide from now on what this store answers; it begins empty, and the last one ends so."""
         self.forget_all()
         self._store = store
-        self.has_store = store is not None
         if store is not None and self._is_paused:
             store.pause()
         self.note_lack()

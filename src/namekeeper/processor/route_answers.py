@@ -127,8 +127,7 @@ class RouteAnswers:
         So once the request that caused the event is answered, no look-up gets the old state.
         """
         if isinstance(event, BrokerGroupChanged | BrokerGroupGone):
-            self._alike.clear()
-            self._alike_bytes = 0
+            self._forget_alike()
         affected = self._affected(event)
         for routes in self._wide.values():
             routes.forget(affected.among)
@@ -176,19 +175,15 @@ class RouteAnswers:
         return structs.replace(route, order_topic_conf=order)
 
     def _answer(self, topic: str, *, standard: bool) -> Response | Sliced | None:
-        tables = self._tables
-        is_plain = not (
-            self._shows_more or tables.filter_server_table or topic in tables.topic_queue_mapping_info_table
-        )
-        if (
-            not is_plain
-            or tables.topic_index.name_count > WIDE_NAMES
-            or len(tables.broker_live_table) > WIDE_PARTS
-        ) and self.is_wide(topic):
+        if self.is_wide(topic):
             find = partial(self.route, topic)
             return self._wide[standard].answer(topic, find, no_route(topic), may_keep=self._may_keep)
-        find_body = self._plain_body if is_plain else self._own_body
-        body = find_body(topic, standard=standard)
+        tables = self._tables
+        shows_more = (
+            self._shows_more or tables.filter_server_table or topic in tables.topic_queue_mapping_info_table
+        )
+        make_body = self._own_body if shows_more else self._plain_body
+        body = make_body(topic, standard=standard)
         if body is None:
             return None
         if not self._settings.route_cache_bytes:
@@ -216,11 +211,14 @@ class RouteAnswers:
         if body is None:
             return None
         if self._alike_bytes + len(body) > MAX_ALIKE_BYTES:
-            self._alike.clear()
-            self._alike_bytes = 0
+            self._forget_alike()
         self._alike[key] = _Alike(rows, body)
         self._alike_bytes += len(body)
         return body
+
+    def _forget_alike(self) -> None:
+        self._alike.clear()
+        self._alike_bytes = 0
 
     def _encode(self, route: TopicRouteData, *, standard: bool) -> bytes:
         broker, queue = self._brokers[standard], self._queues[standard]

@@ -55,8 +55,8 @@ class Built(Struct):
     """Topics that this build entered into the index."""
     topics_revision: int = 0
     """That of the tables before the first topic was looked for in the index."""
-    are_new: bool = True
-    """Whether no topic that changed was in the index before."""
+    unseen: int = 0
+    """How many of the topics that were added no broker name had in the index before."""
     missing: list[str] = []
     """With `deleteTopicWithBrokerRegistration`: topics that are not among the keys of the body."""
 
@@ -164,7 +164,8 @@ class Commit:
                 built.before,
                 built.after,
                 tuple(built.changed),
-                are_new=built.are_new and built.topics_revision == self._tables.topics_revision,
+                are_new=built.unseen == len(built.changed)
+                and built.topics_revision == self._tables.topics_revision,
             )
             self._edit.apply(event, updates_index=False)
             end_mappings(self._edit, built.gone(), self._header.broker_name)

@@ -167,7 +167,6 @@ class RegisterBroker:
                 del built.after[topic]
                 built.changed.append(topic)
                 built.missing.append(topic)
-            built.are_new = not built.missing
         try:
             yield from self._build_rows(tables, body, assessment, built)
         except BaseException:
@@ -190,7 +189,7 @@ class RegisterBroker:
                 some, some_rows = _update_rows(built, some, some_specs, some_rows, upsert_all=upsert_all)
             in_index = len(tables.topic_index)
             new = tables.index_topics(some, self.header.broker_name)
-            built.are_new = built.are_new and len(tables.topic_index) - in_index == len(new)
+            built.unseen += len(tables.topic_index) - in_index
             built.added += new
             built.changed += new
             built.after.update(zip(new, some_rows, strict=True))
@@ -267,5 +266,4 @@ def _update_rows(
         elif row != new_row:
             after[topic] = new_row
             changed.append(topic)
-            built.are_new = False
     return new, new_rows
