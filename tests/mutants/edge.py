@@ -567,7 +567,7 @@ EDGE_MUTANTS = (
     ),
     Mutant(
         "a-loss-that-looks-like-an-orderly-stop",
-        "app/name_server.py",
+        "app/run.py",
         "return 0 if server.is_recorded else 1",
         "return 0",
         "a stop after which not all is on disk has status 1",

@@ -70,13 +70,14 @@ def test_signals_while_the_process_ends_change_nothing(tmp_path):
 HANGING = """
 import asyncio, sys
 import namekeeper.app.name_server as module
+import namekeeper.app.run as process
 from namekeeper.cli.serve import main
 
 class Hanging(module.NameServer):
     async def stop(self):
         await asyncio.Event().wait()
 
-module.NameServer = Hanging
+process.NameServer = Hanging
 module.STUCK_SECONDS = 0.5
 sys.exit(main(sys.argv[1:]))
 """

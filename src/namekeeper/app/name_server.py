@@ -6,11 +6,9 @@ thread, the journal and log lines by one each.
 
 import asyncio
 import contextlib
-import faulthandler
 import logging
 import os
 import ssl
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
@@ -25,24 +23,21 @@ from namekeeper.app.journal_files import journal_files
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.kv_file import KvFile
 from namekeeper.app.kv_owner import become_kv_owner
-from namekeeper.app.logs import Logs, start_logs
+from namekeeper.app.logs import Logs
 from namekeeper.app.lookup_memory import LookupMemory
-from namekeeper.app.memory import return_freed_memory, return_memory_in_quiet_times
+from namekeeper.app.memory import return_memory_in_quiet_times
 from namekeeper.app.notifier import Notifier
-from namekeeper.app.pid_file import PidFile, hold_pid_file
-from namekeeper.app.process import loop_factory, prepare_process, spare_the_collector
 from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.app.stats import Operators
-from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.app.tls_files import read_http_tls_settings, read_tls_settings
 from namekeeper.app.unknown_networks import unknown_network_alarm
 from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
 from namekeeper.config.load import parse_list, parse_networks
 from namekeeper.config.settings import NamesrvSettings
-from namekeeper.config.startup import Startup, boot_line
+from namekeeper.config.startup import Startup
 from namekeeper.http.loading import load_operator_http_server
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.outcome import Save
@@ -64,7 +59,7 @@ if TYPE_CHECKING:
     from namekeeper.http.server import OperatorHttpServer
     from namekeeper.remoting.client import RemotingClient
 
-__all__ = ["NameServer", "run"]
+__all__ = ["NameServer"]
 
 log = logging.getLogger("namekeeper.namesrv")
 
@@ -82,8 +77,6 @@ STUCK_SECONDS = 15.0
 """A longer stop counts as hanging: the process ends, and stderr gets the stack of each thread."""
 
 LOOK_SECONDS = 0.05
-SETTLED_SECONDS = 1.0
-"""After the start: by then clients and brokers have been answered."""
 
 
 class NameServer:
@@ -380,58 +373,6 @@ class NameServer:
         )
 
 
-def run(startup: Startup) -> int:
-    """Run a name server until SIGTERM or SIGINT; returns the exit status.
-
-    Raises:
-        ConfigError: it can't start; one line that says what to do.
-    """
-    prepare_process()
-    logs = start_logs(startup.settings.log_root, startup.settings.log_level)
-    pid_file = _pid_file(startup.settings.log_root)
-    try:
-        for warning in startup.warnings:
-            log.warning("%s", warning)
-        server = NameServer(startup, logs=logs)
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            return runner.run(_serve(server))
-    finally:
-        if pid_file is not None:
-            pid_file.release()
-        logs.stop()
-
-
-async def _serve(server: NameServer) -> int:
-    stop = asyncio.Event()
-    with stopping_by_signals(stop.set):
-        async with server:
-            line = boot_line(server.state.settings, server.port)
-            _say(line)
-            log.info("%s", line)
-            spare_the_collector()
-            # The first clients do not wait for it.
-            asyncio.get_running_loop().call_later(SETTLED_SECONDS, return_freed_memory)
-            await stop.wait()
-            log.info("the name server stops")
-            _end_at_the_latest_in(server.stuck_seconds)
-    return 0 if server.is_recorded else 1
-
-
-def _end_at_the_latest_in(seconds: float) -> None:
-    """End the process after this time with status 1, whatever it does; stacks of its threads go to stderr."""
-    with contextlib.suppress(RuntimeError, OSError, AttributeError):  # no stderr
-        faulthandler.dump_traceback_later(seconds, exit=True)
-
-
-def _say(line: str) -> None:
-    """Print the line that scripts wait for; if stdout fails, as on a full disk, go on."""
-    try:
-        print(line, flush=True)  # noqa: T201
-    except OSError as error:
-        log.warning("can't print to stdout: %s", error)
-        sys.stdout = None  # else Python tries again at the end, and exits with a failure
-
-
 # Imports that a server needs late or never come late, so that it listens earlier.
 
 
@@ -490,11 +431,3 @@ def _write_buffer_bytes(settings: NamesrvSettings) -> tuple[int, int]:
     """Low and high water mark; as in Java, they count only if both are set (protocol.md 5.3)."""
     low, high = settings.write_buffer_low_water_mark, settings.write_buffer_high_water_mark
     return (low, high) if low and high else WRITE_BUFFER_BYTES
-
-
-def _pid_file(log_root: str) -> PidFile | None:
-    try:
-        return hold_pid_file(log_root)
-    except OSError as error:
-        log.warning("no pid file in %s, so mqshutdown won't find this process: %s", log_root, error)
-        return None

@@ -75,7 +75,7 @@ def launch(startup: Startup) -> int:
     """Run the server until it is stopped; return its exit status."""
     if startup.config_file:
         say(f"load config properties file OK, {startup.config_file}")
-    from namekeeper.app.name_server import run
+    from namekeeper.app.run import run
 
     return run(startup)
 

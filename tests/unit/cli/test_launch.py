@@ -42,7 +42,7 @@ def test_a_file_that_is_not_there_is_refused_by_name(home):
 def test_the_line_that_scripts_know_is_printed_before_the_server_runs(home, capsys, monkeypatch):
     file = home / "namesrv.properties"
     file.touch()
-    monkeypatch.setattr("namekeeper.app.name_server.run", lambda startup: 7 if startup.config_file else 8)
+    monkeypatch.setattr("namekeeper.app.run.run", lambda startup: 7 if startup.config_file else 8)
     assert module.launch(load_startup(str(file), {})) == 7
     assert capsys.readouterr().out == f"load config properties file OK, {file}\n"
     assert module.launch(load_startup(None, {})) == 8

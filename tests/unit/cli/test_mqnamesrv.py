@@ -80,7 +80,7 @@ def test_the_server_runs_without_a_home_of_rocketmq_and_says_so(run, monkeypatch
     file = tmp_path / "namesrv.properties"
     file.write_text("rocketmqHome=/opt/rocketmq\n")
     started = []
-    monkeypatch.setattr("namekeeper.app.name_server.run", lambda startup: started.append(startup) or 0)
+    monkeypatch.setattr("namekeeper.app.run.run", lambda startup: started.append(startup) or 0)
     assert run()[0] == 0
     assert run("-c", str(file))[0] == 0
     monkeypatch.setenv("ROCKETMQ_HOME", "/opt/rocketmq")

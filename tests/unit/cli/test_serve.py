@@ -23,7 +23,7 @@ def test_every_property_is_a_flag_and_the_help_names_those_that_do_something(cap
 @pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
 def test_every_flag_is_understood(spec, monkeypatch):
     started = []
-    monkeypatch.setattr("namekeeper.app.name_server.run", lambda startup: started.append(startup) or 0)
+    monkeypatch.setattr("namekeeper.app.run.run", lambda startup: started.append(startup) or 0)
     number = min(max(2048, spec.facts.low), spec.facts.high)
     text = {PropertyKind.BOOLEAN: "true", PropertyKind.STRING: "10.0.0.1"}.get(spec.kind, str(number))
     text = spec.facts.choices[-1] if spec.facts.choices else text
