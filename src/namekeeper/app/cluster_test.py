@@ -40,7 +40,9 @@ ASK_MS = 1_000
 LOOKUP_SECONDS = 3.0
 """Time limit for everything: then our client gives up."""
 MAX_UNDER_WAY = 64
-"""Look-ups at once: unknown topics must not keep the server busy."""
+"""Lookups at once: unknown topics must not keep the server busy."""
+CONNECTIONS_LIMIT = 16
+"""Connections to name servers of the other environment: its address server chooses how many there are."""
 PASSED_ON = "__CLUSTER_TEST"
 """Ext field of requests that were passed on. They are not passed on again: otherwise two name servers that
 are each other's other environment would go on for ever."""
@@ -63,7 +65,12 @@ class ClusterTest:
             unit_name=settings.product_env_name or None,
         )
         self._clock = clock
-        self._client = RemotingClient(tls=tls, rpc_hook=_as_old_client)
+        self._client = RemotingClient(
+            tls=tls,
+            rpc_hook=_as_old_client,
+            max_connections=CONNECTIONS_LIMIT,
+            idle_seconds=REFRESH_MS / 1_000,
+        )
         self._namesrv_addrs: list[str] = []
         self._fetch_again_at_ms = clock.now().mono_ms
         self._fetching = asyncio.Lock()

@@ -26,7 +26,7 @@ from namekeeper.app.kv_owner import become_kv_owner
 from namekeeper.app.logs import Logs
 from namekeeper.app.lookup_memory import LookupMemory
 from namekeeper.app.memory import return_memory_in_quiet_times
-from namekeeper.app.notifier import Notifier
+from namekeeper.app.notifier import Notifier, notifying_client
 from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from namekeeper.app.access import AccessControl
     from namekeeper.app.cluster_test import ClusterTest
     from namekeeper.http.server import OperatorHttpServer
-    from namekeeper.remoting.client import RemotingClient
 
 __all__ = ["NameServer"]
 
@@ -107,9 +106,13 @@ class NameServer:
         self._loop: asyncio.AbstractEventLoop
         """Set when the server is entered."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
-        client = _make_client(startup) if settings.tls_enable else None  # so certificates are checked now
-        self._notifier = Notifier(lambda: client or _make_client(startup))
-        self._cluster_test = _make_cluster_test(startup, self._clock) if settings.cluster_test else None
+        tls = _client_tls(startup)
+        self._notifier = Notifier(
+            lambda: notifying_client(tls),
+            lambda: self.state.tables.broker_live_table,
+            parse_networks("notifyNetworks", settings.notify_networks),
+        )
+        self._cluster_test = _make_cluster_test(settings, self._clock, tls) if settings.cluster_test else None
         self._journaling = Journaling(
             self.state, clock=self._clock, connections=lambda: len(self.server.connections)
         )
@@ -406,16 +409,10 @@ def _make_http_tls(startup: Startup) -> TlsContexts | None:
     return TlsContexts(lambda: read_http_tls_settings(startup))
 
 
-def _make_client(startup: Startup) -> "RemotingClient":
-    from namekeeper.remoting.client import RemotingClient
-
-    return RemotingClient(tls=_client_tls(startup))
-
-
-def _make_cluster_test(startup: Startup, clock: Clock) -> "ClusterTest":
+def _make_cluster_test(settings: NamesrvSettings, clock: Clock, tls: ssl.SSLContext | None) -> "ClusterTest":
     from namekeeper.app.cluster_test import ClusterTest
 
-    return ClusterTest(startup.settings, clock=clock, tls=_client_tls(startup))
+    return ClusterTest(settings, clock=clock, tls=tls)
 
 
 def _client_tls(startup: Startup) -> ssl.SSLContext | None:

@@ -174,6 +174,7 @@ def _check(settings: NamesrvSettings) -> None:
         )
     parse_networks("proxyProtocolTrustedNetworks", settings.proxy_protocol_trusted_networks)
     parse_networks("brokerNetworks", settings.broker_networks)
+    parse_networks("notifyNetworks", settings.notify_networks)
     if settings.http_tls_need_client_auth != "none" and settings.http_tls_mode == "disabled":
         raise ConfigError(
             f"httpTlsNeedClientAuth={settings.http_tls_need_client_auth}: needs httpTlsMode=enforcing;"

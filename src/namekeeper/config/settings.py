@@ -122,6 +122,14 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
             _OURS, remote=False,
         ),
     ] = ""  # fmt: skip
+    notify_networks: Annotated[
+        str,
+        Property(
+            "Networks of brokers that `notifyMinBrokerIdChanged` may notify, e.g. `10.1.0.0/16`; a broker"
+            " elsewhere, or with a host name, gets no 905. Empty: any",
+            _OURS, remote=False,
+        ),
+    ] = ""  # fmt: skip
     expiry_guard_percent: Annotated[
         int,
         Property(

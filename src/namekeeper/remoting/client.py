@@ -22,8 +22,7 @@ __all__ = ["RemotingClient", "RpcHook"]
 DEFAULT_TIMEOUT_MS = 3_000
 """Java's, for requests and for connecting."""
 MAX_CONNECTIONS = 1_024
-"""Most connections; then the oldest one without open requests is closed, as peers can choose whom we
-notify."""
+"""Default limit of connections: more than any tool or library needs."""
 GOODBYE_SECONDS = 2.0
 _CHECK = "check the address and that the server runs"
 _INT32_MASK = 0x7FFF_FFFF
@@ -40,7 +39,7 @@ class RemotingClient:
     once.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each setting
         self,
         *,
         tls: ssl.SSLContext | None = None,
@@ -49,6 +48,8 @@ class RemotingClient:
         connect_timeout_ms: int = DEFAULT_TIMEOUT_MS,
         serialize_type: SerializeType = SerializeType.JSON,
         max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        max_connections: int = MAX_CONNECTIONS,
+        idle_seconds: float | None = None,
     ) -> None:
         """Take the settings.
 
@@ -59,6 +60,9 @@ class RemotingClient:
             connect_timeout_ms: for one attempt, TLS handshake included.
             serialize_type: header form of requests.
             max_frame_bytes: bounds an answer.
+            max_connections: beyond this limit, the least recently used connection without open requests is
+                closed.
+            idle_seconds: a connection without requests for this long is closed; None: connections stay.
         """
         self._tls = tls
         self._rpc_hook = rpc_hook
@@ -66,8 +70,12 @@ class RemotingClient:
         self._connect_timeout_ms = connect_timeout_ms
         self._serialize_type = serialize_type
         self._max_frame_bytes = max_frame_bytes
+        self._max_connections = max_connections
+        self._idle_seconds = idle_seconds
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._opaques = itertools.count(1)
         self._connections: dict[str, ClientConnection] = {}
+        """By address; the most recently used one is last."""
         self._open_sockets: set[ClientConnection] = set()
         """All connections, also retired ones that still wait for answers."""
         self._connecting: dict[str, asyncio.Task[ClientConnection]] = {}
@@ -147,6 +155,8 @@ class RemotingClient:
     async def close(self) -> None:
         """Close all connections; requests under way fail with RemotingClosedError. May be called twice."""
         self._is_closed = True
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         attempts = list(self._connecting.values())
         for task in attempts:
             task.cancel()
@@ -202,6 +212,7 @@ class RemotingClient:
             raise RemotingClosedError(addr, "this client is closed")
         connection = self._connections.get(addr)
         if connection is not None and connection.is_open:
+            self._note_use(connection)
             return connection
         attempt = self._connecting.get(addr)
         if attempt is None:
@@ -230,8 +241,8 @@ class RemotingClient:
             message = self._why_not(error)
             self._backoff.failed(addr, message, asyncio.get_running_loop().time())
             raise RemotingConnectError(addr, message) from None
-        self._connections[addr] = connection
         self._open_sockets.add(connection)
+        self._note_use(connection)
         self._make_room()
         return connection
 
@@ -270,9 +281,36 @@ class RemotingClient:
             why = "the peer closed the connection and sent nothing"
             self._backoff.failed(connection.addr, why, asyncio.get_running_loop().time())
 
+    def _note_use(self, connection: ClientConnection) -> None:
+        self._connections.pop(connection.addr, None)
+        self._connections[connection.addr] = connection
+        connection.used_at = asyncio.get_running_loop().time()
+        if self._idle_seconds is not None and self._idle_timer is None:
+            self._idle_timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_idle)
+
     def _make_room(self) -> None:
-        if len(self._connections) > MAX_CONNECTIONS:
+        if len(self._connections) > self._max_connections:
             for connection in self._connections.values():
                 if not connection.pending:
-                    self._retire(connection)
+                    self._drop(connection)
                     return
+
+    def _end_idle(self) -> None:
+        """Close the connections that were idle for too long, and look again when the next one may be."""
+        assert self._idle_seconds is not None
+        self._idle_timer = None
+        loop = asyncio.get_running_loop()
+        for connection in list(self._connections.values()):
+            rest = connection.used_at + self._idle_seconds - loop.time()
+            if rest > 0:
+                self._idle_timer = loop.call_later(rest, self._end_idle)
+                return
+            if connection.pending:
+                self._note_use(connection)
+            else:
+                self._drop(connection)
+
+    def _drop(self, connection: ClientConnection) -> None:
+        """Close a connection that owes no answer, without waiting for a peer that does not read."""
+        del self._connections[connection.addr]
+        connection.abort()

@@ -40,6 +40,8 @@ class ClientConnection(asyncio.Protocol):
         """Whether requests can be sent."""
         self.has_received = False
         """Whether the peer ever sent anything."""
+        self.used_at = 0.0
+        """Loop time of the last request."""
         self.gone = asyncio.Event()
         """Set when the socket is closed."""
         self._on_request = on_request

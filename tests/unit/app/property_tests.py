@@ -69,6 +69,7 @@ SHOWN_BY = {
     "topicRowsLimit": HERE + "test_topics_are_limited_as_configured",
     "nameCharactersLimit": "unit/processor/test_registration.py::test_an_operator_can_move_the_limits",
     "brokerNetworks": HERE + "test_brokers_from_elsewhere_are_counted_as_configured",
+    "notifyNetworks": NAMESERVER + "test_brokers_are_notified_within_the_networks_that_are_configured",
     "protectBrokerNames": HERE + "test_another_host_may_take_over_unless_names_are_protected",
     "expiryGuardPercent": "unit/app/test_housekeeping.py::test_the_guard_keeps_brokers_when_too_many_are_silent_at_once",
     "kvEntriesLimit": HERE + "test_kv_entries_are_limited_as_configured",

@@ -426,6 +426,15 @@ async def test_a_bug_in_a_handler_ends_neither_connection_nor_server(tmp_path, m
         assert server.operators.stats().handler_errors == 1
 
 
+async def test_brokers_are_notified_within_the_networks_that_are_configured(tmp_path, caplog):
+    flags = {"notify_min_broker_id_changed": "true", "notify_networks": "10.0.0.0/8"}
+    async with name_server(tmp_path, **flags) as server, asking(server) as ask:
+        await register(ask, addr=f"{LOCAL}:{server.port}", broker_id=1)
+        await register(ask, addr="10.0.0.1:10911", broker_id=0)
+        failed = f"notify min broker id changed to {LOCAL}:{server.port} failed"
+        await eventually(lambda: f"{failed}: the address is in none of notifyNetworks" in caplog.text)
+
+
 @both_loops
 async def test_brokers_are_notified(tmp_path):
     received = []

@@ -406,9 +406,12 @@ async def test_a_released_address_is_left_when_nobody_waits_for_it_and_may_be_us
         client.release("127.0.0.1:1")
 
 
-async def test_the_number_of_connections_that_owe_nothing_is_bounded(client, monkeypatch):
-    monkeypatch.setattr(module, "MAX_CONNECTIONS", 2)
-    async with contextlib.AsyncExitStack() as stack, serving() as service:
+async def test_the_number_of_connections_that_owe_nothing_is_bounded():
+    async with (
+        contextlib.AsyncExitStack() as stack,
+        serving() as service,
+        RemotingClient(max_connections=2) as client,
+    ):
         waiting = asyncio.create_task(client.invoke(service.addr, 105))
         asked, connection = await service.next()
         servers = [
@@ -420,6 +423,54 @@ async def test_the_number_of_connections_that_owe_nothing_is_bounded(client, mon
         await eventually(lambda: [len(server.connections) for server in servers] == [0, 0, 0, 1])
         connection.respond(asked, Response())
         assert (await waiting).code == 0
+
+
+async def test_the_least_recently_used_connection_makes_room():
+    async with (
+        RemotingServer(echo, host=LOCAL, port=0) as one,
+        RemotingServer(echo, host=LOCAL, port=0) as two,
+        RemotingServer(echo, host=LOCAL, port=0) as three,
+        RemotingClient(max_connections=2) as client,
+    ):
+        for server in (one, two, one, three):
+            await client.invoke(str(server.addresses[0]), 105)
+        await eventually(lambda: [len(server.connections) for server in (one, two, three)] == [1, 0, 1])
+
+
+@both_loops
+async def test_an_idle_connection_is_closed_and_one_that_owes_an_answer_is_not():
+    async with (
+        serving() as busy,
+        RemotingServer(echo, host=LOCAL, port=0) as idle,
+        RemotingClient(idle_seconds=0.05) as client,
+    ):
+        waiting = asyncio.create_task(client.invoke(busy.addr, 105))
+        asked, connection = await busy.next()
+        await client.invoke(str(idle.addresses[0]), 105)
+        await eventually(lambda: client._connections.keys() == {busy.addr} and not idle.connections)
+        connection.respond(asked, Response(remark="late"))
+        assert (await waiting).remark == "late"
+        await eventually(lambda: not client._open_sockets)
+        assert client._idle_timer is None
+        assert (await client.invoke(str(idle.addresses[0]), 105)).code == 0
+
+
+async def test_an_idle_connection_is_closed_although_its_peer_reads_nothing():
+    async with (
+        contextlib.AsyncExitStack() as stack,
+        RemotingClient(idle_seconds=0.05) as client,
+    ):
+        deaf = await asyncio.start_server(lambda _, writer: stack.callback(writer.close), LOCAL, 0, limit=1)
+        stack.callback(deaf.close)
+        host, port = deaf.sockets[0].getsockname()
+        with pytest.raises(RemotingError):
+            await _send_for_ever(client, f"{host}:{port}")
+        await eventually(lambda: not client._open_sockets)
+
+
+async def _send_for_ever(client: RemotingClient, addr: str) -> None:
+    while True:
+        await client.invoke_oneway(addr, 905, body=bytes(1 << 20), timeout_ms=NEVER_MS)
 
 
 def _never_connect(monkeypatch: pytest.MonkeyPatch) -> None:
