@@ -1,42 +1,54 @@
-"""Look-ups by topic: an integer for each topic, which the hot path adds to."""
+"""Lookups by topic: an integer for each topic, which the hot path adds to."""
 
 from collections.abc import Mapping
+from sys import getsizeof
 
 from msgspec import Struct
 
-__all__ = ["LookupCounter", "LookupCounters"]
+__all__ = ["ENTRY_BYTES", "LIMIT_BYTES", "LookupCounter", "LookupCounters"]
+
+LIMIT_BYTES = 32 * 1024 * 1024
+"""Memory of all counters: an hour of lookups of 180,000 topics. Peers can register topics and remove them as
+fast as they like, and the counters stay until the hour ends."""
+ENTRY_BYTES = 120
+"""Memory of a counter beside the name of its topic."""
+OTHERS = ""
+"""Stands for the topics beyond the limit; no topic has this name."""
 
 
 class LookupCounter(Struct, gc=False):
-    """Counts the look-ups of one topic; every cached header that asks for the topic adds to it."""
+    """Counts the lookups of one topic; every cached header that asks for the topic adds to it."""
 
     count: int = 0
 
 
 class LookupCounters:
-    """Topic -> counter; touched from the event loop only."""
+    """Topic -> counter; touched from the event loop only. Beyond the limit, topics share one counter."""
 
-    __slots__ = ("_by_topic", "_shared", "_taken")
+    __slots__ = ("_by_topic", "_bytes", "_limit", "_others", "_shared", "_taken")
 
-    def __init__(self, *, by_topic: bool) -> None:
+    def __init__(self, *, by_topic: bool, limit_bytes: int = LIMIT_BYTES) -> None:
         """Begin with nothing.
 
         Args:
             by_topic: False has all topics share one counter, for a server that only wants the total.
+            limit_bytes: bounds the memory for topics and counters.
         """
         self._by_topic: dict[str, LookupCounter] = {}
         self._shared = None if by_topic else LookupCounter()
-        self._taken = 0
+        self._others = LookupCounter()
+        self._limit = limit_bytes
+        self._bytes = self._taken = 0
 
     def __len__(self) -> int:
         return len(self._by_topic)
 
     @property
     def total(self) -> int:
-        """Look-ups counted since the start; takes time in proportion to the number of topics."""
+        """Lookups counted since the start; takes time in proportion to the number of topics."""
         if self._shared is not None:
             return self._shared.count
-        return self._taken + sum(counter.count for counter in self._by_topic.values())
+        return self._taken + self._others.count + sum(counter.count for counter in self._by_topic.values())
 
     def of(self, topic: str) -> LookupCounter:
         """The counter of a topic, valid until the next `take`."""
@@ -44,11 +56,22 @@ class LookupCounters:
             return self._shared
         counter = self._by_topic.get(topic)
         if counter is None:
+            size = ENTRY_BYTES + getsizeof(topic)
+            if self._bytes + size > self._limit:
+                return self._others
+            self._bytes += size
             counter = self._by_topic[topic] = LookupCounter()
         return counter
 
     def take(self) -> Mapping[str, LookupCounter]:
-        """Return what was counted by topic, and begin again from zero with new counters."""
+        """Return the counts by topic, and begin again from zero with new counters.
+
+        Topics beyond the limit are counted together under an empty name.
+        """
         self._taken = self.total
         taken, self._by_topic = self._by_topic, {}
+        if self._others.count:
+            taken[OTHERS] = self._others
+            self._others = LookupCounter()
+        self._bytes = 0
         return taken

@@ -22,8 +22,9 @@ BYTES_OF_TOPIC = 250
 """What a topic takes besides its name and its bodies, here and in the front: measured, on 64 bits."""
 MIN_REFUSED = 1_000
 """Number of answers without room before all are forgotten, to learn what is asked for now."""
-MIN_NUMBERS = 1_000
-"""When there are this many numbers more than twice the topics, all are given anew."""
+MIN_NUMBERS = 10_000
+"""If there are this many numbers more than twice the topics, all are given anew: a topic that has gone keeps
+its number and its name."""
 
 
 class MissingAnswer(NamedTuple):
@@ -153,6 +154,9 @@ class TopicAnswers:
         known = self._known.get(topic)
         if known is not None and (known.standard if standard else known.legacy) is not None:
             return
+        if self._has_old_numbers:
+            self.forget_all()
+            known = None
         size = (_size_of(topic) if known is None else 0) + (0 if body in self._users else len(body))
         if self._bytes + size > self._limit:
             self._refuse()
@@ -235,8 +239,12 @@ class TopicAnswers:
         if self._store is None:
             return
         self._count(self._store)
-        if len(self._topics) > MIN_NUMBERS + 2 * len(self._known):
+        if self._has_old_numbers:
             self.forget_all()
+
+    @property
+    def _has_old_numbers(self) -> bool:
+        return len(self._topics) > MIN_NUMBERS + 2 * len(self._known)
 
     def _count(self, store: FrontStore) -> None:
         for number, count in store.take_counts():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from namekeeper.lookup_cache import topic_answers as module
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.lookup_cache.topic_answers import BYTES_OF_TOPIC, MIN_NUMBERS, MIN_REFUSED, MOST_REFILLS
 from tests.unit.lookup_cache.test_cache import counts
@@ -246,3 +247,18 @@ def test_after_the_end_nothing_is_learned():
     decided.cache.close()
     decided.answers.learn("T", b"a", standard=True)
     assert (decided.learned, decided.refill()) == ({}, [])
+
+
+def test_topics_that_come_and_go_keep_no_numbers_although_nobody_counts(monkeypatch):
+    monkeypatch.setattr(module, "MIN_NUMBERS", 10)
+    decided = Decided()
+    decided.answers.learn("Stays", b"s", standard=True)
+    for number in range(200):
+        topic = f"T{number}"
+        decided.answers.learn(topic, b"a", standard=True)
+        decided.store.look_up(topic, standard=True)
+        decided.answers.forget([topic])
+        list(decided.answers.take_stale())
+        assert len(decided.answers._topics) <= 10 + 2 * 2 + 1
+    counted = counts(decided.cache)
+    assert [counted[f"T{number}"] for number in range(200)] == [1] * 200
