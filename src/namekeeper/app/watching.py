@@ -4,11 +4,13 @@ import asyncio
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
+from namekeeper.app.change_series import turn_timer
 from namekeeper.clock import Clock
 from namekeeper.http.watchers import WatchedChange, Watcher, WatchRefusal
 from namekeeper.processor.recent_changes import RecentChanges, Revision, RouteChange, topics_shown
@@ -18,12 +20,23 @@ from namekeeper.route.events import Change
 if TYPE_CHECKING:
     from namekeeper.journal.reading.recent import RecentPart
 
-__all__ = ["Numbering", "RouteWatch"]
+__all__ = ["FEW_TOPICS", "WATCHED_LIMIT", "Numbering", "RouteWatch"]
 
 THIS_BOOT = sys.maxsize
 """The number of the present boot until the journal's folder is open."""
+WATCHED_LIMIT = 100_000
+"""Topics of all watchers, added up: some 40 MB. All of `httpWatchersLimit` fit with 50 topics each."""
+FEW_TOPICS = 20
+"""A watcher of so few topics is taken beyond that limit too: clients that watch many topics must not keep out
+the others."""
+UNTOLD_LIMIT = 1_000
+"""Changes that wait until they are distributed to the watchers; beyond that, all watchers miss changes."""
+TOPICS_AT_ONCE = 500
+"""Topics of a change that are compared with those of the watchers before the clock is read."""
 PENDING_LIMIT = 100
 """Changes that may wait for one watcher; with more it has to read its routes again."""
+PENDING_TOPICS_LIMIT = 1_000
+"""Topics in these changes, added up."""
 WOKEN_AT_ONCE = 16
 """Watchers that are woken in one turn: each takes some 100 us, and one topic may have thousands."""
 TURN_SECONDS = 0.005
@@ -77,7 +90,20 @@ class RouteWatch:
         self._recent = RecentChanges(Revision(THIS_BOOT, 0))
         self._by_topic: dict[str, set[_TopicWatcher]] = {}
         self._watchers: set[_TopicWatcher] = set()
+        self._watched = 0
+        """Topics of all watchers, added up."""
+        self._change_count = 0
+        self._untold: deque[tuple[int, RouteChange]] = deque()
+        """Changes that not every watcher has got yet, with their numbers, oldest first."""
+        self._told = self._recent.last
+        """Position up to which every watcher has got its changes, while there are untold ones."""
+        self._telling: Iterator[None] | None = None
+        """Distributes the first untold change."""
+        self._has_turn = False
+        self._catching_up = asyncio.Lock()
+        """Held to find missed changes: many clients that come back together share one turn of the loop."""
         self._to_wake: deque[_TopicWatcher] = deque()
+        self._is_waking = False
         self._extending: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
@@ -94,9 +120,17 @@ class RouteWatch:
         at = numbering.ts or self._clock.now().wall_ms
         revision = Revision(THIS_BOOT, numbering.seq)
         noted = RouteChange(revision, at, change.cause, change.asked_by, shown)
+        if not self._untold:
+            self._told = self._recent.last
         self._recent.add(noted)
-        if self._by_topic:
-            self._tell(noted)
+        if not self._watchers:
+            return
+        self._change_count += 1
+        self._untold.append((self._change_count, noted))
+        if len(self._untold) > UNTOLD_LIMIT:
+            self._miss_untold()
+        elif not self._has_turn:
+            self._tell_some()
 
     def revision(self) -> str | None:
         """The present revision as text; None until the number of this boot is known."""
@@ -126,55 +160,139 @@ class RouteWatch:
             topics: the topics to watch.
             after: a revision as text; one that can't be read is too old. None: from now on.
         """
-        if not self._follow().boot:
-            return WatchRefusal.NOT_READY
-        if len(self._watchers) >= self._limit:
-            return WatchRefusal.FULL
+        refusal = self._refusal(topics)
+        if refusal is not None:
+            return refusal
         begin = None if after is None else self._parsed(after)
         if begin is not None and begin < self._recent.floor:
             await self._extend_back()
-        watcher = _TopicWatcher(topics, self._leave)
+        watcher = _TopicWatcher(topics, self._leave, self._revision_of)
         if after is not None:
-            self._give_missed(watcher, begin)
+            await self._give_missed(watcher, begin)
+        refusal = self._refusal(topics)  # others came meanwhile
+        if refusal is not None:
+            return refusal
+        watcher.joined_at, watcher.position = self._change_count, self._recent.last
         self._watchers.add(watcher)
+        self._watched += len(topics)
         for topic in topics:
             self._by_topic.setdefault(topic, set()).add(watcher)
         return watcher
 
-    def _give_missed(self, watcher: "_TopicWatcher", begin: Revision | None) -> None:
-        missed = None if begin is None else self._recent.since(begin)
-        if missed is None:
-            watcher.miss()
-        for change in missed or ():
-            topics = change.shown_in(watcher.topics)
-            if topics:
-                watcher.put(self._seen(change, topics))
+    def _refusal(self, topics: frozenset[str]) -> WatchRefusal | None:
+        if not self._follow().boot:
+            return WatchRefusal.NOT_READY
+        if len(self._watchers) >= self._limit:
+            return WatchRefusal.FULL
+        if len(topics) > FEW_TOPICS and self._watched + len(topics) > WATCHED_LIMIT:
+            return WatchRefusal.MANY_TOPICS
+        return None
 
-    def _tell(self, change: RouteChange) -> None:
-        """Give a change to its watchers, and wake a few of them at a time."""
-        topics_of: dict[_TopicWatcher, list[str]] = {}
-        for topic in change.shown_in(self._by_topic.keys()):
-            for watcher in self._by_topic[topic]:
-                topics_of.setdefault(watcher, []).append(topic)
+    async def _give_missed(self, watcher: "_TopicWatcher", begin: Revision | None) -> None:
+        """Give a watcher the changes after a revision, incrementally; afterwards it has all up to now."""
+        epoch = self._epoch
+        async with self._catching_up:
+            has_time = turn_timer(self._clock)
+            while True:
+                missed = None if begin is None or epoch != self._epoch else self._recent.since(begin)
+                if missed is None:
+                    watcher.miss()
+                    return
+                if not missed:
+                    return
+                for change in missed:
+                    topics = change.shown_in(watcher.topics)
+                    if topics:
+                        watcher.put(self._seen(change, topics), change.revision)
+                    if watcher.has_missed:
+                        return
+                    if not has_time():
+                        await asyncio.sleep(0)
+                        has_time = turn_timer(self._clock)
+                begin = missed[-1].revision
+
+    # A change may have a million topics, and thousands may watch some of them: so it is distributed
+    # incrementally, each change after the ones before it.
+
+    def _tell_some(self) -> None:
+        """Distribute untold changes while there is time in this turn of the loop."""
+        self._has_turn = False
+        has_time = turn_timer(self._clock)
+        while self._untold:
+            if self._telling is None:
+                self._telling = self._tell(*self._untold[0])
+            for _ in self._telling:
+                if not has_time():
+                    self._has_turn = True
+                    asyncio.get_running_loop().call_soon(self._tell_some)
+                    return
+            self._telling = None
+            self._told = self._untold.popleft()[1].revision
+
+    def _tell(self, number: int, change: RouteChange) -> Iterator[None]:
+        """Give a change to its watchers; yields where the turn may end."""
+        topics_of = yield from self._topics_of(change)
         seen: dict[tuple[str, ...], WatchedChange] = {}  # one for all who watch the same: it is encoded once
         for watcher, topics in topics_of.items():
-            watcher.put(seen.get(key := tuple(topics)) or seen.setdefault(key, self._seen(change, topics)))
-        self._wake(topics_of)
+            if watcher.is_closed or watcher.joined_at >= number:  # it has left, or came later
+                continue
+            key = tuple(sorted(topics))
+            watched = seen.get(key) or seen.setdefault(key, self._seen(change, list(key)))
+            watcher.put(watched, change.revision)
+            self._wake((watcher,))
+            yield
+
+    def _topics_of(self, change: RouteChange) -> Generator[None, None, "dict[_TopicWatcher, set[str]]"]:
+        """The watchers of a change, and for each of them its topics that the change shows in."""
+        if change.topics is None:
+            return {watcher: set(watcher.topics) for watcher in self._watchers}
+        found: dict[_TopicWatcher, set[str]] = {}
+        work = 0
+        for some in change.topics:
+            rest = iter(some)
+            while piece := tuple(islice(rest, TOPICS_AT_ONCE)):
+                for topic in piece:
+                    watchers = self._by_topic.get(topic, ())
+                    for watcher in watchers:
+                        found.setdefault(watcher, set()).add(topic)
+                    work += 1 + len(watchers)
+                    if work >= TOPICS_AT_ONCE:
+                        work = 0
+                        yield
+        return found
+
+    def _miss_untold(self) -> None:
+        """Have every watcher read its routes again instead of the changes that were not distributed."""
+        self._untold.clear()
+        self._telling = None
+        for watcher in self._watchers:
+            watcher.miss()
+            watcher.position = self._recent.last
+        self._wake(self._watchers)
+
+    def _revision_of(self, watcher: "_TopicWatcher") -> str | None:
+        boot = self._follow().boot
+        told = max(watcher.position, self._told if self._untold else self._recent.last)
+        return str(Revision(boot, told.seq)) if boot else None
 
     def _wake(self, watchers: Iterable["_TopicWatcher"]) -> None:
-        is_waking = bool(self._to_wake)
         self._to_wake += watchers
-        if self._to_wake and not is_waking:
-            self._wake_some()
+        if self._to_wake and not self._is_waking:
+            self._is_waking = True
+            asyncio.get_running_loop().call_soon(self._wake_some)
 
     def _wake_some(self) -> None:
         for _ in range(min(WOKEN_AT_ONCE, len(self._to_wake))):
             self._to_wake.popleft().wake()
-        if self._to_wake:
+        self._is_waking = bool(self._to_wake)
+        if self._is_waking:
             asyncio.get_running_loop().call_later(TURN_SECONDS, self._wake_some)
 
     def _leave(self, watcher: "_TopicWatcher") -> None:
+        if watcher not in self._watchers:
+            return
         self._watchers.discard(watcher)
+        self._watched -= len(watcher.topics)
         for topic in watcher.topics:
             others = self._by_topic.get(topic, set())
             others.discard(watcher)
@@ -194,9 +312,7 @@ class RouteWatch:
             self._epoch = numbering.epoch
             self._extending = None
             self._recent = RecentChanges(Revision(THIS_BOOT, numbering.seq - newest))
-            for watcher in self._watchers:
-                watcher.miss()
-            self._wake(tuple(self._watchers))
+            self._miss_untold()
         return numbering
 
     def _parsed(self, text: str) -> Revision | None:
@@ -243,25 +359,43 @@ class RouteWatch:
 class _TopicWatcher:
     """A watcher; see `Watcher`."""
 
-    def __init__(self, topics: frozenset[str], leave: "Callable[[_TopicWatcher], None]") -> None:
+    def __init__(
+        self,
+        topics: frozenset[str],
+        leave: "Callable[[_TopicWatcher], None]",
+        revision_of: "Callable[[_TopicWatcher], str | None]",
+    ) -> None:
         self.topics = topics
         self.is_closed = False
+        self.has_missed = False
+        """Whether some of its changes are not kept."""
+        self.joined_at = 0
+        """Number of the last change before it came."""
+        self.position = Revision(0, 0)
+        """It has got all its changes up to this one."""
         self._leave = leave
+        self._revision_of = revision_of
         self._pending: deque[WatchedChange] = deque()
-        self._has_missed = False
+        self._pending_topics = 0
         self._woken = asyncio.Event()
 
-    def put(self, change: WatchedChange) -> None:
+    def revision(self) -> str | None:
+        """The revision up to which `take` has given, or will give, each change."""
+        return self._revision_of(self)
+
+    def put(self, change: WatchedChange, position: Revision) -> None:
         """Add a change, without waking the watcher."""
-        if len(self._pending) >= PENDING_LIMIT:
+        self.position = position
+        self._pending_topics += len(change.topics)
+        if len(self._pending) >= PENDING_LIMIT or self._pending_topics > PENDING_TOPICS_LIMIT:
             self.miss()
-        if not self._has_missed:
+        if not self.has_missed:
             self._pending.append(change)
 
     def miss(self) -> None:
         """Note that some of its changes are not kept."""
         self._pending.clear()
-        self._has_missed = True
+        self.has_missed = True
 
     def wake(self) -> None:
         """End its `wait`."""
@@ -269,15 +403,16 @@ class _TopicWatcher:
 
     def take(self) -> list[WatchedChange] | None:
         """The changes since the last call, in order; None if some of them are not kept any more."""
-        changes = None if self._has_missed else list(self._pending)
+        changes = None if self.has_missed else list(self._pending)
         self._pending.clear()
-        self._has_missed = False
+        self._pending_topics = 0
+        self.has_missed = False
         self._woken.clear()
         return changes
 
     async def wait(self, seconds: float) -> None:
         """Wait until there is something to take, or it is closed, at most this long."""
-        if self._pending or self._has_missed or self.is_closed:
+        if self._pending or self.has_missed or self.is_closed:
             return
         # Not `asyncio.timeout`: it takes three times as long, and a thousand may wait.
         timer = asyncio.get_running_loop().call_later(seconds, self._woken.set)

@@ -195,7 +195,7 @@ class OperatorHttpServer:
         response = await handler(request)
         revision = self._watch.revision()
         if revision is not None and not response.prepared:
-            response.headers[REVISION_HEADER] = revision
+            response.headers.setdefault(REVISION_HEADER, revision)
         return response
 
     def _page_of(self, console: ConsoleProcess, names: Collection[str]) -> ConsolePage:

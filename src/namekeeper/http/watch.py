@@ -24,6 +24,8 @@ BEAT_SECONDS = 15
 keeps proxies from closing it."""
 WRITE_SECONDS = 30
 """A watcher that reads nothing for this long is closed."""
+ENCODED_KEPT = 64
+"""Changes whose JSON is kept: watchers of the same topics get the same change soon after each other."""
 EVENT_STREAM = "text/event-stream"
 AT_ONCE_BYTES = 16_384
 """So much is taken by a transport that holds nothing, without a wait."""
@@ -59,8 +61,8 @@ class WatchPage:
         self._keep = keep
         self._refuse = refuse
         self._watchers: dict[Watcher, web.Request] = {}
-        self._encoded: tuple[WatchedChange | None, bytes] = (None, b"")
-        """The change that was encoded last, and its event: many may watch one topic."""
+        self._encoded: dict[int, tuple[WatchedChange, msgspec.Raw]] = {}
+        """Id of a change -> the change, so that no other one gets its id, and its JSON."""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer a request."""
@@ -97,15 +99,23 @@ class WatchPage:
     async def _poll(self, watcher: Watcher, asked: _WatchRequest) -> web.Response:
         if asked.after is not None:
             await watcher.wait(asked.seconds)
-        changes = watcher.take()
-        value = {"revision": self._source.revision(), "changes": changes or [], "gone": changes is None}
-        status = 410 if changes is None else 200
-        return web.Response(status=status, body=msgspec.json.encode(value), content_type="application/json")
+        changes, revision = watcher.take(), watcher.revision()
+        value = {
+            "revision": revision,
+            "changes": list(map(self._json, changes or ())),
+            "gone": changes is None,
+        }
+        return web.Response(
+            status=410 if changes is None else 200,
+            body=msgspec.json.encode(value),
+            content_type="application/json",
+            headers={} if revision is None else {REVISION_HEADER: revision},
+        )
 
     async def _stream(
         self, request: web.Request, watcher: Watcher, *, is_resumed: bool
     ) -> web.StreamResponse:
-        begin = self._source.revision()  # before anything waits: each later change is sent
+        begin = watcher.revision()  # before anything waits: each later change is sent
         response = web.StreamResponse(headers={"Content-Type": EVENT_STREAM, "Cache-Control": "no-cache"})
         response.headers[REVISION_HEADER] = begin or ""
         try:
@@ -118,18 +128,25 @@ class WatchPage:
             if not await _write(request, response, event):
                 break
             await watcher.wait(BEAT_SECONDS)
-            event = self._events(watcher.take())
+            event = self._events(watcher)
         return response
 
-    def _events(self, changes: list[WatchedChange] | None) -> bytes:
+    def _events(self, watcher: Watcher) -> bytes:
+        changes = watcher.take()
         if changes is None:
-            return _event("gone", self._source.revision())
+            return _event("gone", watcher.revision())
         return b"".join(map(self._change_event, changes)) or b":\n\n"
 
     def _change_event(self, change: WatchedChange) -> bytes:
-        if self._encoded[0] is not change:
-            self._encoded = change, _event("change", change.revision, change)
-        return self._encoded[1]
+        return _event("change", change.revision, self._json(change))
+
+    def _json(self, change: WatchedChange) -> msgspec.Raw:
+        kept = self._encoded.get(id(change))
+        if kept is None:
+            if len(self._encoded) >= ENCODED_KEPT:
+                del self._encoded[next(iter(self._encoded))]
+            kept = self._encoded[id(change)] = change, msgspec.Raw(msgspec.json.encode(change))
+        return kept[1]
 
 
 def _checked(request: web.Request) -> _WatchRequest | str:

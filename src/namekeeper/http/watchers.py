@@ -26,12 +26,17 @@ class WatchRefusal(StrEnum):
 
     NOT_READY = "the name server is starting: ask again in a second"
     FULL = "too many watch already (httpWatchersLimit): ask again later, or poll"
+    MANY_TOPICS = "too many topics are watched already: watch 20 topics or fewer, or ask again later"
 
 
 class Watcher(Protocol):
     """A client that watches topics."""
 
     is_closed: bool
+
+    def revision(self) -> str | None:
+        """The revision up to which `take` has given, or will give, each change; None until it is known."""
+        ...
 
     def take(self) -> list[WatchedChange] | None:
         """The changes since the last call, in order; None if some of them are not kept any more."""

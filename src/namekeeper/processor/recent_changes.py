@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import takewhile
+from sys import getsizeof
 from typing import NamedTuple, Self
 
 from msgspec import Struct, field
@@ -25,12 +26,23 @@ from namekeeper.route.events import (
 )
 from namekeeper.route.tables import RouteTables
 
-__all__ = ["EVERY_TOPIC", "RecentChanges", "Revision", "RouteChange", "TopicSets", "topics_shown"]
+__all__ = [
+    "EVERY_TOPIC",
+    "TOPIC_BYTES",
+    "RecentChanges",
+    "Revision",
+    "RouteChange",
+    "TopicSets",
+    "topics_shown",
+]
 
 CHANGES_LIMIT = 10_000
 """Changes that are kept; a cluster of hundreds of brokers makes as many in a bad hour."""
-TOPICS_LIMIT = 200_000
-"""Topics that they name, added up: 40 MB at most. The newest change is kept whatever its size."""
+BYTES_LIMIT = 48 * 1024 * 1024
+"""Memory of the topics that they name: some 200,000, with names of usual length. The newest change is kept
+whatever its size."""
+TOPIC_BYTES = 200
+"""Memory of a topic beside its name: its place in a table, and its row."""
 
 SHOWN_PROPERTIES = frozenset({"orderMessageEnable", "supportActingMaster"})
 """Properties that routes depend on."""
@@ -71,8 +83,8 @@ class RouteChange(Struct):
 
     @property
     def weight(self) -> int:
-        """How many topics it names."""
-        return sum(map(len, self.topics or ()))
+        """Memory of the topics that it names, in bytes."""
+        return sum(len(some) * TOPIC_BYTES + sum(map(getsizeof, some)) for some in self.topics or ())
 
     def shown_in(self, wanted: AbstractSet[str]) -> list[str]:
         """The topics of `wanted` whose route it changed, sorted."""
@@ -86,36 +98,38 @@ class RecentChanges:
     """The newest changes, in their order."""
 
     def __init__(
-        self, begin: Revision, *, changes_limit: int = CHANGES_LIMIT, topics_limit: int = TOPICS_LIMIT
+        self, begin: Revision, *, changes_limit: int = CHANGES_LIMIT, bytes_limit: int = BYTES_LIMIT
     ) -> None:
         """Begin with none.
 
         Args:
             begin: the present revision.
             changes_limit: how many changes are kept.
-            topics_limit: how many topics they may name, added up.
+            bytes_limit: memory of the topics that they may name.
         """
         self.floor = begin
         """Every change after this revision is kept."""
         self.last = begin
         """The present revision."""
-        self._changes: deque[RouteChange] = deque()
+        self._changes: deque[tuple[RouteChange, int]] = deque()
+        """Each with its weight, which is not the same any more once its topics are sets."""
         self._weight = 0
         self._changes_limit = changes_limit
-        self._topics_limit = topics_limit
+        self._bytes_limit = bytes_limit
 
     def add(self, change: RouteChange) -> None:
         """Add the newest change."""
         self.last = change.revision
-        self._changes.append(change)
-        self._weight += change.weight
+        weight = change.weight
+        self._changes.append((change, weight))
+        self._weight += weight
         self._trim()
 
     def extend_back(self, older: Sequence[RouteChange], floor: Revision) -> None:
         """Add changes from before the present floor; `floor` is the new one."""
-        changes = [*(change for change in older if change.revision <= self.floor), *self._changes]
-        self._changes = deque(changes)
-        self._weight = sum(change.weight for change in changes)
+        before = [(change, change.weight) for change in older if change.revision <= self.floor]
+        self._changes.extendleft(reversed(before))
+        self._weight += sum(weight for _, weight in before)
         self.floor = floor
         self._trim()
 
@@ -123,19 +137,20 @@ class RecentChanges:
         """Changes after a revision, in order; None if some of them are not kept any more."""
         if not self.floor <= after <= self.last:
             return None
-        newer = takewhile(lambda change: change.revision > after, reversed(self._changes))
+        kept = (change for change, _ in reversed(self._changes))
+        newer = takewhile(lambda change: change.revision > after, kept)
         return list(newer)[::-1]
 
     def newest(self, topics: AbstractSet[str]) -> RouteChange | None:
         """The newest change that shows in one of the topics."""
-        return next((change for change in reversed(self._changes) if change.shown_in(topics)), None)
+        return next((change for change, _ in reversed(self._changes) if change.shown_in(topics)), None)
 
     def _trim(self) -> None:
         while len(self._changes) > 1 and (
-            len(self._changes) > self._changes_limit or self._weight > self._topics_limit
+            len(self._changes) > self._changes_limit or self._weight > self._bytes_limit
         ):
-            oldest = self._changes.popleft()
-            self._weight -= oldest.weight
+            oldest, weight = self._changes.popleft()
+            self._weight -= weight
             self.floor = oldest.revision
 
 

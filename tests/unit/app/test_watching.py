@@ -1,6 +1,7 @@
 """A watcher of routes gets each change once, and is told when changes are not kept any more."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from msgspec import structs
@@ -164,6 +165,153 @@ async def test_thousands_of_watchers_are_woken_a_few_at_a_time(world, monkeypatc
     assert 0 < sum(each.done() for each in waiting) <= 2 * watching.WOKEN_AT_ONCE
     await asyncio.gather(*waiting)
     assert all(len(watcher.take()) == 1 for watcher in watchers)
+
+
+class TickingClock(FakeClock):
+    """A clock that goes on by a millisecond each time that it is read."""
+
+    def now(self):
+        self.advance(0.001)
+        return super().now()
+
+
+@pytest.fixture
+def ticking() -> World:
+    world = World(limit=5_000)
+    world.watch._clock = world.clock = TickingClock()
+    return world
+
+
+async def got(watchers) -> list[int]:
+    return [len(watcher._pending) for watcher in watchers]
+
+
+async def test_a_change_that_many_watch_is_distributed_over_many_turns(ticking):
+    """In one turn all lookups waited for: 1,680 watchers of 200 topics each took 4.9 s."""
+    names = [f"T{number:03}" for number in range(200)]
+    watchers = [await ticking.watch.watch(frozenset(names[n:]), None) for n in range(100)]
+    ticking.change(*names)
+    told = [sum(await got(watchers))]
+    while told[-1] < len(watchers):
+        await asyncio.sleep(0)
+        told.append(sum(await got(watchers)))
+    assert told[0] < 5
+    assert max(after - before for before, after in pairwise(told)) < 5
+    for number, watcher in enumerate(watchers):
+        (change,) = watcher.take()
+        assert change.topics == names[number:]
+
+
+async def test_the_topics_of_a_large_change_are_compared_over_many_turns(ticking):
+    watcher = await ticking.watch.watch(frozenset({"T099999"}), None)
+    ticking.change(*(f"T{number:06}" for number in range(100_000)))
+    turns_taken = 0
+    while not watcher._pending:
+        await asyncio.sleep(0)
+        turns_taken += 1
+    assert turns_taken > 100_000 / watching.TOPICS_AT_ONCE / 5
+    assert [change.topics for change in watcher.take()] == [["T099999"]]
+
+
+async def test_changes_are_told_in_order_and_once_while_they_are_distributed(ticking):
+    watchers = [await ticking.watch.watch(A, None) for _ in range(50)]
+    ticking.change("A")
+    ticking.change("B")
+    ticking.change("A")
+    early = next(watcher for watcher in watchers if watcher._pending)
+    first = revisions(early)
+    assert (first, early.revision()) == (["5-11"], "5-11")
+    last = next(watcher for watcher in watchers if watcher is not early and not watcher._pending)
+    assert (revisions(last), last.revision()) == ([], "5-10"), "what is not told yet is not passed over"
+    late = await ticking.watch.watch(A, None)
+    again = await ticking.watch.watch(A, last.revision())
+    assert late.revision() == again.revision() == "5-13"
+    ticking.change("A")
+    await eventually(lambda: not ticking.watch._untold)
+    assert revisions(early) == ["5-13", "5-14"]
+    assert revisions(last) == ["5-11", "5-13", "5-14"]
+    assert revisions(late) == ["5-14"]
+    assert revisions(again) == ["5-11", "5-13", "5-14"]
+    assert {watcher.revision() for watcher in (early, last, late, again)} == {"5-14"}
+
+
+async def test_a_watcher_that_leaves_meanwhile_is_told_nothing(ticking):
+    watchers = [await ticking.watch.watch(A, None) for _ in range(50)]
+    ticking.change("A")
+    leaving = [watcher for watcher in watchers if not watcher._pending][25:]
+    for watcher in leaving:
+        watcher.close()
+    await eventually(lambda: not ticking.watch._untold)
+    assert await got(watchers) == [int(watcher not in leaving) for watcher in watchers]
+    assert len(ticking.watch) == 50 - len(leaving)
+
+
+async def test_changes_that_come_faster_than_they_are_distributed_are_missed(ticking, monkeypatch):
+    monkeypatch.setattr(watching, "UNTOLD_LIMIT", 3)
+    watchers = [await ticking.watch.watch(A, None) for _ in range(50)]
+    for _ in range(10):
+        ticking.change("A")
+    assert len(ticking.watch._untold) <= 3
+    await eventually(lambda: not ticking.watch._untold)
+    assert {watcher.revision() for watcher in watchers} == {"5-20"}
+    assert all(watcher.take() is None for watcher in watchers)
+    ticking.change("A")
+    await eventually(lambda: not ticking.watch._untold)
+    assert all(revisions(watcher) == ["5-21"] for watcher in watchers)
+
+
+async def test_numbers_that_begin_anew_end_the_distribution(ticking):
+    watchers = [await ticking.watch.watch(A, None) for _ in range(50)]
+    ticking.change("A")
+    ticking.journal.now = Numbering(2, 3, boot=6, durable_seq=3)
+    assert ticking.watch.revision() == "6-3"
+    await turns()
+    assert all(watcher.take() is None for watcher in watchers)
+    assert {watcher.revision() for watcher in watchers} == {"6-3"}
+    ticking.change("A")
+    await eventually(lambda: not ticking.watch._untold)
+    assert all(revisions(watcher) == ["6-4"] for watcher in watchers)
+
+
+async def test_missed_changes_are_found_over_many_turns_and_new_ones_come_after_them(ticking):
+    for _ in range(90):
+        ticking.change("A")
+    asking = [asyncio.ensure_future(ticking.watch.watch(A, "5-10")) for _ in range(3)]
+    await asyncio.sleep(0)
+    ticking.change("A")
+    turns_taken = 0
+    while not all(each.done() for each in asking):
+        await asyncio.sleep(0)
+        turns_taken += 1
+    assert turns_taken > 3 * 90 / 5, "those who come back share a turn"
+    for each in asking:
+        assert revisions(each.result()) == [f"5-{seq}" for seq in range(11, 102)]
+
+
+async def test_the_topics_that_wait_for_a_watcher_are_bounded(world):
+    names = [f"T{number:03}" for number in range(200)]
+    watcher = await world.watch.watch(frozenset(names), None)
+    for _ in range(watching.PENDING_TOPICS_LIMIT // 200):
+        world.change(*names)
+    assert len(watcher.take()) == watching.PENDING_TOPICS_LIMIT // 200
+    for _ in range(watching.PENDING_TOPICS_LIMIT // 200 + 1):
+        world.change(*names)
+    assert watcher.take() is None
+    assert not watcher._pending
+
+
+async def test_watched_topics_are_bounded_and_a_watcher_of_few_is_taken(monkeypatch):
+    monkeypatch.setattr(watching, "WATCHED_LIMIT", 100)
+    world = World()
+    wide = frozenset(f"T{number}" for number in range(40))
+    watchers = [await world.watch.watch(wide, None) for _ in range(2)]
+    assert await world.watch.watch(wide, None) is WatchRefusal.MANY_TOPICS
+    assert await world.watch.watch(wide, "5-10") is WatchRefusal.MANY_TOPICS
+    few = frozenset(f"T{number}" for number in range(watching.FEW_TOPICS))
+    assert not isinstance(await world.watch.watch(few, None), WatchRefusal)
+    watchers[0].close()
+    watchers[0].close()
+    assert not isinstance(await world.watch.watch(wide, None), WatchRefusal)
 
 
 async def test_too_many_watchers_are_refused_until_one_leaves():

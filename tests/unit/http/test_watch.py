@@ -12,7 +12,7 @@ from namekeeper.http.watchers import WatchRefusal
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.unit.http.test_server import Site
-from tests.unit.http.watching import OneWatcher, changed
+from tests.unit.http.watching import OneWatcher, Watching, changed
 
 STREAM = {"Accept": "text/event-stream"}
 
@@ -46,6 +46,28 @@ async def test_a_long_poll_waits_for_a_change(site: Site) -> None:
     value = json.loads((await asking).text)
     assert [each["revision"] for each in value["changes"]] == ["5-8"]
     assert (value["changes"][0]["cause"], value["changes"][0]["peer"]) == ("expired", "10.0.0.1:5")
+
+
+async def test_a_long_poll_goes_on_from_what_its_watcher_was_told(site: Site) -> None:
+    """A change that is still being distributed must not be passed over by the next poll."""
+    asking = asyncio.ensure_future(site.ask("/watch?topic=A&after=5-7"))
+    watcher = await watcher_of(site)
+    site.watch.present, watcher.told = "5-20", "5-8"
+    watcher.put([changed("5-8", "A")])
+    answer = await asking
+    assert json.loads(answer.text)["revision"] == answer.headers["Namekeeper-Revision"] == "5-8"
+    watcher.told = None
+
+
+def test_a_change_is_encoded_once_for_all_who_watch_the_same() -> None:
+    page = module.WatchPage(Watching(), keep=lambda _: lambda: None, refuse=lambda *_: None)
+    one, other = changed("5-8", "A"), changed("5-8", "A", "B")
+    encoded = page._json(one)
+    assert page._json(other) != encoded
+    assert page._json(one) is encoded
+    for number in range(3 * module.ENCODED_KEPT):
+        assert json.loads(bytes(page._json(changed(f"6-{number}", "A"))))["revision"] == f"6-{number}"
+    assert len(page._encoded) == module.ENCODED_KEPT
 
 
 async def test_a_long_poll_waits_as_long_as_it_says(site: Site) -> None:

@@ -14,7 +14,10 @@ def changed(revision: str, *topics: str) -> WatchedChange:
 class OneWatcher:
     """Gives what was put into it; None stands for changes that are gone."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: "Watching") -> None:
+        self._source = source
+        self.told: str | None = None
+        """Its revision, where that is not the present one."""
         self.is_closed = False
         self.pending: list[WatchedChange] | None = []
         self.something = asyncio.Event()
@@ -23,6 +26,9 @@ class OneWatcher:
     def put(self, changes: list[WatchedChange] | None) -> None:
         self.pending = changes
         self.something.set()
+
+    def revision(self) -> str | None:
+        return self.told or self._source.present
 
     def take(self) -> list[WatchedChange] | None:
         changes, self.pending = self.pending, []
@@ -57,7 +63,7 @@ class Watching:
         self.asked.append((topics, after))
         if self.refusal is not None:
             return self.refusal
-        watcher = OneWatcher()
+        watcher = OneWatcher(self)
         watcher.pending = self.first
         self.watchers.append(watcher)
         return watcher

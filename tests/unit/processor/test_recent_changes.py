@@ -1,10 +1,14 @@
 """Which topics a change shows in, and how many of the newest changes are kept."""
 
+import tracemalloc
+from sys import getsizeof
+
 import pytest
 
 from namekeeper.model.broker import BrokerData
 from namekeeper.processor.recent_changes import (
     EVERY_TOPIC,
+    TOPIC_BYTES,
     RecentChanges,
     Revision,
     RouteChange,
@@ -94,7 +98,7 @@ def test_only_so_many_changes_are_kept():
 
 
 def test_only_so_many_topics_are_kept_but_always_the_newest_change():
-    recent = RecentChanges(Revision(1, 0), topics_limit=5)
+    recent = RecentChanges(Revision(1, 0), bytes_limit=5 * (TOPIC_BYTES + getsizeof("A")))
     recent.add(change(1, ("A", "B"), ("C",)))
     recent.add(change(2, ("A", "B")))
     assert seqs(recent.since(Revision(1, 0))) == [1, 2]
@@ -105,6 +109,24 @@ def test_only_so_many_topics_are_kept_but_always_the_newest_change():
     assert seqs(recent.since(Revision(1, 3))) == [4]
     recent.add(change(5, ("A",)))
     assert seqs(recent.since(Revision(1, 4))) == [5]
+
+
+@pytest.mark.parametrize("name", ["{:06}", "{:0>512}", "\N{SNOWMAN}{:0>511}", "\N{PILE OF POO}{:0>511}"])
+@pytest.mark.parametrize("collection", [tuple, dict.fromkeys])
+def test_the_topics_of_kept_changes_are_bounded_in_bytes(name, collection):
+    """Names may have 512 characters of four bytes: 200,000 of them took 430 MB."""
+    limit = 4 * 1024 * 1024
+    tracemalloc.start()
+    try:
+        recent = RecentChanges(Revision(1, 0), bytes_limit=limit)
+        for seq in range(1, 101):
+            recent.add(change(seq, collection(name.format(seq * 1_000 + n) for n in range(500))))
+            recent.newest(frozenset({"another"}))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert recent.since(Revision(1, 99)) is not None
+    assert held < 1.5 * limit
 
 
 def test_older_changes_are_put_before_without_doubling_any():
