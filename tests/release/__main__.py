@@ -22,7 +22,7 @@ def main() -> int:
                 print(f"{sums[name]}  dist/{name}", flush=True)
                 place = Path(folder) / name.rpartition(".")[2]
                 place.mkdir()
-                commands = install(DIST / name, place / "environment", ROOT / "constraints.txt")
+                commands = install(DIST / name, place / "an environment", ROOT / "constraints.txt")
                 try_out(commands, place, version("namekeeper"))
                 print(f"{name}: installed alone, started, a look-up answered, stopped", flush=True)
         except BuildError as error:

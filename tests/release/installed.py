@@ -55,13 +55,18 @@ def try_out(commands: Path, home: Path, version: str, *options: str) -> None:
         BuildError: Something does not do what it has to.
     """
     _expect(run([str(commands / "namekeeper"), "--version"], home), version)
-    _expect(run([str(commands / "mqnamesrv"), "-h"], home), "usage: mqnamesrv")
-    command = (
+    link = home / "mqnamesrv of a guide"
+    link.symlink_to(commands / "mqnamesrv")
+    for words in ([], ["sh"], ["bash"], [str(commands / "python")]):
+        for command in (commands / "mqnamesrv", link):
+            _expect(run([*words, str(command), "-h"], home), "usage: mqnamesrv")
+    _expect(run(["sh", str(commands / "mqadmin")], home), "commands are")
+    serve = (
         str(commands / "namekeeper"), "serve", "--listen-port", "0", "--bind-address", "127.0.0.1",
         "--http-port", "-1", "--kv-config-path", str(home / "kv.json"), "--log-root", str(home / "logs"),
         *options,
     )  # fmt: skip
-    with NameServerProcess(home, command=command) as server:
+    with NameServerProcess(home, command=serve) as server:
         server.started()
         looked_up = run([str(commands / "python"), "-c", REGISTER_AND_LOOK_UP, server.address], home)
         _expect(looked_up, "127.0.0.1:10911")

@@ -45,3 +45,11 @@ def test_anything_else_is_a_command_of_the_group(monkeypatch, capsys):
         module.main()
     assert exit_info.value.code == 0
     assert capsys.readouterr().out.startswith("namekeeper ")
+
+
+def test_a_script_with_a_name_of_rocketmq_is_that_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["namekeeper", "mqshutdown", "broker"])
+    with pytest.raises(SystemExit) as exit_info:
+        module.main()
+    assert exit_info.value.code == 255
+    assert capsys.readouterr().out.startswith("Useage: mqshutdown namesrv")
