@@ -80,5 +80,7 @@ def problems(name: str, content: Mapping[str, bytes], *, tracked: set[str], path
 
 def _belongs(name: str, member: str, tracked: set[str]) -> bool:
     if name.endswith(".whl"):
-        return f"src/{member}" in tracked or member.partition("/")[0].endswith(".dist-info")
+        folder, _, rest = member.partition("/")
+        source = rest if folder.endswith(".data") else f"src/{member}"
+        return source in tracked or folder.endswith(".dist-info")
     return member in tracked or member == "PKG-INFO"

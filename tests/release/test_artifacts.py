@@ -9,8 +9,11 @@ import pytest
 
 from tests.release.artifacts import BuildError, build, copy_tracked, members, problems
 
-TRACKED = {"src/namekeeper/__init__.py", "src/namekeeper/py.typed", "README.md"}
-WHEEL = {"namekeeper/__init__.py": b"", "namekeeper/py.typed": b"", "namekeeper-1.dist-info/RECORD": b""}
+TRACKED = {"src/namekeeper/__init__.py", "src/namekeeper/py.typed", "README.md", "scripts/mqadmin"}
+WHEEL = {
+    "namekeeper/__init__.py": b"", "namekeeper/py.typed": b"", "namekeeper-1.dist-info/RECORD": b"",
+    "namekeeper-1.data/scripts/mqadmin": b"",
+}  # fmt: skip
 SDIST = {"src/namekeeper/__init__.py": b"", "src/namekeeper/py.typed": b"", "PKG-INFO": b"", "README.md": b""}
 
 
@@ -23,6 +26,7 @@ def test_what_belongs_there_is_fine(name, content):
     ("name", "content", "problem"),
     [
         ("n.whl", WHEEL | {"tests/x.py": b""}, "n.whl: tests/x.py is no file of the repository"),
+        ("n.whl", WHEEL | {"n-1.data/scripts/x": b""}, "n.whl: n-1.data/scripts/x is no file of the repository"),
         ("n.tar.gz", SDIST | {"build/log": b""}, "n.tar.gz: build/log is no file of the repository"),
         ("n.whl", WHEEL | {"namekeeper/__init__.py": b"# /home/me/src"}, "n.whl: namekeeper/__init__.py names /home/me"),
         ("n.whl", {"namekeeper/__init__.py": b""}, "n.whl: namekeeper/py.typed is missing"),

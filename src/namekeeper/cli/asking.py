@@ -9,9 +9,10 @@ from typing import Any, Generic, NoReturn, TypeVar
 import click
 
 from namekeeper.admin.operations import Namesrv
-from namekeeper.cli.connecting import Connector, connection_options, take_connection
+from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, connection_options, take_connection
 from namekeeper.cli.failure import BadUsage, CommandRefused, describe, failure_of, is_unreachable
-from namekeeper.cli.output import echo, note
+from namekeeper.cli.options import BadOptionError, read_options
+from namekeeper.cli.output import echo, is_one_stream, note
 from namekeeper.cli.render import render_json
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
@@ -30,6 +31,9 @@ __all__ = [
 
 T = TypeVar("T")
 
+_OURS = frozenset({*SENDER_OPTIONS, "timeout", "as_json"})
+"""Options that Java's commands lack."""
+
 _NAMES_SHOWN = 10
 """Most names that are listed if none is similar."""
 
@@ -46,18 +50,25 @@ class Reply(Generic[T]):
 
 
 class JavaCommand(click.Command):
-    """A command with options as in Java's mqadmin: `-topic` is `--topic`, a bad option ends with 1."""
+    """A command whose options are read as commons-cli does; a bad option ends with 1, as in Java."""
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any  # noqa: ANN401
-    ) -> click.Context:  # fmt: skip
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line."""
-        names = {name for param in self.params for name in param.opts if name.startswith("--")}
-        doubled = [f"-{arg}" if f"-{arg.partition('=')[0]}" in names else arg for arg in args]
         try:
-            return super().make_context(info_name, doubled, parent, **extra)
+            return super().parse_args(ctx, args if ctx.resilient_parsing else self._as_click_reads(ctx, args))
+        except BadOptionError as error:
+            raise BadUsage(str(error), ctx) from None
         except click.UsageError as error:
             raise BadUsage.of(error) from None
+
+    def _as_click_reads(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        """The same command line with each option by its long name."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        switches = {name: param.opts[-1] for param in options if param.is_flag for name in param.opts}
+        values = {name: param.opts[-1] for param in options if not param.is_flag for name in param.opts}
+        ours = [name for param in options if param.name in _OURS for name in param.opts]
+        found, words = read_options(args, values, switches, ours=ours)
+        return [*(f"{name}={text}" if name in values else name for name, text in found), *words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +79,34 @@ class Session:
     timeout_ms: int
     as_json: bool
     connector: Connector
+    is_one_stream: bool
+    """Whether the reader of the output can't tell notes from it."""
 
-    def ask_one(self, action: Action[T]) -> T:
+    def ask_one(self, action: Action[T], *, beside_json: bool = False) -> T:
         """Ask the first name server that can be reached; note on stderr which ones can't."""
-        return asyncio.run(self._first(action))
+        return asyncio.run(self._first(action, beside_json=beside_json))
 
     def ask_each(self, action: Action[T]) -> list[Reply[T]]:
         """Ask every name server at the same time."""
         return asyncio.run(self._all(action))
+
+    def note(self, message: str, *, beside_json: bool = False) -> None:
+        """Print a line on stderr that no tool takes for a row: those skip lines that begin with `#`.
+
+        Args:
+            message: the line.
+            beside_json: whether the output is JSON without --json, too. Nothing may stand beside JSON where
+                both streams are one.
+        """
+        if not (self.is_one_stream and (self.as_json or beside_json)):
+            note(f"# {message}")
+
+    def complain(self, message: str) -> None:
+        """Print a line on stderr about what one name server could not do."""
+        if self.is_one_stream:
+            self.note(message)
+        else:
+            note(message)
 
     def emit(self, value: object, text: str) -> None:
         """Print a result; with --json as JSON."""
@@ -95,13 +126,26 @@ class Session:
         if self.as_json:
             echo(render_json([_reply_value(reply) for reply in replies]))
         else:
-            _print_replies(replies, text)
+            self._print_replies(replies, text)
         for error in failed:
-            note(describe(error))
+            self.complain(describe(error))
         if failed:
             raise click.exceptions.Exit(max(failure_of(error).exit_code for error in failed))
 
-    async def _first(self, action: Action[T]) -> T:
+    def _print_replies(
+        self, replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]
+    ) -> None:
+        if callable(text):
+            for line in filter(None, map(text, replies)):
+                echo(line)
+        elif all(reply.error is None for reply in replies):
+            echo(text)
+        else:
+            for reply in replies:
+                if reply.error is None:
+                    self.complain(f"name server {reply.addr}: done")
+
+    async def _first(self, action: Action[T], *, beside_json: bool) -> T:
         async with self.connector.open() as sender:
             for addr in self.addrs[:-1]:
                 try:
@@ -109,7 +153,7 @@ class Session:
                 except RemotingError as error:
                     if not is_unreachable(error):
                         raise
-                    note(f"{describe(error)}; asking the next one")
+                    self.note(f"{describe(error)}; asking the next one", beside_json=beside_json)
             return await action(Namesrv(self.addrs[-1], sender, self.timeout_ms))
 
     async def _all(self, action: Action[T]) -> list[Reply[T]]:
@@ -180,19 +224,7 @@ def _take_session(options: dict[str, Any]) -> Session:
         connector, timeout_ms = take_connection(click.get_current_context(), options)
     except ConfigError as error:
         refuse_usage(str(error))
-    return Session(addrs, timeout_ms, as_json=options.pop("as_json"), connector=connector)
-
-
-def _print_replies(replies: Sequence[Reply[Any]], text: str | Callable[[Reply[Any]], str | None]) -> None:
-    if callable(text):
-        for line in filter(None, map(text, replies)):
-            echo(line)
-    elif all(reply.error is None for reply in replies):
-        echo(text)
-    else:
-        for reply in replies:
-            if reply.error is None:
-                note(f"name server {reply.addr}: done")
+    return Session(addrs, timeout_ms, options.pop("as_json"), connector, is_one_stream())
 
 
 def _reply_value(reply: Reply[Any]) -> dict[str, Any]:

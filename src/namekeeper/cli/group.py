@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from namekeeper import __version__
+from namekeeper.common.near_names import did_you_mean
 
 __all__ = [
     "ACCESS_COMMANDS",
@@ -76,24 +77,47 @@ class LazyGroup(click.Group):
     def __init__(self, commands: Commands, **settings: Any) -> None:  # noqa: ANN401 -- click's
         super().__init__(context_settings={"help_option_names": ["-h", "--help"]}, **settings)
         self._lazy = commands
+        self._folded = {_folded(name): name for name in commands}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         """Names in the order of the table."""
         return list(self._lazy)
 
+    def name_of(self, word: str) -> str | None:
+        """The name of a command, which may be written in any case; None if there is none."""
+        return word if word in self._lazy else self._folded.get(_folded(word))
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command."""
-        if cmd_name not in self._lazy:
+        found = self.name_of(cmd_name)
+        if found is None:
             return None
-        module, _, name = self._lazy[cmd_name][0].partition(":")
+        module, _, name = self._lazy[found][0].partition(":")
         command = getattr(import_module(f"namekeeper.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:  # fmt: skip
+        """Find a sub-command; suggest one for a misspelt name."""
+        word = args[0]
+        if self.name_of(word) is None and not word.startswith("-") and not ctx.resilient_parsing:
+            raise self.no_such_command(ctx, word)
+        return super().resolve_command(ctx, [self.name_of(word) or word, *args[1:]])
+
+    def no_such_command(self, ctx: click.Context, name: str) -> click.UsageError:
+        """The error for a name that is no command."""
+        return click.UsageError(f"No such command {name!r}{did_you_mean(name, self._lazy)}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self._lazy.items()])
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("-", "").replace("_", "")
 
 
 namekeeper = LazyGroup(COMMANDS, help="A RocketMQ name server that remembers.")

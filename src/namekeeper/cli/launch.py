@@ -27,14 +27,14 @@ FAILED = 255
 BAD_OPTION = 1
 
 JAVA_VALUES = {
-    **dict.fromkeys(("-c", "-configFile", "--configFile"), "config_file"),
-    **dict.fromkeys(("-n", "-namesrvAddr", "--namesrvAddr"), "namesrv_addr"),
+    **dict.fromkeys(("-c", "--configFile"), "config_file"),
+    **dict.fromkeys(("-n", "--namesrvAddr"), "namesrv_addr"),
 }
 """Options of Java's mqnamesrv that have a value."""
 
 JAVA_SWITCHES = {
-    **dict.fromkeys(("-h", "-help", "--help"), "help"),
-    **dict.fromkeys(("-p", "-printConfigItem", "--printConfigItem"), "print"),
+    **dict.fromkeys(("-h", "--help"), "help"),
+    **dict.fromkeys(("-p", "--printConfigItem"), "print"),
 }
 """Its other options."""
 

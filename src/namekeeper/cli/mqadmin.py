@@ -1,6 +1,5 @@
 """mqadmin: Java's sub-commands that touch a name server, under Java's names, and a few that Java lacks."""
 
-import re
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -9,6 +8,8 @@ import click
 from namekeeper.cli.failure import BadUsage
 from namekeeper.cli.group import Commands, LazyGroup
 from namekeeper.cli.output import echo
+from namekeeper.common.near_names import did_you_mean
+from namekeeper.common.printable import printable
 
 __all__ = ["COMMANDS", "MqadminGroup", "admin", "main"]
 
@@ -55,30 +56,26 @@ COMMANDS: Commands = {
 }
 
 _NO_SUCH_COMMAND = (
-    "The sub command {} not exist. These commands ask a name server; for those that ask brokers, "
+    "The sub command {} not exist.{} These commands ask a name server; for those that ask brokers, "
     "use RocketMQ's own mqadmin."
 )
 
 
 class MqadminGroup(LazyGroup):
-    """Commands by Java's names, or the same in kebab-case; errors and help as in Java's tool."""
+    """Commands by Java's names in any case; errors and help as in Java's tool."""
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if there is none of the name."""
-        return super().get_command(ctx, re.sub(r"-([a-z])", lambda match: match[1].upper(), cmd_name))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:  # fmt: skip
-        """Find a sub-command; say where those are that talk to brokers."""
-        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise BadUsage(_NO_SUCH_COMMAND.format(args[0]), ctx)
-        return super().resolve_command(ctx, args)
+    def no_such_command(self, ctx: click.Context, name: str) -> click.UsageError:
+        """Say where those are that talk to brokers."""
+        question = did_you_mean(name, COMMANDS).replace(": did", " Did")
+        return BadUsage(_NO_SUCH_COMMAND.format(printable(name), question), ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take `help COMMAND` as Java does for `COMMAND -h`."""
+        """Take `help COMMAND` as Java does for `COMMAND -h`, and options before the command."""
         if args[:1] == ["help"]:
             args = [*args[1:2], "-h"]
+        if args[:1] and args[0].startswith("-"):
+            at = next((at for at, word in enumerate(args) if self.name_of(word) is not None), 0)
+            args = [args[at], *args[:at], *args[at + 1 :]]
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:

@@ -15,7 +15,7 @@ from namekeeper.cli.launch import (
     print_config,
     say,
 )
-from namekeeper.cli.options import BadOptionError, parse_options
+from namekeeper.cli.options import BadOptionError, read_options
 
 __all__ = ["main"]
 
@@ -38,11 +38,12 @@ def main() -> None:
 
 def _main(arguments: Sequence[str]) -> int:
     try:
-        options = parse_options(arguments, JAVA_VALUES, JAVA_SWITCHES)
+        found, _ = read_options(arguments, JAVA_VALUES, JAVA_SWITCHES)
     except BadOptionError as error:
         print(error, file=sys.stderr)
         say(_USAGE)
         return BAD_OPTION
+    options = dict(reversed(found))  # commons-cli: of an option that is given twice the first value counts
     if "help" in options:
         say(_USAGE)
         return 0

@@ -52,9 +52,15 @@ def render_json(value: object) -> str:
     return printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def render_java_json(value: object) -> str:
-    """Return JSON as Java's tool prints it: tabs, members in order, bare integer keys, nulls left out."""
-    return printable_json("".join(_java_json(msgspec.to_builtins(value), "\n")))
+def render_java_json(value: object, *, is_strict: bool = False) -> str:
+    """Return JSON as Java's tool prints it: tabs, members in order, bare integer keys, nulls left out.
+
+    Args:
+        value: what is printed.
+        is_strict: whether integer keys have quotes, which JSON demands and Java's tool lacks.
+    """
+    plain = msgspec.to_builtins(value, str_keys=is_strict)
+    return printable_json("".join(_java_json(plain, "\n")))
 
 
 def render_lines(lines: Iterable[str]) -> str:

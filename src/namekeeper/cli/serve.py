@@ -44,6 +44,7 @@ _SWITCHES = {
     "--print-config-item": "print",
     **{spec.flag: spec.field for spec in SPECS.values() if spec.kind is PropertyKind.BOOLEAN},
 }
+_OURS = {*_VALUES, *_SWITCHES} - {*JAVA_VALUES, *JAVA_SWITCHES}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _main(arguments: Sequence[str]) -> int:
     try:
-        options = parse_options(arguments, _VALUES, _SWITCHES)
+        options = parse_options(arguments, _VALUES, _SWITCHES, ours=_OURS)
     except BadOptionError as error:
         print(f"namekeeper: {error}; see namekeeper serve --help", file=sys.stderr)
         return BAD_OPTION

@@ -97,3 +97,33 @@ def test_a_refused_update_says_who_refused_and_who_did_not(tool: Tool) -> None:
         f"name server {A}: done",
         f"name server {B} refused: Can not update config in black list. (16, NO_PERMISSION)",
     ]
+
+
+def test_a_note_begins_as_a_comment(tool: Tool) -> None:
+    result = tool.run("clusterList", namesrv=f"{DEAD};{A}")
+
+    assert all(line.startswith("# ") for line in result.stderr.splitlines())
+    assert len(result.stderr.splitlines()) == 2
+
+
+@pytest.fixture
+def merged(tool: Tool, monkeypatch):
+    """What commands print on stderr and stdout where both are one pipe."""
+    monkeypatch.setattr("namekeeper.cli.asking.is_one_stream", lambda: True)
+    return lambda *args: tool.run(*args, namesrv=f"{DEAD};{A}")
+
+
+@pytest.mark.parametrize(
+    "args", [["topicRoute", "-t", "UnitT"], ["clusterList", "--json"], ["getNamesrvConfig", "--json"]]
+)
+def test_nothing_stands_beside_json_where_both_streams_are_one(merged, args: list[str]) -> None:
+    result = merged(*args)
+    assert json.loads(result.stdout)
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("args", [["topicRoute", "-t", "UnitT", "-l"], ["getNamesrvConfig"], ["clusterList"]])
+def test_no_note_looks_like_a_row_where_both_streams_are_one(merged, args: list[str]) -> None:
+    notes = merged(*args).stderr.splitlines()
+    assert notes
+    assert all(line.startswith("# ") for line in notes)

@@ -74,3 +74,40 @@ def test_the_console_script_runs_the_same_commands() -> None:
 
 def test_commands_are_listed_without_being_imported() -> None:
     assert admin.list_commands(click.Context(admin)) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", ["topicroute", "TOPICROUTE", "topic-route", "Topic-Route", "topic_route"])
+def test_a_command_may_be_written_in_any_case(tool: Tool, name: str) -> None:
+    assert tool.lines(name, "-t", "UnitT") == tool.lines("topicRoute", "-t", "UnitT")
+    assert tool.run("help", name, namesrv=None).stdout == tool.run("topicRoute", "-h", namesrv=None).stdout
+
+
+@pytest.mark.parametrize("args", [["updatetopic"], ["help", "updateTopic"], ["topicRout"]])
+def test_a_command_that_is_not_there_is_named_in_javas_words(tool: Tool, args: list[str]) -> None:
+    result = tool.run(*args, namesrv=None)
+    assert result.exit_code == 1
+    assert f"The sub command {args[-1]} not exist." in result.stderr
+
+
+def test_a_misspelt_command_gets_a_suggestion(tool: Tool) -> None:
+    assert "not exist. Did you mean topicRoute?" in tool.run("topicRoutes", namesrv=None).stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["-n127.0.0.1:9876"], ["-n=127.0.0.1:9876"], ["-namesrvAddr", "127.0.0.1:9876"],
+        ["-namesrvAddr=127.0.0.1:9876"], ["--namesrv", "127.0.0.1:9876"], ["--nam=127.0.0.1:9876"],
+        ["-n", '"127.0.0.1:9876"'], ["--namesrvAddr", "127.0.0.1:9876", "--"], ["-namesrvAddr127.0.0.1:9876"],
+    ],
+)  # fmt: skip
+def test_every_spelling_of_an_option_is_read(tool: Tool, args: list[str]) -> None:
+    tool.servers["127.0.0.1:9876"] = tool.servers[A]
+    assert tool.run("topicRoute", "-tUnitT", *args, "-l", namesrv=None).exit_code == 0
+    assert tool.run(*args[:2], "topicRoute", "-lt", "UnitT", namesrv=None).exit_code == 0
+    assert {(addr, fields["topic"]) for addr, _, fields in tool.sender.asked} == {("127.0.0.1:9876", "UnitT")}
+
+
+def test_the_beginning_of_a_name_must_fit_one_option_of_java(tool: Tool) -> None:
+    assert tool.run("topicRoute", "--t", "UnitT").exit_code == 0
+    assert "Ambiguous option: '--b'" in tool.run("dataVersion", "--b", "x").stderr

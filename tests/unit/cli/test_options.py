@@ -5,7 +5,7 @@ import pytest
 from namekeeper.cli.options import BadOptionError, parse_options
 
 VALUES = {"-c": "config", "--configFile": "config"}
-SWITCHES = {"-p": "print", "--order": "order"}
+SWITCHES = {"-p": "print", "--order": "order", "--other": "other"}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,16 @@ SWITCHES = {"-p": "print", "--order": "order"}
         (["--order", "true"], {"order": "true"}),
         (["--order=no"], {"order": "no"}),
         (["--order", "word"], {"order": "true"}),
+        (["-configFile", "a"], {"config": "a"}),
+        (["-configFile=a"], {"config": "a"}),
+        (["-configFilea"], {"config": "a"}),
+        (["--config=a"], {"config": "a"}),
+        (["-con", "a"], {"config": "a"}),
+        (["-ca=b"], {"config": "a=b"}),
+        (["-pc", "a"], {"print": "true", "config": "a"}),
+        (["-pca"], {"print": "true", "config": "a"}),
+        (["-c", '"a b"'], {"config": "a b"}),
+        (["-p", "--", "-c", "a"], {"print": "true"}),
     ],
 )
 def test_options_are_read(arguments, options):
@@ -32,10 +42,17 @@ def test_options_are_read(arguments, options):
     ("arguments", "text"),
     [
         (["-x"], "Unrecognized option: -x"),
-        (["--config=a"], "Unrecognized option: --config=a"),
+        (["--confgFile=a"], r"Unrecognized option: --confgFile=a \(did you mean --configFile\?\)"),
+        (["-px"], "Unrecognized option: -px"),
+        (["--o"], r"Ambiguous option: '--o'  \(could be: 'order', 'other'\)"),
         (["-c"], "Missing argument for option: c"),
     ],
 )
 def test_what_is_wrong_is_said_in_javas_words(arguments, text):
     with pytest.raises(BadOptionError, match=f"^{text}$"):
         parse_options(arguments, VALUES, SWITCHES)
+
+
+def test_a_name_that_java_lacks_is_written_in_full():
+    with pytest.raises(BadOptionError, match="Unrecognized option: --ord"):
+        parse_options(["--ord"], VALUES, SWITCHES, ours=["--order"])

@@ -1,6 +1,8 @@
 """Text of strangers reaches no terminal raw: every command, in text and in JSON."""
 
 import json
+import subprocess
+import sys
 import unicodedata
 
 import pytest
@@ -11,6 +13,7 @@ from namekeeper.cli.connecting import Connector
 from namekeeper.cli.group import namekeeper
 from namekeeper.cli.mqadmin import COMMANDS
 from namekeeper.cli.output import echo, note
+from tests.support.system.waiting import PATIENCE
 from tests.unit.admin.fake_namesrv import A, B, FakeNamesrv, broker, queues
 from tests.unit.answers.story import Story
 from tests.unit.cli.mqadmin_tool import Tool
@@ -142,3 +145,16 @@ def test_lines_that_we_laid_out_stay_lines(capsys) -> None:
     echo("a\tb\nc\x1b")
     note("d\u202e")
     assert capsys.readouterr() == ("a\tb\nc\\x1b\n", "d\\u202e\n")
+
+
+def test_one_pipe_or_file_for_stdout_and_stderr_is_one_stream(tmp_path):
+    code = "import sys; from namekeeper.cli.output import is_one_stream; sys.exit(is_one_stream())"
+    pipe, gone = subprocess.PIPE, subprocess.DEVNULL
+    with (tmp_path / "log").open("w") as file, (tmp_path / "other").open("w") as other:
+        for out, err, is_one in [
+            (pipe, subprocess.STDOUT, 1), (file, file, 1), (pipe, pipe, 0), (file, other, 0), (pipe, gone, 0),
+        ]:  # fmt: skip
+            done = subprocess.run(
+                [sys.executable, "-c", code], stdout=out, stderr=err, timeout=60 * PATIENCE, check=False
+            )
+            assert done.returncode == is_one

@@ -8,7 +8,6 @@ from namekeeper.admin import operations
 from namekeeper.admin.views import DataVersionAnswer
 from namekeeper.cli.asking import Reply, Session, mqadmin_command, refuse_unknown
 from namekeeper.cli.failure import EXIT_REFUSED
-from namekeeper.cli.output import note
 from namekeeper.cli.render import UNKNOWN, render_lines
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
@@ -67,7 +66,7 @@ def data_version(
         broker_id=broker_id,
     )
     replies = session.ask_each(lambda namesrv: operations.query_data_version(namesrv, header))
-    note("note: name servers took the question as a sign of life of this broker")
+    session.note("name servers took the question as a sign of life of this broker")
     session.emit_each(replies, _version_line)
 
 
@@ -82,7 +81,7 @@ def _emit_perm(session: Session, verb: str, broker_name: str, replies: Sequence[
     lacking = [addr for addr in known if addr in unchanged and broker_name not in known[addr]]
     for addr in lacking:
         near = did_you_mean(broker_name, known[addr])
-        note(printable(f"name server {addr} has no broker {broker_name}{near}"))
+        session.complain(printable(f"name server {addr} has no broker {broker_name}{near}"))
     session.emit_each(replies, lambda reply: _perm_line(verb, broker_name, reply))
     if lacking and len(lacking) == len(replies):
         raise click.exceptions.Exit(EXIT_REFUSED)

@@ -7,7 +7,6 @@ import click
 
 from namekeeper.admin import operations
 from namekeeper.cli.asking import Session, mqadmin_command, refuse_unknown
-from namekeeper.cli.output import note
 from namekeeper.cli.render import render_cluster_more_stats, render_cluster_table
 from namekeeper.model.route import ClusterInfo
 
@@ -33,7 +32,7 @@ def cluster_list(
         if cluster is not None and cluster not in info.cluster_addr_table and not interval:
             refuse_unknown("cluster", cluster, info.cluster_addr_table)
         if not pause:
-            note("note: columns with - are known to brokers only; RocketMQ's own mqadmin asks them")
+            session.note("columns with - are known to brokers only; RocketMQ's own mqadmin asks them")
 
 
 def _narrow(info: ClusterInfo, cluster: str | None) -> ClusterInfo:

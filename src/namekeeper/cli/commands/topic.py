@@ -8,7 +8,6 @@ from namekeeper.admin import operations
 from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.views import UnitTopics
 from namekeeper.cli.asking import Session, mqadmin_command
-from namekeeper.cli.output import note
 from namekeeper.cli.render import (
     render_java_json,
     render_lines,
@@ -42,8 +41,13 @@ _GROUP_PREFIXES = ("%RETRY%", "%DLQ%")
 @click.option("-l", "--list", "as_list", is_flag=True, help="Use list format to print data")
 def topic_route(session: Session, *, topic: str, as_list: bool) -> None:
     """Print the route of a topic."""
-    route = session.ask_one(lambda namesrv: operations.topic_route(namesrv, topic.strip()))
-    session.emit(route, render_route_list(route) if as_list else render_java_json(route))
+    route = session.ask_one(
+        lambda namesrv: operations.topic_route(namesrv, topic.strip()), beside_json=not as_list
+    )
+    session.emit(
+        route,
+        render_route_list(route) if as_list else render_java_json(route, is_strict=session.is_one_stream),
+    )
 
 
 @mqadmin_command("topicList", "Fetch all topic list from name server.")
@@ -59,7 +63,7 @@ def topic_list(session: Session, *, cluster_model: bool) -> None:
         [(cluster, topic) for topic, clusters in rows for cluster in clusters or [""]]
     )
     session.emit([{"topic": topic, "clusters": clusters} for topic, clusters in rows], text)
-    note("note: consumer groups are known to brokers only; RocketMQ's own mqadmin asks them")
+    session.note("consumer groups are known to brokers only; RocketMQ's own mqadmin asks them")
 
 
 @mqadmin_command("topicClusterList", "Get cluster info for topic.")
@@ -82,7 +86,7 @@ def delete_topic(session: Session, *, topic: str, cluster_name: str) -> None:
     """Remove a topic from every name server, and only there."""
     topic = topic.strip()
     replies = session.ask_each(lambda namesrv: operations.delete_topic(namesrv, topic, cluster_name.strip()))
-    note("note: brokers were not asked; one that still has the topic registers it again")
+    session.note("brokers were not asked; one that still has the topic registers it again")
     session.emit_each(replies, f"delete topic [{printable(topic)}] from NameServer success.")
 
 
@@ -102,7 +106,7 @@ def system_topics(session: Session) -> None:
     topics = session.ask_one(operations.system_topics)
     session.emit(topics, render_lines(sorted(topics.topic_list)))
     if topics.broker_addr:
-        note(f"note: the broker at {topics.broker_addr} knows more")
+        session.note(f"the broker at {topics.broker_addr} knows more")
 
 
 @mqadmin_command("unitTopicList", "Topics of a unit, or with subscriptions of a unit.")
