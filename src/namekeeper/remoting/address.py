@@ -1,12 +1,22 @@
 """Addresses as RocketMQ writes them: `host:port;host:port`, IPv6 with or without brackets (trap T29)."""
 
+import re
+import socket
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from namekeeper.errors import ConfigError
 
 __all__ = ["Address", "bare_host", "format_address", "parse_address", "parse_addresses"]
 
-_SCHEME = "http://"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HTTP = "http://"
+_NAME = re.compile(r"[\w.-]+")
+_NUMBERS = re.compile(r"[0-9]+(\.[0-9]+){3,}")
+_SEPARATORS = re.compile(r"[\s,;|\uff0c\uff1b\u3001]+")
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019"
+_WIDE = str.maketrans({"\uff1a": ":", "\uff0e": ".", "\u3002": "."})
+_HOW = "write host:port, as in 10.0.0.1:9876 or [::1]:9876"
 
 
 class Address(NamedTuple):
@@ -20,17 +30,62 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Parse `host:port`; the port is after the last colon, whatever the host looks like."""
-    item = text.strip().removeprefix(_SCHEME).rstrip("/")
-    host, colon, port = item.rpartition(":")
+    """Parse `host:port`; the port is after the last colon, whatever the host looks like.
+
+    Raises:
+        ConfigError: it is none; the message has the text, what is wrong with it and what to write instead.
+    """
+    item = text.strip()
+    host, colon, port = item.removeprefix(_HTTP).rstrip("/").rpartition(":")
     host = bare_host(host)
-    if not colon or not host or not (port.isascii() and port.isdigit()):
-        raise ConfigError(
-            f"address {text.strip()!r} can't be used: write host:port, as in 10.0.0.1:9876 or [::1]:9876"
-        )
+    is_address = colon and _is_host(host) and port.isascii() and port.isdigit()
+    if not is_address:
+        raise ConfigError(f"address {item!r} can't be used: {_advice(item)}")
     if not 0 < int(port) < 65_536:
-        raise ConfigError(f"address {text.strip()!r} can't be used: the port must be between 1 and 65535")
+        raise ConfigError(f"address {item!r} can't be used: the port must be between 1 and 65535")
     return Address(host, int(port))
+
+
+def _is_host(host: str) -> bool:
+    """Whether a text is an IP address or may be a name."""
+    if ":" in host:
+        try:
+            return bool(socket.inet_pton(socket.AF_INET6, host.partition("%")[0]))
+        except OSError:
+            return False
+    if _NUMBERS.fullmatch(host):
+        return host.count(".") == 3 and all(int(part) < 256 for part in host.split("."))
+    return _NAME.fullmatch(host) is not None
+
+
+def _advice(item: str) -> str:
+    """What to write instead of a text that is no address."""
+    return next(_hints(item), _HOW)
+
+
+def _hints(item: str) -> Iterator[str]:
+    """What looks wrong, the most telling first."""
+    bare = item.strip(_QUOTES)
+    if bare not in {"", item}:
+        yield f"write it without quotes: {bare}"
+    parts = [part for part in _SEPARATORS.split(item) if part]
+    if len(parts) > 1 and all(":" in part.translate(_WIDE) for part in parts):
+        yield f"write a semicolon between two addresses, and nothing else: {';'.join(parts)}"
+    scheme = _SCHEME.match(item)
+    if scheme and scheme.group() != _HTTP:
+        yield f"write host:port without {scheme.group()}, as in {_authority(item)}"
+    plain = item.translate(_WIDE)
+    if plain != item:
+        yield f"write it with ASCII characters: {plain}"
+    if not item.isprintable():
+        yield f"it has a character that is not shown: {ascii(item)[1:-1]}; {_HOW}"
+    if "/" in item.removeprefix(_HTTP).rstrip("/"):
+        yield f"write host:port without a path, as in {_authority(item)}"
+
+
+def _authority(item: str) -> str:
+    """What may be the address in a URL."""
+    return _SCHEME.sub("", item).partition("/")[0] or "10.0.0.1:9876"
 
 
 def parse_addresses(text: str) -> list[Address]:

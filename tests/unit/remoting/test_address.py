@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from namekeeper.errors import ConfigError
@@ -27,6 +29,45 @@ def test_what_can_not_be_used_is_named(text: str):
     with pytest.raises(ConfigError, match="can't be used") as caught:
         parse_address(text)
     assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("a:1,b:2", "a:1;b:2"),
+        ("a:1, b:2", "a:1;b:2"),
+        ("a:1 b:2", "a:1;b:2"),
+        ("a:1\tb:2", "a:1;b:2"),
+        ("a:1\nb:2", "a:1;b:2"),
+        ("a:1|b:2", "a:1;b:2"),
+        ("a:1\uff1bb:2", "a:1;b:2"),
+        ("a:1\uff0cb:2", "a:1;b:2"),
+        ("a\uff1a1", "a:1"),
+        ("tcp://a:1", "without tcp://, as in a:1"),
+        ("https://a:1/", "without https://, as in a:1"),
+        ("rocketmq+ssl://a:1", "without rocketmq+ssl://, as in a:1"),
+        ("tcp://a:1,tcp://b:2", "tcp://a:1;tcp://b:2"),
+        ('"a:1"', "without quotes: a:1"),
+        ("\u201ca:1\u201d", "without quotes: a:1"),
+        ("'a:1", "without quotes: a:1"),
+        ("\ufeffa:1", r"\ufeffa:1"),
+        ("a:1/rocketmq/nsaddr", "without a path, as in a:1"),
+        ("http://a:1/x", "without a path, as in a:1"),
+        ("a: 1", "write host:port"),
+        ("a b:1", "write host:port"),
+        ("a:1:2", "write host:port"),
+        ("::1", "write host:port"),
+        ("2001:db8::1", "write host:port"),
+        ("10.0.0.256:1", "write host:port"),
+        ("10.0.0.1.2:1", "write host:port"),
+        ("user@a:1", "write host:port"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_words_of_the_input(text: str, advice: str):
+    for parse in (parse_address, parse_addresses):
+        with pytest.raises(ConfigError, match=rf"^address .* can't be used: .*{re.escape(advice)}") as caught:
+            parse(text)
+        assert repr(text) in str(caught.value)
 
 
 def test_a_list_is_separated_by_semicolons():
