@@ -3,7 +3,7 @@
 import re
 
 from namekeeper.http.metrics import render_metrics
-from namekeeper.http.stats import JournalStats, NameServerStats
+from namekeeper.http.stats import CertificateStats, JournalStats, NameServerStats
 
 __all__ = ["metrics_text", "our_metrics"]
 
@@ -13,6 +13,7 @@ def metrics_text() -> str:
     stats = NameServerStats(
         version="1", start_time_seconds=1.0, degraded=("log",), registrations={"new": 1}, expiries=1,
         requests={(105, 17): 1}, fingerprints={"topics": 1}, journal=JournalStats(folder="/"),
+        certificates={"remoting": CertificateStats(not_after_seconds=1.0)},
     )  # fmt: skip
     return render_metrics(stats)[0].decode()
 

@@ -64,6 +64,7 @@ WELL = {
     of("journal_free_bytes"): always(50_000_000_000),
     of("unknown_network_registrations_total"): always(1),
     of("handler_errors_total"): always(1),
+    of("tls_certificate_not_after_seconds", port="remoting"): always(30 * 86_400),
 }
 """Two name servers that are well; one topic in ten seconds is asked for in vain."""
 
@@ -84,6 +85,10 @@ INCIDENTS = {
     "NamesrvDiskNearlyFull": ({of("journal_free_bytes"): f"2e9x60 5e8x{STEPS}"}, {}),
     "NamesrvUnknownNetwork": ({of("unknown_network_registrations_total"): f"0x70 1x{STEPS}"}, {}),
     "NamesrvDegraded": ({of("degraded", reason="log"): always(1)}, {}),
+    "NamesrvCertificateExpires": (
+        {of("tls_certificate_not_after_seconds", port="remoting"): f"{30 * 86_400}x60 {6 * 86_400}x{STEPS}"},
+        {},
+    ),
     "NamesrvHandlerErrors": ({of("handler_errors_total"): f"1x70 2x{STEPS}"}, {}),
 }
 """Alert -> the series that differ, and other alerts that must fire with it -> how often."""

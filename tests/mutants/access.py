@@ -245,8 +245,8 @@ ACCESS_MUTANTS = (
     Mutant(
         "guard-is-not-degraded",
         "app/stats.py",
-        "        if self._housekeeping.silent_kept:\n",
-        "        if self._housekeeping.silent_kept < 0:\n",
+        "        if silent := self._housekeeping.silent_kept:\n",
+        "        if (silent := self._housekeeping.silent_kept) < 0:\n",
         "while the guard keeps silent brokers the server is degraded",
         ("app/test_name_server.py",),
     ),
@@ -469,9 +469,9 @@ ACCESS_MUTANTS = (
     Mutant(
         "tokens-for-any-host",
         "remoting/tls_contexts.py",
-        "    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n    _limit(context, settings)\n    _load_trust",
+        "    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n    apply_lists(context, read_lists(settings))\n    _load_trust",
         "    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n    context.check_hostname = False\n"
-        "    _limit(context, settings)\n    _load_trust",
+        "    apply_lists(context, read_lists(settings))\n    _load_trust",
         "who asks for a page by TLS verifies chain and host name",
         ("cli/test_tls_files.py",),
     ),

@@ -6,7 +6,6 @@ of the other environment are those that the address server lists for the unit `p
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 
@@ -24,6 +23,7 @@ from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG, no_route
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.remoting.tls_client import Tls
 from namekeeper.route.queries import topic_route
 from namekeeper.wire.codes import RequestCode, ResponseCode, version_ordinal
 from namekeeper.wire.command import RemotingCommand, Response
@@ -56,7 +56,7 @@ _log = logging.getLogger("namekeeper.cluster_test")
 class ClusterTest:
     """Looks up routes here, and if there is none in the other environment."""
 
-    def __init__(self, settings: NamesrvSettings, *, clock: Clock, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, settings: NamesrvSettings, *, clock: Clock, tls: Tls | None = None) -> None:
         self.readers: Mapping[int, Reader] = {**READERS, RequestCode.GET_ROUTEINFO_BY_TOPIC: _read_route}
         """The handlers of `READERS`, with the one of request 105 replaced."""
         self._url = address_server_url(

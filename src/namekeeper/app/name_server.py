@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import ssl
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
@@ -31,7 +30,7 @@ from namekeeper.app.requests import Requests
 from namekeeper.app.restoring import Restoring
 from namekeeper.app.saver import SavedFile, Saver
 from namekeeper.app.stats import Operators
-from namekeeper.app.tls_files import read_http_tls_settings, read_tls_settings
+from namekeeper.app.tls_files import client_tls, http_tls_contexts, read_tls_settings
 from namekeeper.app.unknown_networks import unknown_network_alarm
 from namekeeper.app.watching import RouteWatch
 from namekeeper.clock import Clock, SystemClock
@@ -46,7 +45,7 @@ from namekeeper.remoting.connection_context import WRITE_BUFFER_BYTES
 from namekeeper.remoting.listening import SocketOptions
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
-from namekeeper.remoting.tls_settings import ClientAuth, TlsMode
+from namekeeper.remoting.tls_settings import ClientAuth
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from namekeeper.app.access import AccessControl
     from namekeeper.app.cluster_test import ClusterTest
     from namekeeper.http.server import OperatorHttpServer
+    from namekeeper.remoting.tls_client import ClientTls
 
 __all__ = ["NameServer"]
 
@@ -106,7 +106,7 @@ class NameServer:
         self._loop: asyncio.AbstractEventLoop
         """Set when the server is entered."""
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="FileThread")
-        tls = _client_tls(startup)
+        tls = client_tls(startup)
         self._notifier = Notifier(
             lambda: notifying_client(tls),
             lambda: self.state.tables.broker_live_table,
@@ -147,6 +147,10 @@ class NameServer:
             self.state, self.requests.submit, clock=self._clock, expired=self._journaling.alive
         )
         handler = self.access or self.requests
+        self._tls, self._http_tls = (
+            TlsContexts(lambda: read_tls_settings(startup)),
+            http_tls_contexts(startup),
+        )
         self._memory = LookupMemory(handler, self._watch) if settings.remember_lookups else None
         self.server = RemotingServer(
             self._memory or handler,
@@ -167,7 +171,7 @@ class NameServer:
             is_cache_open=self.access is None,
             front=make_front(settings, has_cache=lookup_cache is not None),
             watchers=self._watch,
-            tls=TlsContexts(lambda: read_tls_settings(startup)),
+            tls=self._tls,
             proxy_trusted_networks=[
                 str(network)
                 for network in parse_networks(
@@ -196,8 +200,9 @@ class NameServer:
             housekeeping=self.housekeeping,
             clock=self._clock,
             access=self.access,
+            tls=self._tls,
+            http_tls=self._http_tls,
         )
-        self._http_tls = _make_http_tls(startup)
         self._http = contextlib.AsyncExitStack()
         self._pages: OperatorHttpServer | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -401,27 +406,10 @@ def _make_access_control(
     return AccessControl(files, requests, state, journaling=journaling, lookup_cache=lookup_cache)
 
 
-def _make_http_tls(startup: Startup) -> TlsContexts | None:
-    """The TLS contexts of the operators' pages; None if they speak plain HTTP, or are off."""
-    settings = startup.settings
-    if settings.http_tls_mode == TlsMode.DISABLED or settings.http_port < 0:
-        return None
-    return TlsContexts(lambda: read_http_tls_settings(startup))
-
-
-def _make_cluster_test(settings: NamesrvSettings, clock: Clock, tls: ssl.SSLContext | None) -> "ClusterTest":
+def _make_cluster_test(settings: NamesrvSettings, clock: Clock, tls: "ClientTls | None") -> "ClusterTest":
     from namekeeper.app.cluster_test import ClusterTest
 
     return ClusterTest(settings, clock=clock, tls=tls)
-
-
-def _client_tls(startup: Startup) -> ssl.SSLContext | None:
-    """The TLS context of our own requests; None, without reading files, if they are not encrypted."""
-    if not startup.settings.tls_enable:
-        return None
-    from namekeeper.remoting.tls_contexts import client_context
-
-    return client_context(read_tls_settings(startup))
 
 
 def _write_buffer_bytes(settings: NamesrvSettings) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from namekeeper.wire.codes import RequestCode
 
 if TYPE_CHECKING:
     from namekeeper.remoting.client import RemotingClient
+    from namekeeper.remoting.tls_client import ClientTls
 
 __all__ = ["CONNECTIONS_LIMIT", "Notifier", "notifying_client"]
 
@@ -121,7 +121,7 @@ class Notifier:
         self._log_limit.log(logging.WARNING, message, *args)
 
 
-def notifying_client(tls: ssl.SSLContext | None) -> "RemotingClient":
+def notifying_client(tls: "ClientTls | None") -> "RemotingClient":
     """Make the pool of connections to brokers."""
     from namekeeper.remoting.client import RemotingClient  # most servers never need it
 

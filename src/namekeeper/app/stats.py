@@ -1,6 +1,7 @@
 """What operators can ask a running server: numbers, health, the address list."""
 
 import asyncio
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from namekeeper import __version__
@@ -8,10 +9,12 @@ from namekeeper.app.effects import Effects
 from namekeeper.app.housekeeping import Housekeeping
 from namekeeper.app.requests import Requests
 from namekeeper.clock import Clock
-from namekeeper.http.health import HealthState, Phase
-from namekeeper.http.stats import NameServerStats
+from namekeeper.http.health import HealthState, Phase, health_of
+from namekeeper.http.stats import CertificateStats, NameServerStats
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.server import RemotingServer
+from namekeeper.remoting.tls import TlsContexts
+from namekeeper.remoting.tls_settings import TlsMode
 from namekeeper.route.events import Cause
 
 if TYPE_CHECKING:
@@ -21,6 +24,10 @@ __all__ = ["Operators"]
 
 EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 """Addresses for listening that no client can connect to."""
+
+
+TLS_REASONS = {"remoting": "tls", "http": "http_tls"}
+"""Port that speaks TLS -> short name of a problem with its certificate."""
 
 
 class Operators:
@@ -36,6 +43,8 @@ class Operators:
         housekeeping: Housekeeping,
         clock: Clock,
         access: "AccessControl | None" = None,
+        tls: TlsContexts,
+        http_tls: TlsContexts | None = None,
     ) -> None:
         self._state = state
         self._requests = requests
@@ -46,18 +55,19 @@ class Operators:
         self._started_at = clock.now()
         self._clock = clock
         self._access = access
+        self._tls, self._http_tls = tls, http_tls
 
     def stats(self) -> NameServerStats:
         """All present numbers."""
-        tables, counters = self._state.tables, self._server.read_counters()
+        tables, counters, health = self._state.tables, self._server.read_counters(), self.health()
         effects, requests, front = self._effects.counters, self._requests, self._server.front
         return NameServerStats(
             version=__version__,
             event_loop=type(asyncio.get_running_loop()).__module__.partition(".")[0],
             front="python" if front is None else "native",
             start_time_seconds=self._started_at.wall_ms / 1000,
-            is_ready=self.health().phase is Phase.SERVING,
-            degraded=tuple(self.health().degraded),
+            is_ready=health_of(health).ready,
+            degraded=tuple(health.degraded),
             active_brokers=len(tables.broker_live_table),
             broker_names=len(tables.broker_addr_table),
             clusters=len(tables.cluster_addr_table),
@@ -69,6 +79,7 @@ class Operators:
             active_connections=counters.connections_open,
             accepted_connections=counters.connections_total,
             refused_connections=counters.connections_refused,
+            rejected_connections=counters.connections_rejected,
             closed_channels={
                 "idle": counters.idle_closes,
                 "overdue": counters.overdue_closes,
@@ -78,6 +89,16 @@ class Operators:
             sent_bytes=counters.bytes_out,
             protocol_errors=counters.protocol_errors,
             tls_failures=counters.tls_failures,
+            http_tls_failures=0 if self._http_tls is None else self._http_tls.turned_away,
+            certificates={
+                port: CertificateStats(
+                    is_usable=tls.is_usable,
+                    not_after_seconds=tls.not_after,
+                    reloads=tls.reloads,
+                    failed_reloads=tls.failed_builds,
+                )
+                for port, tls in self._tls_ports.items()
+            },
             body_bytes_in_flight=counters.large_bytes_in_flight,
             requests=requests.by_result(),
             refused={} if self._access is None else self._access.refusals(),
@@ -105,20 +126,7 @@ class Operators:
 
     def health(self) -> HealthState:
         """Whether it serves, waits or drains, and its present problems."""
-        degraded = {}
-        if self._housekeeping.is_log_failing():
-            degraded["log"] = "log lines are dropped: the disk is slow, full or read only"
-        if self._requests.unsaved_files:
-            degraded["files"] = "the KV file or the properties file could not be written: see the log"
-        if trouble := self._journaling.trouble:
-            degraded["journal"] = trouble
-        if self._housekeeping.silent_kept:
-            degraded["expiry"] = (
-                f"{self._housekeeping.silent_kept} silent brokers are kept (expiryGuardPercent)"
-            )
-        if self._access is not None and self._access.files.trouble:
-            degraded["access"] = "the file of access rules can't be used, the old rules hold: see the log"
-        restored = self._state.restored
+        degraded, restored = dict(self._problems()), self._state.restored
         if self._state.is_draining:
             return HealthState(phase=Phase.DRAINING, degraded=degraded, restored=restored)
         if self._state.is_waiting_for_service:
@@ -127,7 +135,32 @@ class Operators:
             return HealthState(
                 phase=Phase.WAITING, degraded=degraded, wait_seconds_left=left_s, restored=restored
             )
-        return HealthState(phase=Phase.SERVING, degraded=degraded, restored=restored)
+        is_shut = self._tls.mode is TlsMode.ENFORCING and not self._tls.is_usable
+        return HealthState(phase=Phase.SERVING, degraded=degraded, restored=restored, is_shut=is_shut)
+
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        """Short name and a sentence of each present problem."""
+        if self._housekeeping.is_log_failing():
+            yield "log", "log lines are dropped: the disk is slow, full or read only"
+        if self._requests.unsaved_files:
+            yield "files", "the KV file or the properties file could not be written: see the log"
+        if trouble := self._journaling.trouble:
+            yield "journal", trouble
+        if silent := self._housekeeping.silent_kept:
+            yield "expiry", f"{silent} silent brokers are kept (expiryGuardPercent)"
+        if self._access is not None and self._access.files.trouble:
+            yield "access", "the file of access rules can't be used, the old rules hold: see the log"
+        for port, tls in self._tls_ports.items():
+            if trouble := tls.trouble:
+                yield TLS_REASONS[port], trouble
+
+    @property
+    def _tls_ports(self) -> dict[str, TlsContexts]:
+        """The ports that speak TLS, by the names of their metrics."""
+        ports = {"remoting": self._tls, "http": self._http_tls}
+        return {
+            name: tls for name, tls in ports.items() if tls is not None and tls.mode is not TlsMode.DISABLED
+        }
 
     def nsaddr(self) -> str:
         """The address list for clients without one: as configured, else only this server."""

@@ -1,6 +1,7 @@
 """The present TLS settings of a name server, including the keys of `tls.config.file`."""
 
 import contextlib
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -9,9 +10,13 @@ from namekeeper.config.settings import SPECS
 from namekeeper.config.startup import Startup, with_tls_file
 from namekeeper.errors import ConfigError
 from namekeeper.files import read_if_exists
+from namekeeper.remoting.tls import TlsContexts
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 
-__all__ = ["read_http_tls_settings", "read_tls_settings"]
+if TYPE_CHECKING:
+    from namekeeper.remoting.tls_client import ClientTls
+
+__all__ = ["client_tls", "http_tls_contexts", "read_http_tls_settings", "read_tls_settings"]
 
 
 def read_tls_settings(startup: Startup) -> TlsSettings:
@@ -59,3 +64,29 @@ def read_http_tls_settings(startup: Startup) -> TlsSettings:
             " authorities whose certificates count"
         )
     return found
+
+
+def http_tls_contexts(startup: Startup) -> TlsContexts | None:
+    """The TLS contexts of the operators' pages; None if they speak plain HTTP, or are off.
+
+    Raises:
+        ConfigError: as `read_http_tls_settings`.
+    """
+    settings = startup.settings
+    if settings.http_tls_mode == TlsMode.DISABLED or settings.http_port < 0:
+        return None
+    return TlsContexts(lambda: read_http_tls_settings(startup), port="the operators' port")
+
+
+def client_tls(startup: Startup) -> "ClientTls | None":
+    """The TLS of our own requests; None, without reading files, if they are not encrypted.
+
+    Raises:
+        ConfigError: the certificates can't be used.
+    """
+    if not startup.settings.tls_enable:
+        return None
+    # Imported here: most servers send no requests by TLS.
+    from namekeeper.remoting.tls_client import ClientTls
+
+    return ClientTls(lambda: read_tls_settings(startup))

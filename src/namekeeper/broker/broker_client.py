@@ -4,7 +4,6 @@ Each broker needs a client of its own: when the connection that carried its late
 server removes the broker (trap T23).
 """
 
-import ssl
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -12,6 +11,8 @@ from namekeeper.broker.settings import BrokerSettings
 from namekeeper.remoting.client import RemotingClient, RpcHook
 from namekeeper.remoting.request_sender import RequestSender
 from namekeeper.remoting.signing import signing_hook
+from namekeeper.remoting.tls_client import ClientTls, Tls
+from namekeeper.remoting.tls_settings import TlsSettings
 from namekeeper.wire.command import RemotingCommand
 
 __all__ = ["BrokerClient", "make_broker_client", "send_oneway"]
@@ -42,13 +43,14 @@ class BrokerClient(RequestSender, Protocol):
 
 
 def make_broker_client(
-    settings: BrokerSettings, *, tls: ssl.SSLContext | None = None, rpc_hook: RpcHook | None = None
+    settings: BrokerSettings, *, tls: TlsSettings | Tls | None = None, rpc_hook: RpcHook | None = None
 ) -> RemotingClient:
     """Make a client whose requests carry the configured version, and are signed if there are keys.
 
     Args:
         settings: of the broker.
-        tls: see `tls_contexts.client_context`.
+        tls: settings, whose files are read again when they change; or what `RemotingClient` takes. Settings
+            speak TLS only with `enable=True`.
         rpc_hook: sees each request before it is signed.
     """
     sign = signing_hook(settings.access_key, settings.secret_key) if settings.access_key else None
@@ -60,6 +62,9 @@ def make_broker_client(
         if sign is not None:
             sign(addr, request)
 
+    if isinstance(tls, TlsSettings):
+        found = tls
+        tls = ClientTls(lambda: found) if found.enable else None
     return RemotingClient(tls=tls, rpc_hook=hook)
 
 

@@ -89,10 +89,10 @@ def _open_client(
     from namekeeper.remoting.client import RemotingClient
     from namekeeper.remoting.signing import signing_hook
 
-    context = None
+    tls = None
     if files is not None:
-        from namekeeper.remoting.tls_contexts import client_context
+        from namekeeper.remoting.tls_client import ClientTls
 
-        context = client_context(files.settings)
+        tls = ClientTls(lambda: files.settings)
     hook = signing_hook(credentials.access_key, credentials.secret_key) if credentials else None
-    return RemotingClient(tls=context, rpc_hook=hook)
+    return RemotingClient(tls=tls, rpc_hook=hook)

@@ -1,7 +1,6 @@
 """What `namekeeper console` shows, and whom it asks: journals, running name servers, a warehouse."""
 
 import asyncio
-import ssl
 from collections.abc import Callable, Sequence
 
 from namekeeper.answers.evidence import Evidence
@@ -19,6 +18,7 @@ from namekeeper.http.watchers import WhoKnows
 from namekeeper.journal.reading.reader import FoundJournal, find_journals
 from namekeeper.remoting.address import parse_addresses
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
+from namekeeper.remoting.tls_client import Tls
 
 __all__ = [
     "OperatorsPages",
@@ -40,7 +40,7 @@ class OperatorsPages:
         tls: for those that speak TLS; None: the authorities of the system count.
     """
 
-    def __init__(self, pages: Sequence[PageAddress], token: str, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, pages: Sequence[PageAddress], token: str, tls: Tls | None = None) -> None:
         self._pages, self._token, self._tls = pages, token, tls
 
     def __bool__(self) -> bool:

@@ -7,7 +7,6 @@ them. A sealed segment does not change, so it is copied once.
 import asyncio
 import os
 import shutil
-import ssl
 import tempfile
 import weakref
 from pathlib import Path
@@ -25,6 +24,7 @@ from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.remoting.address import Address
 from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress
+from namekeeper.remoting.tls_client import Tls
 
 __all__ = ["RemoteJournal", "pages_of"]
 
@@ -79,7 +79,7 @@ class RemoteJournal:
         tls: for pages that speak TLS; None: the authorities of the system count.
     """
 
-    def __init__(self, pages: PageAddress, *, token: str = "", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, pages: PageAddress, *, token: str = "", tls: Tls | None = None) -> None:
         self._url = pages.url
         self._tls = tls
         self._token = token

@@ -1,8 +1,7 @@
 """The certificates with which commands speak TLS to name servers and to their operators' pages."""
 
-import ssl
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -10,6 +9,9 @@ from msgspec import Struct
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.page_address import PageAddress
 from namekeeper.remoting.tls_settings import TlsSettings
+
+if TYPE_CHECKING:
+    from namekeeper.remoting.tls_client import ClientTls
 
 __all__ = ["NO_TLS_FILES", "TlsFiles", "pages_tls", "take_tls_files", "tls_file_options"]
 
@@ -69,14 +71,15 @@ def take_tls_files(options: dict[str, Any]) -> TlsFiles:
     return TlsFiles(ca, cert, key)
 
 
-def pages_tls(files: TlsFiles, pages: Iterable[PageAddress]) -> ssl.SSLContext | None:
-    """The context for operators' pages; None if none of them speaks TLS.
+def pages_tls(files: TlsFiles, pages: Iterable[PageAddress]) -> "ClientTls | None":
+    """The TLS of operators' pages; None if none of them speaks TLS.
 
     Raises:
         ConfigError: the files can't be used.
     """
     if not any(page.is_tls for page in pages):
         return None
+    from namekeeper.remoting.tls_client import ClientTls
     from namekeeper.remoting.tls_contexts import page_context
 
-    return page_context(files.settings)
+    return ClientTls(lambda: files.settings, page_context)

@@ -13,7 +13,7 @@ from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.credentials import find_credentials
 from namekeeper.remoting.page_address import parse_page_addresses
 from namekeeper.remoting.signing import signing_hook
-from namekeeper.remoting.tls_contexts import client_context
+from namekeeper.remoting.tls_client import ClientTls
 from namekeeper.remoting.tls_settings import TlsSettings
 
 __all__ = ["ClientConfig", "make_remoting_client", "name_servers_of"]
@@ -148,5 +148,7 @@ def make_remoting_client(config: ClientConfig) -> RemotingClient:
     if config.access_key:
         hook = signing_hook(config.access_key, config.secret_key, security_token=config.security_token)
     return RemotingClient(
-        tls=client_context(config.tls), rpc_hook=hook, connect_timeout_ms=config.connect_timeout_ms
+        tls=ClientTls(lambda: config.tls) if config.tls.enable else None,
+        rpc_hook=hook,
+        connect_timeout_ms=config.connect_timeout_ms,
     )

@@ -4,7 +4,6 @@ Polling goes on besides, so nothing depends on a watch: if it fails, routes are 
 """
 
 import logging
-import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from urllib.parse import urlencode
@@ -17,6 +16,7 @@ from namekeeper.client.polling import Sleep
 from namekeeper.errors import RemotingError
 from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress, parse_page_addresses
+from namekeeper.remoting.tls_client import ClientTls, Tls
 from namekeeper.remoting.tls_contexts import page_context
 
 __all__ = ["Fetch", "RouteWatcher", "WatchAnswer", "watchers_of"]
@@ -139,12 +139,12 @@ def watchers_of(
         ConfigError: the certificates can't be used.
     """
     pages = parse_page_addresses(config.watch_addr) if config.watch_addr else []
-    tls = page_context(config.tls) if any(each.is_tls for each in pages) else None
+    tls = ClientTls(lambda: config.tls, page_context) if any(each.is_tls for each in pages) else None
     fetch = partial(fetch_answer, token=config.watch_token, tls=tls)
     return [RouteWatcher(each, topics, update, sleep=sleep, fetch=fetch) for each in pages]
 
 
-async def fetch_answer(url: str, *, token: str = "", tls: ssl.SSLContext | None = None) -> WatchAnswer:
+async def fetch_answer(url: str, *, token: str = "", tls: Tls | None = None) -> WatchAnswer:
     """Ask for a page, and wait for its answer.
 
     Args:

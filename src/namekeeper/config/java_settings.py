@@ -244,7 +244,7 @@ class JavaSettings(Struct, frozen=True, kw_only=True):
     tls_ciphers: Annotated[
         str,
         Property(
-            "Ciphers allowed, separated by commas; empty: the library's",
+            "Ciphers allowed, by names of the JDK or OpenSSL, separated by commas; empty: the library's",
             _TLS,
             name="tls.ciphers",
             remote=False,

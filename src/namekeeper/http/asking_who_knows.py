@@ -1,7 +1,6 @@
 """Asks operators' pages who has asked for a topic since its last change."""
 
 import asyncio
-import ssl
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
@@ -11,6 +10,7 @@ from namekeeper.errors import RemotingConnectError, RemotingError
 from namekeeper.http.watchers import WhoKnows
 from namekeeper.remoting.asking_pages import ask_page
 from namekeeper.remoting.page_address import PageAddress
+from namekeeper.remoting.tls_client import Tls
 
 __all__ = ["ask_who_knows"]
 
@@ -18,7 +18,7 @@ ANSWER_SECONDS = 10
 
 
 async def ask_who_knows(
-    pages: Sequence[PageAddress], topic: str, *, token: str, tls: ssl.SSLContext | None = None
+    pages: Sequence[PageAddress], topic: str, *, token: str, tls: Tls | None = None
 ) -> list[WhoKnows | RemotingError]:
     """Ask each name server; the answers or errors are in the order of the addresses.
 
@@ -31,16 +31,14 @@ async def ask_who_knows(
     return await asyncio.gather(*(_answer(page, topic, token, tls) for page in pages))
 
 
-async def _answer(
-    page: PageAddress, topic: str, token: str, tls: ssl.SSLContext | None
-) -> WhoKnows | RemotingError:
+async def _answer(page: PageAddress, topic: str, token: str, tls: Tls | None) -> WhoKnows | RemotingError:
     try:
         return await _ask(page, topic, token, tls)
     except RemotingError as error:
         return error
 
 
-async def _ask(page: PageAddress, topic: str, token: str, tls: ssl.SSLContext | None) -> WhoKnows:
+async def _ask(page: PageAddress, topic: str, token: str, tls: Tls | None) -> WhoKnows:
     """Ask one name server.
 
     Raises:

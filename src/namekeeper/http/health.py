@@ -36,6 +36,8 @@ class HealthState(Struct, frozen=True, kw_only=True):
     """Short name -> a sentence, for each present problem: the journal, missing brokers, dropped records."""
     wait_seconds_left: int | None = None
     """How much longer the waiting phase lasts."""
+    is_shut: bool = False
+    """Whether a degraded server can't serve anybody, as without the certificate that it needs."""
     restored: str = ""
     """What was restored from the journal at the start, or why nothing was."""
 
@@ -63,13 +65,13 @@ class HealthSource(Protocol):
 def health_of(state: HealthState, *, strict: bool = False) -> Health:
     """Say whether clients should use this name server.
 
-    A degraded server still routes, so it counts as ready unless `strict` is set.
+    A degraded server still routes, so it counts as ready unless `strict` is set, or nobody can reach it.
     """
     reasons, status, ready = dict(state.degraded), "ok", True
     if state.phase is not Phase.SERVING:
         reasons, status, ready = _why(state) | reasons, state.phase.value, False
     elif reasons:
-        status, ready = "degraded", not strict
+        status, ready = "degraded", not strict and not state.is_shut
     return Health(status, ready, OK if ready else UNAVAILABLE, reasons, state.restored)
 
 

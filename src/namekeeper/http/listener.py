@@ -89,6 +89,7 @@ class PageListener:
             raise
         if context is None:
             sock.close()
+            tls.turned_away += 1
             self._note(str(peer), "no TLS context could be built")
             return
         try:
@@ -98,6 +99,7 @@ class PageListener:
                 ssl_handshake_timeout=HANDSHAKE_SECONDS, ssl_shutdown_timeout=GOODBYE_SECONDS,
             )  # fmt: skip
         except OSError as error:  # a failed handshake, or a peer that left
+            tls.turned_away += 1
             self._note(str(peer), str(error) or type(error).__name__)
 
     def _note(self, peer: str, why: str) -> None:

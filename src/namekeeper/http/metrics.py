@@ -17,7 +17,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from namekeeper.http.stats import DURATION_BOUNDS, DurationStats, JournalStats, NameServerStats
+from namekeeper.http.stats import (
+    DURATION_BOUNDS,
+    CertificateStats,
+    DurationStats,
+    JournalStats,
+    NameServerStats,
+)
 from namekeeper.wire.codes import RequestCode, ResponseCode
 
 __all__ = ["NameServerCollector", "render_metrics", "request_type_name", "result_name"]
@@ -78,7 +84,9 @@ _COUNTERS = (
     _Plain("received_bytes", "received_bytes", "Bytes of requests."),
     _Plain("sent_bytes", "sent_bytes", "Bytes of answers."),
     _Plain("protocol_errors", "protocol_errors", "Connections closed because their bytes were no frame."),
-    _Plain("tls_failures", "tls_failures", "TLS handshakes that failed."),
+    _Plain("rejected_connections", "rejected_connections", "Connections closed by their first bytes."),
+    _Plain("tls_failures", "tls_failures", "TLS handshakes that failed, or found no certificate."),
+    _Plain("http_tls_failures", "http_tls_failures", "The same at the operators' port."),
     _Plain("handler_errors", "handler_errors", "Requests answered with code 1 because of a bug."),
     _Plain("registration_body_bytes", "registration_body_bytes", "Bytes of registration bodies."),
     _Plain(
@@ -129,6 +137,7 @@ class NameServerCollector(Collector):
         yield from _gauges(stats, _GAUGES)
         yield from _counters(stats, _COUNTERS)
         yield from _labelled_counters(stats)
+        yield from _certificates(stats.certificates)
         if stats.journal is not None:
             yield from _gauges(stats.journal, _JOURNAL_GAUGES)
             yield from _counters(stats.journal, _JOURNAL_COUNTERS)
@@ -217,6 +226,28 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
     yield _labelled_gauge(
         "kv_generation", "Changes of the KV configuration.", "state", {"current": stats.kv_generation}
     )
+
+
+def _certificates(certificates: Mapping[str, CertificateStats]) -> Iterator[Metric]:
+    """Yield what is known of the certificate of each port that speaks TLS."""
+    usable = GaugeMetricFamily(
+        f"{_PREFIX}tls_usable", "1 while peers that speak TLS can be served.", labels=("port",)
+    )
+    expiry = GaugeMetricFamily(
+        f"{_PREFIX}tls_certificate_not_after_seconds",
+        "When the certificate in use expires, in seconds since 1970.",
+        labels=("port",),
+    )
+    loads = CounterMetricFamily(
+        f"{_PREFIX}tls_reloads", "New certificates by what came of them.", labels=("port", "result")
+    )
+    for port, found in sorted(certificates.items()):
+        usable.add_metric((port,), int(found.is_usable))
+        if found.not_after_seconds is not None:
+            expiry.add_metric((port,), found.not_after_seconds)
+        loads.add_metric((port, "loaded"), found.reloads)
+        loads.add_metric((port, "failed"), found.failed_reloads)
+    yield from (usable, expiry, loads)
 
 
 def _durations(durations: Mapping[int, DurationStats]) -> Metric:

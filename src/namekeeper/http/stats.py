@@ -8,7 +8,14 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-__all__ = ["DURATION_BOUNDS", "DurationStats", "JournalStats", "NameServerStats", "StatsSource"]
+__all__ = [
+    "DURATION_BOUNDS",
+    "CertificateStats",
+    "DurationStats",
+    "JournalStats",
+    "NameServerStats",
+    "StatsSource",
+]
 
 DURATION_BOUNDS = (5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 1e-3, 5e-3, 0.025, 0.1, 0.5, 2.5)
 """Seconds: a known look-up takes a few microseconds, a registration of 13 MB half a second."""
@@ -46,6 +53,18 @@ class JournalStats(Struct, frozen=True, kw_only=True):
     """0 until the folder is open."""
 
 
+class CertificateStats(Struct, frozen=True, kw_only=True):
+    """The certificate of one port that speaks TLS."""
+
+    is_usable: bool = True
+    """False: peers that speak TLS are turned away."""
+    not_after_seconds: float | None = None
+    """When it expires, in seconds since 1970; None for one that was made on the spot."""
+    reloads: int = 0
+    failed_reloads: int = 0
+    """Files that could not be used, at the start or later."""
+
+
 class NameServerStats(Struct, frozen=True, kw_only=True):
     """A name server at one instant: totals since its start, unless they say "now"."""
 
@@ -77,12 +96,18 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     active_connections: int = 0
     accepted_connections: int = 0
     refused_connections: int = 0
+    rejected_connections: int = 0
+    """Closed because of their first bytes: TLS, or none, where it is not allowed, or no TLS context."""
     closed_channels: Mapping[str, int] = field(default_factory=dict)
     """Reason (idle, overdue, protocol_error) -> connections that this server closed."""
     received_bytes: int = 0
     sent_bytes: int = 0
     protocol_errors: int = 0
     tls_failures: int = 0
+    http_tls_failures: int = 0
+    """The same at the operators' port."""
+    certificates: Mapping[str, CertificateStats] = field(default_factory=dict)
+    """Port, `remoting` or `http`, if it speaks TLS -> its certificate."""
     body_bytes_in_flight: int = 0
     """Now."""
 

@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import socket
-import ssl
 from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
+
+from namekeeper.remoting.tls_client import Tls, present_context
 
 __all__ = ["PageAnswer", "ask_page"]
 
@@ -28,7 +29,7 @@ class PageAnswer(Struct, frozen=True):
         return self.body.decode(errors="replace").strip()
 
 
-async def ask_page(url: str, *, token: str, tls: ssl.SSLContext | None, pause_seconds: float) -> PageAnswer:
+async def ask_page(url: str, *, token: str, tls: Tls | None, pause_seconds: float) -> PageAnswer:
     """Send one GET, and wait for the whole answer.
 
     The token goes to this address and to no other: redirects are not followed, and the proxies that the
@@ -56,7 +57,7 @@ async def ask_page(url: str, *, token: str, tls: ssl.SSLContext | None, pause_se
             aiohttp.ClientSession(
                 connector=connector, headers=headers, timeout=timeout, auto_decompress=False
             ) as session,
-            session.get(url, ssl=tls or True, allow_redirects=False) as response,
+            session.get(url, ssl=await present_context(tls) or True, allow_redirects=False) as response,
         ):
             return PageAnswer(response.status, await response.read())
     except TimeoutError:

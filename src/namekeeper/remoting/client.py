@@ -11,6 +11,7 @@ from namekeeper.errors import ConfigError, RemotingClosedError, RemotingConnectE
 from namekeeper.remoting.address import parse_address
 from namekeeper.remoting.backoff import Backoff
 from namekeeper.remoting.client_connection import ClientConnection, RequestCallback
+from namekeeper.remoting.tls_client import Tls, present_context
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.codes import ResponseCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RemotingCommand
@@ -42,7 +43,7 @@ class RemotingClient:
     def __init__(  # noqa: PLR0913 - one for each setting
         self,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: Tls | None = None,
         rpc_hook: RpcHook | None = None,
         on_request: RequestCallback | None = None,
         connect_timeout_ms: int = DEFAULT_TIMEOUT_MS,
@@ -54,7 +55,7 @@ class RemotingClient:
         """Take the settings.
 
         Args:
-            tls: see `tls_contexts.client_context`.
+            tls: a `ClientTls`, which follows its files, or a context that stays as it is; None: no TLS.
             rpc_hook: signs requests, for instance.
             on_request: answers requests of peers, such as 905; without it the answer is "not supported".
             connect_timeout_ms: for one attempt, TLS handshake included.
@@ -234,8 +235,9 @@ class RemotingClient:
         try:
             host, port = parse_address(addr)
             async with asyncio.timeout(self._connect_timeout_ms / 1000):
+                tls = await present_context(self._tls)
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: self._new_connection(addr), host, port, ssl=self._tls
+                    lambda: self._new_connection(addr), host, port, ssl=tls
                 )
         except (OSError, ConfigError) as error:
             message = self._why_not(error)

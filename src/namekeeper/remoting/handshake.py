@@ -122,6 +122,7 @@ class Handshakes:
     async def _connect(self, sniffer: ProtocolSniffer, *, is_tls: bool) -> None:
         context = await self._tls_context(sniffer) if is_tls else None
         if is_tls and context is None:
+            self._context.counters.tls_failures += 1
             self._reject(sniffer, "it speaks TLS, and no TLS context could be built")
             return
         seconds = HURRIED_SECONDS if self._tls_turns.is_crowded(self._host(sniffer)) else HANDSHAKE_SECONDS

@@ -1,30 +1,57 @@
 """Makes `ssl` contexts of TLS settings. Everything here may block: call it in a thread when a loop runs."""
 
+import contextlib
 import ssl
-import tempfile
+import warnings
+from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import Struct
+
 from namekeeper.errors import ConfigError
+from namekeeper.remoting.tls_lists import VERSIONS, TlsLists, apply_lists, read_lists
 from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings, check_server_settings
 
-__all__ = ["client_context", "page_context", "server_context"]
+__all__ = ["ServerTls", "client_context", "client_notes", "page_context", "server_tls"]
 
-_VERSIONS = {
-    "TLSv1": ssl.TLSVersion.TLSv1,
-    "TLSv1.1": ssl.TLSVersion.TLSv1_1,
-    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
-    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
-}
+_BEGIN, _END, _DASHES = b"-----BEGIN ", b"-----END ", b"-----"
 
 
-def server_context(settings: TlsSettings) -> ssl.SSLContext:
+class ServerTls(Struct, frozen=True, kw_only=True):
+    """A server's context, and what is known of the files that it was made of; times in seconds since 1970."""
+
+    context: ssl.SSLContext
+    not_before: float = 0.0
+    not_after: float | None = None
+    """When the server's certificate expires; None for one that was made on the spot."""
+    trust_not_after: float | None = None
+    """When the last of the authorities expires; None: none are asked."""
+    cert_path: str = ""
+    trust_path: str = ""
+    notes: tuple[str, ...] = ()
+    """A sentence for each part of the settings that has no effect."""
+
+    def problem(self, now: float) -> str:
+        """Why peers that verify it refuse the certificate at this time, or ours refuse theirs; else empty."""
+        if self.not_after is not None and now >= self.not_after:
+            return f"the certificate in {self.cert_path} expired at {_time(self.not_after)}"
+        if now < self.not_before:
+            return f"the certificate in {self.cert_path} is not valid before {_time(self.not_before)}"
+        if self.trust_not_after is not None and now >= self.trust_not_after:
+            return f"the authorities in {self.trust_path} expired at {_time(self.trust_not_after)}"
+        return ""
+
+
+def server_tls(settings: TlsSettings) -> ServerTls:
     """Build the server's context; a ConfigError names the wrong setting."""
     check_server_settings(settings)
+    lists = read_lists(settings)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    _limit(context, settings)
+    apply_lists(context, lists)
     if settings.test_mode:
         _load_self_signed(context)
-        return context
+        _, notes = _try_out(context, settings, lists)
+        return ServerTls(context=context, notes=notes)
     _load_chain(
         context,
         "tls.server",
@@ -32,10 +59,23 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
         settings.server_key_path,
         settings.server_key_password,
     )
+    certificate, notes = _try_out(context, settings, lists)
+    not_before, not_after = _validity(certificate)
     context.verify_mode = _verify_mode(settings)
+    trust_not_after = None
     if context.verify_mode is not ssl.CERT_NONE:
         _load_trust(context, "tls.server", settings.server_trust_cert_path)
-    return context
+        if settings.server_trust_cert_path:
+            trust_not_after = _last_expiry(context)
+    return ServerTls(
+        context=context,
+        not_before=not_before,
+        not_after=not_after,
+        trust_not_after=trust_not_after,
+        cert_path=settings.server_cert_path,
+        trust_path=settings.server_trust_cert_path,
+        notes=notes,
+    )
 
 
 def client_context(settings: TlsSettings) -> ssl.SSLContext | None:
@@ -44,7 +84,7 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext | None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False  # as in Java
-    _limit(context, settings)
+    apply_lists(context, read_lists(settings))
     if settings.test_mode or not settings.auth_server:
         context.verify_mode = ssl.CERT_NONE
     else:
@@ -54,6 +94,11 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext | None:
     return context
 
 
+def client_notes(settings: TlsSettings) -> tuple[str, ...]:
+    """A sentence for each part of the lists that has no effect."""
+    return read_lists(settings).notes
+
+
 def page_context(settings: TlsSettings) -> ssl.SSLContext:
     """Build the context of clients of operators' HTTPS pages.
 
@@ -61,47 +106,62 @@ def page_context(settings: TlsSettings) -> ssl.SSLContext:
     gets a token. Without `client_trust_cert_path` the authorities of the system count.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    _limit(context, settings)
+    apply_lists(context, read_lists(settings))
     _load_trust(context, "tls.client", settings.client_trust_cert_path)
     _load_client_chain(context, settings)
     return context
 
 
-def openssl_cipher_name(name: str) -> str:
-    """Turn a cipher's name in the JDK into OpenSSL's; others stay as they are.
+def _try_out(server: ssl.SSLContext, settings: TlsSettings, lists: TlsLists) -> tuple[bytes, tuple[str, ...]]:
+    """Shake hands with a client of our own in memory; return the certificate shown (DER), and all notes.
 
-    `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256` there.
+    Lists and certificate may leave nothing that a peer could speak, such as ciphers for another kind of key.
+    OpenSSL finds that out only when a peer comes.
     """
-    if "_WITH_" not in name:
-        return name
-    exchange, _, cipher = name.removeprefix("TLS_").removeprefix("SSL_").partition("_WITH_")
-    cipher = (
-        cipher.replace("AES_", "AES")
-        .replace("_CBC_", "_")
-        .replace("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305")
-    )
-    parts = [cipher] if exchange == "RSA" else [exchange, cipher]
-    return "-".join(parts).replace("_", "-")
-
-
-def _limit(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Apply the lists of ciphers and protocols."""
-    # OpenSSL does not choose suites of TLS 1.3 (names without a key exchange) this way: all stay enabled.
-    ciphers = [openssl_cipher_name(name) for name in settings.ciphers if "_WITH_" in name or "-" in name]
-    if ciphers:
+    certificate, failed, why = b"", [], ""
+    for version in lists.versions or ("",):
         try:
-            context.set_ciphers(":".join(ciphers))
-        except ssl.SSLError:
-            raise ConfigError(
-                f"tls.ciphers has no cipher that OpenSSL knows: {','.join(settings.ciphers)}"
-            ) from None
-    if settings.protocols:
-        unknown = [name for name in settings.protocols if name not in _VERSIONS]
-        if unknown:
-            raise ConfigError(f"tls.protocols: unknown {unknown[0]!r}; write TLSv1.2,TLSv1.3")
-        versions = [_VERSIONS[name] for name in settings.protocols]
-        context.minimum_version = min(versions)
-        context.maximum_version = max(versions)
+            certificate = _shake_hands(server, version)
+        except (ssl.SSLError, ValueError) as error:
+            failed.append(version)
+            why = str(error)
+    if not certificate:
+        raise ConfigError(
+            f"no peer could connect with tls.ciphers={','.join(settings.ciphers)},"
+            f" tls.protocols={','.join(settings.protocols)} and this certificate: {why}"
+        )
+    refused = tuple(f"tls.protocols: OpenSSL does not speak {version} here" for version in failed)
+    return certificate, lists.notes + refused
+
+
+def _shake_hands(server: ssl.SSLContext, version: str) -> bytes:
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    client.set_ciphers("ALL:@SECLEVEL=0")
+    if version:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # an old version that the operator named
+            client.minimum_version = client.maximum_version = VERSIONS[version]
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    theirs = server.wrap_bio(to_server, to_client, server_side=True)
+    ours = client.wrap_bio(to_client, to_server)
+    for side in (ours, theirs) * 4:  # each flight of messages, and more than any version needs
+        with contextlib.suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    return ours.getpeercert(binary_form=True) or b""
+
+
+def _validity(certificate: bytes) -> tuple[float, float]:
+    # Imported here: a server without certificates of its own saves its memory and time.
+    from cryptography import x509
+
+    found = x509.load_der_x509_certificate(certificate)
+    return found.not_valid_before_utc.timestamp(), found.not_valid_after_utc.timestamp()
+
+
+def _last_expiry(context: ssl.SSLContext) -> float | None:
+    ends = [ssl.cert_time_to_seconds(str(authority["notAfter"])) for authority in context.get_ca_certs()]
+    return max(ends, default=None)
 
 
 def _verify_mode(settings: TlsSettings) -> ssl.VerifyMode:
@@ -115,6 +175,8 @@ def _verify_mode(settings: TlsSettings) -> ssl.VerifyMode:
 
 def _load_self_signed(context: ssl.SSLContext) -> None:
     # Imported here: a server without TLS clients saves its memory and time.
+    import tempfile
+
     from namekeeper.remoting.self_signed import make_self_signed
 
     certificate, key = make_self_signed()
@@ -142,19 +204,49 @@ def _load_chain(context: ssl.SSLContext, side: str, cert: str, key: str, passwor
         raise ConfigError(
             f"{side}.certPath and {side}.keyPath must both be set, or tls.test.mode.enable=true"
         )
+    _check_pem(f"{side}.certPath", cert)
+    _check_pem(f"{side}.keyPath", key)
     try:
         context.load_cert_chain(
             cert, key, password=lambda: password
         )  # a string: with None OpenSSL would ask on the terminal
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{side}.certPath={cert} and keyPath={key} can't be used: {error}") from None
+        if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
+            raise ConfigError(
+                f"{side}.keyPath={key} is not the key of the certificate in {side}.certPath={cert}"
+            ) from None
+        raise ConfigError(
+            f"{side}.certPath={cert} and keyPath={key} can't be used: {error};"
+            f" is {side}.keyPassword the password of the key?"
+        ) from None
 
 
 def _load_trust(context: ssl.SSLContext, side: str, path: str) -> None:
     if not path:
         context.load_default_certs()
         return
+    _check_pem(f"{side}.trustCertPath", path)
     try:
         context.load_verify_locations(path)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{side}.trustCertPath={path} can't be used: {error}") from None
+
+
+def _check_pem(name: str, path: str) -> None:
+    """Raise ConfigError for a file that is unreadable or cut off; OpenSSL takes some of these."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{name}={path} can't be used: {error.strerror or error}") from None
+    if not data.strip():
+        raise ConfigError(f"{name}={path} is empty")
+    blocks = data.count(_BEGIN)
+    if not blocks and _DASHES not in data:
+        raise ConfigError(f"{name}={path} is no PEM file: there is no -----BEGIN")
+    last = data.rpartition(_END)[2]
+    if blocks != data.count(_END) or last.count(_DASHES) != 1:
+        raise ConfigError(f"{name}={path} is cut off: a -----BEGIN has no -----END")
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")

@@ -62,7 +62,11 @@ class TlsSettings(Struct, frozen=True, kw_only=True):
     def from_properties(
         cls, system: Mapping[str, str], file: Mapping[str, str] | None = None
     ) -> "TlsSettings":
-        """Read Java's names; `file`, the content of `tls.config.file`, overrides all but mode and enable."""
+        """Read Java's names; `file`, the content of `tls.config.file`, overrides all but mode and enable.
+
+        Raises:
+            ConfigError: a list holds separators and no name.
+        """
         both = {**system, **(file or {})}
 
         def text(name: str) -> str:
@@ -88,8 +92,8 @@ class TlsSettings(Struct, frozen=True, kw_only=True):
             client_key_password=both.get("tls.client.keyPassword", ""),
             client_trust_cert_path=text("tls.client.trustCertPath"),
             auth_server=flag("tls.client.authServer"),
-            ciphers=_items(text("tls.ciphers")),
-            protocols=_items(text("tls.protocols")),
+            ciphers=_items("tls.ciphers", text("tls.ciphers")),
+            protocols=_items("tls.protocols", text("tls.protocols")),
         )
 
 
@@ -111,5 +115,8 @@ def _member(kind: type[_Choice], text: str, default: _Choice) -> _Choice:
         return default
 
 
-def _items(text: str) -> tuple[str, ...]:
-    return tuple(item.strip() for item in text.split(",") if item.strip())
+def _items(name: str, text: str) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in text.split(",") if item.strip())
+    if text and not items:
+        raise ConfigError(f"{name}={text} names nothing: write names, separated by commas, or remove it")
+    return items

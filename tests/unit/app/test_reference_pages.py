@@ -8,7 +8,7 @@ from pathlib import Path
 from namekeeper.app.effects import ENDS
 from namekeeper.app.log_lines import TOPIC_LINES_LIMIT, lines_of
 from namekeeper.http.metrics import render_metrics, result_name
-from namekeeper.http.stats import JournalStats, NameServerStats
+from namekeeper.http.stats import CertificateStats, JournalStats, NameServerStats
 from namekeeper.model.topic import QueueSpec
 from namekeeper.model.version import DataVersion
 from namekeeper.route.events import (
@@ -33,7 +33,7 @@ LOGGING = {"info", "warning", "error", "exception", "log", "_warn"}
 STATS = NameServerStats(
     version="1", start_time_seconds=1.0, degraded=("log",), fingerprints={"topics": 1}, closed_channels={"idle": 1},
     registrations={"new": 1}, requests={(105, 17): 1}, refused={("read", "none", "audit"): 1},
-    journal=JournalStats(folder=str(Path.cwd())),
+    journal=JournalStats(folder=str(Path.cwd())), certificates={"http": CertificateStats(not_after_seconds=1.0)},
 )  # fmt: skip
 """With a series for each label."""
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import asdict, fields
 
 from namekeeper.app.stats import Operators
-from namekeeper.http.health import Phase, health_of
+from namekeeper.http.health import HealthState, Phase, health_of
 from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import NameServerStats
 from namekeeper.remoting.client import RemotingClient
@@ -138,9 +138,7 @@ async def test_every_field_is_filled(tmp_path, monkeypatch):
     made = []
     monkeypatch.setattr("namekeeper.app.stats.NameServerStats", lambda **values: made.append(values))
     async with name_server(tmp_path) as server:
-        monkeypatch.setattr(
-            Operators, "health", lambda _: type("Health", (), {"phase": Phase.SERVING, "degraded": {}})
-        )
+        monkeypatch.setattr(Operators, "health", lambda _: HealthState(phase=Phase.SERVING))
         server.operators.stats()
     assert set(made[0]) == {field.name for field in fields(NameServerStats)}
 

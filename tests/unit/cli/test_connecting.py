@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 
 import click
@@ -8,6 +9,7 @@ from namekeeper.cli.connecting import Connector, connection_options, take_connec
 from namekeeper.cli.tls_files import TlsFiles
 from namekeeper.remoting.client import RemotingClient
 from namekeeper.remoting.request_sender import RequestSender
+from namekeeper.remoting.tls_client import present_context
 from tests.support.wire.certificates import Certificates
 
 
@@ -52,8 +54,11 @@ def test_the_context_may_bring_its_own_way_to_connect() -> None:
 def test_tls_trusts_anybody_unless_told_whom(tmp_path: Path) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
 
-    assert client(taken("--tls")[0])._tls.verify_mode.name == "CERT_NONE"
-    assert client(taken("--tls-ca", str(tmp_path / "ca.pem"))[0])._tls.verify_mode.name == "CERT_REQUIRED"
+    def verify_mode(*options: str) -> str:
+        return asyncio.run(present_context(client(taken(*options)[0])._tls)).verify_mode.name
+
+    assert verify_mode("--tls") == "CERT_NONE"
+    assert verify_mode("--tls-ca", str(tmp_path / "ca.pem")) == "CERT_REQUIRED"
 
 
 def test_a_certificate_is_shown(tmp_path: Path) -> None:

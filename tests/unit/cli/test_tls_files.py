@@ -1,3 +1,4 @@
+import asyncio
 import ssl
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 from namekeeper.cli.tls_files import NO_TLS_FILES, TlsFiles, pages_tls, take_tls_files
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.page_address import parse_page_addresses
+from namekeeper.remoting.tls_client import present_context
 from tests.support.wire.certificates import Certificates
 
 
@@ -25,7 +27,7 @@ def test_the_servers_of_pages_are_verified_also_without_files(tmp_path: Path) ->
     cert, key = Certificates(tmp_path).issue("ops")
     pages = parse_page_addresses("a:1;https://b:2")
     for files in (NO_TLS_FILES, TlsFiles(str(tmp_path / "trust.pem"), str(cert), str(key))):
-        context = pages_tls(files, pages)
+        context = asyncio.run(present_context(pages_tls(files, pages)))
         assert context is not None
         assert context.verify_mode is ssl.CERT_REQUIRED
         assert context.check_hostname

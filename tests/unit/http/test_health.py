@@ -48,6 +48,12 @@ def test_degraded_is_not_ready_for_who_is_strict() -> None:
     assert health_of(state, strict=True) == Health("degraded", ready=False, http_status=503, reasons=LATE)
 
 
+def test_who_can_reach_nobody_is_not_ready() -> None:
+    state = HealthState(phase=Phase.SERVING, degraded={"tls": "there is no certificate"}, is_shut=True)
+
+    assert health_of(state) == Health("degraded", ready=False, http_status=503, reasons=dict(state.degraded))
+
+
 def test_reasons_add_up() -> None:
     reasons = health_of(HealthState(phase=Phase.DRAINING, degraded=LATE)).reasons
 

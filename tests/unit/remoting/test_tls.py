@@ -12,7 +12,7 @@ from namekeeper.remoting import handshake, tls_turns
 from namekeeper.remoting import tls as module
 from namekeeper.remoting.server import RemotingServer
 from namekeeper.remoting.tls import TlsContexts
-from namekeeper.remoting.tls_contexts import client_context
+from namekeeper.remoting.tls_contexts import ServerTls, client_context
 from namekeeper.remoting.tls_settings import ClientAuth, TlsMode, TlsSettings
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import PATIENCE, eventually
@@ -76,13 +76,13 @@ async def test_tls_may_follow_a_proxy_header():
 @both_loops
 async def test_a_client_that_is_too_early_waits_for_the_certificate(monkeypatch):
     may_build = threading.Event()
-    build = module.server_context
+    build = module.server_tls
 
-    def slowly(settings: TlsSettings) -> ssl.SSLContext:
+    def slowly(settings: TlsSettings) -> ServerTls:
         assert may_build.wait(10 * PATIENCE)
         return build(settings)
 
-    monkeypatch.setattr(module, "server_context", slowly)
+    monkeypatch.setattr(module, "server_tls", slowly)
     async with serving() as server:
         early = asyncio.create_task(answers(server, trusting()))
         await eventually(lambda: server.read_counters().connections_in_handshake == 1)
@@ -95,7 +95,7 @@ async def test_a_client_that_is_too_early_waits_for_the_certificate(monkeypatch)
 @both_loops
 async def test_closing_does_not_wait_for_the_certificate(monkeypatch):
     may_build = threading.Event()
-    monkeypatch.setattr(module, "server_context", lambda _: may_build.wait(10 * PATIENCE))
+    monkeypatch.setattr(module, "server_tls", lambda _: may_build.wait(10 * PATIENCE))
     async with serving() as server:
         early = asyncio.create_task(answers(server, trusting()))
         await eventually(lambda: server._handshakes._connecting)
@@ -188,8 +188,11 @@ class TestFiles:
     async def test_clients_verify_our_certificate(self, certificates):
         cert, key = certificates.issue("server")
         async with serving(test_mode=False, server_cert_path=str(cert), server_key_path=str(key)) as server:
-            assert await answers(server, client_trusting(certificates))
-            assert not await answers(server, client_trusting(Certificates(_subfolder(certificates, "other"))))
+            assert await answers(server, await asyncio.to_thread(client_trusting, certificates))
+            assert not await answers(
+                server,
+                await asyncio.to_thread(client_trusting, Certificates(_subfolder(certificates, "other"))),
+            )
 
     @both_loops
     async def test_a_required_certificate_must_be_of_our_authority(self, certificates):
@@ -199,9 +202,13 @@ class TestFiles:
             need_client_auth=ClientAuth.REQUIRE, auth_client=True, server_trust_cert_path=str(certificates.trust),
         ) as server:  # fmt: skip
             strangers = Certificates(_subfolder(certificates, "strangers"))
-            assert await answers(server, client_trusting(certificates, certificates.issue("client")))
-            assert not await answers(server, client_trusting(certificates))
-            assert not await answers(server, client_trusting(certificates, strangers.issue("client")))
+            assert await answers(
+                server, await asyncio.to_thread(client_trusting, certificates, certificates.issue("client"))
+            )
+            assert not await answers(server, await asyncio.to_thread(client_trusting, certificates))
+            assert not await answers(
+                server, await asyncio.to_thread(client_trusting, certificates, strangers.issue("client"))
+            )
 
     async def test_settings_that_never_work_refuse_before_anything_starts(self):
         with pytest.raises(ConfigError, match="trustCertPath"):
@@ -250,12 +257,14 @@ class TestReload:
             need_client_auth=ClientAuth.REQUIRE, auth_client=True, server_trust_cert_path=str(at.trust)
         ) as server:
             ours, theirs = at.certificates.issue("client"), others.issue("client")
-            assert await answers(server, client_trusting(at.certificates, ours))
-            assert not await answers(server, client_trusting(at.certificates, theirs))
+            assert await answers(server, await asyncio.to_thread(client_trusting, at.certificates, ours))
+            assert not await answers(
+                server, await asyncio.to_thread(client_trusting, at.certificates, theirs)
+            )
             shutil.copy(others.trust, at.trust)
             await eventually(lambda: at.contexts.reloads == 1)
-            assert not await answers(server, client_trusting(at.certificates, ours))
-            assert await answers(server, client_trusting(at.certificates, theirs))
+            assert not await answers(server, await asyncio.to_thread(client_trusting, at.certificates, ours))
+            assert await answers(server, await asyncio.to_thread(client_trusting, at.certificates, theirs))
 
     async def test_broken_files_leave_the_old_context_and_are_tried_once(self, at, caplog):
         async with at.serving() as server:
@@ -279,8 +288,8 @@ class TestReload:
         async with at.serving() as server:
             await eventually(lambda: at.contexts.failed_builds)
             shutil.copy(at.original_key, at.key)
-            await eventually(lambda: at.contexts._context)
-            assert await answers(server, client_trusting(at.certificates))
+            await eventually(lambda: at.contexts._served)
+            assert await answers(server, await asyncio.to_thread(client_trusting, at.certificates))
 
     async def test_connections_survive_a_reload(self, at):
         async with at.serving() as server, connect(server.addresses[0], tls=trusting()) as peer:

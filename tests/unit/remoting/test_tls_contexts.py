@@ -6,11 +6,12 @@ from msgspec import structs
 
 from namekeeper.errors import ConfigError
 from namekeeper.remoting.tls_contexts import (
+    ServerTls,
     check_server_settings,
     client_context,
-    openssl_cipher_name,
-    server_context,
+    server_tls,
 )
+from namekeeper.remoting.tls_lists import openssl_cipher_name
 from namekeeper.remoting.tls_settings import ClientAuth, TlsSettings
 from tests.support.wire.certificates import Certificates
 
@@ -35,7 +36,7 @@ def test_a_required_client_certificate_needs_somebody_to_trust():
 
 
 def test_test_mode_needs_no_files():
-    assert server_context(TlsSettings(server_cert_path="/missing")).verify_mode is ssl.CERT_NONE
+    assert server_tls(TlsSettings(server_cert_path="/missing")).context.verify_mode is ssl.CERT_NONE
 
 
 @pytest.mark.parametrize(
@@ -55,23 +56,23 @@ def test_client_certificates_are_asked_for_as_configured(certificates, auth, ver
         auth_client=verifies,
         server_trust_cert_path=str(certificates.trust),
     )
-    assert server_context(settings).verify_mode is mode
+    assert server_tls(settings).context.verify_mode is mode
 
 
 def test_optional_certificates_are_verified_against_the_systems_authorities_without_a_file(certificates):
-    context = server_context(
+    context = server_tls(
         settings_of(certificates, need_client_auth=ClientAuth.OPTIONAL, auth_client=True)
-    )
+    ).context
     assert context.verify_mode is ssl.CERT_OPTIONAL
 
 
 def test_a_key_may_have_a_password(certificates):
     cert, key = certificates.issue("locked", password="secret")
     locked = {"server_cert_path": str(cert), "server_key_path": str(key)}
-    server_context(settings_of(certificates, **locked, server_key_password="secret"))
+    server_tls(settings_of(certificates, **locked, server_key_password="secret"))
     for wrong in ("", "wrong"):
         with pytest.raises(ConfigError, match="keyPath"):
-            server_context(settings_of(certificates, **locked, server_key_password=wrong))
+            server_tls(settings_of(certificates, **locked, server_key_password=wrong))
 
 
 def test_the_key_of_a_client_may_have_a_password(certificates):
@@ -99,7 +100,7 @@ def test_the_key_of_a_client_may_have_a_password(certificates):
 )
 def test_what_can_not_be_used_is_named(certificates, changes, message):
     with pytest.raises(ConfigError, match=message):
-        server_context(settings_of(certificates, **changes))
+        server_tls(settings_of(certificates, **changes))
 
 
 @pytest.mark.parametrize(
@@ -114,13 +115,13 @@ def test_what_can_not_be_used_is_named(certificates, changes, message):
 )
 def test_ciphers_have_the_jdks_names(certificates, java, openssl):
     assert openssl_cipher_name(java) == openssl
-    context = server_context(settings_of(certificates, ciphers=(java, "TLS_AES_128_GCM_SHA256")))
+    context = server_tls(settings_of(certificates, ciphers=(java, "TLS_AES_128_GCM_SHA256"))).context
     old = [cipher["name"] for cipher in context.get_ciphers() if cipher["protocol"] != "TLSv1.3"]
     assert old == [openssl]
 
 
 def test_protocols_are_a_range(certificates):
-    context = server_context(settings_of(certificates, protocols=("TLSv1.3", "TLSv1.2")))
+    context = server_tls(settings_of(certificates, protocols=("TLSv1.3", "TLSv1.2"))).context
     assert (context.minimum_version, context.maximum_version) == (
         ssl.TLSVersion.TLSv1_2,
         ssl.TLSVersion.TLSv1_3,
@@ -147,3 +148,33 @@ def test_clients_verify_the_server_as_configured(certificates, test_mode, auth_s
     assert context is not None
     assert context.verify_mode is mode
     assert not context.check_hostname
+
+
+def test_lists_that_leave_nothing_for_the_certificate_are_refused(certificates):
+    of_rsa_keys = settings_of(certificates, ciphers=("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",))
+    with pytest.raises(ConfigError, match=r"no peer could connect with tls\.ciphers=TLS_ECDHE_RSA"):
+        server_tls(of_rsa_keys)
+
+
+def test_a_protocol_that_openssl_does_not_speak_is_reported(certificates):
+    found = server_tls(settings_of(certificates, protocols=("TLSv1.1", "TLSv1.2")))
+    assert found.notes == ("tls.protocols: OpenSSL does not speak TLSv1.1 here",)
+    with pytest.raises(ConfigError, match="no peer could connect"):
+        server_tls(settings_of(certificates, protocols=("TLSv1",)))
+
+
+def test_what_expires_is_known(certificates):
+    cert, key = certificates.issue("short", begin_days=-2, end_days=1)
+    found = server_tls(
+        settings_of(
+            certificates, server_cert_path=str(cert), server_key_path=str(key), server_trust_cert_path=str(certificates.trust),
+            need_client_auth=ClientAuth.REQUIRE,
+        )
+    )  # fmt: skip
+    assert found.not_after is not None
+    assert found.trust_not_after is not None
+    assert found.problem(found.not_before) == found.problem(found.not_after - 1) == ""
+    assert "is not valid before" in found.problem(found.not_before - 1)
+    assert "expired at" in found.problem(found.not_after)
+    last = ServerTls(context=found.context, trust_not_after=5.0, trust_path="/ca")
+    assert last.problem(5.0) == "the authorities in /ca expired at 1970-01-01 00:00:05+00:00"
