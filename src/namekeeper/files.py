@@ -1,6 +1,8 @@
 """Writes files so that a crash of the machine leaves either the old or the new content, never a mixture.
 
-Also: files that are locked to show who owns something, and leftovers of killed processes.
+Every reader here opens regular files only and stops at a limit: a pipe, a device or a file that grows can
+neither block a process nor fill its memory. Also: files that are locked to show who owns something, and
+leftovers of killed processes.
 """
 
 import contextlib
@@ -8,12 +10,17 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from namekeeper.errors import ConfigError
 
 __all__ = [
+    "FILE_LIMIT",
+    "SMALL_FILE_LIMIT",
     "TEMPORARY",
+    "FoundFile",
     "Os",
     "atomic_replace",
     "create_file",
@@ -22,7 +29,10 @@ __all__ = [
     "read_chunks",
     "read_if_exists",
     "read_own_file",
+    "read_with_backup",
+    "refuse_to_replace",
     "replace_own_file",
+    "set_aside",
     "sweep_temporaries",
     "sync_folder",
     "write_all",
@@ -31,11 +41,18 @@ __all__ = [
 TEMPORARY = re.compile(r".+\.[0-9]+\.tmp")
 """Names of files that `atomic_replace` was writing when its process died."""
 
+T = TypeVar("T")
+
 _NEW_FILE_MODE = 0o644
 _NEW_FOLDER_MODE = 0o755
 _READ_SIZE = 1 << 20
-_LARGEST_OWN_FILE = 256 << 20
-"""The times at which 100,000 brokers were heard take less, however long their names."""
+FILE_LIMIT = 256 << 20
+"""Largest file that a process reads as a whole. The KV configuration (16 MiB, at most six bytes of JSON for
+each), a `topics.json` of 100,000 topics, and the times at which 100,000 brokers were heard take less."""
+SMALL_FILE_LIMIT = 4 << 20
+"""Largest file of settings, rules, keys or certificates: a thousand rules with a hundred names take less."""
+_BLANK = b"\0 \t\r\n"
+"""What a file holds after a loss of power whose content never reached the disk, or that somebody emptied."""
 _TEMPORARY = r"(\.bak)?\.([0-9]{1,10})\.tmp"
 """The suffix that `atomic_replace` adds to the name of a file, before the process number."""
 
@@ -89,7 +106,8 @@ def atomic_replace(
     """Give the file at `path` new content; blocks on the disk, so never call it on the event loop.
 
     After the return the new content is on disk. If the machine crashes before, either the old or the new
-    content is there. A symbolic link stays a link, the file keeps its permissions, parents are created.
+    content is there. A symbolic link stays a link, the file keeps its permissions, parents are created. A
+    pipe, a device or a folder in its place is never replaced. An empty file is not worth a backup.
 
     Args:
         path: The file.
@@ -103,9 +121,9 @@ def atomic_replace(
         OSError: It could not be done; the old content is still there.
     """
     target = os.path.realpath(path)
-    old = _read(target, system)
+    old = _read(target, system, FILE_LIMIT)
     mode = _NEW_FILE_MODE if old is None else old[1]
-    if backup and old is not None:
+    if backup and old is not None and old[0].strip(_BLANK):
         _write_and_rename(f"{target}.bak", old[0], mode, system)
     _replace(target, data, mode, system, is_synced=is_synced)
 
@@ -119,20 +137,89 @@ def replace_own_file(path: str, data: bytes, *, is_synced: bool = True, system: 
     _replace(path, data, _NEW_FILE_MODE, system, is_synced=is_synced)
 
 
-def read_own_file(path: str, *, system: Os = os) -> bytes | None:
+def read_own_file(path: str, *, limit: int = SMALL_FILE_LIMIT, system: Os = os) -> bytes | None:
     """Content of a file that only we write, None if there is none.
 
     Raises:
-        OSError: It can't be read, is a link, a pipe or the like, or is larger than any of ours.
+        OSError: It can't be read, is a link, a pipe or the like, or has more than `limit` bytes.
     """
-    found = _read(path, system, os.O_NOFOLLOW | os.O_NONBLOCK)
+    found = _read(path, system, limit, os.O_NOFOLLOW)
     return None if found is None else found[0]
 
 
-def read_if_exists(path: str, *, system: Os = os) -> bytes | None:
-    """Content of a file, None if there is none."""
-    found = _read(path, system)
+def read_if_exists(path: str, *, limit: int = FILE_LIMIT, system: Os = os) -> bytes | None:
+    """Content of a file, None if there is none.
+
+    Raises:
+        OSError: It can't be read, is not a regular file, or has more than `limit` bytes.
+    """
+    found = _read(path, system, limit)
     return None if found is None else found[0]
+
+
+class FoundFile(NamedTuple, Generic[T]):
+    """The content of a file that has a backup beside it."""
+
+    value: T | None
+    """None: there is neither the file nor a backup, or the file is empty and has no backup."""
+    problem: str
+    """Why the file was not used; empty if it was, or if neither is there."""
+    is_backup: bool
+    """Whether the value is that of the backup."""
+
+
+def read_with_backup(
+    path: str, parse: Callable[[bytes], T], *, limit: int = FILE_LIMIT, system: Os = os
+) -> FoundFile[T]:
+    """Read a file that `atomic_replace` writes; if it is missing, empty or broken, read its `.bak`.
+
+    RocketMQ's brokers read their files in this way. A crash between the steps in which they replace a file
+    leaves none, and a loss of power may leave an empty or a torn one.
+
+    Args:
+        path: The file; its backup has `.bak` added to the name.
+        parse: Makes a value of the content; raises ValueError or ConfigError if it can't.
+        limit: Most bytes of each.
+        system: Where they are read.
+
+    Raises:
+        ConfigError: The file is broken and the backup can't help, or the backup is broken, too; one line.
+        OSError: One of them can't be read.
+    """
+    value, problem = _parsed(read_if_exists(path, limit=limit, system=system), parse)
+    if value is not None:
+        return FoundFile(value, "", is_backup=False)
+    data = read_if_exists(f"{path}.bak", limit=limit, system=system)
+    kept, kept_problem = _parsed(data, parse)
+    if kept is not None:
+        return FoundFile(kept, problem, is_backup=True)
+    if problem in {_MISSING, _EMPTY} and kept_problem in {_MISSING, _EMPTY}:
+        return FoundFile(None, problem if problem == _EMPTY else "", is_backup=False)
+    beside = "there is no .bak beside it" if data is None else f"{path}.bak: {kept_problem}"
+    raise ConfigError(f"{path}: {problem}; {beside}")
+
+
+def set_aside(path: str) -> None:
+    """Rename a broken file to `.corrupt`, so that the next change does not make it the backup.
+
+    Raises:
+        OSError: It could not be done.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        Path(path).replace(f"{path}.corrupt")
+
+
+def refuse_to_replace(path: str, system: Os = os) -> None:
+    """Raise if something else than a regular file, or a link to one, has the name of a file that is written.
+
+    Raises:
+        OSError: A pipe, a device or a folder is there, or nobody can know.
+    """
+    try:
+        found = system.stat(path)
+    except FileNotFoundError:
+        return
+    _refuse_what_is_no_file(found, path)
 
 
 def create_file(path: str, *, mode: int = _NEW_FILE_MODE, system: Os = os) -> int:
@@ -158,7 +245,7 @@ def open_plain_file(path: str, flags: int) -> int:
     if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:
         return fd
     os.close(fd)
-    kind = "has another name, too" if stat.S_ISREG(found.st_mode) else "is not a regular file"
+    kind = "has another name, too" if stat.S_ISREG(found.st_mode) else _not_regular(found)
     raise OSError(errno.EPERM, f"{kind}: move it away", path)
 
 
@@ -181,15 +268,27 @@ def sweep_temporaries(path: str) -> list[str]:
     return swept
 
 
-def read_chunks(path: str, *, system: Os = os) -> Iterator[bytes]:
-    """Content of a file, part by part.
+def read_chunks(path: str, *, limit: int, system: Os = os, flags: int = 0) -> Iterator[bytes]:
+    """Content of a regular file, part by part; at most a mebibyte of it is in memory.
+
+    Args:
+        path: The file.
+        limit: Largest number of bytes, also of a file that grows meanwhile.
+        system: Where it is read.
+        flags: For `open`, in addition.
 
     Raises:
-        OSError: It can't be read.
+        OSError: It can't be read, is not a regular file, or has more than `limit` bytes.
     """
-    fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    # Without O_NONBLOCK the opening of a pipe waits for its other end.
+    fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | flags)
     try:
+        _refuse_what_is_no_file(system.fstat(fd), path)
+        left = limit
         while part := system.read(fd, _READ_SIZE):
+            left -= len(part)
+            if left < 0:
+                raise OSError(errno.EFBIG, f"it has more than {limit} bytes: move it away", path)
             yield part
     finally:
         system.close(fd)
@@ -212,16 +311,24 @@ def make_folder(folder: str, system: Os = os) -> None:
     Raises:
         OSError: It could not be done.
     """
-    try:
-        system.mkdir(folder, _NEW_FOLDER_MODE)
-    except FileExistsError:
-        _refuse_dangling_link(folder, system)
-        return
-    except FileNotFoundError:
-        make_folder(str(Path(folder).parent), system)
-        make_folder(folder, system)
-        return
-    sync_folder(str(Path(folder).parent), system)
+    wanted = [folder]
+    tried = set(wanted)
+    while wanted:
+        newest = wanted[-1]
+        parent = str(Path(newest).parent)
+        try:
+            system.mkdir(newest, _NEW_FOLDER_MODE)
+        except FileExistsError:
+            _refuse_dangling_link(newest, system)
+        except FileNotFoundError:
+            if parent in tried:  # it is there, but nobody can make folders in it, as in /proc
+                raise
+            tried.add(parent)
+            wanted.append(parent)
+            continue
+        else:
+            sync_folder(parent, system)
+        wanted.pop()
 
 
 def sync_folder(folder: str, system: Os = os) -> None:
@@ -246,6 +353,7 @@ def _replace(path: str, data: bytes, mode: int, system: Os, *, is_synced: bool) 
 
 
 def _write_and_rename(path: str, data: bytes, mode: int, system: Os, *, is_synced: bool = True) -> None:
+    refuse_to_replace(path, system)
     # The process id is in the name because two servers may share a file by mistake; each must write its own.
     temporary = f"{path}.{os.getpid()}.tmp"
     with contextlib.suppress(FileNotFoundError):
@@ -279,28 +387,40 @@ def _is_another_process(pid: int) -> bool:
     return True
 
 
-def _read(path: str, system: Os, flags: int = 0) -> tuple[bytes, int] | None:
+def _read(path: str, system: Os, limit: int, flags: int = 0) -> tuple[bytes, int] | None:
     """Content and permissions of a file."""
     try:
-        fd = system.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
+        data = b"".join(read_chunks(path, limit=limit, system=system, flags=flags))
+        return data, stat.S_IMODE(system.stat(path).st_mode)
     except FileNotFoundError:
         return None
+
+
+_MISSING, _EMPTY = "there is no such file", "it is empty"
+
+
+def _parsed(data: bytes | None, parse: Callable[[bytes], T]) -> tuple[T | None, str]:
+    """The value of a file's content, or None and why there is none."""
+    if data is None:
+        return None, _MISSING
+    if not data.strip():
+        return None, _EMPTY
+    if not data.strip(_BLANK):
+        return None, f"it holds {len(data)} NUL bytes, as a loss of power leaves it"
     try:
-        if flags:
-            _refuse_what_is_not_ours(system.fstat(fd), path)
-        parts = []
-        while part := system.read(fd, _READ_SIZE):
-            parts.append(part)
-        return b"".join(parts), stat.S_IMODE(system.fstat(fd).st_mode)
-    finally:
-        system.close(fd)
+        return parse(data), ""
+    except (ValueError, ConfigError) as error:
+        return None, str(error)
 
 
-def _refuse_what_is_not_ours(found: os.stat_result, path: str) -> None:
+def _refuse_what_is_no_file(found: os.stat_result, path: str) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EPERM, "it is not a regular file: move it away", path)
-    if found.st_size > _LARGEST_OWN_FILE:
-        raise OSError(errno.EFBIG, f"it has {found.st_size} bytes: move it away", path)
+        raise OSError(errno.EPERM, f"it {_not_regular(found)}: move it away", path)
+
+
+def _not_regular(found: os.stat_result) -> str:
+    kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: os.strerror(errno.EISDIR)}
+    return f"is not a regular file ({kinds.get(stat.S_IFMT(found.st_mode), 'a device')})"
 
 
 def _refuse_dangling_link(folder: str, system: Os) -> None:

@@ -2,16 +2,25 @@
 
 import itertools
 import os
+import socket
 import stat
+import tracemalloc
+from pathlib import Path
 
 import pytest
 
+from namekeeper.errors import ConfigError
 from namekeeper.files import (
     Os,
     atomic_replace,
     make_folder,
     open_plain_file,
+    read_chunks,
     read_if_exists,
+    read_own_file,
+    read_with_backup,
+    refuse_to_replace,
+    replace_own_file,
     sweep_temporaries,
 )
 from tests.support.system.model_os import Crash, ModelOs
@@ -229,3 +238,139 @@ def test_leftovers_of_processes_that_are_gone_are_swept_and_nothing_else(tmp_pat
     left = {each.name for each in tmp_path.iterdir()}
     assert left == {*others, "kv.json.4194305.tmp", "kv.json.4194306.tmp"}
     assert sweep_temporaries(str(tmp_path / "no" / "kv.json")) == []
+
+
+ODD = {
+    "pipe": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/full"),
+    "endless device": lambda path: path.symlink_to("/dev/zero"),
+    "empty device": lambda path: path.symlink_to("/dev/null"),
+    "folder": lambda path: path.mkdir(),
+    "socket": lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.parametrize("kind", ODD)
+def test_nothing_but_a_file_is_read_or_replaced(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    path = Path("kv.json")
+    ODD[kind](path)
+    before = path.lstat()
+    for attempt in (
+        lambda: read_if_exists(str(path)),
+        lambda: read_own_file(str(path)),
+        lambda: list(read_chunks(str(path), limit=10)),
+        lambda: atomic_replace(str(path), NEW),
+        lambda: replace_own_file(str(path), NEW),
+        lambda: refuse_to_replace(str(path)),
+        lambda: read_with_backup(str(path), bytes),
+    ):
+        with pytest.raises(OSError, match=r"move it away|symbolic links|No such device"):
+            attempt()
+    after = path.lstat()
+    assert (before.st_ino, before.st_mode) == (after.st_ino, after.st_mode)
+    assert [each.name for each in Path().iterdir()] == ["kv.json"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_a_backup_that_is_no_file_is_not_replaced(tmp_path, kind):
+    path, backup = tmp_path / "kv.json", tmp_path / "kv.json.bak"
+    path.write_bytes(OLD)
+    ODD[kind](backup)
+    with pytest.raises(OSError, match="is not a regular file"):
+        atomic_replace(str(path), NEW)
+    assert path.read_bytes() == OLD
+    assert not backup.is_file()
+
+
+@pytest.mark.parametrize("size", [9, 10, 11, 1 << 40])
+def test_a_reader_stops_at_its_limit(tmp_path, size):
+    path = tmp_path / "file"
+    path.touch()
+    os.truncate(path, size)
+    for read in (
+        lambda: read_if_exists(str(path), limit=10),
+        lambda: read_own_file(str(path), limit=10),
+        lambda: b"".join(read_chunks(str(path), limit=10)),
+    ):
+        if size <= 10:
+            assert read() == bytes(size)
+            continue
+        tracemalloc.start()
+        with pytest.raises(OSError, match="it has more than 10 bytes: move it away"):
+            read()
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "folder", ["/proc/x/journal", "/proc/x", "/proc/self/a/b/c", "/dev/null/x", "a/" * 1_500]
+)
+def test_a_folder_that_nobody_can_make_is_one_error(tmp_path, monkeypatch, folder):
+    monkeypatch.chdir(tmp_path)
+    if not folder.startswith("/"):
+        make_folder(folder)
+        assert Path(folder).is_dir()
+        return
+    with pytest.raises(OSError, match=r"No such file or directory|Not a directory|Permission denied"):
+        make_folder(folder)
+
+
+def whole(data: bytes) -> bytes:
+    if data not in {OLD, NEW}:
+        raise ValueError("torn")
+    return data
+
+
+@pytest.mark.parametrize(
+    ("file", "backup", "value", "problem"),
+    [
+        (NEW, None, NEW, ""),
+        (NEW, OLD, NEW, ""),
+        (NEW, b"x", NEW, ""),
+        (None, None, None, ""),
+        (b"", None, None, "it is empty"),
+        (b"", b"", None, "it is empty"),
+        (None, b"", None, ""),
+        (b"", OLD, OLD, "it is empty"),
+        (b" \n", OLD, OLD, "it is empty"),
+        (None, OLD, OLD, "there is no such file"),
+        (bytes(8), OLD, OLD, "it holds 8 NUL bytes, as a loss of power leaves it"),
+        (b"x", OLD, OLD, "torn"),
+    ],
+)
+def test_a_backup_is_read_where_the_file_is_missing_empty_or_broken(tmp_path, file, backup, value, problem):
+    for name, data in (("kv.json", file), ("kv.json.bak", backup)):
+        if data is not None:
+            (tmp_path / name).write_bytes(data)
+    found = read_with_backup(str(tmp_path / "kv.json"), whole)
+    assert found == (value, problem, value == OLD and file != OLD)
+
+
+@pytest.mark.parametrize(
+    ("file", "backup", "says"),
+    [
+        (b"x", None, "kv.json: torn; there is no .bak beside it"),
+        (bytes(3), None, "kv.json: it holds 3 NUL bytes, as a loss of power leaves it; there is no .bak"),
+        (b"x", b"y", "kv.json: torn; .*kv.json.bak: torn"),
+        (b"x", b"", "kv.json: torn; .*kv.json.bak: it is empty"),
+        (b"", b"y", "kv.json: it is empty; .*kv.json.bak: torn"),
+        (None, b"y", "kv.json: there is no such file; .*kv.json.bak: torn"),
+    ],
+)
+def test_where_no_backup_helps_both_are_named(tmp_path, file, backup, says):
+    for name, data in (("kv.json", file), ("kv.json.bak", backup)):
+        if data is not None:
+            (tmp_path / name).write_bytes(data)
+    with pytest.raises(ConfigError, match=says):
+        read_with_backup(str(tmp_path / "kv.json"), whole)
+
+
+@pytest.mark.parametrize("blank", [b"", bytes(5), b"\n"])
+def test_an_empty_file_does_not_become_the_backup(tmp_path, blank):
+    path = tmp_path / "kv.json"
+    (tmp_path / "kv.json.bak").write_bytes(OLD)
+    path.write_bytes(blank)
+    atomic_replace(str(path), NEW)
+    assert (path.read_bytes(), (tmp_path / "kv.json.bak").read_bytes()) == (NEW, OLD)

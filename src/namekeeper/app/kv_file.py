@@ -11,8 +11,16 @@ import logging
 import os
 from pathlib import Path
 
+from namekeeper.common.on_console import ON_CONSOLE
 from namekeeper.errors import ConfigError
-from namekeeper.files import make_folder, open_plain_file, read_if_exists, sweep_temporaries
+from namekeeper.files import (
+    make_folder,
+    open_plain_file,
+    read_with_backup,
+    refuse_to_replace,
+    set_aside,
+    sweep_temporaries,
+)
 from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.wire import fastjson
 
@@ -24,6 +32,10 @@ _REFUSAL = (
     "the KV file %s belongs to the name server with process number %s: send changes there, or start this one"
     " with another kvConfigPath"
 )
+_BACKUP = (
+    "the KV file %s can't be used: %s; the entries are those of %s.bak, without the last change. A broken"
+    " file is kept as .corrupt; to start empty, move both away"
+)
 
 
 class KvFile:
@@ -31,9 +43,16 @@ class KvFile:
 
     Args:
         path: The file; its lock lies beside it.
+
+    Raises:
+        ConfigError: Something else than a file has the name; one line that says what to do.
     """
 
     def __init__(self, path: str) -> None:
+        try:
+            refuse_to_replace(path)
+        except OSError as error:
+            raise ConfigError(f"can't use the KV file {path}: {error.strerror}") from None
         self._path = path
         self._fd: int | None = None
         self.refusal: str | None = None
@@ -47,17 +66,20 @@ class KvFile:
             ConfigError: It can't be read; one line that says what to do.
         """
         try:
-            data = read_if_exists(self._path)
+            found = read_with_backup(self._path, _parse)
+            if found.is_backup and self._fd is not None:
+                set_aside(os.path.realpath(self._path))
         except OSError as error:
-            raise ConfigError(f"can't read the KV file {self._path}: {error.strerror}") from None
-        if not data:
-            return KvConfigStore()
-        try:
-            return KvConfigStore.from_text(data, lenient=fastjson.decode)
-        except ConfigError as error:
             raise ConfigError(
-                f"{self._path}: {error}; repair the file, or move it away to start empty"
+                f"can't read the KV file {error.filename or self._path}: {error.strerror}"
             ) from None
+        except ConfigError as error:
+            raise ConfigError(f"{error}; repair the file, or move it away to start empty") from None
+        if found.is_backup:
+            log.warning(_BACKUP, self._path, found.problem, self._path, extra=ON_CONSOLE)
+        elif found.problem:
+            log.warning("the KV file %s is empty, so there are no entries", self._path, extra=ON_CONSOLE)
+        return found.value or KvConfigStore()
 
     def take_over(self) -> KvConfigStore | None:
         """Become the owner if there is none; return the content of the file, None if there is an owner.
@@ -108,6 +130,10 @@ class KvFile:
             return
         for name in swept:
             log.info("removed %s, which a killed process left", name)
+
+
+def _parse(data: bytes) -> KvConfigStore:
+    return KvConfigStore.from_text(data, lenient=fastjson.decode)
 
 
 def _lock_of(path: str) -> str:

@@ -3,15 +3,13 @@
 A Java broker can read it, and we can read a Java broker's file. Unknown members are kept.
 """
 
-import contextlib
 import os
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, convert, json
 
 from namekeeper.errors import ConfigError
-from namekeeper.files import atomic_replace, read_if_exists
+from namekeeper.files import atomic_replace, read_with_backup, set_aside
 from namekeeper.messages.bodies import encode_data_version
 from namekeeper.messages.body_types import RawDataVersion
 from namekeeper.messages.register_broker_body import encode_topic_config_table
@@ -93,20 +91,26 @@ class TopicConfigFile:
     def load(self) -> StoredTopics:
         """Read the file, or its `.bak` if there is no file or none that can be read, as a broker does.
 
-        Without both there are no topics. A file that can't be read is kept as `.corrupt`: otherwise the
+        Without both there are no topics. A file that can't be used is kept as `.corrupt`: otherwise the
         next change would make it the `.bak`.
 
         Raises:
             ConfigError: neither can be used; says what to do.
         """
         try:
-            stored = self._read(self.path)
-        except ValueError as error:
-            self.was_broken = str(error)
-            stored = self._read_backup()
-            with contextlib.suppress(FileNotFoundError):
-                Path(self.path).replace(f"{self.path}.corrupt")
-        return stored if stored is not None else self._read_backup(may_lack=True)
+            found = read_with_backup(self.path, parse_topics)
+            if found.is_backup:
+                set_aside(self.path)
+        except OSError as error:
+            raise ConfigError(
+                f"can't read {error.filename or self.path}: {error.strerror}; give this user the right to"
+            ) from None
+        except ConfigError as error:
+            raise ConfigError(
+                f"{error}; repair the file, or move both away to start without topics"
+            ) from None
+        self.was_broken = found.problem or None
+        return found.value or StoredTopics()
 
     def save(self, stored: StoredTopics) -> None:
         """Replace the content; if the machine crashes, either the old or the new content is there.
@@ -120,30 +124,6 @@ class TopicConfigFile:
             raise ConfigError(
                 f"can't write {self.path}: {error.strerror}; make room, or give this user the right to"
             ) from None
-
-    def _read_backup(self, *, may_lack: bool = False) -> StoredTopics:
-        backup = f"{self.path}.bak"
-        try:
-            stored = self._read(backup)
-        except ValueError as error:
-            raise self._unusable(f"{backup}: {error}") from None
-        if stored is None and not may_lack:
-            raise self._unusable("there is no .bak beside it")
-        return stored or StoredTopics()
-
-    def _read(self, path: str) -> StoredTopics | None:
-        """Read one file; None if there is none or it is empty, ValueError if it is no topics.json."""
-        try:
-            data = read_if_exists(path)
-        except OSError as error:
-            raise ConfigError(f"can't read {path}: {error.strerror}; give this user the right to") from None
-        return parse_topics(data) if data else None
-
-    def _unusable(self, why: str) -> ConfigError:
-        return ConfigError(
-            f"{self.path}: {self.was_broken or 'missing'}; {why}; "
-            "repair the file, or move both away to start without topics"
-        )
 
 
 def _read_config(key: str, value: object) -> tuple[TopicConfig, dict[str, Any]]:

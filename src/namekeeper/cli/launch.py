@@ -1,12 +1,16 @@
 """Common parts of `mqnamesrv` and `namekeeper serve`: read settings, start the server, report errors."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from msgspec import structs
+
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.errors import ConfigError
+from namekeeper.files import SMALL_FILE_LIMIT, read_if_exists, read_with_backup
 
 __all__ = [
     "BAD_OPTION",
@@ -50,7 +54,7 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
         ConfigError: One line that says what can't be used.
     """
     home = str(Path.home())
-    file_data = _read(config_file) if config_file else None
+    file_data, note = _read(config_file) if config_file else (None, "")
 
     def make(tls_file_data: bytes | None) -> Startup:
         return make_startup(
@@ -66,6 +70,8 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
     tls_file_data = _read_if_readable(startup.settings.tls_config_file)
     if tls_file_data is not None:
         startup = make(tls_file_data)
+    if note:
+        startup = structs.replace(startup, warnings=(note, *startup.warnings))
     for warning in startup.warnings:
         print(f"WARN {warning}", file=sys.stderr)
     return startup
@@ -106,15 +112,23 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def _read(path: str) -> bytes:
+def _read(path: str) -> tuple[bytes, str]:
+    """Content of the properties file, or that of its backup with a warning."""
     try:
-        return Path(path).read_bytes()
+        found = read_with_backup(path, bytes, limit=SMALL_FILE_LIMIT)
     except OSError as error:
-        raise ConfigError(f"can't read the properties file {path}: {error.strerror}") from None
+        where = error.filename or path
+        raise ConfigError(f"can't read the properties file {where}: {error.strerror}") from None
+    if found.is_backup:
+        what = f"the properties file {path} can't be used: {found.problem}; {path}.bak is used instead"
+        return found.value or b"", f"{what}, without the last change: restore the one, and remove the other"
+    if found.value is None and not found.problem:
+        raise ConfigError(f"can't read the properties file {path}: {os.strerror(errno.ENOENT)}")
+    return found.value or b"", ""
 
 
 def _read_if_readable(path: str) -> bytes | None:
     try:
-        return Path(path).read_bytes() if path else None
+        return read_if_exists(path, limit=SMALL_FILE_LIMIT) if path else None
     except OSError:
         return None

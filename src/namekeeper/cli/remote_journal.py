@@ -1,7 +1,8 @@
 """The journal of a running name server on another host, read over its operators' HTTP port.
 
 Files are copied into a temporary folder when they are first read, because most questions need only a few of
-them. A sealed segment does not change, so it is copied once.
+them. A sealed segment does not change, so it is copied once. The other end may be anybody: each answer and
+all copies together have a limit, and a copied segment is read like one of a foreign folder.
 """
 
 import asyncio
@@ -10,19 +11,19 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
 import msgspec
 from msgspec import Struct
 
 from namekeeper.cli.connecting import Connector
 from namekeeper.errors import ConfigError, JournalError, NamekeeperError
-from namekeeper.files import Os
+from namekeeper.files import SMALL_FILE_LIMIT, Os
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.remoting.address import Address
-from namekeeper.remoting.asking_pages import ask_page
+from namekeeper.remoting.asking_pages import ANSWER_LIMIT, PageAnswer, ask_page
 from namekeeper.remoting.page_address import PageAddress
 from namekeeper.remoting.tls_client import Tls
 
@@ -30,6 +31,8 @@ __all__ = ["RemoteJournal", "pages_of"]
 
 ANSWER_SECONDS = 30.0
 """Longest pause of a name server within an answer."""
+COPIES_LIMIT = 16 << 30
+"""Bytes of all files that are copied: `journalRetentionBytes` is 4 GiB unless an operator raised it."""
 
 
 def pages_of(address: Address, connector: Connector) -> PageAddress:
@@ -86,6 +89,7 @@ class RemoteJournal:
         self._folder = Path(tempfile.mkdtemp(prefix="namekeeper-journal-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._copied: set[str] = set()
+        self._budget = COPIES_LIMIT
 
     def found(self) -> FoundJournal:
         """The journal with the segments that are there now.
@@ -94,7 +98,7 @@ class RemoteJournal:
             JournalError: it can't be asked for them.
         """
         try:
-            listing = msgspec.json.decode(self._ask("/journal"), type=_FileNames)
+            listing = msgspec.json.decode(self._ask("/journal", ANSWER_LIMIT).body, type=_FileNames)
         except msgspec.MsgspecError:
             raise self._failure("its answer is not that of a name server of ours") from None
         folder = self._folder
@@ -129,12 +133,20 @@ class RemoteJournal:
 
     def _copy(self, name: str) -> None:
         if name not in self._copied:
-            (self._folder / name).write_bytes(self._ask(f"/journal/{name}"))
+            limit = SMALL_FILE_LIMIT if name == IDENTITY_FILE else self._budget
+            with (self._folder / name).open("wb") as copy:
+                self._ask(f"/journal/{name}", limit, copy)
+                self._budget -= copy.tell()
             self._copied.add(name)
 
-    def _ask(self, path: str) -> bytes:
+    def _ask(self, path: str, limit: int, into: IO[bytes] | None = None) -> PageAnswer:
         asking = ask_page(
-            f"{self._url}{path}", token=self._token, tls=self._tls, pause_seconds=ANSWER_SECONDS
+            f"{self._url}{path}",
+            token=self._token,
+            tls=self._tls,
+            pause_seconds=ANSWER_SECONDS,
+            limit=limit,
+            into=into,
         )
         try:
             answer = asyncio.run(asking)
@@ -144,7 +156,7 @@ class RemoteJournal:
             raise FileNotFoundError(path)
         if answer.status != 200:
             raise self._failure(f"it answers {answer.status}: {answer.text[:300]}")
-        return answer.body
+        return answer
 
     def _failure(self, why: str) -> JournalError:
         return JournalError(

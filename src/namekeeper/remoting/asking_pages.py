@@ -1,16 +1,27 @@
-"""Asks for a page of an operators' HTTP port: with a bearer token, and over TLS for `https`."""
+"""Asks for a page of an operators' HTTP port: with a bearer token, and over TLS for `https`.
+
+The answer may come from anybody. It arrives in pieces, has a limit, and must not trickle.
+"""
 
 import asyncio
 import contextlib
 import socket
+from collections.abc import AsyncIterator
 from importlib import import_module
-from typing import Any
+from typing import IO, Any
 
 from msgspec import Struct
 
 from namekeeper.remoting.tls_client import Tls, present_context
 
-__all__ = ["PageAnswer", "ask_page"]
+__all__ = ["ANSWER_LIMIT", "PageAnswer", "ask_page"]
+
+ANSWER_LIMIT = 16 << 20
+"""Bytes of an answer that is kept in memory. The largest is a list of 100,000 files of a journal."""
+REFUSAL_LIMIT = 64 << 10
+"""Bytes of an answer with an error that are kept; its first line says why."""
+LEAST_BYTES_A_SECOND = 4 << 10
+"""An answer that comes more slowly, after the time of one pause, is given up: it may have no end."""
 
 TURNS_LIMIT = 20
 """Most turns of the loop to wait until a connection that has ended is closed: it takes three."""
@@ -29,7 +40,15 @@ class PageAnswer(Struct, frozen=True):
         return self.body.decode(errors="replace").strip()
 
 
-async def ask_page(url: str, *, token: str, tls: Tls | None, pause_seconds: float) -> PageAnswer:
+async def ask_page(
+    url: str,
+    *,
+    token: str,
+    tls: Tls | None,
+    pause_seconds: float,
+    limit: int = ANSWER_LIMIT,
+    into: IO[bytes] | None = None,
+) -> PageAnswer:
     """Send one GET, and wait for the whole answer.
 
     The token goes to this address and to no other: redirects are not followed, and the proxies that the
@@ -40,9 +59,12 @@ async def ask_page(url: str, *, token: str, tls: Tls | None, pause_seconds: floa
         token: sent as bearer token; empty: none.
         tls: for `https`; None: the authorities of the system count.
         pause_seconds: the connection, and then each piece of the answer, must come within this time.
+        limit: most bytes of the body.
+        into: gets the body of an answer with status 200, which is then not in the result.
 
     Raises:
-        OSError: there is no answer, or it is not whole; the message says why.
+        OSError: there is no answer, it is not whole, too large or too slow, or `into` can't be written; the
+            message says why.
     """
     sockets = _Sockets()
     # A fifth of a second to import, and most processes ask for no page.
@@ -59,13 +81,53 @@ async def ask_page(url: str, *, token: str, tls: Tls | None, pause_seconds: floa
             ) as session,
             session.get(url, ssl=await present_context(tls) or True, allow_redirects=False) as response,
         ):
-            return PageAnswer(response.status, await response.read())
+            pieces = _paced(response.content.iter_any(), pause_seconds)
+            if response.status != 200:
+                return PageAnswer(response.status, await _beginning(pieces))
+            body = bytearray()
+            async for piece in _limited(pieces, limit):
+                if into is None:
+                    body += piece
+                else:
+                    await asyncio.to_thread(into.write, piece)
+            return PageAnswer(response.status, bytes(body))
     except TimeoutError:
         raise OSError("no answer in time") from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise OSError(str(error) or "no answer") from None
     finally:
         await sockets.close()
+
+
+async def _paced(pieces: AsyncIterator[bytes], pause_seconds: float) -> AsyncIterator[bytes]:
+    """The same pieces, as long as they come fast enough."""
+    loop = asyncio.get_running_loop()
+    start, received = loop.time(), 0
+    async for piece in pieces:
+        received += len(piece)
+        if loop.time() - start > pause_seconds + received / LEAST_BYTES_A_SECOND:
+            raise OSError(f"the answer comes too slowly: {received} bytes so far")
+        yield piece
+
+
+async def _limited(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
+    """The same pieces, as long as they are within the limit."""
+    received = 0
+    async for piece in pieces:
+        received += len(piece)
+        if received > limit:
+            raise OSError(f"the answer is too large: more than {limit} bytes")
+        yield piece
+
+
+async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
+    """The first bytes of an answer with an error."""
+    kept = bytearray()
+    async for piece in pieces:
+        kept += piece
+        if len(kept) >= REFUSAL_LIMIT:
+            break
+    return bytes(kept[:REFUSAL_LIMIT])
 
 
 class _Sockets:

@@ -1,6 +1,7 @@
 """The KV file has one owner, and leftovers of killed processes go."""
 
 import logging
+import os
 import subprocess
 import sys
 
@@ -136,3 +137,57 @@ def test_of_two_servers_with_one_file_the_second_answers_and_refuses_changes(tmp
             assert second.stop() == 0
         assert first.stop() == 0
     assert '"first"' in (tmp_path / "shared.json").read_text()
+
+
+WHOLE = '{"configTable":{"N":{"K":"V"}}}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "\0" * 8, '{"configTable":{"N', WHOLE + '"}}}', None],
+    ids=["empty", "NULs", "cut", "longer", "none"],
+)
+def test_after_a_loss_of_power_the_backup_is_served_and_said(tmp_path, caplog, content):
+    path, backup = tmp_path / "kv.json", tmp_path / "kv.json.bak"
+    backup.write_text(WHOLE)
+    if content is not None:
+        path.write_text(content)
+    file = KvFile(str(path))
+    assert file.load().get("N", "K") == "V"
+    assert f"the entries are those of {path}.bak" in caplog.text
+    assert backup.read_text() == WHOLE
+    if content is not None:
+        assert (tmp_path / "kv.json.corrupt").read_text() == content
+    file.release()
+
+
+def test_a_file_of_another_owner_is_not_set_aside(tmp_path, owner):
+    (tmp_path / "kv.json").write_text("{")
+    (tmp_path / "kv.json.bak").write_text(WHOLE)
+    assert KvFile(str(tmp_path / "kv.json")).load().get("N", "K") == "V"
+    assert (tmp_path / "kv.json").read_text() == "{"
+
+
+def test_an_empty_file_is_said_and_serves_nothing(tmp_path, caplog):
+    (tmp_path / "kv.json").touch()
+    file = KvFile(str(tmp_path / "kv.json"))
+    assert file.load().to_text() == KvConfigStore().to_text()
+    assert f"the KV file {tmp_path}/kv.json is empty" in caplog.text
+    file.release()
+
+
+def test_where_no_backup_helps_it_is_named(tmp_path):
+    (tmp_path / "kv.json").write_text("{")
+    (tmp_path / "kv.json.bak").write_text("{")
+    file = KvFile(str(tmp_path / "kv.json"))
+    with pytest.raises(ConfigError, match=r"kv\.json: .*; .*kv\.json\.bak: .*; repair the file"):
+        file.load()
+    file.release()
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/full")])
+def test_what_is_no_file_is_refused_and_nothing_is_put_beside_it(tmp_path, put):
+    put(tmp_path / "kv.json")
+    with pytest.raises(ConfigError, match=r"can't use the KV file .*kv\.json: it is not a regular file"):
+        KvFile(str(tmp_path / "kv.json"))
+    assert [path.name for path in tmp_path.iterdir()] == ["kv.json"]

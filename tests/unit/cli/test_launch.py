@@ -1,5 +1,7 @@
 """Files and environment are read, and what is wrong becomes one line and Java's status."""
 
+import os
+
 import pytest
 
 from namekeeper.cli import launch as module
@@ -69,3 +71,30 @@ def test_a_bug_shows_where_it_is(capsys):
 def test_a_reader_that_went_away_is_no_news(capsys):
     assert guarded(failing(BrokenPipeError())) == FAILED
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("content", ["", "\0\0\0", None], ids=["empty", "NULs", "none"])
+def test_after_a_loss_of_power_the_backup_of_the_properties_is_used_and_said(tmp_path, capsys, content):
+    file = tmp_path / "a.properties"
+    if content is not None:
+        file.write_text(content)
+    (tmp_path / "a.properties.bak").write_text("listenPort=1234\n")
+    startup = load_startup(str(file), {})
+    assert startup.settings.listen_port == 1_234
+    assert f"{file}.bak is used instead" in capsys.readouterr().err
+    assert any(f"{file}.bak is used instead" in warning for warning in startup.warnings)
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_properties_that_are_no_file_are_one_line(tmp_path, put):
+    put(tmp_path / "a.properties")
+    with pytest.raises(ConfigError, match=r"can't read the properties file .*is not a regular file"):
+        load_startup(str(tmp_path / "a.properties"), {})
+
+
+def test_properties_that_never_end_are_one_line(tmp_path):
+    file = tmp_path / "a.properties"
+    file.touch()
+    os.truncate(file, 1 << 40)
+    with pytest.raises(ConfigError, match="it has more than 4194304 bytes"):
+        load_startup(str(file), {})

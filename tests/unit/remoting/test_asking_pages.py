@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import gzip
+import io
 import socket
 import ssl
 import threading
@@ -15,7 +16,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from namekeeper.remoting.asking_pages import PageAnswer, ask_page
+from namekeeper.remoting import asking_pages
+from namekeeper.remoting.asking_pages import REFUSAL_LIMIT, PageAnswer, ask_page
 from tests.support.system.waiting import PATIENCE
 from tests.support.wire.certificates import Certificates
 
@@ -192,3 +194,51 @@ def test_a_program_that_ends_after_the_answer_leaves_no_connection(tmp_path, ans
             asyncio.run(ask(url, tls=tls, pause_seconds=0.5))
         gc.collect()
     assert [str(each.message) for each in warned] == []
+
+
+def endless(status: int) -> Handler:
+    async def answer(request):
+        response = web.StreamResponse(status=status)
+        await response.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await response.write(bytes(64 << 10))
+        return response
+
+    return answer
+
+
+@pytest.mark.parametrize("into", [None, io.BytesIO()])
+async def test_an_answer_that_never_ends_is_given_up_at_its_limit(into):
+    async with site(endless(200)) as url:
+        with pytest.raises(OSError, match="the answer is too large: more than 100000 bytes"):
+            await ask_page(url, token="", tls=None, pause_seconds=PATIENCE, limit=100_000, into=into)
+    assert into is None or len(into.getvalue()) <= 100_000
+
+
+async def test_of_a_refusal_that_never_ends_the_beginning_is_kept():
+    async with site(endless(403)) as url:
+        found = await ask(url)
+    assert (found.status, len(found.body)) == (403, REFUSAL_LIMIT)
+
+
+async def test_an_answer_that_trickles_is_given_up(monkeypatch):
+    monkeypatch.setattr(asking_pages, "LEAST_BYTES_A_SECOND", 1 << 60)
+    async with site(endless(200)) as url:
+        with pytest.raises(OSError, match="the answer comes too slowly"):
+            await ask_page(url, token="", tls=None, pause_seconds=0.2, limit=1 << 40, into=NoBytes())
+
+
+class NoBytes(io.BytesIO):
+    def write(self, data: object) -> int:
+        return 0
+
+
+async def test_a_body_goes_where_it_is_wanted():
+    async def answer(_request):
+        return web.Response(body=b"records")
+
+    into = io.BytesIO()
+    async with site(answer) as url:
+        found = await ask_page(url, token="", tls=None, pause_seconds=PATIENCE, into=into)
+    assert (found.body, into.getvalue()) == (b"", b"records")

@@ -17,18 +17,40 @@ import msgspec
 from msgspec import Struct, structs
 
 from namekeeper.journal.contract.checksum import is_right
-from namekeeper.journal.contract.lines import Line, read_envelope
+from namekeeper.journal.contract.lines import LINE_LIMIT, Line, read_envelope
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import CONTRACT_VERSION, Envelope
 
-__all__ = ["BLOCK_BEGIN", "Block", "BlockPacker", "BlockSummary", "envelope_of", "parts_of", "summary_of"]
+__all__ = [
+    "BLOCK_BEGIN",
+    "SEGMENT_BYTES_LIMIT",
+    "Block",
+    "BlockPacker",
+    "BlockSummary",
+    "TextBudget",
+    "envelope_of",
+    "parts_of",
+    "summary_of",
+]
 
 BLOCK_BYTES = 256 * 1024
 """A block ends when its lines have so many bytes, at the end of a change. Where lines of another sort begin,
 a quarter is enough; in smaller ones compression is worse, and there is little to skip."""
 MOST_BYTES = 4 << 20
 """A block ends at this size also within a change."""
+BLOCK_TEXT_LIMIT = MOST_BYTES + LINE_LIMIT + 1
+"""No block has more text: it ends with the first line that reaches `MOST_BYTES`."""
 COMPRESSION_LEVEL = 6
+
+SEGMENT_BYTES_LIMIT = 16 << 30
+"""No segment is larger, packed or unpacked: `journalSegmentBytes` allows 4 GiB, and one change follows."""
+TEXT_RATIO_LIMIT = 256
+"""Text of a segment as a multiple of its file. Records compress 8 to 15 times; deflate can reach 1,032."""
+TEXT_RATIO_FROM = 256 << 20
+"""The ratio counts beyond this much text: a segment of the usual size may hold one KV value of 16 million
+equal characters again and again."""
+_CHUNK_BYTES = 1 << 20
+"""Text that is unpacked in one step."""
 
 _RAW, _GZIP = -15, 31
 """zlib's numbers for bare compressed data and for the gzip format, with the largest window."""
@@ -71,15 +93,58 @@ class BlockSummary(Struct, frozen=True, array_like=True):
     """Kind of rows -> how many of them."""
 
 
+class TextBudget:
+    """Counts the unpacked text of a segment, and ends the reading of one that was made to fill a memory."""
+
+    def __init__(self) -> None:
+        self._packed = 0
+        self._text = 0
+
+    def __eq__(self, other: object) -> bool:
+        """Blocks are equal whatever else was read of their segments."""
+        return isinstance(other, TextBudget)
+
+    def __hash__(self) -> int:
+        return hash(TextBudget)
+
+    def add_packed(self, count: int) -> None:
+        """Count bytes of the file."""
+        self._packed += count
+
+    def take(self, count: int) -> None:
+        """Count bytes of text.
+
+        Raises:
+            zlib.error: It is more than a segment of such a size can have.
+        """
+        self._text += count
+        allowed = min(SEGMENT_BYTES_LIMIT, max(TEXT_RATIO_FROM, TEXT_RATIO_LIMIT * self._packed))
+        if self._text > allowed:
+            raise zlib.error(f"{self._packed} bytes unpack to more than {allowed}, no segment of ours does")
+
+
 class Block(Struct, frozen=True):
     """A block whose summary and packed bytes are as they were written."""
 
     summary: BlockSummary
     packed: bytes
+    budget: TextBudget
+    """Of the segment."""
 
     def text(self) -> bytes:
-        """Its lines, each with its line feed."""
-        return zlib.decompress(memoryview(self.packed)[: -_TRAILER.size], _RAW)
+        """Unpack its lines, each with its line feed.
+
+        Raises:
+            zlib.error: It is broken, or has more text than a block or a segment may have.
+        """
+        unpacker = zlib.decompressobj(_RAW)
+        text = unpacker.decompress(memoryview(self.packed)[: -_TRAILER.size], BLOCK_TEXT_LIMIT)
+        if not unpacker.eof:
+            raise zlib.error(
+                f"a block of {len(self.packed)} bytes has no end within {BLOCK_TEXT_LIMIT} bytes"
+            )
+        self.budget.take(len(text))
+        return text
 
 
 def parts_of(chunks: Iterator[bytes], segment: SegmentName) -> Iterator[Block | Iterator[bytes]]:
@@ -88,20 +153,22 @@ def parts_of(chunks: Iterator[bytes], segment: SegmentName) -> Iterator[Block | 
     Raises:
         EOFError: the file is torn: the last block is missing. Chunks raise it, too.
     """
+    budget = TextBudget()
     file = _Packed(chunks)
     is_ended = False
     while file.has(1):
         summary, at = _summary_at(file, segment)
         if summary is None or is_ended:
-            yield _unpacked(file.rest())
+            yield _unpacked(file.rest(), budget)
             return
         packed = file.peek(at + summary.size)[at:]
         if len(packed) < summary.size or zlib.crc32(packed) != summary.crc:
-            yield _unpacked(file.rest())
+            yield _unpacked(file.rest(), budget)
             return
         file.skip(at + summary.size)
+        budget.add_packed(at + summary.size)
         is_ended = summary.is_last
-        yield Block(summary, packed)
+        yield Block(summary, packed, budget)
     if not is_ended:
         raise EOFError("the file is torn: its last block is missing")
 
@@ -156,7 +223,8 @@ def _summary_at(file: _Packed, segment: SegmentName) -> tuple[BlockSummary | Non
         summary = _decoder.decode(data)
     except msgspec.DecodeError:
         return None, 0
-    return (summary if summary.version == _VERSION else None), at
+    is_block = summary.version == _VERSION and _TRAILER.size <= summary.size <= BLOCK_TEXT_LIMIT
+    return (summary if is_block else None), at
 
 
 def _own_crc(data: bytes, segment: SegmentName) -> int:
@@ -167,17 +235,22 @@ def _own_crc(data: bytes, segment: SegmentName) -> int:
 _decoder = msgspec.json.Decoder(BlockSummary)
 
 
-def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip, also of several members, as parallel tools write it."""
+def _unpacked(chunks: Iterator[bytes], budget: TextBudget) -> Iterator[bytes]:
+    """Decompress gzip, also of several members, as parallel tools write it; each piece is small."""
     unpacker = zlib.decompressobj(_GZIP)
     is_begun = False
     for packed in chunks:
-        rest = packed
-        while rest:
+        budget.add_packed(len(packed))
+        rest, is_full = packed, False
+        while rest or is_full:
             is_begun = True
-            yield unpacker.decompress(rest)
-            rest = unpacker.unused_data
+            text = unpacker.decompress(rest, _CHUNK_BYTES)
+            budget.take(len(text))
+            yield text
+            # Without input left, more text may follow a full piece.
+            rest, is_full = unpacker.unconsumed_tail, len(text) == _CHUNK_BYTES
             if unpacker.eof:
+                rest, is_full = unpacker.unused_data, False
                 unpacker, is_begun = zlib.decompressobj(_GZIP), False
     if is_begun:
         raise EOFError("the file is torn: its compressed data has no end")

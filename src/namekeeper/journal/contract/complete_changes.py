@@ -11,6 +11,8 @@ __all__ = ["INCOMPLETE_CHANGE", "NOTHING_BEFORE", "CompleteChanges"]
 INCOMPLETE_CHANGE = "of an incomplete change"
 NOTHING_BEFORE = "what comes before it is missing"
 """Parts of the reasons for lines that are undamaged themselves: another line is the cause."""
+CHANGE_BYTES_LIMIT = 512 << 20
+"""Bytes of a change: a registration of 130 MB has less than a third of it."""
 
 
 class CompleteChanges:
@@ -28,6 +30,7 @@ class CompleteChanges:
         self._name = name
         self._reject = reject
         self._started: list[Line] = []
+        self._size = 0
         self._next = 0
 
     def read(self, lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -43,8 +46,13 @@ class CompleteChanges:
             else:
                 if envelope.seq == envelope.change:
                     self._reject_started("another change comes before its end")
+                    self._size = 0
                 self._started.append(line)
+                self._size += len(line.data)
                 self._next = envelope.seq + 1
+                if self._size > CHANGE_BYTES_LIMIT:
+                    self._reject_started(f"it has more than {CHANGE_BYTES_LIMIT} bytes")
+                    continue
                 if envelope.end:
                     self.last_seq = envelope.seq
                     yield self._started

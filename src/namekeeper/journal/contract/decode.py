@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from namekeeper.journal.contract.blocks import Block, BlockSummary
-from namekeeper.journal.contract.lines import Line, foreign_to, read_envelope, split_lines
+from namekeeper.journal.contract.lines import SHORT_BYTES, Line, foreign_to, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.narrow import only_rows_of
 from namekeeper.journal.contract.record import (
@@ -97,14 +97,16 @@ class RecordReader:
         """The records of the lines of a segment; most skipped records are returned as groups."""
         skip = self._skip
         skipped: list[Line] = []
+        size = 0
         for line in lines:
             data = line.data
             is_skipped = data.startswith(skip) or self._is_skipped(data)  # the first test is true for most
-            if is_skipped and not line.problem and len(skipped) < _MOST_SKIPPED:
+            if is_skipped and not line.problem and len(skipped) < _MOST_SKIPPED and size < _MOST_BYTES:
                 skipped.append(line)
+                size += len(data)
                 continue
             yield from self._read_skipped(skipped, segment)
-            skipped = []
+            skipped, size = [], 0
             record = self(line, segment)
             if record is not None:
                 yield record
@@ -124,11 +126,15 @@ class RecordReader:
             begin: number of lines before it in the segment.
             segment: where it was read.
         """
-        summary = block.summary
-        if not summary.is_right:
-            yield from self.read(split_lines([block.text()], begin=begin), segment)
+        summary, text = block.summary, block.text()
+        if (
+            not summary.is_right
+            or text.count(b"\n") != summary.lines
+            or len(text) < SHORT_BYTES * summary.lines
+        ):
+            yield from self.read(split_lines([text], begin=begin), segment)
             return
-        texts = block.text().split(b"\n")[:-1]
+        texts = text.split(b"\n")[:-1]
         if not summary.first or summary.rows:
             lines = (Line(number, data) for number, data in enumerate(texts, begin + 1))
             yield from self.read(lines, segment)
@@ -232,6 +238,8 @@ def mapping_of(record: TopicMapping) -> TopicQueueMappingInfo | None:
 
 _MOST_SKIPPED = 500
 """Lines that are kept to be read together."""
+_MOST_BYTES = 1 << 20
+"""Their bytes; usually they have a tenth of it."""
 _NULL = bytes(NO_MAPPING)
 _TOPIC_QUEUES = b'{"kind":"topic_queues"'
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)

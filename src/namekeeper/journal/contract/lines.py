@@ -8,11 +8,16 @@ from namekeeper.journal.contract.checksum import Checksum, check_line, is_right
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope, Record
 
-__all__ = ["LINE_LIMIT", "Line", "foreign_to", "read_envelope", "split_lines"]
+__all__ = ["LINE_LIMIT", "SHORT_BYTES", "Line", "foreign_to", "read_envelope", "split_lines"]
 
 LINE_LIMIT = 32 * 1024 * 1024
 """No record is longer: 1,000 topic rows with the longest names are under a megabyte, and one value of the KV
 configuration has at most 16 million characters."""
+
+SHORT_BYTES = 48
+"""No record is shorter: its envelope has more."""
+SHORT_LINES_LIMIT = 100_000
+"""More lines that are shorter are no damage of a disk: a file of line feeds would take a reader hours."""
 
 _RECORD = b'{"kind":"'
 """How each record begins."""
@@ -29,14 +34,23 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     """If the line is torn, altered or too long: the reason. Then `data` may be only its beginning."""
 
 
-def split_lines(chunks: Iterable[bytes], *, begin: int = 0, limit: int = LINE_LIMIT) -> Iterator[Line]:
+def split_lines(
+    chunks: Iterable[bytes],
+    *,
+    begin: int = 0,
+    limit: int = LINE_LIMIT,
+    short_lines: int | None = SHORT_LINES_LIMIT,
+) -> Iterator[Line]:
     """Split bytes into lines, after `begin` others; of one longer than `limit` only the beginning is kept.
 
     A last line without a line feed is torn. A line whose checksum is wrong is altered; so is one without a
-    checksum after one that has it, because a writer writes it in every line or in none.
+    checksum after one that has it, because a writer writes it in every line or in none. After more than
+    `short_lines` lines that are too short for a record, the last line says that the rest is not read; None:
+    there is no such limit.
     """
     number, kept, left_out = begin + 1, b"", 0
     has_checksums = False
+    shorts = 0
     for chunk in chunks:
         first, *others = chunk.split(b"\n")
         kept, left_out = _longer(kept, left_out, first, limit)
@@ -45,6 +59,12 @@ def split_lines(chunks: Iterable[bytes], *, begin: int = 0, limit: int = LINE_LI
                 has_checksums = True
                 problem = ""
             else:
+                shorts += len(kept) < SHORT_BYTES
+                if short_lines is not None and shorts > short_lines:
+                    yield Line(
+                        number, kept, f"more than {short_lines} lines are no records: the rest is not read"
+                    )
+                    return
                 problem = _problem_of(kept, left_out, has_checksums=has_checksums)
             yield Line(number, kept, problem)
             number += 1

@@ -10,9 +10,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from namekeeper.files import TEMPORARY, Os, replace_own_file, sweep_temporaries
+from namekeeper.files import (
+    TEMPORARY,
+    Os,
+    create_file,
+    make_folder,
+    sweep_temporaries,
+    sync_folder,
+    write_all,
+)
 from namekeeper.journal.contract.complete_changes import CompleteChanges
-from namekeeper.journal.contract.lines import read_envelope, split_lines
+from namekeeper.journal.contract.lines import Line, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.record import Envelope
 from namekeeper.journal.disk.folder import QUARANTINE, UNFINISHED, list_segments
@@ -21,6 +29,10 @@ from namekeeper.journal.disk.last_boot import DAMAGED, last_boot_path, load_last
 from namekeeper.journal.disk.segment import SealedCopy, read_segment
 
 __all__ = ["Recovery", "is_of", "last_ts", "recover", "seal_leftover"]
+
+
+_WRITE_BYTES = 1 << 20
+"""Bytes for quarantine that wait in memory."""
 
 
 class Recovery(Struct, frozen=True):
@@ -95,24 +107,25 @@ def seal_leftover(folder: str, name: SegmentName, *, system: Os = os) -> tuple[i
         OSError: The disk failed; the segment is still there.
     """
     copy = SealedCopy(folder, name, system=system)
-    torn: list[bytes] = []
+    torn = _Torn(folder, name, system)
     try:
-        changes = CompleteChanges(name, lambda line, _: torn.append(line.data))
-        for change in changes.read(split_lines(read_segment(folder, name, system=system))):
+        changes = CompleteChanges(name, torn.add)
+        # Every byte is kept, also of lines that no reader would read.
+        lines = split_lines(read_segment(folder, name, system=system), short_lines=None)
+        for change in changes.read(lines):
             for line in change:
                 copy.add(line.data + b"\n")
-        if torn:
-            aside = Path(folder) / QUARANTINE / f"{str(name).removesuffix('.open')}.torn"
-            replace_own_file(str(aside), b"\n".join(torn), system=system)
+        torn.finish()
         if not changes.last_seq:
             copy.abandon()
             system.unlink(str(Path(folder) / str(name)))
-            return 0, f"a crashed process left {name} without a complete change{_aside(torn)}"
+            return 0, f"a crashed process left {name} without a complete change{torn}"
         sealed = copy.finish(changes.last_seq)
     except OSError:
         copy.abandon()
+        torn.abandon()
         raise
-    return changes.last_seq, f"sealed {sealed} after a crash{_aside(torn)}"
+    return changes.last_seq, f"sealed {sealed} after a crash{torn}"
 
 
 def last_ts(folder: str, name: SegmentName, *, system: Os = os) -> int:
@@ -137,7 +150,71 @@ def _sweep(folder: str, system: Os) -> None:
             system.unlink(str(Path(folder) / entry))
 
 
-def _aside(torn: list[bytes]) -> str:
-    if not torn:
-        return ""
-    return f"; {sum(map(len, torn))} bytes outside of complete changes are in {QUARANTINE}/"
+class _Torn:
+    """The file in quarantine for the bytes of a segment that are in no complete change."""
+
+    def __init__(self, folder: str, name: SegmentName, system: Os) -> None:
+        self._path = str(Path(folder) / QUARANTINE / f"{str(name).removesuffix('.open')}.torn")
+        self._system = system
+        self._fd: int | None = None
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._size = 0
+        """Bytes of the lines, without the line feeds between them."""
+        self._has_any = False
+
+    def __str__(self) -> str:
+        """The end of a line for the log."""
+        if not self._has_any:
+            return ""
+        return f"; {self._size} bytes outside of complete changes are in {QUARANTINE}/"
+
+    def add(self, line: Line, _why: str) -> None:
+        """Add a line.
+
+        Raises:
+            OSError: It can't be written; call `abandon`.
+        """
+        self._waiting += [b"\n", line.data] if self._has_any else [line.data]
+        self._has_any = True
+        self._waiting_bytes += len(line.data) + 1
+        self._size += len(line.data)
+        if self._waiting_bytes >= _WRITE_BYTES:
+            self._write()
+
+    def finish(self) -> None:
+        """Give the file its name, if there is anything in it.
+
+        Raises:
+            OSError: It can't be written; call `abandon`.
+        """
+        if not self._has_any:
+            return
+        system = self._system
+        self._write()
+        assert self._fd is not None
+        system.fsync(self._fd)
+        self._close()
+        system.replace(f"{self._path}{UNFINISHED}", self._path)
+        sync_folder(str(Path(self._path).parent), system)
+
+    def abandon(self) -> None:
+        """Close it after a failure; the next recovery removes what is there."""
+        with contextlib.suppress(OSError):
+            self._close()
+
+    def _write(self) -> None:
+        system, temporary = self._system, f"{self._path}{UNFINISHED}"
+        if self._fd is None:
+            make_folder(str(Path(self._path).parent), system)
+            with contextlib.suppress(FileNotFoundError):
+                system.unlink(temporary)
+            self._fd = create_file(temporary, system=system)
+        write_all(self._fd, b"".join(self._waiting), system)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+    def _close(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            self._system.close(fd)

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import structs
 
 from namekeeper.files import Os, create_file, read_chunks, sync_folder, write_all
-from namekeeper.journal.contract.blocks import Block, BlockPacker, parts_of
+from namekeeper.journal.contract.blocks import SEGMENT_BYTES_LIMIT, Block, BlockPacker, parts_of
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.disk.folder import UNFINISHED
 
@@ -191,7 +191,7 @@ def sealing(
     found = 0
     copy = SealedCopy(folder, name, system=system)
     try:
-        for chunk in read_chunks(str(Path(folder) / str(name)), system=system):
+        for chunk in _chunks_of(folder, name, system):
             found = zlib.crc32(chunk, found)
             for start in range(0, len(chunk), _STEP_BYTES):
                 copy.add(chunk[start : start + _STEP_BYTES])
@@ -231,8 +231,12 @@ def read_parts(folder: str, name: SegmentName, *, system: Os = os) -> Iterator[B
         EOFError: The compressed file is torn.
         zlib.error: The compressed file is broken.
     """
-    chunks = read_chunks(str(Path(folder) / str(name)), system=system)
+    chunks = _chunks_of(folder, name, system)
     if name.form == ".gz":
         yield from parts_of(chunks, name)
     else:
         yield chunks
+
+
+def _chunks_of(folder: str, name: SegmentName, system: Os) -> Iterator[bytes]:
+    return read_chunks(str(Path(folder) / str(name)), limit=SEGMENT_BYTES_LIMIT, system=system)

@@ -13,6 +13,7 @@ from msgspec import structs
 from namekeeper.files import Os, read_chunks
 from namekeeper.journal.contract.blocks import (
     BLOCK_BEGIN,
+    SEGMENT_BYTES_LIMIT,
     Block,
     BlockSummary,
     envelope_of,
@@ -51,7 +52,7 @@ class BlockCheck:
 
 
 def _begins_with_a_block(folder: str, name: SegmentName, system: Os) -> bool:
-    chunks = read_chunks(str(Path(folder) / str(name)), system=system)
+    chunks = read_chunks(str(Path(folder) / str(name)), limit=SEGMENT_BYTES_LIMIT, system=system)
     return next(chunks, b"").startswith(BLOCK_BEGIN)
 
 

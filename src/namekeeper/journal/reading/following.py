@@ -1,11 +1,12 @@
 """Reads a journal's folder from its beginning; each later call reads what was written since."""
 
+import zlib
 from collections.abc import Iterator
 from itertools import groupby
 
 from namekeeper.common.counts import shown_count
 from namekeeper.journal.contract.decode import RecordReader
-from namekeeper.journal.contract.lines import Line, read_envelope, split_lines
+from namekeeper.journal.contract.lines import LINE_LIMIT, Line, read_envelope, split_lines
 from namekeeper.journal.contract.names import SegmentName
 from namekeeper.journal.contract.skipped import SkippedRecords
 from namekeeper.journal.disk.lock import is_locked
@@ -58,6 +59,8 @@ class JournalFollower:
         """Boot and first seq of the segment that was read last."""
         self._offset = 0
         """Bytes of its text that were read."""
+        self._torn: tuple[int, int] = (0, 0)
+        """The segment whose data were last found broken."""
         self._knows = False
         """Whether a checkpoint of this boot was read: later ones contain nothing new."""
         self._skipped: set[tuple[int, int]] = set()
@@ -117,12 +120,24 @@ class JournalFollower:
         if (name.boot, name.first_seq) != self._at:
             self._at, self._offset = (name.boot, name.first_seq), 0
         chunks = self._unread(name)
-        lines = split_lines(self._counted(chunks, is_last=is_last))
+        lines = self._until_torn(split_lines(self._counted(chunks, is_last=is_last)))
         for is_row, some in groupby(lines, self._is_skipped_row):
             if is_row:
                 yield from (found for line in some if (found := self._envelope(line, name)) is not None)
             else:
                 yield from self._reader.read(some, name)
+
+    def _until_torn(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """The same lines; where the compressed data are broken, a torn line once."""
+        number = 0
+        try:
+            for line in lines:
+                number = line.number
+                yield line
+        except (EOFError, zlib.error) as error:
+            if self._torn != self._at:
+                self._torn = self._at
+                yield Line(number + 1, b"", f"torn: {error}")
 
     def _is_skipped_row(self, line: Line) -> bool:
         """Whether a line is a row of a checkpoint that contains nothing new."""
@@ -149,6 +164,10 @@ class JournalFollower:
         rest = b""
         for chunk in chunks:
             full, feed, rest = (rest + chunk).rpartition(b"\n")
+            if len(rest) > LINE_LIMIT:  # no record: it is read as one that is too long
+                full, feed, rest = full + feed + rest, b"", b""
+                self._offset += len(full)
+                yield full
             if feed:
                 self._offset += len(full) + 1
                 yield full + feed

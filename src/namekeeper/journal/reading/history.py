@@ -39,6 +39,9 @@ __all__ = [
     "steps",
 ]
 
+CHANGE_RECORDS_LIMIT = 1_000_000
+"""Records of a change that has no end yet; with more it counts as lost. A KV configuration has 340,000."""
+
 AnyRecord: TypeAlias = Record | Envelope
 FoundRecord: TypeAlias = AnyRecord | SkippedRecords | BlockSummary
 """What a reader gives: a record, or what stands for many."""
@@ -185,6 +188,8 @@ class StepMaker:
             self._partial.append(record)
         elif self._partial and self._partial[0].seq == record.change:
             self._partial.append(record)
+            if len(self._partial) > CHANGE_RECORDS_LIMIT:
+                self._lose(happened)
         else:
             happened.append(_seen(record))  # the beginning of its change is lost
         if record.end and self._partial:

@@ -31,6 +31,9 @@ from namekeeper.journal.reading.verify_report import BootReport, VerifyReport
 
 __all__ = ["verify"]
 
+UNFINISHED_LINES_LIMIT = 100_000
+"""Lines at the end of a growing segment that are taken for a change that is being written."""
+
 T = TypeVar("T")
 
 
@@ -122,13 +125,17 @@ class _Checker:
         self._file = str(name)
         boot = self._boot(name)
         rejected: list[tuple[int, str]] = []
-        changes = CompleteChanges(name, lambda line, why: rejected.append((line.number, why)))
+
+        def reject(line: Line, why: str) -> None:
+            rejected.append((line.number, why))
+            if not is_growing or len(rejected) > UNFINISHED_LINES_LIMIT:
+                self.add_problems(rejected)
+
+        changes = CompleteChanges(name, reject)
         for change in changes.read(lines):
             self.add_problems(rejected)
             for line in change:
                 self._record(boot, line)
-        if not is_growing:  # else the lines after the last complete change are being written
-            self.add_problems(rejected)
         if name.last_seq is not None and changes.last_seq != name.last_seq:
             what = f"its name says that it ends with seq {name.last_seq}, but it ends with {changes.last_seq}"
             self._report.add(self._file, 0, what)

@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import struct
+import tracemalloc
 import zlib
 from random import Random
 
@@ -9,6 +11,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from namekeeper.journal.contract import blocks
 from namekeeper.journal.contract.blocks import Block, BlockPacker, parts_of
 from namekeeper.journal.contract.checksum import with_checksum
 from namekeeper.journal.contract.names import SegmentName
@@ -151,3 +154,73 @@ def test_no_flipped_bit_gives_another_text_or_another_summary():
             continue
         assert b"".join(each.text() if isinstance(each, Block) else each for each in found) == text
         assert all(each in whole for each in found if isinstance(each, Block))
+
+
+def bomb(text: bytes, members: int = 1) -> bytes:
+    return gzip.compress(text) * members
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_a_bomb_is_unpacked_in_small_pieces_and_ends_at_its_ratio(monkeypatch, members):
+    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM", 3 << 20)
+    monkeypatch.setattr(blocks, "TEXT_RATIO_LIMIT", 100)
+    (text,) = parts_of(iter([bomb(b"a" * (8 << 20), members)]), SEGMENT)
+    assert not isinstance(text, Block)
+    sizes = []
+    tracemalloc.start()
+    with pytest.raises(zlib.error, match="bytes unpack to more than 3145728, no segment of ours does"):
+        sizes += map(len, text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 << 20
+
+
+def test_text_of_many_pieces_is_whole():
+    text = os.urandom(10) * (300 << 10)
+    for chunk in (100, 1 << 20):
+        (found,) = parts(bomb(text, 2), chunk=chunk)
+        assert found == text * 2
+    with pytest.raises(EOFError, match="has no end"):
+        parts(bomb(text)[:-12])
+
+
+def block_of(text: bytes, **stated: object) -> bytes:
+    """A block whose summary and checksums are right, whatever it holds."""
+    packer = zlib.compressobj(wbits=-15)
+    data = packer.compress(text) + packer.flush() + struct.pack("<II", zlib.crc32(text), len(text))
+    members = {
+        "version": 1,
+        "size": len(data),
+        "crc": zlib.crc32(data),
+        "lines": 1,
+        "is_last": True,
+        "is_right": True,
+    }
+    summary = msgspec.json.encode(blocks.BlockSummary(**{**members, **stated}))
+    crc = zlib.crc32(summary, zlib.crc32(b"n 5 "))
+    extra = struct.pack("<H2sHI", len(summary) + 8, b"NK", len(summary) + 4, crc)
+    return blocks.BLOCK_BEGIN + extra + summary + data
+
+
+def test_a_block_that_holds_more_than_a_block_may_is_broken(monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_TEXT_LIMIT", 1 << 20)
+    (one,) = parts(block_of(b"a" * (1 << 20)))
+    assert isinstance(one, Block)
+    assert len(one.text()) == 1 << 20
+    (one,) = parts(block_of(b"a" * (8 << 20)))
+    assert isinstance(one, Block)
+    with pytest.raises(zlib.error, match="has no end within 1048576 bytes"):
+        one.text()
+
+
+def test_many_blocks_have_the_room_of_one_segment(monkeypatch):
+    monkeypatch.setattr(blocks, "TEXT_RATIO_FROM", 3 << 20)
+    found = parts(block_of(b"a" * (1 << 20), is_last=False) * 5 + block_of(b""))
+    with pytest.raises(zlib.error, match="unpack to more than"):
+        sum(len(each.text()) for each in found if isinstance(each, Block))
+
+
+@pytest.mark.parametrize("size", [-300, -1, 0, 7, 1 << 60])
+def test_a_size_that_no_block_has_is_not_believed(size):
+    (rest,) = parts(block_of(b"a", size=size, crc=0))
+    assert rest == b"a"

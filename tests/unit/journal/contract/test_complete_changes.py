@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from namekeeper.journal.contract import complete_changes
 from namekeeper.journal.contract.complete_changes import CompleteChanges
 from namekeeper.journal.contract.lines import Line, split_lines
 from tests.unit.journal.segment_parts import BOOT, OPEN, change
@@ -46,3 +47,13 @@ def test_however_a_file_is_torn_a_prefix_of_complete_changes_passes_and_every_ot
     passed = b"".join(line.data + b"\n" for one in changes.read(split_lines([data])) for line in one)
     assert whole.startswith(passed)
     assert len(passed) + sum(len(line.data) for line in rejected) >= len(data) - data.count(b"\n")
+
+
+def test_a_change_that_never_ends_is_given_up_at_its_limit(monkeypatch):
+    monkeypatch.setattr(complete_changes, "CHANGE_BYTES_LIMIT", 1_000)
+    rejected = []
+    changes = CompleteChanges(OPEN, lambda line, why: rejected.append(why))
+    long = change(1, 60).rsplit(b"\n", 2)[0] + b"\n"
+    assert [len(one) for one in changes.read(split_lines([long + change(100)]))] == [1]
+    assert len(rejected) == 59
+    assert rejected[0] == "of an incomplete change: it has more than 1000 bytes"

@@ -1,5 +1,7 @@
 """Lines of any bytes: whole ones come as they are, others are reported, and none fills the memory."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +74,11 @@ def test_what_is_no_record_says_why(line, why):
 @given(st.binary(max_size=80))
 def test_any_bytes_give_a_record_or_a_reason(data):
     assert isinstance(read_envelope(Line(1, data)), str | Envelope)
+
+
+def test_lines_without_end_end_the_reading_if_they_are_no_records():
+    feeds = itertools.repeat(b"\n" * 1_000)
+    *lines, last = split_lines(feeds, short_lines=2_500)
+    assert (len(lines), last.number) == (2_500, 2_501)
+    assert last.problem == "more than 2500 lines are no records: the rest is not read"
+    assert len(list(split_lines([b"\n" * 3_000], short_lines=None))) == 3_000

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from namekeeper import files
+from namekeeper.files import SMALL_FILE_LIMIT
 from namekeeper.journal.disk.identity import Identity
 from namekeeper.journal.disk.last_boot import (
     DAMAGED,
@@ -67,12 +67,12 @@ def test_a_folder_beside_which_nothing_can_be_written_has_a_journal_all_the_same
     assert load_last_boot(str(folder)) is DAMAGED
 
 
-def test_a_file_that_is_too_large_to_be_ours_is_not_read(tmp_path, monkeypatch):
+def test_a_file_that_is_too_large_to_be_ours_is_not_read(tmp_path):
     """One of 3 GiB was, into memory."""
     folder = str(tmp_path / "9876")
     LastBootNote(folder, IDENTITY, 1).note(1)
     assert load_last_boot(folder) is not DAMAGED
-    monkeypatch.setattr(files, "_LARGEST_OWN_FILE", 10)
+    os.truncate(last_boot_path(folder), SMALL_FILE_LIMIT + 1)
     assert load_last_boot(folder) is DAMAGED
 
 

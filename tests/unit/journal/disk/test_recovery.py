@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from namekeeper.journal.contract.names import SegmentName
+from namekeeper.journal.disk import recovery as recovery_module
 from namekeeper.journal.disk.identity import Identity, save_identity
 from namekeeper.journal.disk.last_boot import last_boot_path
 from namekeeper.journal.disk.recovery import Recovery, is_of, last_ts, recover
@@ -127,3 +128,13 @@ def test_files_that_were_being_written_when_a_process_died_are_swept(folder):
         path.touch()
     recover(str(folder), IDENTITY)
     assert [path.exists() for path in (*kept, *swept)] == [True, True, False, False, False]
+
+
+def test_every_torn_byte_is_put_aside_however_many_lines_it_makes(folder, monkeypatch):
+    monkeypatch.setattr(recovery_module, "_WRITE_BYTES", 100)
+    torn = b"\n" * 200_000 + b"x\n\ny"
+    (folder / str(OPEN)).write_bytes(change(1) + torn)
+    (note,) = recover(str(folder), IDENTITY).notes
+    (aside,) = (folder / "quarantine").iterdir()
+    assert aside.read_bytes() == torn
+    assert "2 bytes outside of complete changes" in note

@@ -11,6 +11,7 @@ from namekeeper.journal.contract.record import (
     ServerStarted,
     ServerStopped,
 )
+from namekeeper.journal.reading import history
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Seen, Stopped, steps
 
 
@@ -221,3 +222,16 @@ def test_a_row_that_was_not_read_whole_still_counts(pen):
     (whole,) = steps(pen.records)
     assert isinstance(whole, CheckpointApplied)
     assert whole.state.kv == {}
+
+
+def test_a_change_that_never_ends_counts_as_lost(monkeypatch):
+    monkeypatch.setattr(history, "CHANGE_RECORDS_LIMIT", 3)
+    pen = Pen()
+    pen.start()
+    first = pen.kv(end=False)
+    for _ in range(9):
+        pen.kv(change=first, end=False)
+    pen.kv("after")
+    kinds = [type(step) for step in steps(pen.records)]
+    assert Lost in kinds
+    assert (kinds[0], kinds[-1]) == (Began, Changed)
