@@ -54,6 +54,8 @@ WELL = {
         for part in ("brokers", "topics", "kv")
     },
     of("unwritable_topics"): always(0),
+    of("missing_brokers"): always(0),
+    of("missing_topics"): always(0),
     of("channel_close_removals_total"): always(2),
     EXPIRED: always(1),
     NEW: always(8),
@@ -68,7 +70,11 @@ WELL = {
 }
 """Two name servers that are well; one topic in ten seconds is asked for in vain."""
 
-LOST = {of("active_brokers", each): f"8x60 7x{STEPS}" for each in "ab"}
+LOST = {
+    **{of("active_brokers", each): f"8x60 7x{STEPS}" for each in "ab"},
+    **{of("missing_brokers", each): f"0x60 1x{STEPS}" for each in "ab"},
+}
+STOPPED = {of("active_brokers", each): f"8x60 7x{STEPS}" for each in "ab"}
 INCIDENTS = {
     "NamesrvGone": ({name("up", instance="b"): f"1x60 0x{STEPS}"}, {}),
     "NamesrvAllGone": ({name("up", instance=each): f"1x60 0x{STEPS}" for each in "ab"}, {"NamesrvGone": 2}),
@@ -76,6 +82,7 @@ INCIDENTS = {
     "NamesrvNobodyRegistered": ({of("active_brokers", each): always(0) for each in "ab"}, {}),
     "NamesrvBrokerGone": (LOST, {}),
     "NamesrvBrokersFlap": ({of("channel_close_removals_total"): f"0+1x{STEPS}", NEW: f"0+1x{STEPS}"}, {}),
+    "NamesrvTopicMissing": ({of("missing_topics"): f"0x60 4x{STEPS}"}, {}),
     "NamesrvTopicUnwritable": ({of("unwritable_topics"): f"0x60 4x{STEPS}"}, {}),
     "NamesrvTopicsNotFound": ({NOT_FOUND: f"0+60x{STEPS}"}, {}),
     "NamesrvsDisagree": ({of("fingerprint", "b", part="topics"): f"123x60 124x{STEPS}"}, {}),
@@ -188,6 +195,21 @@ def test_name_servers_with_as_many_topics_but_not_the_same_disagree(
 def test_each_alert_fires_in_its_incident_alone(tmp_path: Path, alert: str):
     series, others = INCIDENTS[alert]
     assert firing(tmp_path, {**WELL, **series}, AT) == {alert: TWICE.get(alert, 1), **others}
+
+
+@needs_promtool
+def test_a_broker_that_stopped_in_order_raises_nothing(tmp_path: Path):
+    assert firing(tmp_path, {**WELL, **STOPPED}, AT) == {}
+
+
+@needs_promtool
+@pytest.mark.parametrize("at", ["34m", "2h", "11h"])
+def test_the_alert_of_a_missing_broker_lasts_as_long_as_the_broker_is_missing(tmp_path: Path, at: str):
+    """It ended by itself after 30 minutes."""
+    lost = {of("missing_brokers", each): "0x60 1x2000" for each in "ab"}
+    gone = {of("active_brokers", each): "8x60 7x2000" for each in "ab"}
+    up = {name("up", instance=each): "1x2000" for each in "ab"}
+    assert firing(tmp_path, {**up, **gone, **lost}, at) == {"NamesrvBrokerGone": 2}
 
 
 def test_every_alert_has_an_incident():

@@ -28,6 +28,7 @@ ADMIN = {
     "unitTopicList": ["-k", "unit"],
     "clusterList": [],
     "brokerMemberGroup": ["-c", CLUSTER, "-b", BROKER],
+    "retireBroker": ["-c", CLUSTER, "-b", BROKER, "-a", "10.0.0.9:1"],
     "dataVersion": ["-c", CLUSTER, "-b", BROKER, "-a", ADDR],
     "getNamesrvConfig": [],
     "kvList": ["-s", NAMESPACE],

@@ -31,7 +31,11 @@ from namekeeper.messages.kv import (
     GetKVListByNamespaceRequestHeader,
     PutKVConfigRequestHeader,
 )
-from namekeeper.messages.registration import QueryDataVersionRequestHeader, QueryDataVersionResponseHeader
+from namekeeper.messages.registration import (
+    QueryDataVersionRequestHeader,
+    QueryDataVersionResponseHeader,
+    UnRegisterBrokerRequestHeader,
+)
 from namekeeper.messages.routing import GetBrokerMemberGroupRequestHeader, GetRouteInfoRequestHeader
 from namekeeper.messages.topics import (
     AddWritePermOfBrokerRequestHeader,
@@ -228,6 +232,11 @@ async def get_namesrv_config(namesrv: Namesrv) -> dict[str, str]:
 async def update_namesrv_config(namesrv: Namesrv, properties: dict[str, str]) -> None:
     """Set properties of the running name server; unknown ones are ignored by it in silence."""
     await _send(namesrv, RequestCode.UPDATE_NAMESRV_CONFIG, body=format_properties(properties).encode())
+
+
+async def unregister_broker(namesrv: Namesrv, broker: UnRegisterBrokerRequestHeader) -> None:
+    """Unregister a broker; of one that is gone, the name server notes that it is not missing."""
+    await _send(namesrv, RequestCode.UNREGISTER_BROKER, broker)
 
 
 async def query_data_version(

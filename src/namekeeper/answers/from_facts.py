@@ -81,9 +81,9 @@ def evidence_from_facts(
 
 
 def changes_from_facts(
-    name: str, tables: Tables, bases: Bases, begin_at: int, end_at: int
+    name: str | None, tables: Tables, bases: Bases, begin_at: int, end_at: int
 ) -> list[HistoryEvent]:
-    """Changes of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
+    """Changes of the rows about a name, or of all rows, after `begin_at`, up to `end_at`."""
     found: list[HistoryEvent] = []
     for namesrv in sorted(bases):
         changes = RowChanges(namesrv, name)

@@ -128,18 +128,18 @@ class JournalFolder:
             return structs.replace(evidence, knows_up_to=now)
         return evidence
 
-    def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
+    def changes(self, name: str | None, begin_at: int, end_at: int) -> list[HistoryEvent]:
         """Changes of the rows about a topic, a broker or an address after a time, up to another.
 
         Args:
-            name: see `RowChanges`.
+            name: see `RowChanges`; None is everything.
             begin_at: wall ms.
             end_at: wall ms.
         """
         begin = self._begin(begin_at)
         while True:
             changes, coverage = RowChanges(self.namesrv, name), Coverage()
-            for step in self._steps(begin, RecordReader(name, _NO_STATE | _NO_ROUTE)):
+            for step in self._steps(begin, RecordReader(name, _NO_STATE | {"cluster"})):
                 changes.take(step)
                 coverage.take(step)
             if begin == 0 or (coverage.knows_from is not None and coverage.knows_from <= begin_at):

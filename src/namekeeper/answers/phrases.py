@@ -51,6 +51,9 @@ _CAUSES = {
     "wipe_write_perm": ("write permission wiped", "by"),
     "add_write_perm": ("write permission added", "by"),
     "delete_topic": ("topic deleted", "by"),
+    "put_kv_config": ("KV entry put", "by"),
+    "delete_kv_config": ("KV entry deleted", "by"),
+    "update_namesrv_config": ("configuration changed", "by"),
 }
 """Cause of a change -> what it is, and the word before the one who asked."""
 

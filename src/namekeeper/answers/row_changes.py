@@ -3,8 +3,9 @@
 The rows at the beginning of a window and the changes in it give the rows at its end.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -12,7 +13,9 @@ from namekeeper.journal.contract.record import (
     BrokerGroup,
     BrokerLive,
     BrokerNameRemovedRecord,
+    Config,
     FilterServers,
+    Kv,
     Record,
     TopicMapping,
     TopicQueues,
@@ -20,15 +23,30 @@ from namekeeper.journal.contract.record import (
 from namekeeper.journal.reading.history import Began, Changed, CheckpointApplied, Lost, Step, Stopped
 from namekeeper.journal.reading.state import State
 from namekeeper.messages.bodies import encode_mapping
+from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
+from namekeeper.route.events import Cause
 
-__all__ = ["HistoryEvent", "Key", "RowChange", "RowChanges", "Values", "What", "fold", "rows_of"]
+__all__ = [
+    "HistoryEvent",
+    "Key",
+    "RowChange",
+    "RowChanges",
+    "Values",
+    "What",
+    "fold",
+    "is_about_a_name",
+    "rows_of",
+]
 
 Key = tuple[str, ...]
-"""`topic` or `mapping`, topic, broker name; `group`, broker name; `live` or `filter`, cluster, address."""
+"""`topic` or `mapping`, topic, broker name; `group`, broker name; `live` or `filter`, cluster, address; `kv`,
+namespace, key; `config`, property."""
 Values = tuple[object, ...]
 
 
 _ALWAYS, _NEVER = -1, 2**63
+_IN_FILES = frozenset({"kv", "config"})
+"""Kinds of rows that a name server keeps in its files when it stops."""
 
 
 class What(StrEnum):
@@ -68,13 +86,16 @@ class RowChanges:
     Args:
         namesrv: its id.
         name: a topic, a broker name, an address, or the host of addresses. For a topic the registrations of
-            the brokers that have it count too. None: every row.
+            the brokers that have it count too, and its order configuration. The properties of the name server
+            count for every name. None: every row.
     """
 
     def __init__(self, namesrv: str, name: str | None) -> None:
         self._namesrv = namesrv
         self._name = name
         self._rows: dict[Key, Values] = {}
+        self._has_settings = False
+        """Whether the KV configuration and the properties are known: the first ones are no change."""
         self._events: list[HistoryEvent] = []
 
     @property
@@ -90,11 +111,13 @@ class RowChanges:
             event.at = step.ts
         if isinstance(step, Changed):
             first = step.records[0]
-            self._change(step, What.CHANGE, self._changed(step.records), first.cause, first.peer)
+            gone_before = list(self._gone_before(step.records))
+            self._change(step, What.CHANGE, self._changed(step.records), first.cause, first.peer, gone_before)
         elif isinstance(step, CheckpointApplied):
             self._correct(step)
         elif isinstance(step, Began):
-            self._change(step, What.STARTED, dict.fromkeys(self._rows))
+            gone = [key for key in self._rows if key[0] not in _IN_FILES]
+            self._change(step, What.STARTED, dict.fromkeys(gone))
         elif isinstance(step, Stopped | Lost):
             what = What.STOPPED if isinstance(step, Stopped) else What.LOST
             self._events.append(HistoryEvent(step.ts, self._namesrv, what))
@@ -121,9 +144,28 @@ class RowChanges:
                 after.update(_rows_in(record))
         return after
 
+    def _gone_before(self, records: Iterable[Record]) -> Iterator[RowChange]:
+        """Rows that had gone before: a client unregistered a missing broker, or deleted a missing topic."""
+        for record in records:
+            if isinstance(record, BrokerLive) and record.gone and record.cause == Cause.UNREGISTER:
+                key: Key = ("live", record.cluster, record.broker_addr)
+                if key not in self._rows:
+                    yield RowChange(
+                        key, (record.broker_name, record.broker_id, "", (0, 0, 0), record.gen), None
+                    )
+            elif isinstance(record, TopicQueues) and record.cause == Cause.DELETE_TOPIC:
+                for topic, *_ in record.rows:
+                    key = ("topic", topic, record.broker_name)
+                    if key not in self._rows and self._may_matter(key):
+                        yield RowChange(key, None, None)
+
     def _correct(self, step: CheckpointApplied) -> None:
         known = rows_of(step.state)
-        self._change(step, What.CORRECTED, {**dict.fromkeys(self._rows), **known})
+        settings = {key: row for key, row in _settings_of(step.state).items() if self._may_matter(key)}
+        if not self._has_settings:
+            self._has_settings = True
+            self._rows.update(settings)
+        self._change(step, What.CORRECTED, {**dict.fromkeys(self._rows), **known, **settings})
 
     def _change(
         self,
@@ -132,15 +174,19 @@ class RowChanges:
         after: Mapping[Key, Values | None],
         cause: str = "",
         peer: str = "",
+        gone_before: Sequence[RowChange] = (),
     ) -> None:
         rows = [
-            RowChange(key, self._rows.get(key), values)
-            for key, values in after.items()
-            if self._may_matter(key) and self._rows.get(key) != values
+            *gone_before,
+            *(
+                RowChange(key, self._rows.get(key), values)
+                for key, values in after.items()
+                if self._may_matter(key) and self._rows.get(key) != values
+            ),
         ]
         for row in rows:
             if row.after is None:
-                del self._rows[row.key]
+                self._rows.pop(row.key, None)
             else:
                 self._rows[row.key] = row.after
         if rows or what is What.STARTED:
@@ -148,6 +194,8 @@ class RowChanges:
 
     def _may_matter(self, key: Key) -> bool:
         """Whether a row is about the name, or about a broker that may turn out to have the topic."""
+        if key[0] == "kv" and self._name is not None:
+            return key[1:] == (ORDER_TOPIC_CONFIG, self._name)
         return self._name is None or key[0] not in {"topic", "mapping"} or self._name in key[1:]
 
     def _is_of_topic(self, key: Key) -> bool:
@@ -155,7 +203,7 @@ class RowChanges:
 
     def _is_about(self, row: RowChange, brokers: set[str]) -> bool:
         """Whether a row is about the name, or about one of the brokers that have, or had, the topic."""
-        if self._name is None:
+        if self._name is None or row.key[0] in _IN_FILES:
             return True
         if row.key[0] == "live":
             names = {str(values[0]) for values in (row.before, row.after) if values is not None}
@@ -171,6 +219,11 @@ class RowChanges:
         groups = [values for values in (row.before, row.after) if values is not None]
         addrs = [str(addr) for group in groups for _, addr in _members(group)]
         return any(self._name in {addr, addr.rpartition(":")[0]} for addr in addrs)
+
+
+def is_about_a_name(event: HistoryEvent) -> bool:
+    """Whether an event has a row of a topic, a broker or a KV entry: properties are about no name."""
+    return any(row.key[0] != "config" for row in event.rows)
 
 
 def fold(rows: Mapping[Key, Values], events: Iterable[HistoryEvent]) -> dict[Key, Values]:
@@ -222,35 +275,64 @@ def rows_of(state: State) -> dict[Key, Values]:
     return rows
 
 
+def _settings_of(state: State) -> dict[Key, Values]:
+    """The KV configuration and the properties, by the keys of changes."""
+    rows: dict[Key, Values] = {("config", name): (value,) for name, value in state.properties.items()}
+    for namespace, entries in state.kv.items():
+        rows.update({("kv", namespace, key): (value,) for key, value in entries.items()})
+    return rows
+
+
 def _rows_in(record: Record) -> Iterator[tuple[Key, Values | None]]:
-    if isinstance(record, TopicQueues):
-        for row in record.rows:
-            yield ("topic", row[0], record.broker_name), tuple(row[1:]) or None
-    elif isinstance(record, BrokerLive):
-        version = record.data_version or (0, 0, 0)
-        yield (
-            ("live", record.cluster, record.broker_addr),
-            None
-            if record.gone
-            else (
-                record.broker_name,
-                record.broker_id,
-                record.ha_server_addr,
-                tuple(version),
-                record.gen,
-            ),
-        )
-    elif isinstance(record, BrokerGroup):
-        members = tuple(sorted(record.broker_addrs.items()))
-        row = (record.cluster, record.zone, record.acting_master, members)
-        yield ("group", record.broker_name), None if record.gone else row
-    elif isinstance(record, TopicMapping):
-        yield (
-            ("mapping", record.topic, record.broker_name),
-            None if record.gone else (bytes(record.mapping).decode(),),
-        )
-    elif isinstance(record, FilterServers):
-        yield ("filter", record.cluster, record.broker_addr), tuple(record.filter_servers) or None
+    read = _READERS.get(type(record))
+    return iter(()) if read is None else read(record)
+
+
+def _topic_rows(record: TopicQueues) -> Iterator[tuple[Key, Values | None]]:
+    for row in record.rows:
+        yield ("topic", row[0], record.broker_name), tuple(row[1:]) or None
+
+
+def _live_row(record: BrokerLive) -> Iterator[tuple[Key, Values | None]]:
+    version = tuple(record.data_version or (0, 0, 0))
+    row = (record.broker_name, record.broker_id, record.ha_server_addr, version, record.gen)
+    yield ("live", record.cluster, record.broker_addr), None if record.gone else row
+
+
+def _group_row(record: BrokerGroup) -> Iterator[tuple[Key, Values | None]]:
+    members = tuple(sorted(record.broker_addrs.items()))
+    row = (record.cluster, record.zone, record.acting_master, members)
+    yield ("group", record.broker_name), None if record.gone else row
+
+
+def _mapping_row(record: TopicMapping) -> Iterator[tuple[Key, Values | None]]:
+    row = None if record.gone else (bytes(record.mapping).decode(),)
+    yield ("mapping", record.topic, record.broker_name), row
+
+
+def _filter_row(record: FilterServers) -> Iterator[tuple[Key, Values | None]]:
+    yield ("filter", record.cluster, record.broker_addr), tuple(record.filter_servers) or None
+
+
+def _kv_row(record: Kv) -> Iterator[tuple[Key, Values | None]]:
+    yield ("kv", record.namespace, record.key), None if record.gone else (record.value,)
+
+
+def _config_rows(record: Config) -> Iterator[tuple[Key, Values | None]]:
+    for name, value in record.properties.items():
+        yield ("config", name), (value,)
+
+
+_READERS: Mapping[type[Record], Callable[[Any], Iterator[tuple[Key, Values | None]]]] = {
+    TopicQueues: _topic_rows,
+    BrokerLive: _live_row,
+    BrokerGroup: _group_row,
+    TopicMapping: _mapping_row,
+    FilterServers: _filter_row,
+    Kv: _kv_row,
+    Config: _config_rows,
+}
+"""Kind of record -> the rows in it."""
 
 
 def _key(row: RowChange) -> Key:

@@ -166,6 +166,10 @@ class RowVersions:
         entries = self._settings_at(at)[0].get(namespace)
         return None if entries is None else dict(entries)
 
+    def properties_at(self, at: int) -> Mapping[str, str]:
+        """The running configuration at a time, as far as it was recorded."""
+        return self._settings_at(at)[1]
+
     def tables(self, at: int, topic: str) -> Tables:
         """The rows from which the route of a topic is made, as `answers.from_rows` takes them."""
         rows = list(self.rows_of_topic(topic, at))

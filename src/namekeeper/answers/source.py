@@ -59,8 +59,11 @@ class HistorySource(Protocol):
         """The evidence about a topic at each name server, for a time (wall ms); None: now, or its end."""
         ...
 
-    def changes(self, name: str, begin_at: int, end_at: int) -> Sequence[HistoryEvent]:
-        """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
+    def changes(self, name: str | None, begin_at: int, end_at: int) -> Sequence[HistoryEvent]:
+        """Changes of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`.
+
+        A name of None is everything.
+        """
         ...
 
     def audit(self, begin_at: int, end_at: int) -> list[AuditEntry]:
@@ -146,8 +149,11 @@ class JournalSource:
         """Names and addresses of the recent brokers of all journals."""
         return {name for journal in self._journals.values() for name in journal.brokers(self._back_ms)}
 
-    def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
-        """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`."""
+    def changes(self, name: str | None, begin_at: int, end_at: int) -> list[HistoryEvent]:
+        """Changes of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`.
+
+        A name of None is everything.
+        """
         return [
             event for journal in self._journals.values() for event in journal.changes(name, begin_at, end_at)
         ]

@@ -13,12 +13,15 @@ from namekeeper.answers.times import Zone, shown
 from namekeeper.common.counts import shown_count
 from namekeeper.common.printable import printable
 from namekeeper.model.perm import format_perm
+from namekeeper.processor.route_answers import ORDER_TOPIC_CONFIG
 
 __all__ = ["TimelineEntry", "entry_value", "timeline", "timeline_json", "timeline_lines"]
 
 SAME_MS = 10_000
 """Equal changes at several name servers within this time are one: scans for dead brokers differ by 5 s."""
 _ROWS_SHOWN = 3
+_VALUE_LIMIT = 100
+"""Characters of a value that are shown: an order configuration may name hundreds of brokers."""
 
 
 class TimelineEntry(Struct):
@@ -62,8 +65,13 @@ def timeline_json(entries: Iterable[TimelineEntry]) -> str:
     ).decode()
 
 
-def entry_value(entry: TimelineEntry) -> dict[str, Any]:
-    """An entry as plain values, with every row before and after."""
+def entry_value(entry: TimelineEntry, rows: Sequence[RowChange] | None = None) -> dict[str, Any]:
+    """An entry as plain values.
+
+    Args:
+        entry: its text is about all its rows.
+        rows: the rows that are given before and after; None: all.
+    """
     event = entry.event
     return {
         "at": entry.at,
@@ -74,7 +82,7 @@ def entry_value(entry: TimelineEntry) -> dict[str, Any]:
         "text": _sentence(event),
         "rows": [
             {"kind": row.key[0], "key": row.key[1:], "before": row.before, "after": row.after}
-            for row in event.rows
+            for row in (event.rows if rows is None else rows)
         ],
     }
 
@@ -120,7 +128,7 @@ def _texts(rows: Sequence[RowChange], came: str) -> Iterator[str]:
     """
     addrs = {row.key[2] for row in rows if row.key[0] == "live"}
     others = [row for row in rows if not (row.key[0] == "group" and _is_explained_by(row, addrs))]
-    for kind in ("live", "topic", "group", "mapping", "filter"):
+    for kind in ("live", "topic", "group", "mapping", "filter", "kv", "config"):
         of_kind = [row for row in others if row.key[0] == kind]
         text = partial(_live, came=came) if kind == "live" else _TEXTS[kind]
         yield from map(text, of_kind[:_ROWS_SHOWN])
@@ -188,4 +196,27 @@ def _filter(row: RowChange) -> str:
     return f"filter servers of {row.key[2]}: {', '.join(map(str, row.after or ())) or 'none'}"
 
 
-_TEXTS = {"group": _group, "topic": _topic, "mapping": _mapping, "filter": _filter}
+def _kv(row: RowChange) -> str:
+    namespace, key = row.key[1:]
+    entry = (
+        f"order configuration of {key}" if namespace == ORDER_TOPIC_CONFIG else f"KV entry {namespace}/{key}"
+    )
+    return f"{entry}: {_value(row.before)} -> {_value(row.after)}"
+
+
+def _config(row: RowChange) -> str:
+    return f"property {row.key[1]}: {_value(row.before)} -> {_value(row.after)}"
+
+
+def _value(values: Values | None) -> str:
+    if values is None:
+        return "none"
+    text = str(values[0])
+    return (
+        f'"{text}"' if len(text) <= _VALUE_LIMIT else f'"{text[:_VALUE_LIMIT]}..." ({len(text)} characters)'
+    )
+
+
+_TEXTS = {
+    "group": _group, "topic": _topic, "mapping": _mapping, "filter": _filter, "kv": _kv, "config": _config,
+}  # fmt: skip

@@ -31,6 +31,8 @@ KV_PRINT_S = 600.0
 """Every 10 minutes, first after one (protocol.md 5.1)."""
 UNWRITABLE_COUNT_S = 15.0
 """Interval at which topics without a writable queue are counted, if something changed: some 2 us a topic."""
+MISSING_COUNT_S = 1.0
+"""Interval at which missing topics are counted, if something changed: some 2 us a topic."""
 FINGERPRINT_MS = 30_000
 """Fingerprints are taken at each full and half minute: those of all name servers are of the same instants.
 
@@ -72,6 +74,8 @@ class Housekeeping:
         """What `take_fingerprints` found last; empty in the first minute."""
         self._counted_at: int | None = None
         """`NameServerState.revision` before the last count; None before the first."""
+        self._missing_at: tuple[int, int] | None = None
+        """Revisions of the missing brokers and of the state before the last count of missing topics."""
         self._fingerprints_at: int | None = None
         """The same of the last fingerprints."""
 
@@ -87,6 +91,7 @@ class Housekeeping:
             tasks.create_task(self._watch_loop_lag())
             tasks.create_task(self._print_kv_config())
             tasks.create_task(self._watch_unwritable())
+            tasks.create_task(self._watch_missing())
             tasks.create_task(self._watch_fingerprints())
             tasks.create_task(self._wait_for_service())
 
@@ -181,6 +186,23 @@ class Housekeeping:
             return
         found = await _in_turns(unwritable_topics(self._state.tables))
         self.unwritable_topics, self._counted_at = len(found.topic_list), revision
+
+    async def _watch_missing(self) -> None:
+        while True:
+            await self.count_missing()
+            await asyncio.sleep(MISSING_COUNT_S)
+
+    async def count_missing(self) -> None:
+        """Forget brokers that have been missing for too long; count the missing topics, if anything changed.
+
+        Other requests have a turn after each slice.
+        """
+        missing, state = self._state.missing, self._state
+        missing.forget(self._clock.now().wall_ms - state.settings.missing_within_seconds * 1000)
+        revisions = missing.revision, state.revision
+        if revisions != self._missing_at:
+            await _in_turns(missing.count_topics(state.tables))
+            self._missing_at = revisions
 
     async def _watch_fingerprints(self) -> None:
         await asyncio.sleep(FIRST_FINGERPRINT_MS / 1000)

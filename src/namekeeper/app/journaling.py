@@ -75,7 +75,8 @@ class Journaling:
     # Events.
 
     def record(self, change: Change) -> None:
-        """Record a change."""
+        """Record a change, and note the brokers that went with it."""
+        self._state.missing.take(change, self._clock.now().wall_ms)
         if self._journal is not None:
             self._journal.recorder.record(change)
         elif self._beginning is not None:
@@ -203,7 +204,11 @@ class Journaling:
         beginning = self._beginning
         assert beginning is not None
         source = make_source(
-            self._take_snapshot, self._connections, self._state.lookup_cache.take_counts, self._last_heard
+            self._take_snapshot,
+            self._connections,
+            self._state.lookup_cache.take_counts,
+            self._last_heard,
+            self._state.missing,
         )
         journal = make(journal_settings(self._settings), source, clock=self._clock)
         beginning.pass_on(journal.recorder)

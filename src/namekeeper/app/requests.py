@@ -243,7 +243,8 @@ class Requests:
         """Carry out what follows from a change; returns the answer, or raises its error."""
         if isinstance(applied.result, RegisterResult):
             self._count_registration(applied.result.outcome, len(request.body))
-        self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, applied.events, user))
+        events = (*applied.events, *self._state.missing.retired(deferred.change))
+        self._effects.apply(Change(deferred.change.cause, deferred.change.remote_addr, events, user))
         return deferred.answer(applied.result)
 
     def _count_not_success(self, request: RemotingCommand, response: Response) -> None:

@@ -20,6 +20,8 @@ from namekeeper.model.broker import BrokerKey
 from namekeeper.model.now import Now
 from namekeeper.processor.state import NameServerState
 from namekeeper.route.change import TableChange
+from namekeeper.route.events import BrokerLiveGone, BrokerNameRemoved, Cause, Change, Event
+from namekeeper.route.missing import MissingRows
 from namekeeper.route.removal import overdue
 from namekeeper.route.restore import RestoreRoutes
 
@@ -59,6 +61,8 @@ class Restoring:
         self._expired = expired
         self._found: tuple[LastState, str] | None = None
         """What the journal ends with, and in which run of the machine it was read."""
+        self._missing = MissingRows([], {})
+        """The brokers that were missing at the end of the journal."""
 
     async def read(self) -> None:
         """Read the end of the journal, in a thread; the server starts even if it can't be used."""
@@ -68,6 +72,7 @@ class Restoring:
     def restore(self) -> None:
         """Make the routes visible that `read` has found."""
         found, self._found = self._found, None
+        self._state.missing.restore(self._missing)
         if found is not None:
             with self._reported(), _without_collector():
                 try:
@@ -95,6 +100,7 @@ class Restoring:
         if not idle_ms:
             raise JournalError("no broker was registered at the end of the journal")
         if all(_is_overdue(last, key, silence_ms) for key, silence_ms in idle_ms.items()):
+            self._state.missing.take(_all_expired(last), last.ts)
             ago = shown_duration(away_ms)
             raise JournalError(f"every broker has expired: the last record was written {ago} ago")
         self._submit(RestoreRoutes(last.tables, idle_ms))
@@ -116,9 +122,13 @@ class Restoring:
         if not _is_there(folder):
             raise JournalError("there is no journal yet")
         # Imported here: a server without a journal to read does not need it.
+        from namekeeper.journal.disk.lock import is_locked
+        from namekeeper.journal.disk.missing_file import load_missing
         from namekeeper.journal.reading.last_state import read_last_state
 
-        last = read_last_state(folder)
+        if not is_locked(folder):
+            self._missing = load_missing(folder)
+        last = read_last_state(folder, missing=self._missing)
         if settings.listen_port and last.port not in {0, settings.listen_port}:
             raise JournalError(
                 f"the journal in {folder} was written by a name server that listened at port {last.port}"
@@ -129,6 +139,7 @@ class Restoring:
                 f"the journal in {folder} belongs to {last.namesrv}, not to {wanted}: set "
                 f"journalNamesrvId={last.namesrv}, or journalPath to a folder of its own"
             )
+        self._missing = last.missing
         return last
 
     def _restored(self, last: "LastState", away_ms: int) -> str:
@@ -174,6 +185,25 @@ def _idle_ms(last: "LastState", away_ms: int) -> Mapping[BrokerKey, int]:
 def _is_overdue(last: "LastState", key: BrokerKey, idle_ms: int) -> bool:
     live = last.tables.broker_live_table.get(key)
     return live is not None and idle_ms > live.heartbeat_timeout_ms
+
+
+def _all_expired(last: "LastState") -> Change:
+    """The end of every registration, for which no broker is restored."""
+    events: list[Event] = [
+        BrokerLiveGone(
+            cluster_name=live.cluster_name,
+            broker_addr=live.broker_addr,
+            broker_name=live.broker_name,
+            broker_id=live.broker_id,
+            gen=live.gen,
+            reason=Cause.EXPIRED,
+            idle_ms=0,
+            heartbeat_timeout_ms=live.heartbeat_timeout_ms,
+        )
+        for live in last.tables.broker_live_table
+    ]
+    events += [BrokerNameRemoved(name, table) for name, table in last.tables.topic_queue_table.items()]
+    return Change(Cause.EXPIRED, None, tuple(events))
 
 
 def _is_there(folder: str) -> bool:

@@ -39,6 +39,10 @@ COMMANDS: Commands = {
         "commands.broker:data_version",
         "Data version that name servers hold of a broker. (ours)",
     ),
+    "retireBroker": (
+        "commands.broker:retire_broker",
+        "Tell name servers that a broker that is gone will not return. (ours)",
+    ),
     "wipeWritePerm": (
         "commands.broker:wipe_write_perm",
         "Wipe write perm of broker in all name servers.",

@@ -125,8 +125,10 @@ class WarehouseSource:
             return found
         return self._evidence(topic, 0, max(until, later or until), ends)
 
-    def changes(self, name: str, begin_at: int, end_at: int) -> list[HistoryEvent]:
-        """What became of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`.
+    def changes(self, name: str | None, begin_at: int, end_at: int) -> list[HistoryEvent]:
+        """Changes of the rows about a topic, a broker or an address after `begin_at`, up to `end_at`.
+
+        A name of None is everything.
 
         Raises:
             ConfigError: the warehouse holds no journal.

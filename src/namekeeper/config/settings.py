@@ -137,6 +137,13 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
             _OURS, "%", low=0, high=100, remote=False,
         ),
     ] = 0  # fmt: skip
+    missing_within_seconds: Annotated[
+        int,
+        Property(
+            "How long a broker counts as missing after it went without unregistering; 0: not at all",
+            _OURS, "s", low=0, high=31_536_000, remote=False,
+        ),
+    ] = 86_400  # fmt: skip
     kv_entries_limit: Annotated[
         int,
         Property(

@@ -10,6 +10,7 @@ from namekeeper.answers.row_changes import Key, Values
 from namekeeper.common.writable import is_writable
 from namekeeper.console.histories import Followed
 from namekeeper.console.instants import RowsHeld, differs_since, since
+from namekeeper.console.missing import missing
 from namekeeper.model.broker import MASTER_ID
 from namekeeper.model.perm import format_perm
 
@@ -125,7 +126,7 @@ def topic_rows(all_held: Sequence[RowsHeld], query: TableQuery) -> dict[str, Any
 
 
 def troubles(all_held: Sequence[RowsHeld]) -> dict[str, Any]:
-    """How many topics cannot be written, and of how many topics and brokers name servers disagree."""
+    """What is missing, which topics have no queue to write to, and where name servers disagree, as counts."""
     known = [held for held in all_held if held.has_state]
     names = {topic for held in known for topic in held.topics}
     brokers = {key for held in known for key in held.live}
@@ -135,6 +136,7 @@ def troubles(all_held: Sequence[RowsHeld]) -> dict[str, Any]:
         "topics_differ": sum(_is_different(known, name) for name in names) if len(known) > 1 else 0,
         "brokers_differ": sum(differs_since(known, [key]) is not None for key in brokers),
         "known": len(known),
+        **missing(known),
     }
 
 

@@ -85,6 +85,12 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     topics: int = 0
     unwritable_topics: int = 0
     """Topics that have a broker and no queue that a producer could use; counted at intervals."""
+    missing_brokers: int = 0
+    """Brokers that went without unregistering, and have not come back."""
+    missing_topics: int = 0
+    """Topics that went with them and have no route; counted at intervals."""
+    missing_since_seconds: float = 0
+    """When the first of the missing brokers went, in seconds since 1970; 0 if none is missing."""
     queue_rows: int = 0
     """Topics of each broker name, added up."""
     fingerprints: Mapping[str, int] = field(default_factory=dict)

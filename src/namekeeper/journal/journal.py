@@ -72,6 +72,9 @@ class Journal:
         self._machine = ""
         self._heard_due_ms = 0
         self._heard_at_end: list[tuple[str, str, int]] | None = None
+        self._missing = source.missing
+        self._missing_noted = 0
+        """`Missing.revision` when the writer got the missing brokers last."""
         self._bug = ""
         """The exception that ended the last step of the writer, if the disk was not its cause."""
 
@@ -131,12 +134,14 @@ class Journal:
             writer.note_clock_step(step_ms, now)
         if now.mono_ms >= self._heard_due_ms:
             self._note_heard(writer, now)
+        self._note_missing(writer)
         return seconds
 
     def end(self) -> None:
         """Record the stop, and let the thread finish."""
         if self._writer is not None:
             self._handle_messages(self._writer)
+            self._note_missing(self._writer)
         self._heard_at_end = self.recorder.last_heard()
         self.recorder.end()
         self._is_stopping = True
@@ -158,6 +163,12 @@ class Journal:
         if heard is not None:
             writer.note_heard(self._times(heard))
         self._heard_due_ms = now.mono_ms + max(HEARD_MS, len(heard or ()))
+
+    def _note_missing(self, writer: Writer) -> None:
+        """Have the missing brokers written beside the records, if they have changed."""
+        if self._missing.revision != self._missing_noted:
+            self._missing_noted = self._missing.revision
+            writer.note_missing(self._missing.rows())
 
     def _times(self, heard: list[tuple[str, str, int]]) -> HeardTimes:
         return HeardTimes(0, heard, self._machine, self.recorder.began_ms)

@@ -6,6 +6,7 @@ from namekeeper.kvconfig.store import KvConfigStore
 from namekeeper.lookup_cache.cache import LookupCache
 from namekeeper.processor.route_answers import RouteAnswers
 from namekeeper.route.events import Event
+from namekeeper.route.missing import Missing
 from namekeeper.route.tables import RouteRules, RouteTables
 
 __all__ = ["NameServerState", "rules_of"]
@@ -49,6 +50,8 @@ class NameServerState:
         )
         """Asked before a request is decoded, so it forgets as soon as an answer changes."""
         self.route_answers = RouteAnswers(self.tables, kv_config, config.settings, self.lookup_cache)
+        self.missing = Missing()
+        """The brokers that went without unregistering."""
         self.revision = 0
         """Number of changes of rows and KV entries: while it is the same, what depends on them is, too."""
         self.tables.on_change = self.changed

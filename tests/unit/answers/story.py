@@ -84,6 +84,22 @@ class Story:
         self.later(1_000)
         return self._ask(Request(216, {"topic": topic}), 99)
 
+    def ordered(
+        self, topic: str = "T", value: str | None = "b0:4", namespace: str = "ORDER_TOPIC_CONFIG"
+    ) -> int:
+        """The order configuration of a topic is set, or deleted."""
+        self.later(1_000)
+        fields = {"namespace": namespace, "key": topic}
+        if value is None:
+            return self._ask(Request(102, fields), 99)
+        return self._ask(Request(100, {**fields, "value": value}), 99)
+
+    def configured(self, **properties: str) -> int:
+        """Properties of the name server are changed."""
+        self.later(1_000)
+        text = "".join(f"{name}={value}\n" for name, value in properties.items())
+        return self._ask(Request(318, body=text.encode()), 99)
+
     def asked_in_vain(self, topic: str = "T", count: int = 3, language: str = "JAVA") -> int:
         self.later(1_000)
         minute = self.now // MINUTE * MINUTE

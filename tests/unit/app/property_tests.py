@@ -71,6 +71,7 @@ SHOWN_BY = {
     "brokerNetworks": HERE + "test_brokers_from_elsewhere_are_counted_as_configured",
     "notifyNetworks": NAMESERVER + "test_brokers_are_notified_within_the_networks_that_are_configured",
     "protectBrokerNames": HERE + "test_another_host_may_take_over_unless_names_are_protected",
+    "missingWithinSeconds": "unit/app/test_restoring.py::test_what_is_missing_is_forgotten_after_the_time_of_the_setting",
     "expiryGuardPercent": "unit/app/test_housekeeping.py::test_the_guard_keeps_brokers_when_too_many_are_silent_at_once",
     "kvEntriesLimit": HERE + "test_kv_entries_are_limited_as_configured",
     "maxConnections": "unit/app/test_stats.py::test_newcomers_beyond_the_limit_are_counted",

@@ -14,6 +14,7 @@ from msgspec import structs
 from namekeeper.app.name_server import NameServer
 from namekeeper.app.restoring import Restoring
 from namekeeper.journal.disk.lock import take_lock
+from namekeeper.journal.disk.missing_file import MISSING_FILE
 from namekeeper.journal.reading import last_state
 from namekeeper.journal.reading.last_state import PassedBoot, read_last_state
 from namekeeper.kvconfig.store import KvConfigStore
@@ -28,7 +29,7 @@ from tests.property.journalled import JournalledServer
 from tests.support.journal.folder import write_journal
 from tests.support.server.builders import header
 from tests.support.system.loops import both_loops
-from tests.support.system.waiting import PATIENCE
+from tests.support.system.waiting import PATIENCE, eventually
 from tests.support.wire.peer import connect
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
 from tests.unit.journal.disk_parts import records_in
@@ -111,6 +112,86 @@ async def test_the_journal_names_restored_rows_by_their_cause(tmp_path):
     assert [record for record in records if record["kind"] == "broker_minute"] == []  # nobody was heard
 
 
+async def killed(folder: Path, clock: FakeClock) -> None:
+    """A boot in which a broker dies; 2 topics go with it."""
+    async with boot(folder, clock) as server:
+        async with registered(server):
+            pass
+        await eventually(lambda: server.state.missing.brokers)
+        await server.stop()
+
+
+async def missing_in(server: NameServer) -> tuple[list[str], int]:
+    await server.housekeeping.count_missing()
+    return [each.broker_addr for each in server.state.missing.brokers], server.state.missing.topics
+
+
+@both_loops
+async def test_what_was_missing_before_a_restart_is_missing_after_it(tmp_path):
+    clock = FakeClock()
+    await killed(tmp_path, clock)
+    for _ in range(2):
+        async with boot(tmp_path, clock) as server:
+            assert await missing_in(server) == (["10.0.0.1:10911"], 2)
+            await server.stop()
+
+
+@both_loops
+async def test_after_a_crash_the_records_say_what_is_missing(tmp_path):
+    """The file beside the records is written a moment later than they are."""
+    clock = FakeClock()
+    await killed(tmp_path, clock)
+    (tmp_path / "journal" / MISSING_FILE).unlink()
+    async with boot(tmp_path, clock) as server:
+        assert await missing_in(server) == (["10.0.0.1:10911"], 2)
+
+
+@both_loops
+async def test_a_missing_broker_that_returned_before_the_restart_is_not_missing_after_it(tmp_path):
+    clock = FakeClock()
+    await killed(tmp_path, clock)
+    old = (tmp_path / "journal" / MISSING_FILE).read_bytes()
+    await lived(tmp_path, clock)
+    (tmp_path / "journal" / MISSING_FILE).write_bytes(old)  # as a crash leaves it
+    async with boot(tmp_path, clock) as server:
+        assert await missing_in(server) == ([], 0)
+
+
+@both_loops
+async def test_brokers_that_expired_while_the_server_was_away_are_missing(tmp_path):
+    clock = FakeClock()
+    await lived(tmp_path, clock)
+    clock.advance(3_600)
+    async with boot(tmp_path, clock) as server:
+        assert server.state.restored.startswith("nothing is restored: every broker has expired")
+        assert await missing_in(server) == (["10.0.0.1:10911"], 2)
+
+
+@both_loops
+async def test_a_missing_broker_that_is_unregistered_is_not_missing_after_a_restart(tmp_path):
+    clock = FakeClock()
+    await killed(tmp_path, clock)
+    async with boot(tmp_path, clock) as server:
+        fields = {"brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "clusterName": "DefaultCluster"}
+        await ask(server, frame(104, **fields, brokerId="0"))
+        assert await missing_in(server) == ([], 0)
+        await server.stop()
+    records = await asyncio.to_thread(records_in, tmp_path / "journal")
+    assert [r["kind"] for r in records if r.get("cause") == "unregister_broker"] == ["broker_live"]
+    async with boot(tmp_path, clock) as server:
+        assert await missing_in(server) == ([], 0)
+
+
+@both_loops
+@pytest.mark.parametrize(("seconds", "left"), [(3_600, []), (86_400, ["10.0.0.1:10911"])])
+async def test_what_is_missing_is_forgotten_after_the_time_of_the_setting(tmp_path, seconds, left):
+    clock = FakeClock()
+    await killed(tmp_path, clock)
+    clock.advance(3_601)
+    async with boot(tmp_path, clock, missing_within_seconds=str(seconds)) as server:
+        assert (await missing_in(server))[0] == left
+
+
 class TickingClock(FakeClock):
     """A millisecond passes with each look at it: all work takes time."""
 
@@ -126,7 +207,7 @@ async def test_no_record_says_that_routes_were_gone_while_the_port_was_closed(tm
     await lived(tmp_path, clock)
     stopped = clock.now().wall_ms
 
-    def read_slowly(folder: str):
+    def read_slowly(folder: str, **_: object):
         clock.advance(3)
         return read_last_state(folder)
 
@@ -244,7 +325,7 @@ def passing_over(monkeypatch: pytest.MonkeyPatch, *boots: PassedBoot) -> None:
     """The journal ends with these boots, which crashed before they had recorded a change."""
     read = last_state.read_last_state
     monkeypatch.setattr(
-        last_state, "read_last_state", lambda folder: structs.replace(read(folder), passed=boots)
+        last_state, "read_last_state", lambda folder, **_: structs.replace(read(folder), passed=boots)
     )
 
 
@@ -337,7 +418,7 @@ async def test_a_broker_expires_if_the_records_do_not_say_when_it_was_heard(tmp_
     await lived(tmp_path, clock)
     read = last_state.read_last_state
     monkeypatch.setattr(
-        last_state, "read_last_state", lambda folder: structs.replace(read(folder), idle_ms={})
+        last_state, "read_last_state", lambda folder, **_: structs.replace(read(folder), idle_ms={})
     )
     async with boot(tmp_path, clock) as server:
         assert "every broker has expired" in server.state.restored
@@ -411,7 +492,7 @@ async def test_a_bug_while_reading_stops_no_start(tmp_path, monkeypatch, caplog)
     clock = FakeClock()
     await lived(tmp_path, clock)
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr("namekeeper.journal.reading.last_state.read_last_state", broken)

@@ -34,6 +34,7 @@ ARGUMENTS = {
     "clusterList -m": ["-m"],
     "brokerMemberGroup": ["-c", HOSTILE, "-b", HOSTILE],
     "dataVersion": ["-c", HOSTILE, "-b", HOSTILE, "-a", HOSTILE],
+    "retireBroker": ["-c", HOSTILE, "-b", HOSTILE, "-a", "10.0.0.9:1"],
     "wipeWritePerm": ["-b", HOSTILE],
     "addWritePerm": ["-b", HOSTILE],
     "getNamesrvConfig": [],

@@ -68,3 +68,43 @@ def test_the_changes_beside_an_instant():
     assert beside(histories, second - 1) == {"before": first, "after": second}
     assert beside(histories, second) == {"before": first, "after": None}
     assert beside([], 5) == {"before": None, "after": None}
+
+
+def test_the_changes_of_a_topic_have_the_loss_and_the_return_of_its_master():
+    """As `namekeeper history TOPIC` has them."""
+    story = Story()
+    story.registers("b0", "a0:1", ("T",))
+    story.registers("b1", "a1:1", ("U",))
+    story.registers("b0", "a0:2", ("T",), broker_id=1)
+    story.connection_breaks("a0:1")
+    story.connection_breaks("a1:1")
+    story.registers("b0", "a0:1", ("T",))
+    rows = change_rows([versions_of(story)], ChangeQuery(topic="T"))["rows"]
+    texts = [row["text"] for row in rows]
+    assert any("broker b0 (id 0) at a0:1 is gone" in text for text in texts)
+    assert any("broker b0 (id 0) at a0:1 registered" in text for text in texts)
+    assert not any("a1:1" in text for text in texts)
+    assert not any("more" in text or "other" in text for text in texts), "rows of other topics"
+
+
+def test_the_text_of_a_change_counts_all_its_rows():
+    story = Story()
+    story.registers("b0", "a0:1", tuple(f"T{number}" for number in range(665)))
+    row, *_ = change_rows([versions_of(story)], ChangeQuery())["rows"]
+    assert "; 664 more topic rows" in row["text"]
+    assert (len(row["rows"]), row["row_count"]) == (20, 669)
+
+
+def test_the_changes_of_a_topic_have_its_order_configuration_and_the_properties():
+    story = Story()
+    story.registers()
+    story.ordered("T")
+    story.ordered("another")
+    story.configured(orderMessageEnable="true")
+    rows = change_rows([versions_of(story)], ChangeQuery(topic="T"))["rows"]
+    assert [row["cause"] for row in rows] == [
+        "update_namesrv_config",
+        "put_kv_config",
+        "register_broker",
+        None,
+    ]

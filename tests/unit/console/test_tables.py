@@ -108,6 +108,7 @@ def test_troubles_are_counted_as_the_tables_list_them():
     )
     assert troubles(held) == {
         "topics": 4, "unwritable": unwritable, "topics_differ": differ, "brokers_differ": 1, "known": 2,
+        "brokers_missing": 0, "topics_missing": 0, "missing": [],
     }  # fmt: skip
     assert unwritable > 0
     assert differ > 0

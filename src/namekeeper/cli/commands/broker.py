@@ -7,13 +7,13 @@ import click
 from namekeeper.admin import operations
 from namekeeper.admin.views import DataVersionAnswer
 from namekeeper.cli.asking import Reply, Session, mqadmin_command, refuse_unknown
-from namekeeper.cli.failure import EXIT_REFUSED
+from namekeeper.cli.failure import EXIT_REFUSED, CommandRefused
 from namekeeper.cli.render import UNKNOWN, render_lines
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.common.printable import printable
-from namekeeper.messages.registration import QueryDataVersionRequestHeader
+from namekeeper.messages.registration import QueryDataVersionRequestHeader, UnRegisterBrokerRequestHeader
 
-__all__ = ["add_write_perm", "broker_member_group", "data_version", "wipe_write_perm"]
+__all__ = ["add_write_perm", "broker_member_group", "data_version", "retire_broker", "wipe_write_perm"]
 
 
 @mqadmin_command("wipeWritePerm", "Wipe write perm of broker in all name server you defined in the -n param.")
@@ -68,6 +68,41 @@ def data_version(
     replies = session.ask_each(lambda namesrv: operations.query_data_version(namesrv, header))
     session.note("name servers took the question as a sign of life of this broker")
     session.emit_each(replies, _version_line)
+
+
+@mqadmin_command(
+    "retireBroker",
+    "Tell every name server that a broker that is gone will not return: it is not missing any more.",
+)
+@click.option("-c", "--clusterName", "cluster_name", required=True, help="which cluster")
+@click.option("-b", "--brokerName", "broker_name", required=True, help="broker name")
+@click.option("-a", "--brokerAddr", "broker_addr", required=True, help="address under which it registered")
+@click.option("-i", "--brokerId", "broker_id", type=int, default=0, show_default=True, help="0 is the master")
+def retire_broker(
+    session: Session, *, cluster_name: str, broker_name: str, broker_addr: str, broker_id: int
+) -> None:
+    """Unregister a broker that is gone, at every name server; refuse one that is registered."""
+    header = UnRegisterBrokerRequestHeader(
+        broker_name=broker_name.strip(),
+        broker_addr=broker_addr.strip(),
+        cluster_name=cluster_name.strip(),
+        broker_id=broker_id,
+    )
+    for reply in session.ask_each(operations.cluster_info):
+        brokers = {} if reply.result is None else reply.result.broker_addr_table
+        if any(header.broker_addr in data.broker_addrs.values() for data in brokers.values()):
+            raise CommandRefused(
+                printable(
+                    f"{header.broker_addr} is registered at name server {reply.addr}: stop the broker first"
+                )
+            )
+    replies = session.ask_each(lambda namesrv: operations.unregister_broker(namesrv, header))
+    session.emit_each(replies, lambda reply: _retired_line(header.broker_addr, reply))
+
+
+def _retired_line(broker_addr: str, reply: Reply[None]) -> str:
+    outcome = "Failed" if reply.error else "OK"
+    return f"retire broker[{printable(broker_addr)}] in name server[{reply.addr}] {outcome}"
 
 
 def _emit_perm(session: Session, verb: str, broker_name: str, replies: Sequence[Reply[int]]) -> None:

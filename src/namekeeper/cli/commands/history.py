@@ -1,10 +1,11 @@
-"""`namekeeper history`: every change of a topic, a broker or an address in a window, as a timeline."""
+"""`namekeeper history`: every change in a window, of one name or of all, as a timeline."""
 
 import sys
 import time
 
 import click
 
+from namekeeper.answers.row_changes import is_about_a_name
 from namekeeper.answers.source import HistorySource
 from namekeeper.answers.timeline import TimelineEntry, timeline, timeline_json, timeline_lines
 from namekeeper.answers.times import Zone
@@ -33,7 +34,7 @@ _END_MS = 2**62
 
 
 @click.command("history", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("name", metavar="TOPIC|BROKER|ADDRESS")
+@click.argument("name", metavar="[TOPIC|BROKER|ADDRESS]", required=False)
 @click.option(
     "--from", "from_text", default="1 day ago", show_default=True, metavar="TIME", help=f"{AT_HELP}"
 )
@@ -44,10 +45,13 @@ _END_MS = 2**62
     "-f", "--follow", is_flag=True, help="Print new changes as they are written, until interrupted."
 )
 def history(  # noqa: PLR0913 - one for each option
-    context: click.Context, /, name: str, *, from_text: str, to_text: str | None, journals: tuple[str, ...],
-    warehouse: str | None, zone_name: str | None, as_json: bool, session: MakeSession, follow: bool,
+    context: click.Context, /, name: str | None, *, from_text: str, to_text: str | None,
+    journals: tuple[str, ...], warehouse: str | None, zone_name: str | None, as_json: bool,
+    session: MakeSession, follow: bool,
 ) -> None:  # fmt: skip
     """Show every change of a TOPIC, a BROKER name, or an ADDRESS (host:port, or host) in a window.
+
+    Without a name it shows every change of all of them, and of the KV configuration and the properties.
 
     A line has the change, its cause and who asked, and which name servers recorded it, when. Equal changes
     within ten seconds are one line. Ends with 0, also if nothing changed; 2 if a journal can't be used; 4 if
@@ -71,8 +75,7 @@ def history(  # noqa: PLR0913 - one for each option
             echo(timeline_json(entries))
         else:
             _show(entries, zone)
-        if not any(entry.event.rows for entry in entries):
-            _explain_nothing(context, name, source)
+        _explain_nothing(context, name, source, entries)
         while follow:
             sys.stdout.flush()
             time.sleep(POLL_SECONDS)
@@ -94,16 +97,24 @@ def _window(from_text: str, to_text: str | None, zone: Zone) -> tuple[int, int]:
     return begin, end
 
 
-def _read(name: str, source: HistorySource, begin: int, end: int) -> list[TimelineEntry]:
+def _read(name: str | None, source: HistorySource, begin: int, end: int) -> list[TimelineEntry]:
     entries = timeline(source.changes(name, begin, end))
     for text in source.notes:
         note(f"note: {text}")
     return entries
 
 
-def _explain_nothing(context: click.Context, name: str, source: HistorySource) -> None:
-    """Say whether the name is known at all; without `--follow`, an unknown one is a failure."""
-    if any(event.rows for event in source.changes(name, 0, _END_MS)):
+def _explain_nothing(
+    context: click.Context, name: str | None, source: HistorySource, entries: list[TimelineEntry]
+) -> None:
+    """If there is no entry about a name, say if it is known; without `--follow`, unknown is a failure."""
+    if name is None:
+        if not entries:
+            note("nothing changed in this time")
+        return
+    if any(is_about_a_name(entry.event) for entry in entries):
+        return
+    if any(map(is_about_a_name, source.changes(name, 0, _END_MS))):
         note(f"no change of {printable(name)} in this time")
         return
     near = did_you_mean(name, [*source.topics(), *source.brokers()])

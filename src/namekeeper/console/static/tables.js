@@ -3,7 +3,7 @@
 import { h } from "./preact.js";
 import { useContext } from "./hooks.js";
 import { BrokerLink, Link, Name, Notice, Page, SectionHead, Table, Time, TopicLink, printable, useAnswer, Window } from "./parts.js";
-import { duration } from "./time.js";
+import { both, duration } from "./time.js";
 
 const LIMIT = 50;
 const NOTHING_KNOWN = "No name server is known at this instant: move the slider to a time that is.";
@@ -40,6 +40,21 @@ export const NameServers = ({ rows }) => h("section", { "aria-labelledby": "name
   }),
   rows.flatMap((row) => row.notes.map((note) => h(Notice, { key: note }, note))));
 
+const MISSING_SHOWN = 3;
+
+// Brokers that went without unregistering: each alone if they are few, and what went with them.
+const missingLines = (value, page) => {
+  const at = page.params.at;
+  const taken = (count) => (count ? `; ${number(count, "topic", "topics")} went with ${value.brokers_missing > MISSING_SHOWN ? "them" : "it"}` : "");
+  if (value.brokers_missing > MISSING_SHOWN) {
+    return [["bad", {}, "brokers", `${number(value.brokers_missing, "broker is", "brokers are")} missing, the first since ${both(value.missing[0].since)}${taken(value.topics_missing)}`,
+      { view: "changes", to: at }]];
+  }
+  return value.missing.map((row) => ["bad", {}, "brokers",
+    `${printable(row.broker_name)} (${row.broker_id}) at ${printable(row.addr)} is missing since ${both(row.since)}${taken(row.topics)}`,
+    { view: "broker", name: row.broker_name, at }]);
+};
+
 // What somebody who was woken up should look at first; each leads to its rows.
 export const Headlines = ({ namesrvs, version }) => {
   const page = useContext(Page);
@@ -50,6 +65,7 @@ export const Headlines = ({ namesrvs, version }) => {
     : ["bad", {}, "namesrvs", `${printable(row.namesrv)}: ${row.problem ? printable(row.problem) : row.knowledge_text}`]));
   namesrvs.filter((row) => !silent.includes(row) && isBeingRead(row)).forEach((row) => lines.push(["notice", {}, "namesrvs",
     `${printable(row.namesrv)} is shown as it was last: its journal is being read, ${progressOf(row)}`]));
+  if (value && value.brokers_missing) lines.push(...missingLines(value, page));
   if (value && value.unwritable) lines.push(["bad", { tonly: "unwritable" }, "topics", `${number(value.unwritable, "topic has", "topics have")} no queue to write to${value.known > 1 ? " at some name server" : ""}`]);
   if (value && value.brokers_differ) lines.push(["notice", { bonly: "differs" }, "brokers", `name servers disagree about ${number(value.brokers_differ, "broker", "brokers")}`]);
   if (value && value.topics_differ) lines.push(["notice", { tonly: "differs" }, "topics", `name servers disagree about ${number(value.topics_differ, "topic", "topics")}`]);
@@ -59,8 +75,10 @@ export const Headlines = ({ namesrvs, version }) => {
     page.change({ bonly: undefined, tonly: undefined, b: undefined, t: undefined, ...only });
     document.getElementById(section).scrollIntoView();
   };
-  return h("ul", { class: "headlines", "aria-label": "Headlines" }, lines.map(([kind, only, section, text]) =>
-    h("li", { key: text, class: kind }, h("a", { href: page.address({ ...page.params, view: "now", ...only }), onClick: (event) => show(event, only, section) },
+  return h("ul", { class: "headlines", "aria-label": "Headlines" }, lines.map(([kind, only, section, text, to]) =>
+    h("li", { key: text, class: kind }, h("a", {
+      href: page.address(to || { ...page.params, view: "now", ...only }),
+      onClick: (event) => { if (to) { event.preventDefault(); page.go(to); } else show(event, only, section); } },
       h("span", { class: "sign", "aria-hidden": "true" }, { bad: "✕", notice: "!", good: "✓" }[kind]), h("span", null, text)))));
 };
 

@@ -24,12 +24,14 @@ from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.identity import IDENTITY_FILE
 from namekeeper.journal.disk.last_boot import LastBootNote
 from namekeeper.journal.disk.lock import TakeLock, take_lock
+from namekeeper.journal.disk.missing_file import save_missing
 from namekeeper.journal.disk.output import Opened, Output, WriteBatch
 from namekeeper.journal.disk.recovery import recover
 from namekeeper.journal.queue.backlog import Backlog, Entry, Mark
 from namekeeper.journal.queue.messages import CheckpointNeeded, FolderReady, FolderRefused, WriterMessage
 from namekeeper.journal.settings import WriterSettings
 from namekeeper.model.now import Now
+from namekeeper.route.missing import MissingRows
 
 __all__ = ["Writer"]
 
@@ -115,8 +117,7 @@ class Writer:
         self._lock = lock
         self._system = system
         self._folder: _OpenFolder | None = None
-        self._checked_at_ms = 0
-        self._retained_at_ms = 0
+        self._checked_at_ms = self._retained_at_ms = 0
         self._retry_at_ms = 0
         self._waits_for_first = False
         """Whether entries belong to a refused boot: they are lost until an entry with seq 1 begins another
@@ -128,6 +129,7 @@ class Writer:
         self._is_full = False
         """Whether entries are lost because the folder is too large."""
         self._heard: HeardTimes | None = None
+        self._missing: Callable[[], MissingRows] | None = None
         """Times that are not written yet."""
         self._full_from = 0
         """Least number of bytes written before that happens: a checkpoint must have a chance."""
@@ -197,7 +199,7 @@ class Writer:
         except OSError as error:
             self._fail(folder, error, now)
         folder.last_boot.note(folder.output.durable_seq)
-        self._save_heard(folder)
+        self._save_beside(folder)
         self._count_disk_bytes(folder)
         self.lost_records += folder.output.give_up()
         self._discard()
@@ -212,6 +214,10 @@ class Writer:
     def note_heard(self, times: HeardTimes) -> None:
         """Take the times at which brokers were last heard; the next check writes them for this boot."""
         self._heard = times
+
+    def note_missing(self, rows: Callable[[], MissingRows]) -> None:
+        """Take a function that gives the missing brokers; the next check writes them."""
+        self._missing = rows
 
     # Opening, and going on after failures.
 
@@ -374,13 +380,17 @@ class Writer:
         except FileNotFoundError:
             self._has_lost_file = True
             raise
-        self._save_heard(folder)
+        self._save_beside(folder)
         if folder.has(SEAL_REQUEST, self._system):
             self._is_sealing_on_request = True
             folder.output.rotate()
         self._count_disk_bytes(folder)
 
-    def _save_heard(self, folder: _OpenFolder) -> None:
+    def _save_beside(self, folder: _OpenFolder) -> None:
+        """Write the files beside the records, if there is something new for them."""
+        missing, self._missing = self._missing, None
+        if missing is not None:
+            save_missing(folder.held.path, missing, system=self._system)
         heard, self._heard = self._heard, None
         if heard is not None and self.opened is not None:
             save_heard(folder.held.path, structs.replace(heard, boot=self.opened.boot), system=self._system)

@@ -15,7 +15,13 @@ from msgspec import Struct, structs
 from namekeeper.errors import JournalError
 from namekeeper.files import Os
 from namekeeper.journal.contract.names import SegmentName
-from namekeeper.journal.contract.record import ServerAlive, ServerStarted
+from namekeeper.journal.contract.record import (
+    BrokerLive,
+    BrokerNameRemovedRecord,
+    ServerAlive,
+    ServerStarted,
+    TopicQueues,
+)
 from namekeeper.journal.disk.heard_file import HeardTimes, load_heard
 from namekeeper.journal.disk.last_boot import DAMAGED, LastBoot, load_last_boot
 from namekeeper.journal.disk.lock import is_locked
@@ -36,6 +42,7 @@ from namekeeper.journal.reading.replay import Replay
 from namekeeper.journal.reading.state import State
 from namekeeper.model.broker import BrokerKey
 from namekeeper.route.events import Cause
+from namekeeper.route.missing import Missing, MissingBroker, MissingRows
 from namekeeper.route.tables import RouteTables
 
 __all__ = ["LastState", "PassedBoot", "read_last_state"]
@@ -77,15 +84,21 @@ class LastState(Struct, frozen=True):
     """In which run of the machine it ran, see `machine_boot`; empty if that is not known."""
     mono_ms: int
     """Monotonic ms of that run at the last record."""
+    missing: MissingRows
+    """The brokers that had gone without unregistering."""
     passed: tuple[PassedBoot, ...] = ()
     """The later boots, which were skipped, oldest first."""
 
 
-def read_last_state(folder: str, *, system: Os = os) -> LastState:
+_NOBODY = MissingRows([], {})
+
+
+def read_last_state(folder: str, *, missing: MissingRows = _NOBODY, system: Os = os) -> LastState:
     """Read the state at the end of a journal.
 
     Args:
         folder: The journal's folder.
+        missing: The missing brokers that were written beside the records.
         system: The file system.
 
     Raises:
@@ -100,7 +113,7 @@ def read_last_state(folder: str, *, system: Os = os) -> LastState:
         _check_newest(last, names[-1])
     passed: list[PassedBoot] = []
     for _, of_boot in groupby(reversed(names), key=attrgetter("boot")):
-        found = _read_boot(folder, list(of_boot)[::-1], last, system)
+        found = _read_boot(folder, list(of_boot)[::-1], last, missing, system)
         if isinstance(found, LastState):
             return structs.replace(found, passed=tuple(reversed(passed)))
         if found is not None:
@@ -119,7 +132,7 @@ def _check_newest(last: LastBoot, newest: SegmentName) -> None:
 
 
 def _read_boot(
-    folder: str, names: list[SegmentName], noted: LastBoot | None, system: Os
+    folder: str, names: list[SegmentName], noted: LastBoot | None, missing: MissingRows, system: Os
 ) -> LastState | PassedBoot | None:
     """The state at the end of a boot; without one if it crashed before it had recorded a change.
 
@@ -131,7 +144,7 @@ def _read_boot(
     begin = len(names)
     while True:
         begin = _checkpoint_before(folder, names, begin, system)
-        boot = _BootEnd()
+        boot = _BootEnd(missing)
         records = boot.noted(read_intact(folder, names[begin:], _COUNTS, system=system))
         for step in steps(records, _unindexed):
             boot.take(step)
@@ -157,9 +170,15 @@ def _unindexed() -> State:
 
 
 class _BootEnd:
-    """Follows a boot to its end."""
+    """Follows a boot to its end.
 
-    def __init__(self) -> None:
+    Args:
+        missing: The missing brokers that were written beside the records: it may be older than the records.
+    """
+
+    def __init__(self, missing: MissingRows) -> None:
+        self._missing = Missing()
+        self._missing.restore(missing)
         self.is_known = False
         """Whether all route rows are known now."""
         self.has_lost = False
@@ -194,17 +213,41 @@ class _BootEnd:
 
     def take(self, step: Step) -> None:
         """Follow one step."""
+        if isinstance(step, Changed):
+            self._note_missing(step)
         self._replay.take(step)
         if isinstance(step, Lost):
             self.is_known, self.has_lost = False, True
         elif isinstance(step, CheckpointApplied):
             self.is_known = True
+            for live in self._replay.state.tables.broker_live_table:
+                self._missing.came(live.key, live.broker_name, live.broker_id)
         elif isinstance(step, Changed):
             self._has_changed = True
             # A boot that restores begins without routes, and this is its first change.
             self.is_known = self.is_known or step.records[0].cause == Cause.RESTORED
         elif isinstance(step, Stopped):
             self._is_stopped = True
+
+    def _note_missing(self, step: Changed) -> None:
+        """Note brokers that come and go, and the topics that go with them, before the change is applied."""
+        for record in step.records:
+            if isinstance(record, BrokerLive):
+                self._note_broker(record, step.ts)
+            elif isinstance(record, BrokerNameRemovedRecord):
+                name = record.broker_name
+                self._missing.lose(name, self._replay.state.tables.topics_of(name))
+            elif isinstance(record, TopicQueues) and record.cause == Cause.DELETE_TOPIC:
+                self._missing.delete(record.broker_name, [topic for topic, *_ in record.rows])
+
+    def _note_broker(self, record: BrokerLive, ts: int) -> None:
+        if not record.gone:
+            self._missing.came((record.cluster, record.broker_addr), record.broker_name, record.broker_id)
+            return
+        broker = MissingBroker(
+            record.cluster, record.broker_addr, record.broker_name, record.broker_id, record.gen, ts
+        )
+        self._missing.went(broker, record.reason)
 
     def passed(self, first: AnyRecord | None) -> PassedBoot | None:
         """When it ran.
@@ -249,6 +292,7 @@ class _BootEnd:
             idle_ms=idle_ms,
             machine=times.machine if is_of_boot else "",
             mono_ms=times.began_ms + last.up_ms,
+            missing=self._missing.rows()(),
         )
 
 

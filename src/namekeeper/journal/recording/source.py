@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from namekeeper.journal.recording.snapshot import Snapshot
 from namekeeper.lookup_cache.counters import LookupCounter
+from namekeeper.route.missing import Missing
 
 __all__ = ["Source"]
 
@@ -21,3 +22,5 @@ class Source(Struct, frozen=True):
     """Gives the number of look-ups of each topic since the last call."""
     last_heard: Callable[[], Iterable[tuple[str, str, int]]] = tuple
     """Gives cluster, address and monotonic ms of when it was last heard, of each live broker."""
+    missing: Missing = field(default_factory=Missing)
+    """The brokers that went without unregistering."""

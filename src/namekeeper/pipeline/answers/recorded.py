@@ -36,13 +36,15 @@ class Recorded(NamedTuple):
     """Name server -> boot and begin of the last complete checkpoint before that time; (0, 0): none."""
 
 
-def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: str | None = None) -> Recorded:
+def recorded(
+    tables: AnswerTables, name: str | None, since: int, until: int, namesrv: str | None = None
+) -> Recorded:
     """What was recorded about a name, from the last complete checkpoint of each name server before a time on.
 
     Args:
         tables: The warehouse.
-        name: A topic or a broker name, for topic rows and mappings. Rows about brokers are all returned,
-            because only topic rows tell which brokers a topic has.
+        name: A topic or a broker name, for topic rows and mappings; None: all of them. Rows about brokers and
+            settings are all returned, because only topic rows tell which brokers a topic has.
         since: Wall ms.
         until: Wall ms.
         namesrv: Only this name server; None: all.
@@ -60,7 +62,7 @@ def recorded(tables: AnswerTables, name: str, since: int, until: int, namesrv: s
             bases[row["namesrv"]] = (row["boot"], row["begin_seq"])
             begins[row["namesrv"]] = row["from_ts"]
     args = {"name": name, "namesrv": namesrv, "since": min(begins.values(), default=0), "until": until}
-    found = {query: tables.ask(query, args).rows for query in (*_TIMES, *_STATE)}
+    found = {query: tables.ask(query, args).rows for query in (*_TIMES, *_STATE, *_SETTINGS)}
     wanted = [row for row in checkpoints if (row["boot"], row["begin_seq"]) >= bases[row["namesrv"]]]
     return Recorded({**found, "name_server_boot": boots, "complete_checkpoint": wanted}, bases)
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from namekeeper.cli.commands import history as module
 from namekeeper.cli.group import namekeeper
 from namekeeper.pipeline.gold.steps import make_gold
+from namekeeper.route.events import BrokerLiveGone, Cause, Change
 from tests.support.pipeline.duck import Duck
 from tests.unit.answers.story import Story
 
@@ -129,3 +130,85 @@ def test_new_changes_are_followed(tmp_path, monkeypatch):
     result = run("T", *SINCE, "--journal", folder, "--follow")
     assert result.output.count("write permission wiped") == 1
     assert result.output.count("registration") == 1
+
+
+@pytest.fixture(params=["journal", "warehouse"])
+def configured(request, tmp_path):
+    """An order configuration that comes and goes, another KV entry, and a property: journal and warehouse."""
+    story = Story("a_1")
+    story.registers()
+    story.ordered("T", "b0:4")
+    story.ordered("another", "b0:2")
+    story.ordered("T", "secret", namespace="elsewhere")
+    story.configured(orderMessageEnable="true")
+    story.ordered("T", None)
+    story.alive()
+    if request.param == "journal":
+        return ["--journal", story.folder(tmp_path / "a_1")]
+    duck = Duck()
+    make_gold(duck, duck.load([json.loads(line) for line in story.journal.lines()]))
+    return ["--warehouse", duck.write_warehouse(tmp_path / "warehouse")]
+
+
+ORDERED = 'order configuration of T: none -> "b0:4" (KV entry put by peer:99)'
+SWITCHED = 'property orderMessageEnable: "false" -> "true" (configuration changed by peer:99)'
+UNORDERED = 'order configuration of T: "b0:4" -> none (KV entry deleted by peer:99)'
+ELSEWHERE = 'KV entry elsewhere/T: none -> "secret" (KV entry put by peer:99)'
+
+
+def texts(result):
+    assert result.exit_code == 0, result.output
+    found = [line[29:].rpartition("  [")[0] for line in result.stdout.splitlines()]
+    return [text for text in found if not text.startswith("the name server started")]
+
+
+def test_the_history_of_a_topic_has_its_order_configuration_and_the_properties(configured):
+    """Both change the answer to a look-up of its route."""
+    found = texts(run("T", *SINCE, *configured))
+    assert [text for text in found if "broker" not in text and "topic" not in text] == [
+        ORDERED, SWITCHED, UNORDERED,
+    ]  # fmt: skip
+
+
+def test_without_a_name_every_change_in_the_window_is_shown(configured):
+    found = texts(run(*SINCE, *configured))
+    another = 'order configuration of another: none -> "b0:2" (KV entry put by peer:99)'
+    assert [text for text in found if "broker" not in text and "topic" not in text] == [
+        ORDERED, another, ELSEWHERE, SWITCHED, UNORDERED,
+    ]  # fmt: skip
+    assert any("broker b0 (id 0) at a0:1 registered" in text for text in found)
+
+
+def test_without_a_name_and_a_change_it_is_said_that_nothing_changed(journals):
+    result = run("--from", "2023-11-14T22:14:00Z", *journals)
+    assert (result.exit_code, result.stderr) == (0, "nothing changed in this time\n")
+
+
+def test_a_property_is_no_record_of_a_name(configured):
+    assert run("elsewhere-1", *SINCE, *configured).exit_code == 4
+
+
+def test_settings_of_the_first_checkpoint_are_no_change(journals):
+    assert "property" not in run(*SINCE, *journals).output
+
+
+def test_a_setting_that_a_restart_keeps_has_not_changed(tmp_path):
+    story = Story("a_1")
+    story.registers()
+    story.ordered()
+    story.configured(orderMessageEnable="true")
+    story.restarts()
+    story.registers()
+    lines = run("T", *SINCE, "--journal", story.folder(tmp_path / "a_1")).output
+    assert lines.count("order configuration of T") == 1
+
+
+def test_a_missing_broker_that_is_unregistered_is_in_the_history(tmp_path):
+    story = Story("a_1")
+    story.registers()
+    story.connection_breaks()
+    story.later()
+    retired = BrokerLiveGone("c", "a0:1", "b0", 0, 1, Cause.UNREGISTER, 0, 0)
+    story.journal.changed(Change(Cause.UNREGISTER, "admin:1", (retired,)))
+    last = texts(run(*SINCE, "--journal", story.folder(tmp_path / "a_1")))[-1]
+    assert last == "broker b0 (id 0) at a0:1 is gone (unregistered by admin:1)"
