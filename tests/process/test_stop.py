@@ -32,6 +32,28 @@ def test_a_signal_stops_it_with_status_0(tmp_path, number):
     assert not list(server.log_root.glob("*.pid"))
 
 
+@pytest.mark.parametrize("number", [signal.SIGPWR, signal.SIGXCPU])
+def test_what_a_host_sends_to_end_it_stops_it_in_order(tmp_path, number):
+    with NameServerProcess(tmp_path) as server:
+        server.started()
+        server.signal(number)
+        assert server.ended() == 0
+    assert "INFO main - the name server stops\n" in server.log
+
+
+def test_signals_of_operators_do_not_end_it_and_sighup_opens_the_log_again(tmp_path):
+    with NameServerProcess(tmp_path) as server:
+        server.started()
+        log = server.log_root / "namesrv.log"
+        log.rename(log.with_suffix(".1"))
+        for name in ("QUIT", "USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "PIPE", "RTMIN", "RTMAX", "HUP"):
+            server.signal(getattr(signal, f"SIG{name}"))
+        eventually(log.exists, within=10, what="a new log file")
+        server.logged("SIGHUP: the log files were opened again")
+        assert server.stop() == 0
+    assert "File " in server.err  # SIGQUIT shows the stacks of all threads
+
+
 def test_a_signal_while_the_http_pages_are_still_loading(tmp_path):
     with NameServerProcess(tmp_path, http_port="0") as server:
         server.started()

@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import stat
 import threading
 from pathlib import Path
+
+from namekeeper.files import make_folder
 
 __all__ = ["ROTATE_BYTES", "LogFile"]
 
@@ -25,7 +28,7 @@ class LogFile:
         self._keep = keep
         self._rotate_bytes = rotate_bytes
         self._compressor: threading.Thread | None = None
-        root.mkdir(parents=True, exist_ok=True)
+        make_folder(str(root))
         self._open()
 
     def write(self, data: bytes) -> None:
@@ -34,12 +37,24 @@ class LogFile:
         Raises:
             OSError: The disk is full or gone.
         """
-        if self._size and self._size + len(data) > self._rotate_bytes:
+        # A pipe or a device, as a link to /dev/stdout, has no size and is never moved aside.
+        if self._is_regular and self._size and self._size + len(data) > self._rotate_bytes:
             self._rotate()
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._fd, rest) :]
         self._size += len(data)
+
+    def reopen(self) -> None:
+        """Open the file by its name again: another program may have renamed it, as logrotate does.
+
+        Raises:
+            OSError: It can't be opened; lines go to the old one.
+        """
+        old = self._fd
+        make_folder(str(self._path.parent))
+        self._open()
+        os.close(old)
 
     def close(self) -> None:
         """Close it, and wait for the compression."""
@@ -47,8 +62,13 @@ class LogFile:
         self._wait()
 
     def _open(self) -> None:
-        self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._size = os.fstat(self._fd).st_size
+        # Without O_NONBLOCK the opening of a pipe waits for a reader.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+        fd = os.open(self._path, flags, 0o644)
+        os.set_blocking(fd, True)
+        found = os.fstat(fd)
+        self._fd, self._size = fd, found.st_size
+        self._is_regular = stat.S_ISREG(found.st_mode)
 
     def _rotate(self) -> None:
         self._wait()
@@ -57,9 +77,8 @@ class LogFile:
             for number in range(self._keep, 0, -1):
                 self._move_up(number)
             first = self._aside / f"{self._name}.1.log"
-            self._path.replace(first)
-            os.close(self._fd)
-            self._open()
+            Path(os.path.realpath(self._path)).replace(first)  # a link stays one
+            self.reopen()
             self._compressor = threading.Thread(
                 target=_compress, args=(first,), name="log-compressor", daemon=True
             )

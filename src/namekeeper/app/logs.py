@@ -4,6 +4,7 @@ The logger `namekeeper` and those below it write to namesrv.log, `namekeeper.tra
 all others (asyncio, aiohttp) to namesrv_default.log.
 """
 
+import contextlib
 import logging
 import queue
 import sys
@@ -38,13 +39,21 @@ _LEVEL_NAMES = {logging.WARNING: "WARN", logging.CRITICAL: "ERROR"}
 
 _Entry = tuple[str, logging.LogRecord]
 _Write = Callable[[str, bytes], None]
+_WAKE: _Entry = ("", logging.makeLogRecord({}))
+"""An entry without a line: it wakes the thread."""
 
 
 class Logs:
     """The running log: handlers on the loggers, a bounded queue, a thread that writes."""
 
     def __init__(
-        self, write: _Write, close: Callable[[], None], level: str, limit: int, stderr: TextIO
+        self,
+        write: _Write,
+        close: Callable[[], None],
+        level: str,
+        limit: int,
+        stderr: TextIO,
+        reopen: Callable[[], None] = lambda: None,
     ) -> None:
         self._refused = 0
         self._lost = 0
@@ -53,6 +62,8 @@ class Logs:
         self._retry_seconds = RETRY_SECONDS
         self._write = write
         self._close = close
+        self._reopen = reopen
+        self._must_reopen = False
         self._stderr = stderr
         self._queue: queue.Queue[_Entry | None] = queue.Queue(limit)
         self._level = _LEVELS[level]
@@ -76,6 +87,12 @@ class Logs:
         self._level = _LEVELS[level]
         for name in _FILE_OF_LOGGER:
             logging.getLogger(name).setLevel(self._level)
+
+    def reopen(self) -> None:
+        """Open the files again by their names before the next line: somebody may have renamed them."""
+        self._must_reopen = True
+        with contextlib.suppress(queue.Full):  # then a line wakes the thread
+            self._queue.put_nowait(_WAKE)
 
     def stop(self) -> None:
         """Write what is waiting, give the loggers back, close; may be called twice."""
@@ -109,7 +126,11 @@ class Logs:
 
     def _run(self) -> None:
         while (entry := self._next()) is not None:
-            self._write_entry(entry)
+            if self._must_reopen:
+                self._must_reopen = False
+                self._open_again()
+            if entry is not _WAKE:
+                self._write_entry(entry)
             if self.is_failing and self._queue.empty():
                 self._mention_losses()
         if self.is_failing and not self._mention_losses():
@@ -142,6 +163,12 @@ class Logs:
                     record.created, logging.ERROR, "log-writer", f"a line could not be made: {error!r}"
                 ),
             )
+
+    def _open_again(self) -> None:
+        try:
+            self._reopen()
+        except OSError as error:
+            self._say(f"the log files can't be opened again, the old ones are written: {error}")
 
     def _losses(self) -> str:
         lost = self.dropped - self._recorded
@@ -197,8 +224,18 @@ def start_logs(
             f"namekeeper: can't log to {root} ({error.strerror}): logging to stderr", file=errors, flush=True
         )
         return Logs(lambda _, data: _to_stream(errors, data), lambda: None, level, queue_limit, errors)
+
+    def reopen() -> None:
+        for file in files.values():
+            file.reopen()
+
     return Logs(
-        lambda name, data: files[name].write(data), lambda: _close_all(files), level, queue_limit, errors
+        lambda name, data: files[name].write(data),
+        lambda: _close_all(files),
+        level,
+        queue_limit,
+        errors,
+        reopen,
     )
 
 

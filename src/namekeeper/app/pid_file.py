@@ -10,7 +10,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from namekeeper.files import open_plain_file
+from namekeeper.files import make_folder, open_plain_file
 
 __all__ = ["PidFile", "hold_pid_file", "running_name_servers"]
 
@@ -39,7 +39,7 @@ def hold_pid_file(folder: str) -> PidFile:
         OSError: The folder can't be written, or something else is in the place of the file.
     """
     path = Path(folder) / f"namesrv.{os.getpid()}.pid"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(str(path.parent))
     fd = open_plain_file(str(path), os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,14 +4,16 @@ import asyncio
 import contextlib
 import faulthandler
 import logging
+import signal
 import sys
 
-from namekeeper.app.logs import start_logs
+from namekeeper.app.logs import Logs, start_logs
 from namekeeper.app.memory import return_freed_memory
 from namekeeper.app.name_server import NameServer
 from namekeeper.app.pid_file import PidFile, hold_pid_file
 from namekeeper.app.process import loop_factory, prepare_process, spare_the_collector
-from namekeeper.app.stop_signals import stopping_by_signals
+from namekeeper.app.reloading import Reloading
+from namekeeper.app.stop_signals import ignore_harmless_signals, stopping_by_signals
 from namekeeper.config.startup import Startup, boot_line
 
 __all__ = ["run"]
@@ -23,12 +25,14 @@ SETTLED_SECONDS = 1.0
 
 
 def run(startup: Startup) -> int:
-    """Run a name server until SIGTERM or SIGINT; returns the exit status.
+    """Run a name server until a signal stops it; returns the exit status. SIGHUP reloads files.
 
     Raises:
         ConfigError: it can't start; one line that says what to do.
     """
     prepare_process()
+    ignore_harmless_signals()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
     logs = start_logs(startup.settings.log_root, startup.settings.log_level)
     pid_file = _pid_file(startup.settings.log_root)
     try:
@@ -36,16 +40,17 @@ def run(startup: Startup) -> int:
             log.warning("%s", warning)
         server = NameServer(startup, logs=logs)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            return runner.run(_serve(server))
+            return runner.run(_serve(server, startup, logs))
     finally:
         if pid_file is not None:
             pid_file.release()
         logs.stop()
 
 
-async def _serve(server: NameServer) -> int:
+async def _serve(server: NameServer, startup: Startup, logs: Logs) -> int:
     stop = asyncio.Event()
-    with stopping_by_signals(stop.set):
+    reloading = Reloading(startup, server.state, logs=logs, apply=server.effects.apply)
+    with stopping_by_signals(stop.set, reload=reloading.start):
         async with server:
             line = boot_line(server.state.settings, server.port)
             _say(line)

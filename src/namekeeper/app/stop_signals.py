@@ -1,20 +1,54 @@
-"""SIGTERM and SIGINT stop a server in order, however often they are sent."""
+"""Signals stop a server in order, however often they are sent; SIGHUP may reload files; others do no harm."""
 
 import asyncio
 import contextlib
+import faulthandler
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-__all__ = ["STOP_SIGNALS", "stopping_by_signals"]
+__all__ = ["HARMLESS_SIGNALS", "STOP_SIGNALS", "ignore_harmless_signals", "stopping_by_signals"]
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = tuple(
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGPWR", "SIGXCPU")
+    if hasattr(signal, name)
+)
+"""A container host sends SIGPWR to stop, the kernel SIGXCPU at a limit, and a terminal that closes SIGHUP."""
+
+HARMLESS_SIGNALS = tuple(
+    number
+    for number in sorted(signal.valid_signals())
+    if number in range(int(getattr(signal, "SIGRTMIN", 65)), 65)
+    or getattr(number, "name", "")
+    in {"SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGIO", "SIGPOLL", "SIGSTKFLT", "SIGPIPE"}
+)
+"""Their default is to end the process at once; scripts of other programs use them to reload or to report."""
+
+
+def ignore_harmless_signals() -> None:
+    """Ignore the signals that would end the process without an orderly stop; SIGQUIT prints all stacks.
+
+    As a JVM does: operators send SIGQUIT for a thread dump.
+    """
+    for number in HARMLESS_SIGNALS:
+        with contextlib.suppress(OSError, ValueError):  # the C library keeps some for itself
+            signal.signal(number, signal.SIG_IGN)
+    try:
+        faulthandler.register(signal.SIGQUIT, all_threads=True)
+    except (RuntimeError, OSError, AttributeError):  # there is no stderr
+        signal.signal(signal.SIGQUIT, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
-def stopping_by_signals(stop: Callable[[], object]) -> Iterator[None]:
-    """Inside, a signal calls `stop` on the running loop; after it, the process ignores both signals.
+def stopping_by_signals(
+    stop: Callable[[], object], *, reload: Callable[[], object] | None = None
+) -> Iterator[None]:
+    """Inside, a signal calls `stop` on the running loop; after it, the process ignores these signals.
+
+    SIGHUP calls `reload` instead, if it is given. Otherwise a process that was started by `nohup` goes on.
+    Other signals do no harm from now on.
 
     `loop.add_signal_handler` can't be used: when a loop removes its handlers, the system's default is set for
     a moment, and a signal in that moment kills the process before its files are written.
@@ -27,9 +61,17 @@ def stopping_by_signals(stop: Callable[[], object]) -> Iterator[None]:
     def stops(_number: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(stop)
 
+    def reloads(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(reload or stop)
+
+    has_nohup = reload is None and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    ignore_harmless_signals()
     with _awake(loop):
         for number in STOP_SIGNALS:
-            signal.signal(number, stops)
+            if number != signal.SIGHUP:
+                signal.signal(number, stops)
+            elif not has_nohup:
+                signal.signal(number, reloads)
         try:
             yield
         finally:

@@ -5,9 +5,7 @@ import contextlib
 import json
 import logging
 import os
-import signal
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -15,6 +13,7 @@ from msgspec import structs, to_builtins
 from rich.console import Console
 
 from namekeeper.app.process import raise_descriptor_limit
+from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.broker.namesrv_sessions import split_addresses
 from namekeeper.cli.credentials import credential_options, take_credentials
 from namekeeper.cli.durations import take_duration
@@ -27,7 +26,6 @@ from namekeeper.fleet.plan import FleetPlan, FleetSettings
 
 __all__ = ["fleet"]
 
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 EXIT_FAILED = 2
 EXIT_USAGE = 1
 
@@ -120,7 +118,8 @@ async def _run(plan: FleetPlan, options: dict[str, Any], console: Console) -> in
     show = FleetShow(console, plan)
     running = Fleet(plan, options["namesrv"], template=template, on_action=show.acted)
     playing = asyncio.create_task(_live(running, show, fast=options["speed"] == "fast"))
-    with _stopped_by_signals(playing), contextlib.suppress(asyncio.CancelledError):
+    # The first signal cancels, and brokers unregister; the second one cancels that, too.
+    with stopping_by_signals(playing.cancel), contextlib.suppress(asyncio.CancelledError):
         await playing
     show.ended(running)
     print(json.dumps(running.summary.to_dict()))
@@ -136,19 +135,6 @@ async def _live(running: Fleet, show: FleetShow, *, fast: bool) -> None:
                 await running.play(fast=fast)
             finally:
                 show.stops(running)
-
-
-@contextlib.contextmanager
-def _stopped_by_signals(playing: asyncio.Task[None]) -> Iterator[None]:
-    """The first signal cancels, and brokers unregister; the second one cancels that too."""
-    loop = asyncio.get_running_loop()
-    for number in _STOP_SIGNALS:
-        loop.add_signal_handler(number, playing.cancel)
-    try:
-        yield
-    finally:
-        for number in _STOP_SIGNALS:
-            loop.remove_signal_handler(number)
 
 
 def _print_plan(plan: FleetPlan) -> None:

@@ -1,11 +1,11 @@
 """The configuration that requests 318 and 319 change and show (protocol.md 2.13, 2.14, 5.5)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from namekeeper.config.load import settings_from
-from namekeeper.config.properties import format_properties, parse_properties
+from namekeeper.config.properties import format_properties, parse_properties, without_byte_order_mark
 from namekeeper.config.property import format_value
 from namekeeper.config.settings import ALIASES, SPECS, NamesrvSettings
 from namekeeper.errors import ConfigError, RequestError
@@ -88,6 +88,43 @@ class RuntimeConfig(Struct, frozen=True, kw_only=True):
             raise RequestError(_SYSTEM_ERROR, str(error)) from None
         unknown = {name: known.get(name, text) for name, text in self.unknown.items()}
         return self._changed_to(settings, unknown)
+
+    def reread(
+        self, data: bytes, *, source: str, given: frozenset[str]
+    ) -> tuple["RuntimeConfig", Mapping[str, str], Sequence[str]]:
+        """Apply the lines of the properties file that differ from what was read or written before.
+
+        Args:
+            data: Content of the file.
+            source: Its path, for messages.
+            given: Properties that a flag or the environment overrides.
+
+        Returns:
+            The new configuration, the properties whose value has changed, and the names of those whose
+            change has no effect before the next start.
+
+        Raises:
+            ConfigError: A value that can't be used; the message says what is allowed.
+        """
+        text, _ = without_byte_order_mark(data, source=source)
+        found = {
+            ALIASES.get(name, name): value for name, value in parse_properties(text, source=source).items()
+        }
+        names = {*found, *self.stored} & (SPECS.keys() - given)
+        differing = sorted(name for name in names if found.get(name) != self.stored.get(name))
+        live = [name for name in differing if SPECS[name].facts.live]
+        wanted = {name: found.get(name, format_value(SPECS[name].default)) for name in live}
+        try:
+            settings, _ = settings_from(wanted, base=self.settings)
+        except ConfigError as error:
+            raise ConfigError(f"{source}: {error}") from None
+        unknown = {name: value for name, value in found.items() if name not in SPECS}
+        updated, changed = self._changed_to(settings, unknown)
+        return (
+            structs.replace(updated, stored=found),
+            changed,
+            [name for name in differing if name not in live],
+        )
 
     def _refuse(self, wanted: Mapping[str, str]) -> None:
         names = [name.strip().casefold() for name in wanted]

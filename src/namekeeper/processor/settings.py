@@ -1,5 +1,7 @@
 """Requests about the running configuration: read and change (protocol.md 2.13, 2.14, 5.5)."""
 
+from collections.abc import Sequence
+
 from namekeeper.model.now import Now
 from namekeeper.processor.outcome import Outcome, Save
 from namekeeper.processor.state import NameServerState
@@ -7,7 +9,7 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.events import Cause, Change, ConfigChanged
 from namekeeper.wire.command import RemotingCommand, Response
 
-__all__ = ["get_namesrv_config", "update_namesrv_config"]
+__all__ = ["get_namesrv_config", "reread_config", "update_namesrv_config"]
 
 
 def get_namesrv_config(state: NameServerState, request: RemotingCommand) -> Response:
@@ -25,3 +27,26 @@ def update_namesrv_config(
     state.reconfigure(config)
     events = (ConfigChanged(changed),) if changed else ()
     return Outcome(Response(), Change(Cause.UPDATE_CONFIG, channel.remote_addr, events), Save.CONFIG)
+
+
+def reread_config(
+    state: NameServerState, data: bytes, *, source: str, given: frozenset[str]
+) -> tuple[Change, Sequence[str]]:
+    """Let the changed lines of a properties file take effect, as far as that is possible while running.
+
+    Args:
+        state: gets the changed settings.
+        data: content of the file.
+        source: its path, for messages.
+        given: properties that a flag or the environment overrides.
+
+    Returns:
+        The change, which may have no events, and the names of properties that need a restart.
+
+    Raises:
+        ConfigError: the file can't be used; nothing has changed.
+    """
+    config, changed, waiting = state.config.reread(data, source=source, given=given)
+    if config != state.config:
+        state.reconfigure(config)
+    return Change(Cause.UPDATE_CONFIG, None, (ConfigChanged(changed),) if changed else ()), waiting

@@ -1,7 +1,10 @@
 """A full log file is moved aside and compressed; nothing is lost on the way."""
 
 import gzip
+import os
 from pathlib import Path
+
+import pytest
 
 from namekeeper.app.log_files import LogFile
 
@@ -80,3 +83,42 @@ def test_where_nothing_can_be_compressed_the_text_stays(tmp_path):
     file.write(b"more\n")
     file.close()
     assert contents(tmp_path) == {"namesrv.log": b"more\n", "namesrv.1.log": b"line\n"}
+
+
+@pytest.mark.parametrize("target", ["pipe", "/dev/null"])
+def test_a_pipe_or_a_device_is_written_and_never_moved(tmp_path, target):
+    path = tmp_path / "namesrv.log"
+    if target == "pipe":
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    else:
+        path.symlink_to(target)
+    before = path.lstat()
+    file = LogFile(tmp_path, "namesrv", keep=2, rotate_bytes=10)
+    for _ in range(3):
+        file.write(b"123456789\n")
+    file.reopen()
+    file.close()
+    assert path.lstat().st_ino == before.st_ino
+    assert not (tmp_path / "otherdays").exists()
+    if target == "pipe":
+        assert os.read(reader, 100) == b"123456789\n" * 3
+        os.close(reader)
+
+
+def test_a_pipe_that_nobody_reads_is_an_error_and_no_hang(tmp_path):
+    os.mkfifo(tmp_path / "namesrv.log")
+    with pytest.raises(OSError, match="No such device"):
+        LogFile(tmp_path, "namesrv", keep=2)
+
+
+def test_of_a_link_the_file_moves_and_the_link_stays(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "namesrv.log").symlink_to(tmp_path / "disk" / "namesrv.log")
+    file = LogFile(tmp_path, "namesrv", keep=2, rotate_bytes=10)
+    for number in (1, 2):
+        file.write(b"line %d\n\n\n\n" % number)
+    file.close()
+    assert (tmp_path / "namesrv.log").is_symlink()
+    assert (tmp_path / "disk" / "namesrv.log").read_bytes() == b"line 2\n\n\n\n"
+    assert gzip.decompress((tmp_path / "otherdays" / "namesrv.1.log.gz").read_bytes()) == b"line 1\n\n\n\n"

@@ -1,14 +1,19 @@
 """What a signal does within, afterwards, and at no moment between."""
 
 import asyncio
+import faulthandler
 import os
+import re
 import signal
+from pathlib import Path
 
 import pytest
 import uvloop
 
-from namekeeper.app.stop_signals import STOP_SIGNALS, stopping_by_signals
+import namekeeper
+from namekeeper.app.stop_signals import HARMLESS_SIGNALS, STOP_SIGNALS, stopping_by_signals
 
+SOURCES = Path(namekeeper.__file__).parent
 LOOPS = [asyncio.new_event_loop, uvloop.new_event_loop]
 
 
@@ -102,3 +107,83 @@ def test_what_wakes_the_loop_is_put_back(loop_factory):
         assert wakeup_fd() == before
 
     run(loop_factory, main)
+
+
+@pytest.fixture
+def harmless_signals_put_back():
+    before = {number: signal.getsignal(number) for number in HARMLESS_SIGNALS}
+    yield
+    faulthandler.unregister(signal.SIGQUIT)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("harmless_signals_put_back")
+@pytest.mark.parametrize("loop_factory", LOOPS)
+def test_other_signals_do_no_harm(loop_factory, capfd):
+    calls = []
+
+    async def main():
+        with stopping_by_signals(lambda: calls.append("stop")):
+            for number in (
+                *HARMLESS_SIGNALS,
+                signal.SIGQUIT,
+                signal.SIGCHLD,
+                signal.SIGWINCH,
+                signal.SIGCONT,
+            ):
+                os.kill(os.getpid(), number)
+            await asyncio.sleep(0)
+
+    run(loop_factory, main)
+    assert calls == []
+    assert f"{main.__name__}" in capfd.readouterr().err  # SIGQUIT shows the stacks
+
+
+def test_each_signal_that_ends_a_process_is_handled_or_means_a_crash():
+    """By default these do nothing, stop or continue the process; or nobody can handle them; or they are faults."""
+    names = {"CHLD", "CLD", "CONT", "URG", "WINCH", "TSTP", "TTIN", "TTOU", "STOP", "KILL"}
+    faults = {"ABRT", "IOT", "BUS", "FPE", "ILL", "SEGV", "SYS", "TRAP", "XFSZ"}
+    left = {int(getattr(signal, f"SIG{name}")) for name in names | faults if hasattr(signal, f"SIG{name}")}
+    handled = {*map(int, STOP_SIGNALS), *map(int, HARMLESS_SIGNALS), int(signal.SIGQUIT)}
+    assert set(map(int, signal.valid_signals())) - left == handled
+
+
+@pytest.mark.usefixtures("harmless_signals_put_back")
+@pytest.mark.parametrize("loop_factory", LOOPS)
+def test_sighup_reloads_where_that_is_wanted_and_is_ignored_afterwards(loop_factory):
+    async def main():
+        reloaded = asyncio.Event()
+        stopped = []
+        with stopping_by_signals(lambda: stopped.append("stop"), reload=reloaded.set):
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert await reloaded.wait()
+        assert stopped == []
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+    run(loop_factory, main)
+
+
+@pytest.mark.usefixtures("harmless_signals_put_back")
+def test_a_process_of_nohup_goes_on_when_its_terminal_closes():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    async def main():
+        with stopping_by_signals(lambda: pytest.fail("it stops")):
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0)
+
+    run(asyncio.new_event_loop, main)
+
+
+def test_libraries_leave_the_signals_of_their_users_alone():
+    """Only commands that own their process may handle signals."""
+    users = [
+        path
+        for path in SOURCES.rglob("*.py")
+        if re.search(r"\bsignal\.(signal|set_wakeup_fd)\(|add_signal_handler", path.read_text())
+    ]
+    assert sorted(path.relative_to(SOURCES).as_posix() for path in users) == [
+        "app/run.py",
+        "app/stop_signals.py",
+    ]

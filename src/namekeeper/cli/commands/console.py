@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,6 +13,7 @@ import click
 from namekeeper.access.request_class import HTTP_PAGES
 from namekeeper.app.access_files import AccessFiles
 from namekeeper.app.process import spare_the_collector
+from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.cli.connecting import connection_options, take_connection
 from namekeeper.cli.console_sources import (
     OperatorsPages,
@@ -171,13 +171,12 @@ async def _serve(
     watching = None if rules is None else asyncio.create_task(rules.watch(lambda _: None))
     if until_eof:  # whoever started it may be killed, and can't end it then
         loop.add_reader(sys.stdin, lambda: stop.set() if not os.read(sys.stdin.fileno(), 100) else None)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
     try:
-        async with server:
-            echo(address_of(server.port))
-            await stop.wait()
-            if watching is not None:
-                watching.cancel()
+        with stopping_by_signals(stop.set):
+            async with server:
+                echo(address_of(server.port))
+                await stop.wait()
+                if watching is not None:
+                    watching.cancel()
     except NamekeeperError as error:
         raise failure_of(error) from error
