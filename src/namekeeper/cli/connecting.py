@@ -1,5 +1,6 @@
 """How commands reach name servers: time limit, TLS, signatures."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -10,13 +11,16 @@ import click
 
 from namekeeper.cli.credentials import credential_options, take_credentials
 from namekeeper.cli.tls_files import NO_TLS_FILES, TlsFiles, take_tls_files, tls_file_options
+from namekeeper.remoting.address import Address
 from namekeeper.remoting.credentials import Credentials
 from namekeeper.remoting.request_sender import RequestSender
 
 __all__ = [
+    "PLAIN_CONNECTOR",
     "SENDER_OPTIONS",
     "Connector",
     "connection_options",
+    "properties_of",
     "sender_options",
     "take_connection",
     "take_connector",
@@ -83,6 +87,22 @@ def take_connector(context: click.Context, options: dict[str, Any]) -> Connector
     return given or Connector(lambda: _open_client(files if is_tls else None, credentials), files)
 
 
+def properties_of(address: Address, connector: Connector) -> dict[str, str]:
+    """The properties that are in effect at a name server (request 319).
+
+    Raises:
+        NamekeeperError: it does not answer, or refuses.
+    """
+    return asyncio.run(_properties_of(address, connector))
+
+
+async def _properties_of(address: Address, connector: Connector) -> dict[str, str]:
+    from namekeeper.admin.operations import Namesrv, get_namesrv_config
+
+    async with connector.open() as client:
+        return await get_namesrv_config(Namesrv(str(address), client))
+
+
 def _open_client(
     files: TlsFiles | None, credentials: Credentials | None
 ) -> AbstractAsyncContextManager[RequestSender]:
@@ -96,3 +116,7 @@ def _open_client(
         tls = ClientTls(lambda: files.settings)
     hook = signing_hook(credentials.access_key, credentials.secret_key) if credentials else None
     return RemotingClient(tls=tls, rpc_hook=hook)
+
+
+PLAIN_CONNECTOR = Connector(lambda: _open_client(None, None))
+"""Without TLS and without signatures."""

@@ -11,7 +11,7 @@ import click
 from namekeeper.answers.from_journal import DAY_MS
 from namekeeper.answers.source import HistorySource, JournalSource, SourceProgress
 from namekeeper.answers.times import Zone, instant_of, zone_of
-from namekeeper.cli.connecting import SENDER_OPTIONS, sender_options, take_connector
+from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, sender_options, take_connector
 from namekeeper.cli.credentials import rather_set
 from namekeeper.cli.journals import journals_here, journals_of_this_host
 from namekeeper.cli.output import note
@@ -171,7 +171,7 @@ def take_source(
             "give either --warehouse URI, or journals by --journal DIR, -c FILE, -n or --http HOST:PORT"
         )
     if warehouse is None:
-        here, others = journals_here(addresses)
+        here, others = journals_here(addresses, _connector())
         found: list[str | FoundJournal] = [*journals, *here, *_remote_journals(pages, others)]
         if config_files or not found:
             found += journals_of_this_host(config_files)
@@ -187,9 +187,8 @@ def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[Fo
         return []
     from namekeeper.cli.remote_journal import RemoteJournal, pages_of
 
-    context = click.get_current_context()
-    meta = context.meta
-    connector = take_connector(context, dict(meta[_SENDER_OPTIONS]))
+    meta = click.get_current_context().meta
+    connector = _connector()
     known: dict[PageAddress, RemoteJournal] = meta.setdefault(_REMOTE, {})
     named = [page for text in pages for page in parse_page_addresses(text)]
     found = list(dict.fromkeys([*named, *(pages_of(address, connector) for address in others)]))
@@ -198,6 +197,12 @@ def _remote_journals(pages: Sequence[str], others: Sequence[Address]) -> list[Fo
         if page not in known:
             known[page] = RemoteJournal(page, token=meta.get(_TOKEN, ""), tls=tls)
     return [journal.found() for journal in known.values()]
+
+
+def _connector() -> Connector:
+    """How name servers are reached, by the options of the command."""
+    context = click.get_current_context()
+    return take_connector(context, dict(context.meta[_SENDER_OPTIONS]))
 
 
 @contextmanager

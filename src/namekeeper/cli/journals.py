@@ -1,13 +1,17 @@
 """The journals of the name servers that are configured on this host."""
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec import structs
+
 from namekeeper.app.journal_settings import journal_folder
+from namekeeper.cli.connecting import PLAIN_CONNECTOR, Connector, properties_of
 from namekeeper.cli.launch import load_startup
 from namekeeper.config.settings import NamesrvSettings
-from namekeeper.errors import ConfigError
+from namekeeper.errors import ConfigError, NamekeeperError, RemotingConnectError
+from namekeeper.journal.disk.lock import is_locked
 from namekeeper.journal.reading.reader import find_journals
 from namekeeper.remoting.address import Address, parse_addresses
 
@@ -43,14 +47,13 @@ def journals_of_this_host(config_files: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def journals_at(addresses: Sequence[str]) -> list[str]:
+def journals_at(addresses: Sequence[str], connector: Connector = PLAIN_CONNECTOR) -> list[str]:
     """Folders of the journals of the name servers of this host that listen at some addresses.
 
     Raises:
-        ConfigError: one of them is on another host, or its journal is not where a server without a
-            properties file has it.
+        ConfigError: one of them is on another host, or where it writes is not known.
     """
-    found, others = journals_here(addresses)
+    found, others = journals_here(addresses, connector)
     if others:
         raise ConfigError(
             f"there is no journal of {others[0]} on this host: give -c FILE for its properties file, or"
@@ -59,10 +62,20 @@ def journals_at(addresses: Sequence[str]) -> list[str]:
     return found
 
 
-def journals_here(addresses: Sequence[str]) -> tuple[list[str], list[Address]]:
+def journals_here(
+    addresses: Sequence[str], connector: Connector = PLAIN_CONNECTOR
+) -> tuple[list[str], list[Address]]:
     """Folders of the journals of this host's name servers at some addresses, and the rest of the addresses.
 
-    A server without a properties file has its journal at a known place.
+    A server that runs is asked where it writes: an earlier one at the same port may have left its journal at
+    the usual place. Of a server that does not run the journal is looked for there.
+
+    Args:
+        addresses: lists of addresses.
+        connector: how to reach the servers.
+
+    Raises:
+        ConfigError: a server that runs has no journal; the message says so.
     """
     if not addresses:
         return [], []  # no settings are read, which may be worth a warning
@@ -71,12 +84,55 @@ def journals_here(addresses: Sequence[str]) -> tuple[list[str], list[Address]]:
     others: list[Address] = []
     for text in addresses:
         for address in parse_addresses(text):
-            folder = parent / str(address.port)
-            if _is_here(address.host) and folder.is_dir():
-                found.append(str(folder))
+            folder = _folder_of(address, str(parent / str(address.port)), connector)
+            if folder is not None:
+                found.append(folder)
             else:
                 others.append(address)
     return found, others
+
+
+def _folder_of(address: Address, usual: str, connector: Connector) -> str | None:
+    """Folder of the journal of a name server of this host; None if it can't be had here.
+
+    Args:
+        address: of the name server.
+        usual: where it writes if it was started without a properties file.
+        connector: how to reach it.
+    """
+    if not _is_here(address.host):
+        return None
+    try:
+        properties = properties_of(address, connector)
+    except RemotingConnectError:
+        return usual if Path(usual).is_dir() else None  # it does not run
+    except NamekeeperError:
+        # It runs and does not say where it writes. A journal that nobody writes to is not its own.
+        return usual if is_locked(usual) else None
+    if properties.get("journalEnable") != "true":
+        raise ConfigError(
+            f"the name server at {address} runs without a journal (journalEnable, or it is not one of ours)"
+            + (
+                f"; an earlier one left {usual}: give --journal {usual} to read that"
+                if Path(usual).is_dir()
+                else ""
+            )
+        )
+    folder = _folder_by(properties, address.port)
+    if not Path(folder).is_absolute():  # of its own working folder
+        return None
+    # In a container the same path may be another folder: only one that is written to now is its own.
+    return folder if is_locked(folder) else None
+
+
+def _folder_by(properties: Mapping[str, str], port: int) -> str:
+    """Folder of the journal of a server with these properties, which listens at a port."""
+    settings = structs.replace(
+        NamesrvSettings(),
+        journal_path=properties.get("journalPath", ""),
+        kv_config_path=properties.get("kvConfigPath", ""),
+    )
+    return journal_folder(settings, port)
 
 
 def _is_here(host: str) -> bool:

@@ -16,7 +16,7 @@ from typing import IO, cast
 import msgspec
 from msgspec import Struct
 
-from namekeeper.cli.connecting import Connector
+from namekeeper.cli.connecting import Connector, properties_of
 from namekeeper.errors import ConfigError, JournalError, NamekeeperError
 from namekeeper.files import SMALL_FILE_LIMIT, Os
 from namekeeper.journal.contract.names import SegmentName
@@ -46,7 +46,7 @@ def pages_of(address: Address, connector: Connector) -> PageAddress:
         ConfigError: it does not say; the message says what to do.
     """
     try:
-        properties = asyncio.run(_properties_of(address, connector))
+        properties = properties_of(address, connector)
     except NamekeeperError as error:
         why = str(error)
     else:
@@ -60,13 +60,6 @@ def pages_of(address: Address, connector: Connector) -> PageAddress:
         " its operators' pages, run this command on its host, or copy the journal here with"
         " `namekeeper journal ship` and give --journal DIR"
     )
-
-
-async def _properties_of(address: Address, connector: Connector) -> dict[str, str]:
-    from namekeeper.admin.operations import Namesrv, get_namesrv_config
-
-    async with connector.open() as client:
-        return await get_namesrv_config(Namesrv(str(address), client))
 
 
 class _FileNames(Struct):

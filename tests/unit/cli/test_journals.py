@@ -3,9 +3,11 @@
 import pytest
 from click.testing import CliRunner
 
+from namekeeper.cli import journals
 from namekeeper.cli.group import namekeeper
 from namekeeper.cli.journals import journals_at, journals_here, journals_of_this_host
-from namekeeper.errors import ConfigError
+from namekeeper.errors import ConfigError, RemotingConnectError, RemotingTimeoutError, ResponseError
+from namekeeper.journal.disk.lock import take_lock
 from tests.unit.answers.story import Story
 
 
@@ -101,3 +103,66 @@ def test_a_journal_that_is_named_needs_no_settings(home, monkeypatch):
     monkeypatch.setenv("NAMEKEEPER_SUCH_A_THING", "1")
     words = ["why", "T", "--journal", a_journal(home / "elsewhere")]
     assert "NAMEKEEPER_SUCH_A_THING" not in CliRunner().invoke(namekeeper, words).output
+
+
+def at_port(home, monkeypatch, answer) -> tuple[list[str], list[str]]:
+    """What is found for port 9876, where an earlier server left a journal, if the present one answers so."""
+    a_journal(home / "namesrv/journal/9876")
+
+    def properties(_address, _connector):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(journals, "properties_of", properties)
+    found, others = journals_here(["127.0.0.1:9876"])
+    return found, list(map(str, others))
+
+
+def test_a_server_that_runs_is_asked_where_it_writes(home, monkeypatch):
+    theirs = home / "var/journal/9876"
+    theirs.mkdir(parents=True)
+    release = take_lock(str(theirs))
+    answer = {"journalEnable": "true", "kvConfigPath": f"{home}/var/kv.json", "journalPath": ""}
+    assert at_port(home, monkeypatch, answer) == ([str(theirs)], [])
+    named = {**answer, "journalPath": str(theirs), "kvConfigPath": "/elsewhere/kv.json"}
+    assert at_port(home, monkeypatch, named) == ([str(theirs)], [])
+    release()
+    assert at_port(home, monkeypatch, answer) == ([], ["127.0.0.1:9876"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"journalEnable": "true", "kvConfigPath": "/in/a/container/kv.json"},
+        {"journalEnable": "true", "journalPath": "relative"},
+        ResponseError("127.0.0.1:9876", 16, "no rule lets you"),
+        RemotingTimeoutError("127.0.0.1:9876", "no answer"),
+    ],
+)
+def test_a_journal_that_nobody_writes_to_is_not_that_of_a_server_that_runs(home, monkeypatch, answer):
+    assert at_port(home, monkeypatch, answer) == ([], ["127.0.0.1:9876"])
+
+
+def test_the_usual_place_in_a_container_is_another_folder(home, monkeypatch):
+    answer = {"journalEnable": "true", "kvConfigPath": f"{home}/namesrv/kvConfig.json"}
+    assert at_port(home, monkeypatch, answer) == ([], ["127.0.0.1:9876"])
+    release = take_lock(str(home / "namesrv/journal/9876"))
+    assert at_port(home, monkeypatch, answer) == ([str(home / "namesrv/journal/9876")], [])
+    assert at_port(home, monkeypatch, ResponseError("a", 16, "no"))[1] == []
+    release()
+
+
+@pytest.mark.parametrize(
+    "answer", [{"journalEnable": "false"}, {"kvConfigPath": "/root/namesrv/kvConfig.json"}]
+)
+def test_a_server_without_a_journal_does_not_answer_from_that_of_an_earlier_one(home, monkeypatch, answer):
+    with pytest.raises(
+        ConfigError, match=r"127\.0\.0\.1:9876 runs without a journal .*--journal .*/journal/9876"
+    ):
+        at_port(home, monkeypatch, answer)
+
+
+def test_of_a_server_that_does_not_run_the_journal_is_at_the_usual_place(home, monkeypatch):
+    found = at_port(home, monkeypatch, RemotingConnectError("127.0.0.1:9876", "refused"))
+    assert found == ([str(home / "namesrv/journal/9876")], [])

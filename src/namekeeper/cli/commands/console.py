@@ -116,7 +116,7 @@ def console(  # noqa: PLR0913 - one for each option
         connector, timeout_ms = take_connection(context, connection)
         asked = pages_in(pages)
         operators = OperatorsPages(asked, http_token, pages_tls(connector.tls_files, asked))
-        folders = [*journals, *journals_at(addresses)]
+        folders = [*journals, *journals_at(addresses, connector)]
         if config_files or not (folders or namesrvs or warehouse):
             folders += journals_of_this_host(config_files)
         live = live_histories(namesrvs, connector, timeout_ms)
