@@ -103,6 +103,10 @@ class RowChanges:
         """All events so far; the time of an event becomes smaller if a later step has an earlier time."""
         return self._events
 
+    def drop(self, count: int) -> None:
+        """Drop the oldest events; the rows stay as they are."""
+        del self._events[:count]
+
     def take(self, step: Step) -> None:
         """Follow one step."""
         for event in reversed(self._events):

@@ -1,7 +1,11 @@
-"""Keeps every version of every row of one name server, so that the rows at any instant are a look-up."""
+"""Keeps the versions of every row of one name server, so that the rows at any instant are a lookup.
+
+Its memory may have a limit. Then the oldest changes are dropped, and the history begins later.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from sys import getsizeof
 
 from msgspec import Struct
 
@@ -14,6 +18,16 @@ from namekeeper.journal.reading.history import Changed, CheckpointApplied, Step
 from namekeeper.journal.reading.state import State
 
 __all__ = ["PeriodState", "RowVersion", "RowVersions", "StatePeriod"]
+
+KEY_BYTES = 520
+"""Memory of a row that has one version, without the text in it."""
+CHANGE_BYTES = 240
+"""Memory of each change of a row, without the text in it."""
+EVENT_BYTES = 300
+ENTRY_BYTES = 110
+"""Memory of each entry in a copy of the KV configuration."""
+KEPT_PARTS, ALL_PARTS = 7, 8
+"""At the limit this share is kept, so that changes are dropped rarely, and many at once."""
 
 
 class PeriodState(StrEnum):
@@ -46,22 +60,38 @@ class _Settings(Struct, frozen=True):
     kv: Mapping[str, Mapping[str, str]]
     properties: Mapping[str, str]
 
+    @property
+    def size(self) -> int:
+        """About as many bytes."""
+        return EVENT_BYTES + ENTRY_BYTES * sum(map(len, (self.properties, *self.kv.values())))
+
 
 class RowVersions:
-    """Follows the steps of one name server and keeps each version of each row.
+    """Follows the steps of one name server and keeps the versions of each row.
 
     Args:
         namesrv: its id.
+        limit_bytes: bounds its memory, about. The rows of the present stay in any case. None: no limit.
     """
 
-    def __init__(self, namesrv: str) -> None:
+    def __init__(self, namesrv: str, limit_bytes: int | None = None) -> None:
         self.namesrv = namesrv
+        self.limit_bytes = limit_bytes
+        self.size = 0
+        """Its memory in bytes, about."""
         self.coverage = Coverage()
         self._changes = RowChanges(namesrv, None)
         self._noted = 0
         self._rows: dict[str, dict[Key, list[RowVersion]]] = {}
         """Kind of key -> key -> versions, oldest first."""
-        self._of_topic: dict[str, set[Key]] = {}
+        self._of_topic: dict[str, list[Key]] = {}
+        self._event_sizes: list[int] = []
+        self._text_sizes: dict[Key, int] = {}
+        """Bytes of the text in the oldest version of each row but those of topics, which have none."""
+        self._first: HistoryEvent | None = None
+        """The first complete checkpoint."""
+        self._dropped: HistoryEvent | None = None
+        """Stands for everything that was dropped."""
         self._beside = State()
         """Only its KV configuration and properties are used."""
         self._settings: list[_Settings] = []
@@ -70,12 +100,16 @@ class RowVersions:
     def take(self, step: Step) -> None:
         """Follow one step."""
         self.coverage.take(step)
+        for event in (self._first, self._dropped):
+            if event is not None and step.ts < event.at:
+                event.at = step.ts
         self._changes.take(step)
         self._note_settings(step)
         for event in self._changes.events[self._noted :]:
-            for row in event.rows:
-                self._add(row.key, RowVersion(event, row.after))
+            self._note(event)
         self._noted = len(self._changes.events)
+        if self.limit_bytes is not None and self.size > self.limit_bytes:
+            self._drop_oldest(self.limit_bytes * KEPT_PARTS // ALL_PARTS)
 
     def extend(self, until: int | None) -> None:
         """Note until when the last state is valid without further records; None: not longer."""
@@ -88,8 +122,14 @@ class RowVersions:
 
     @property
     def knows_from(self) -> int | None:
-        """Wall ms of the first complete checkpoint; None without one."""
-        return self.coverage.knows_from
+        """Wall ms from which on it has the state; None if there is no complete checkpoint."""
+        first, dropped = self.coverage.knows_from, self._dropped
+        return first if first is None or dropped is None else max(first, dropped.at)
+
+    @property
+    def dropped_until(self) -> int | None:
+        """Wall ms of the last change that was dropped for lack of room; None if there is none."""
+        return None if self._dropped is None else self._dropped.at
 
     @property
     def knows_up_to(self) -> int | None:
@@ -103,6 +143,8 @@ class RowVersions:
         until = self.knows_up_to
         if last is not None and until is not None and last < at <= until:
             return self.coverage.at(last)
+        if self._dropped is not None and at < self._dropped.at:
+            return Knowledge.BEFORE
         return self.coverage.at(at)
 
     def periods(self) -> list[StatePeriod]:
@@ -212,10 +254,84 @@ class RowVersions:
             if lost.until is not None:
                 yield lost.until
 
-    def _add(self, key: Key, version: RowVersion) -> None:
-        self._rows.setdefault(key[0], {}).setdefault(key, []).append(version)
+    def _note(self, event: HistoryEvent) -> None:
+        """Keep the versions that an event makes."""
+        size = EVENT_BYTES + getsizeof(event.peer)
+        for row in event.rows:
+            text = _text_size(row.key, row.after)
+            self._add(row.key, RowVersion(event, row.after), text)
+            size += CHANGE_BYTES + _names_size(row.key) + text
+        first = self.coverage.knows_from
+        if self._first is None and event.what is What.CORRECTED and event.at == first:
+            self._first = event
+            event.rows = ()  # they are no change: their versions say it all
+            size = EVENT_BYTES
+        self._event_sizes.append(size)
+        self.size += size
+
+    def _add(self, key: Key, version: RowVersion, text_size: int) -> None:
+        of_kind = self._rows.setdefault(key[0], {})
+        versions = of_kind.get(key)
+        if versions is not None:
+            versions.append(version)
+            return
+        of_kind[key] = [version]
+        self.size += KEY_BYTES + _names_size(key) + text_size
+        if text_size:
+            self._text_sizes[key] = text_size
         if key[0] in {"topic", "mapping"}:
-            self._of_topic.setdefault(key[1], set()).add(key)
+            self._of_topic.setdefault(key[1], []).append(key)
+
+    def _drop_oldest(self, goal: int) -> None:
+        """Drop the oldest changes until the memory is down to a goal, but never the newest one."""
+        events, settings = self._changes.events, self._settings
+        count = settings_count = 0
+        until = 0
+        while self.size > goal:
+            event = events[count] if count < len(events) - 1 else None
+            following = settings[settings_count + 1] if settings_count < len(settings) - 1 else None
+            if following is not None and (event is None or following.since.ms <= event.at):
+                self.size -= settings[settings_count].size
+                settings_count += 1
+                until = max(until, following.since.ms)
+            elif event is not None:
+                self.size -= self._event_sizes[count]
+                count += 1
+                until = max(until, event.at)
+            else:
+                break
+        if not until:
+            return
+        if self._dropped is None:
+            self._dropped = HistoryEvent(until, self.namesrv, What.CORRECTED)
+        self._dropped.at = until
+        keys = {row.key for event in events[:count] for row in event.rows}
+        self._changes.drop(count)
+        self._noted -= count
+        del self._event_sizes[:count], settings[:settings_count]
+        for key in keys:
+            self._drop_versions(key, self._dropped)
+
+    def _drop_versions(self, key: Key, dropped: HistoryEvent) -> None:
+        """Drop the versions of a row up to the last dropped change, and the row if it was gone then."""
+        versions = self._rows[key[0]].get(key)
+        if versions is None:  # it went at the same instant, by an event that was not dropped before
+            return
+        count = sum(version.event.at <= dropped.at for version in versions)
+        last = versions[count - 1].values if count else None
+        versions[:count] = [] if last is None else [RowVersion(dropped, last)]
+        text = _text_size(key, last) if versions else 0
+        self.size += text - self._text_sizes.pop(key, 0)
+        if text:
+            self._text_sizes[key] = text
+        if versions:
+            return
+        del self._rows[key[0]][key]
+        self.size -= KEY_BYTES + _names_size(key)
+        if key[0] in {"topic", "mapping"}:
+            self._of_topic[key[1]].remove(key)
+            if not self._of_topic[key[1]]:
+                del self._of_topic[key[1]]
 
     def _settings_at(self, at: int) -> tuple[Mapping[str, Mapping[str, str]], Mapping[str, str]]:
         for settings in reversed(self._settings):
@@ -228,13 +344,18 @@ class RowVersions:
         if isinstance(step, CheckpointApplied):
             self._beside.kv, self._beside.properties = _copied(step.state.kv), dict(step.state.properties)
         elif isinstance(step, Changed):
-            self._beside.apply(record for record in step.records if isinstance(record, Kv | Config))
+            records = [record for record in step.records if isinstance(record, Kv | Config)]
+            if not records:
+                return
+            self._beside.apply(records)
         else:
             return
         last = self._settings[-1] if self._settings else None
         if last is None or (last.kv, last.properties) != (self._beside.kv, self._beside.properties):
             kv, properties = _copied(self._beside.kv), dict(self._beside.properties)
-            self._settings.append(_Settings(self.coverage.time.at(step.ts), kv, properties))
+            settings = _Settings(self.coverage.time.at(step.ts), kv, properties)
+            self._settings.append(settings)
+            self.size += settings.size
 
 
 _STATES = {
@@ -257,6 +378,20 @@ def _version_at(versions: Sequence[RowVersion], at: int) -> RowVersion | None:
 def _values_at(versions: Sequence[RowVersion], at: int) -> Values | None:
     version = _version_at(versions, at)
     return None if version is None else version.values
+
+
+def _names_size(key: Key) -> int:
+    return sum(map(getsizeof, key[1:]))
+
+
+def _text_size(key: Key, values: Values | None) -> int:
+    """Bytes of what the values of a row have; those of topics are small numbers."""
+    return 0 if values is None or key[0] == "topic" else _deep_size(values)
+
+
+def _deep_size(value: object) -> int:
+    parts = value if isinstance(value, tuple) else ()
+    return getsizeof(value) + sum(map(_deep_size, parts))
 
 
 def _copied(kv: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ __all__ = ["console_command"]
 
 
 def console_command(
-    journal: JournalStats | None, host: str, port: int, *, has_journal: bool
+    journal: JournalStats | None, host: str, port: int, *, has_journal: bool, history_bytes: int
 ) -> Sequence[str]:
     """The words of the command; it ends when its input does.
 
@@ -20,6 +20,7 @@ def console_command(
         port: its port.
         has_journal: whether it is to have one. Without one that can be written the name server is asked, from
             now on.
+        history_bytes: bounds the memory of its history.
 
     Raises:
         NoConsoleError: the journal is not open yet.
@@ -30,7 +31,8 @@ def console_command(
         raise NoConsoleError("the name server opens its journal: it is asked again every second")
     else:
         source = ("--namesrv", f"{_reachable(host)}:{port}")
-    return (sys.executable, "-m", "namekeeper", "console", "--port", "0", "--until-eof", *source)
+    limit = ("--history-bytes", str(history_bytes))
+    return (sys.executable, "-m", "namekeeper", "console", "--port", "0", "--until-eof", *limit, *source)
 
 
 def _reachable(host: str) -> str:

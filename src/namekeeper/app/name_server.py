@@ -329,7 +329,10 @@ class NameServer:
 
     def _console_command(self) -> Sequence[str]:
         settings, journal = self.state.settings, self._journaling.stats()
-        return console_command(journal, settings.bind_address, self.port, has_journal=settings.journal_enable)
+        return console_command(
+            journal, settings.bind_address, self.port,
+            has_journal=settings.journal_enable, history_bytes=settings.console_history_bytes,
+        )  # fmt: skip
 
     async def _wait_until_gone(self, seconds: float) -> None:
         """Wait until every client has left, at most this long."""

@@ -178,6 +178,14 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
             _OURS, remote=False,
         ),
     ] = ""  # fmt: skip
+    console_history_bytes: Annotated[
+        int,
+        Property(
+            "Memory of the history that the page there shows, beside the rows of the present; the oldest"
+            " changes are dropped when it is full",
+            _OURS, "bytes", low=MIB, remote=False,
+        ),
+    ] = 160 * MIB  # fmt: skip
     http_tls_mode: Annotated[
         str,
         Property(

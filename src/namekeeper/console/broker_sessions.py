@@ -126,7 +126,8 @@ def _ended_by(period: StatePeriod) -> dict[str, Any]:
 
 
 def _begun(versions: RowVersions, key: Key, event: HistoryEvent, values: Values) -> dict[str, Any]:
-    was_there = event.what is What.CORRECTED and event.at == versions.knows_from
+    first = versions.knows_from
+    was_there = event.what is What.CORRECTED and first is not None and event.at <= first
     return {
         "namesrv": versions.namesrv, "knows_up_to": versions.knows_up_to, "cluster": key[1], "addr": key[2],
         "broker_name": values[0], "broker_id": values[1], "since": event.at,

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
@@ -16,13 +15,16 @@ from namekeeper.errors import JournalError
 from namekeeper.journal.disk.heard_file import load_heard
 from namekeeper.journal.reading.coverage import Knowledge
 from namekeeper.journal.reading.following import JournalFollower
-from namekeeper.journal.reading.history import CheckpointApplied, Step
+from namekeeper.journal.reading.history import Changed, CheckpointApplied, Step
 from namekeeper.journal.reading.reader import FoundJournal
 
-__all__ = ["Followed", "FollowedSource", "Histories", "HistoryLock", "JournalHistory"]
+__all__ = ["HISTORY_BYTES", "Followed", "FollowedSource", "Histories", "HistoryLock", "JournalHistory"]
 
-_STEPS_AT_ONCE = 500
-"""Steps applied in a row; then requests of the page are answered."""
+HISTORY_BYTES = 160 * 1024 * 1024
+"""Default memory of all histories together: with a server of 100,000 topics, and Python itself, they fit into
+the 512 MiB of a container."""
+_STEPS_AT_ONCE, _RECORDS_AT_ONCE = 500, 2_000
+"""Steps applied in a row, and records in them; then requests of the page are answered."""
 _LOOK_MS = 2_000
 """Interval at which it is checked whether a stopped name server runs again."""
 
@@ -190,18 +192,28 @@ class JournalHistory:
         versions.extend(now_ms if is_current else None)
 
     def _take(self, steps: Iterator[Step], lock: HistoryLock) -> int:
+        """Apply steps one after the other: one change may have a hundred thousand rows."""
         count = 0
         while True:
             lock.wait_for_lookers()
             is_shown = self.followed.versions is self._versions
             with lock if is_shown else nullcontext():
-                part = list(islice(steps, _STEPS_AT_ONCE))
-                for step in part:
-                    self._versions.take(step)
+                taken = self._take_some(steps)
                 self.followed.progress = self._follower.progress
-            count += len(part)
-            if len(part) < _STEPS_AT_ONCE:
+            count += taken
+            if not taken:
                 return count
+
+    def _take_some(self, steps: Iterator[Step]) -> int:
+        """Apply some steps; returns how many, 0 if there are no more."""
+        taken = records = 0
+        for step in steps:
+            self._versions.take(step)
+            taken += 1
+            records += len(step.records) if isinstance(step, Changed) else 1
+            if taken >= _STEPS_AT_ONCE or records >= _RECORDS_AT_ONCE:
+                break
+        return taken
 
 
 class Histories:
@@ -209,10 +221,13 @@ class Histories:
 
     Args:
         sources: the history of each name server.
+        limit_bytes: bounds the memory of all of them together. Each may use the same share of it.
     """
 
-    def __init__(self, sources: Iterable[FollowedSource]) -> None:
+    def __init__(self, sources: Iterable[FollowedSource], limit_bytes: int = HISTORY_BYTES) -> None:
         self._sources = sorted(sources, key=lambda source: source.followed.versions.namesrv)
+        for source in self._sources:
+            source.followed.versions.limit_bytes = limit_bytes // len(self._sources)
         self.lock = HistoryLock()
         """Held by whoever changes a history or looks at it."""
         self.revision = 0

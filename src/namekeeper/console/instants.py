@@ -64,7 +64,8 @@ def since(versions: RowVersions, key: Key, at: int) -> int | None:
         if found is not None and mark != wanted:
             break
         wanted, found = mark, version.event.at
-    return None if found is not None and found == versions.knows_from else found
+    first = versions.knows_from
+    return None if found is not None and first is not None and found <= first else found
 
 
 def differs_since(all_held: Sequence[RowsHeld], keys: Iterable[Key]) -> int | None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from namekeeper.answers.render import explain_knowledge
 from namekeeper.answers.row_changes import Key, Values
+from namekeeper.answers.times import shown
 from namekeeper.common.writable import is_writable
 from namekeeper.console.histories import Followed
 from namekeeper.console.instants import RowsHeld, differs_since, since
@@ -54,10 +55,11 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
             "knowledge_text": explain_knowledge(held.knowledge),
             "knows_from": held.versions.knows_from,
             "knows_up_to": held.versions.knows_up_to,
+            "dropped_until": held.versions.dropped_until,
             "is_running": each.is_running,
             "progress": each.progress,
             "problem": each.problem,
-            "notes": each.notes,
+            "notes": [*each.notes, *_room_notes(held)],
             "brokers": len(held.live),
             "broker_names": len(held.groups),
             "clusters": len({values[0] for values in held.groups.values()}),
@@ -66,6 +68,16 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
         }
         for each, held in zip(followed, all_held, strict=True)
     ]
+
+
+def _room_notes(held: RowsHeld) -> Iterator[str]:
+    """Say from when on the history is known, if older changes were dropped."""
+    until = held.versions.dropped_until
+    if until is not None:
+        yield (
+            f"the history of {held.namesrv} is known from {shown(until, None)} on: its memory is full, and"
+            " older changes were dropped (consoleHistoryBytes, --history-bytes)"
+        )
 
 
 def broker_rows(all_held: Sequence[RowsHeld], query: TableQuery, heard: Heard = _NOBODY) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Makes the values of each view of the page: from the query of a URL to a value for JSON."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -35,8 +36,11 @@ __all__ = ["ConsoleViews", "Query"]
 
 Query = Mapping[str, str]
 
-_KEPT = 4
-"""Instants whose rows are cached, because a slider is moved back and forth."""
+_WHY_AT_ONCE = 2
+"""Questions for the cause that are answered at once: each reads the state of a journal into memory."""
+_KEPT, _ROWS_KEPT = 4, 100_000
+"""Instants whose rows are cached, because a slider is moved back and forth; and the rows in those before the
+last one."""
 
 
 class ConsoleViews:
@@ -61,6 +65,7 @@ class ConsoleViews:
         self._clock = clock
         self._who_knows = who_knows
         self._kept: dict[tuple[int, int | None], list[RowsHeld]] = {}
+        self._why_places = threading.BoundedSemaphore(_WHY_AT_ONCE)
 
     def overview(self, query: Query) -> dict[str, Any]:
         """The name servers at an instant, and the begin and end of the known time."""
@@ -94,15 +99,14 @@ class ConsoleViews:
 
     def changes(self, query: Query) -> dict[str, Any]:
         """A window of the changes, newest first."""
-        return change_rows(
-            self._versions,
-            ChangeQuery(
-                **{name: query.get(name, "") for name in _CHANGE_FILTERS},
-                begin_at=self._instant(query, "from"),
-                end_at=self._instant(query, "to"),
-                limit=_number(query, "limit", 100, ROWS_LIMIT),
-            ),
+        wanted = ChangeQuery(
+            **{name: query.get(name, "") for name in _CHANGE_FILTERS},
+            begin_at=self._instant(query, "from"),
+            end_at=self._instant(query, "to"),
+            limit=_number(query, "limit", 100, ROWS_LIMIT),
         )
+        dropped = [each.dropped_until for each in self._versions if each.dropped_until is not None]
+        return {**change_rows(self._versions, wanted), "dropped_until": max(dropped, default=None)}
 
     def beside(self, query: Query) -> dict[str, Any]:
         """Times of the last change before an instant and of the first one after it; None if there is none."""
@@ -162,8 +166,13 @@ class ConsoleViews:
             raise ConfigError(
                 "the cause is in the journals: start the console with --journal DIR, or --http HOST:PORT"
             )
-        source = self._open_source()
-        explanations = explain(source.evidence(name, at), at)
+        if not self._why_places.acquire(blocking=False):
+            raise ConfigError("others ask for a cause now: ask again in a few seconds")
+        try:
+            source = self._open_source()
+            explanations = explain(source.evidence(name, at), at)
+        finally:
+            self._why_places.release()
         return {"name": name, "explanations": explanation_values(explanations), "notes": source.notes}
 
     def who_knows(self, query: Query) -> dict[str, Any]:
@@ -185,9 +194,18 @@ class ConsoleViews:
         found = self._kept.get(key)
         if found is None:
             found = [held_by(each, at) for each in self._versions]
-            self._kept = dict(list(self._kept.items())[1 - _KEPT :])
-            self._kept[key] = found
+            self._keep(key, found)
         return found
+
+    def _keep(self, key: tuple[int, int | None], found: list[RowsHeld]) -> None:
+        """Cache the rows of an instant; drop those beyond the limits, and those of older revisions."""
+        kept = {key: found}
+        rows = 0
+        for other, held in reversed(self._kept.items()):
+            rows += sum(len(each.topics) + len(each.live) for each in held)
+            if other[0] == key[0] and len(kept) < _KEPT and rows <= _ROWS_KEPT:
+                kept[other] = held
+        self._kept = dict(reversed(kept.items()))
 
     def _side(self, query: Query, side: str) -> RowsHeld:
         namesrv = query.get(side, "")

@@ -1,7 +1,12 @@
 """Every version of every row: at any instant it is what a replay up to that instant makes."""
 
+import gc
+import tracemalloc
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
+import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -9,9 +14,11 @@ from msgspec import structs
 from namekeeper.answers.route import route_of
 from namekeeper.answers.row_changes import What, rows_of
 from namekeeper.answers.row_versions import PeriodState, RowVersions, StatePeriod
+from namekeeper.journal.contract.record import Kv, TopicMapping, TopicQueues
 from namekeeper.journal.reading.coverage import Knowledge
-from namekeeper.journal.reading.history import steps
+from namekeeper.journal.reading.history import Changed, CheckpointApplied, steps
 from namekeeper.journal.reading.replay import state_at
+from namekeeper.journal.reading.state import State
 from tests.property.histories import TOPICS, random_history
 from tests.support.journal.folder import read_records
 from tests.unit.answers.story import Story
@@ -120,3 +127,137 @@ def test_the_names_that_there_were():
     assert list(versions.rows_of_topic("T", story.now)) == []
     assert list(versions.keys("group")) == [("group", "b0")]
     assert [version.values for version in versions.versions(("topic", "T", "b0"))][-1] is None
+
+
+@given(st.randoms(use_true_random=True), st.integers(1, 12))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_with_a_limit_it_has_the_same_rows_from_a_later_time_on(chance, share):
+    """Whatever the clock did, and whatever was lost."""
+    journal = random_history(chance, 40, clock_jumps=True)
+    records = read_records(journal.lines())
+    whole = versions_of(journal)
+    limited = RowVersions(journal.namesrv, whole.size * share // 12)
+    for step in steps(records):
+        limited.take(step)
+    first = limited.knows_from
+    assert [event for event in whole.events if event.at > (limited.dropped_until or -1)] == [
+        event for event in limited.events if event.at > (limited.dropped_until or -1)
+    ]
+    for at in {record.ts for record in records}:
+        if limited.dropped_until is not None and at < limited.dropped_until:
+            assert limited.knowledge(at) is not Knowledge.KNOWN
+            continue
+        assert limited.knowledge(at) is whole.knowledge(at)
+        if limited.knowledge(at) is not Knowledge.KNOWN:
+            continue
+        assert first is not None
+        assert at >= first
+        for kind in KINDS:
+            assert dict(limited.rows(kind, at)) == dict(whole.rows(kind, at))
+        for topic in TOPICS:
+            assert in_order(limited.route(topic, at).route) == in_order(whole.route(topic, at).route)
+    for one, other in pairwise(limited.periods()):
+        assert (one.until, one.state is other.state) == (other.since, False)
+
+
+def topic_step(seq: int, perm: int, names: Iterable[str]) -> Changed:
+    """A change as it is read from a journal: each name is text of its own."""
+    made = TopicQueues(broker_name="b", rows=[(name, 8, 8, perm, 0) for name in names])
+    return Changed(1, seq, seq, [msgspec.json.decode(msgspec.json.encode(made), type=TopicQueues)])
+
+
+def kv_step(seq: int, key: str, value: str) -> Changed:
+    return Changed(1, seq, seq, [Kv(namespace="N", key=key, value=value)])
+
+
+def begun(limit: int | None, *steps: Changed) -> RowVersions:
+    """A history that begins with what some steps made."""
+    versions = RowVersions("ns", limit)
+    state = State()
+    for step in steps:
+        state.apply(step.records)
+    versions.take(CheckpointApplied(1, 1, 1, state))
+    return versions
+
+
+MIB = 1024 * 1024
+NAMES = [f"Topic{number:06}" for number in range(2_000)]
+
+
+def held_bytes(work: Callable[[], RowVersions]) -> tuple[RowVersions, int]:
+    tracemalloc.start()
+    try:
+        versions = work()
+        gc.collect()
+        return versions, tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def switched(limit: int) -> RowVersions:
+    versions = begun(limit, topic_step(1, 6, NAMES))
+    for seq in range(2, 202):
+        versions.take(topic_step(seq, 4 + 2 * (seq % 2), NAMES))
+    return versions
+
+
+def new_each_time(limit: int) -> RowVersions:
+    versions = begun(limit)
+    for seq in range(2, 302, 2):
+        names = [f"{seq:06}{name:0>400}" for name in NAMES[:500]]
+        versions.take(topic_step(seq, 6, names))
+        versions.take(
+            Changed(1, seq + 1, seq + 1, [TopicQueues(broker_name="b", rows=[(name,) for name in names])])
+        )
+    return versions
+
+
+def mapped(limit: int) -> RowVersions:
+    versions = begun(limit)
+    for seq in range(2, 302):
+        text = msgspec.Raw(b'{"x":"' + b"%06d" % seq * 10_000 + b'"}')
+        versions.take(Changed(1, seq, seq, [TopicMapping(topic="T", broker_name="b", mapping=text)]))
+    return versions
+
+
+def configured(limit: int) -> RowVersions:
+    versions = begun(limit, Changed(1, 1, 1, [Kv(namespace="N", key=name, value="v") for name in NAMES]))
+    for seq in range(2, 202):
+        versions.take(kv_step(seq, "k", f"{seq}"))
+    return versions
+
+
+@pytest.mark.parametrize("work", [switched, new_each_time, mapped, configured])
+def test_what_it_takes_is_bounded_and_the_newest_is_known(work):
+    """44 permission changes of a broker with 100,000 topics took the console from 170 to 1,660 MiB."""
+    limit = 4 * MIB
+    versions, held = held_bytes(lambda: work(limit))
+    assert held < 1.3 * limit
+    assert versions.size <= limit
+    assert versions.dropped_until is not None
+    assert versions.knows_from == versions.dropped_until > 1
+    last = versions.knows_up_to
+    assert versions.knowledge(last) is Knowledge.KNOWN
+    assert versions.knowledge(versions.knows_from - 1) is Knowledge.BEFORE
+
+
+def test_rows_that_went_leave_nothing_once_their_changes_are_dropped():
+    versions = new_each_time(2 * MIB)
+    assert len(list(versions.topics())) <= 2 * 500 + 500
+    assert len(versions._rows["topic"]) == len(list(versions.topics()))
+
+
+def test_rows_of_the_present_stay_although_they_are_more_than_the_limit():
+    versions = begun(10_000, topic_step(1, 6, NAMES))
+    for seq in range(2, 6):
+        versions.take(topic_step(seq, 4 + 2 * (seq % 2), NAMES))
+    assert len(list(versions.rows("topic", 5))) == len(NAMES)
+    assert versions.knows_from == 4
+    assert [event.at for event in versions.events] == [5]
+
+
+def test_kv_entries_are_the_same_after_older_ones_were_dropped():
+    versions = configured(4 * MIB)
+    first = versions.knows_from
+    assert versions.kv_at(first, "N")["k"] == f"{first}"
+    assert versions.kv_at(201, "N") == {**dict.fromkeys(NAMES, "v"), "k": "201"}

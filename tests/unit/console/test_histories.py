@@ -1,11 +1,14 @@
 """Histories that are followed: what is read when, and whether it is told."""
 
 import threading
+from types import SimpleNamespace
 
+from namekeeper.answers.times import shown
 from namekeeper.console.histories import Histories, HistoryLock, JournalHistory
 from namekeeper.console.views import ConsoleViews
 from namekeeper.journal.disk.heard_file import HeardTimes, save_heard
 from namekeeper.journal.disk.lock import take_lock
+from namekeeper.journal.reading.history import Changed
 from namekeeper.journal.reading.reader import FoundJournal
 from namekeeper.model.now import Now
 from tests.support.journal.folder import write_journal
@@ -202,3 +205,68 @@ def test_who_looks_goes_before_who_reads_on():
         order.append("read")
     looker.join()
     assert order == ["look", "read"]
+
+
+def test_histories_share_the_memory_and_the_page_says_from_when_on_they_are_known(tmp_path):
+    story = Story()
+    story.registers()
+    for _ in range(200):
+        story.wiped()
+        story.registers()
+    folders = [written(story, tmp_path / name) for name in "jk"]
+    histories = Histories([JournalHistory(FoundJournal(folder)) for folder in folders], 40_000)
+    read(histories)
+    views = ConsoleViews(histories, None, Clock(story.now))
+    rows = views.overview({})["namesrvs"]
+    for followed, row in zip(histories.followed, rows, strict=True):
+        assert followed.versions.size <= 20_000
+        assert row["dropped_until"] == row["knows_from"] == followed.versions.dropped_until
+        (note,) = row["notes"]
+        assert note.startswith(
+            f"the history of {row['namesrv']} is known from {shown(row['knows_from'], None)}"
+        )
+    first = rows[0]["knows_from"]
+    assert views.overview({})["first"] == first
+    changes = views.changes({})
+    assert changes["dropped_until"] == first
+    assert min(change["at"] for change in changes["rows"]) >= first
+    assert views.topic({"name": "T", "at": str(first - 1)})["routes"][0]["knowledge"] == "before the journal"
+    assert views.topic({"name": "T", "at": str(first)})["routes"][0]["route"] is not None
+
+
+def test_a_step_is_applied_before_the_next_one_is_made(tmp_path):
+    """Each may have a hundred thousand rows: 44 of them in a list took a gigabyte."""
+    story = Story()
+    story.registers()
+    history = JournalHistory(FoundJournal(written(story, tmp_path / "j")))
+    log = []
+    history._versions = SimpleNamespace(take=lambda step: log.append(("taken", step.seq)))
+    steps = [Changed(1, seq, seq, [None] * 1_500) for seq in range(5)]
+
+    def made():
+        for step in steps:
+            log.append(("made", step.seq))
+            yield step
+
+    assert history._take(made(), HistoryLock()) == 5
+    assert log == [(what, seq) for seq in range(5) for what in ("made", "taken")]
+
+
+def test_few_instants_of_many_rows_are_cached(tmp_path, monkeypatch):
+    story = Story()
+    story.registers()
+    histories = Histories([JournalHistory(FoundJournal(written(story, tmp_path / "j")))])
+    read(histories)
+    views = ConsoleViews(histories, None, Clock(story.now))
+    at = story.now
+    for instant in range(at - 10, at):
+        views.overview({"at": str(instant)})
+    assert len(views._kept) == 4
+    monkeypatch.setattr("namekeeper.console.views._ROWS_KEPT", 0)
+    views.overview({"at": str(at)})
+    views.overview({"at": str(at - 20)})
+    assert list(views._kept) == [(histories.revision, at - 20)], "the rows of the one before are too many"
+    monkeypatch.undo()
+    histories.revision += 1
+    views.overview({"at": str(at)})
+    assert list(views._kept) == [(histories.revision, at)], "those of older revisions are never asked for"

@@ -142,3 +142,9 @@ def test_every_view_of_nothing_is_a_value_for_json(view):
         assert "there is no name server" in str(error)  # noqa: PT017 - one view of ten may say so
     else:
         msgspec.json.encode(found)
+
+
+def test_only_so_many_causes_are_looked_for_at_once(views):
+    with views._why_places, views._why_places, pytest.raises(ConfigError, match="ask again in a few seconds"):
+        views.why({"name": "T"})
+    assert views.why({"name": "T"})["name"] == "T"

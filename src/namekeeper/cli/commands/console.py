@@ -30,7 +30,7 @@ from namekeeper.cli.output import echo
 from namekeeper.cli.spark import MakeSession, session_options
 from namekeeper.cli.tls_files import pages_tls
 from namekeeper.clock import SystemClock
-from namekeeper.console.histories import Histories
+from namekeeper.console.histories import HISTORY_BYTES, Histories
 from namekeeper.console.server import ConsoleServer
 from namekeeper.console.views import ConsoleViews
 from namekeeper.errors import ConfigError, NamekeeperError
@@ -94,6 +94,10 @@ _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - not to bind to it
     metavar="FILE",
     help="Access rules of a name server: the page is for those whom its rules about http allow.",
 )
+@click.option(
+    "--history-bytes", type=click.IntRange(1), default=HISTORY_BYTES, show_default=True, metavar="BYTES",
+    help="Memory of the histories, about. The oldest changes are dropped when it is full.",
+)  # fmt: skip
 @click.option("--until-eof", is_flag=True, hidden=True, help="End when the standard input does.")
 @connection_options
 @session_options
@@ -102,7 +106,8 @@ def console(  # noqa: PLR0913 - one for each option
     context: click.Context, /, *, journals: tuple[str, ...], config_files: tuple[str, ...],
     addresses: tuple[str, ...], namesrvs: tuple[str, ...], warehouse: str | None, session: MakeSession,
     pages: tuple[str, ...], http_token: str, host: str, port: int, token: str | None,
-    names: tuple[str, ...], access_file: str | None, until_eof: bool, **connection: Any,  # noqa: ANN401
+    names: tuple[str, ...], access_file: str | None, history_bytes: int,
+    until_eof: bool, **connection: Any,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Show what name servers hold, held and disagreed about, as a page in a browser.
 
@@ -122,7 +127,7 @@ def console(  # noqa: PLR0913 - one for each option
         live = live_histories(namesrvs, connector, timeout_ms)
         tables = None if warehouse is None else WarehouseOfConsole(warehouse, session)
         stored = () if tables is None else tables.histories()
-        histories = Histories([*journal_histories(folders), *live, *stored])
+        histories = Histories([*journal_histories(folders), *live, *stored], history_bytes)
         rules = None if access_file is None else _rules_of(access_file)
     except NamekeeperError as error:
         raise failure_of(error) from error
