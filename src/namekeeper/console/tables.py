@@ -59,7 +59,7 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
             "is_running": each.is_running,
             "progress": each.progress,
             "problem": each.problem,
-            "notes": [*each.notes, *_room_notes(held)],
+            "notes": [*each.notes, *_dropped_notes(held)],
             "brokers": len(held.live),
             "broker_names": len(held.groups),
             "clusters": len({values[0] for values in held.groups.values()}),
@@ -70,7 +70,7 @@ def namesrv_rows(followed: Sequence[Followed], all_held: Sequence[RowsHeld]) -> 
     ]
 
 
-def _room_notes(held: RowsHeld) -> Iterator[str]:
+def _dropped_notes(held: RowsHeld) -> Iterator[str]:
     """Say from when on the history is known, if older changes were dropped."""
     until = held.versions.dropped_until
     if until is not None:
