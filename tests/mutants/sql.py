@@ -27,6 +27,7 @@ from tests.support.pipeline.incident_rows import assert_incidents
 from tests.support.pipeline.law import Law, records_of
 from tests.support.pipeline.quiet_topics import NOTHING_CONFIRMED, QuietServer, history_of
 from tests.support.pipeline.topic_views import DRIFTS, drifts_of
+from tests.support.pipeline.written_histories import assert_written
 
 __all__ = ["caught_by", "main", "seeded"]
 
@@ -134,11 +135,15 @@ def _checks(law: Law, duck: Duck) -> Iterator[Callable[[], object]]:
     def incidents() -> None:
         assert_incidents()
 
+    def written() -> None:
+        assert_written()
+
     def forgotten() -> None:
         assert_forgotten()
 
     yield from (
         incidents,
+        written,
         forgotten,
         states,
         periods,

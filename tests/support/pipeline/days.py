@@ -18,12 +18,17 @@ SILENCE = 121_000
 
 
 class Day:
-    """Name servers and brokers of one day; methods do something to all name servers, nearly at once."""
+    """Name servers and brokers of one day; methods do something to all name servers, nearly at once.
 
-    def __init__(self, name_servers: int) -> None:
+    Args:
+        name_servers: how many there are.
+        name: their names begin with it.
+    """
+
+    def __init__(self, name_servers: int, name: str = "ns") -> None:
         self.history = History("day")
         self.servers = [
-            NameServer(f"ns-{number}_9876", random.Random(number), self.history)
+            NameServer(f"{name}-{number}_9876", random.Random(number), self.history)
             for number in range(1, name_servers + 1)
         ]
         for server in self.servers:

@@ -47,6 +47,9 @@ LEAST_SAMPLES = 5
 TOGETHER_MS = 30_000
 """Failures that begin within this time are one incident: silent brokers expire at times that differ by
 this."""
+LATE_MS = 150_000
+"""Within this time a name server finds out that a broker is gone: a silent one expires after 120 s, and the
+scan comes every 10 s."""
 MASS_BROKERS = 3
 """Least number of brokers that go together in a mass disconnect."""
 LAG_LIMIT_MS = 120_000
@@ -120,7 +123,9 @@ def _make_last_tables(engine: Engine, graph: Graph) -> None:
     last = [view for view in graph if view.phase == "finish"]
     for name in sorted({name for view in last for name in view.reads if name in GOLD}):
         engine.show(name, GOLD[name])
-    args = _args(engine, together_ms=TOGETHER_MS, mass_brokers=MASS_BROKERS)
+    args = _args(
+        engine, together_ms=TOGETHER_MS, late_ms=LATE_MS, memory_ms=MEMORY_MS, mass_brokers=MASS_BROKERS
+    )
     _make_phase(engine, graph, "finish", args)
 
 

@@ -1,10 +1,25 @@
 """Incidents, from rows in to rows out; that they do not depend on the runs is test_steps.py's."""
 
-from namekeeper.pipeline.gold.steps import TOGETHER_MS, make_gold
+import pytest
+
+from namekeeper.pipeline.answers.duck_tables import DuckTables
+from namekeeper.pipeline.answers.warehouse import open_warehouse
+from namekeeper.pipeline.gold.steps import LATE_MS, TOGETHER_MS, make_gold
+from namekeeper.pipeline.report.query import ReportQuery, collect_report
 from tests.support.history.histories import histories
 from tests.support.pipeline.duck import Duck
-from tests.support.pipeline.incident_rows import NOW, assert_incidents, away, incidents_of, unwritable
+from tests.support.pipeline.incident_rows import (
+    NOW,
+    assert_incidents,
+    away,
+    groups,
+    held,
+    incidents_of,
+    session,
+    unwritable,
+)
 from tests.support.pipeline.law import records_of
+from tests.support.pipeline.written_histories import WRITTEN_HISTORIES, incidents_in, reported
 
 MINUTE = 60_000
 
@@ -34,8 +49,9 @@ def test_a_broker_that_unregistered_is_told_apart_and_has_its_topics():
     }  # fmt: skip
     states = [{**row, "state": "unregistered"} for row in away("b0", 1_000, 9_000)]
     found = incidents_of(
-        broker_state_daily=states, broker_session=[end], topic_outage_daily=unwritable("t", 1_000, 9_000)
-    )
+        broker_state_daily=states, broker_session=[end], topic_outage_daily=unwritable("t", 1_000, 9_000),
+        topic_route=[held("t", "b0")], broker_group_history=groups("b0"),
+    )  # fmt: skip
     assert shown(found, "kind", "subject", "cause", "peer", "topics") == [
         ("broker_unregistered", "b0", "unregister_broker", "10.0.0.1:5", 1)
     ]
@@ -84,16 +100,24 @@ def test_brokers_that_go_together_are_one_incident_and_many_a_mass_disconnect():
     ]  # fmt: skip
 
 
-def test_topics_are_the_cost_of_the_incident_in_which_they_began():
+def test_topics_are_the_cost_of_the_failure_that_took_their_last_row():
+    """Not of the failure that is next to them in time, and not of one of their brokers that went before."""
     asked = {"count": 7, "language": "JAVA", "namesrv": "ns-1"}
     found = incidents_of(
         broker_state_daily=[*away("b0", 5 * MINUTE, 20 * MINUTE), *away("b1", 10 * MINUTE, 12 * MINUTE)],
+        broker_group_history=groups("b0", "b1", "b2"),
+        broker_session=[session("b0", 5 * MINUTE), session("b1", 10 * MINUTE)],
+        topic_route=[
+            held("one", "b0"), held("both", "b0"), held("both", "b1"), held("later", "b1"),
+            held("read only", "b2", 11 * MINUTE, "register_broker", to_peer="b2:5"),
+            held("beside it", "b2", 11 * MINUTE + TOGETHER_MS, "register_broker"),
+        ],
         topic_outage_daily=[
             *unwritable("one", 5 * MINUTE, 20 * MINUTE),
-            *unwritable("other", 5 * MINUTE - TOGETHER_MS, 6 * MINUTE),
-            *unwritable("later", 11 * MINUTE, 12 * MINUTE),
-            *unwritable("alone", 60 * MINUTE, 70 * MINUTE),
-            *unwritable("beside it", 60 * MINUTE + TOGETHER_MS, 71 * MINUTE),
+            *unwritable("both", 10 * MINUTE, 12 * MINUTE),
+            *unwritable("later", 10 * MINUTE, 12 * MINUTE),
+            *unwritable("read only", 11 * MINUTE, 70 * MINUTE),
+            *unwritable("beside it", 11 * MINUTE + TOGETHER_MS, 71 * MINUTE),
         ],
         unknown_topic_minute=[
             {**asked, "topic": "one", "minute": 4 * MINUTE},
@@ -101,37 +125,139 @@ def test_topics_are_the_cost_of_the_incident_in_which_they_began():
             {**asked, "topic": "one", "minute": 19 * MINUTE, "language": "GO"},
             {**asked, "topic": "one", "minute": 20 * MINUTE},
             {**asked, "topic": "never registered", "minute": 6 * MINUTE},
-            {**asked, "topic": "alone", "minute": 65 * MINUTE, "language": None},
+            {**asked, "topic": "read only", "minute": 65 * MINUTE, "language": None},
+        ],
+    )  # fmt: skip
+    assert shown(found, "kind", "subject", "topics", "first_topic", "lookups", "languages", "topic_ms") == [
+        ("broker_away", "b0", 1, "one", 14, ["GO", "JAVA"], 15 * MINUTE),
+        ("broker_away", "b1", 2, "both", 0, [], 4 * MINUTE),
+        ("topic_unwritable", "beside it", 2, "beside it", 7, [], 119 * MINUTE - TOGETHER_MS),
+    ]
+    assert shown(found[2:], "to_ts", "cause", "peer", "brokers", "broker_names", "name_servers") == [
+        (71 * MINUTE, "register_broker", "b2:5", 1, ["b2"], ["ns-1"])
+    ]
+
+
+def test_a_permission_that_is_wiped_while_another_broker_is_away_has_its_own_topics():
+    found = incidents_of(
+        broker_state_daily=away("b0", 5 * MINUTE, 20 * MINUTE),
+        broker_group_history=groups("b0", "b1"),
+        broker_session=[session("b0", 5 * MINUTE)],
+        topic_route=[
+            held("both", "b0"), held("both", "b1", 6 * MINUTE, "wipe_write_perm"),
+            {**held("both", "b1"), "perm": 4, "valid_from": 6 * MINUTE, "valid_to": 9 * MINUTE,
+             "from_cause": "wipe_write_perm", "ended_by": "changed"},
+        ],
+        topic_outage_daily=unwritable("both", 6 * MINUTE, 9 * MINUTE),
+    )  # fmt: skip
+    assert shown(found, "kind", "subject", "topics") == [
+        ("broker_away", "b0", 0),
+        ("permission_wiped", "b1", 1),
+    ]
+
+
+def test_a_topic_that_a_name_server_alone_had_is_the_cost_of_its_stop():
+    found = incidents_of(
+        broker_group_history=groups("b0"),
+        topic_route=[held("t", "b0", 5_000, None, ended_by="stopped")],
+        topic_outage_daily=unwritable("t", 5_000, 8_000),
+        name_server_timeline=[
+            {"namesrv": "ns-1", "state": "stopped", "valid_from": 5_000, "valid_to": 8_000}
         ],
     )
-    assert shown(found, "kind", "subject", "topics", "first_topic", "lookups", "languages") == [
-        ("broker_away", "b0", 2, "one", 14, ["GO", "JAVA"]),
-        ("broker_away", "b1", 1, "later", 0, []),
-        ("topic_unwritable", "alone", 2, "alone", 7, []),
+    assert shown(found, "kind", "subject", "topics", "topic_ms") == [("name_server_down", "ns-1", 1, 3_000)]
+
+
+def test_after_unknown_time_a_topic_belongs_to_the_broker_that_had_it_and_is_away():
+    """The last name server was down when both went, so no row ended at the instant at which the outage begins."""
+    lost = {"ended_by": "stopped"}
+    found = incidents_of(
+        broker_state_daily=[*away("b0", 5 * MINUTE, 20 * MINUTE), *away("b1", 5 * MINUTE, 20 * MINUTE)],
+        broker_group_history=groups("b0", "b1"),
+        broker_session=[session("b0", MINUTE, **lost), session("b1", MINUTE, **lost)],
+        topic_route=[held("t", "b1", MINUTE, None, **lost), held("t", "b1", 0, None, **lost)],
+        topic_outage_daily=unwritable("t", 5 * MINUTE, 20 * MINUTE),
+        name_server_timeline=[
+            {"namesrv": "ns-1", "state": "stopped", "valid_from": MINUTE, "valid_to": 3 * MINUTE}
+        ],
+    )
+    assert shown(found, "kind", "broker_names", "topics") == [
+        ("name_server_down", [], 0),
+        ("broker_away", ["b0", "b1"], 1),
     ]
-    assert found[2]["to_ts"] == 71 * MINUTE
+
+
+@pytest.mark.parametrize(("lasts", "kinds"), [(6, []), (TOGETHER_MS + 1, ["topic_unwritable"])])
+def test_a_topic_that_can_be_written_to_soon_after_its_start_was_not_lost(lasts: int, kinds: list[str]):
+    """Its slave registered before its master."""
+    found = incidents_of(
+        broker_group_history=groups("b0"),
+        topic_route=[{**held("t", "b0"), "valid_from": 1_000 + lasts}],
+        topic_outage_daily=unwritable("t", 1_000, 1_000 + lasts),
+        unknown_topic_minute=[{"topic": "t", "minute": 0, "count": 7, "language": "JAVA"}],
+    )
+    assert [row["kind"] for row in found] == kinds
+
+
+DELETED = {"ended_by": "gone", "to_peer": "10.0.0.9:1"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "minutes", "incident"),
+    [
+        ([held("t", "b0", MINUTE, "delete_topic", **DELETED)], (0, 1, 3), (MINUTE, 4 * MINUTE, 14)),
+        ([held("t", "b0", MINUTE, "delete_topic", **DELETED)], (0,), None),
+        ([held("t", "b0", MINUTE, "delete_topic", **DELETED), held("t", "b1")], (1, 3), None),
+        ([held("t", "b0", MINUTE, "register_broker", **DELETED)], (1,), (MINUTE, 2 * MINUTE, 7)),
+        ([held("t", "b0", MINUTE, "expired", **DELETED, reason="broker_name_removed")], (1,), None),
+        ([held("t", "b0", MINUTE, None, ended_by="stopped")], (1,), None),
+        ([held("t", "b0", MINUTE, "delete_topic", **DELETED), {**held("t", "b0"), "valid_from": 2 * MINUTE + 5}],
+         (1, 2, 3), (MINUTE, 2 * MINUTE + 5, 14)),
+        ([held("t", "b0", MINUTE, "delete_topic", **DELETED)], (1, NOW // MINUTE - 1), (MINUTE, None, 14)),
+    ],
+)  # fmt: skip
+def test_a_deleted_topic_that_clients_go_on_asking_for_is_an_incident(rows, minutes, incident):
+    """Not one that another broker still has, or whose brokers went, and not longer than until it is there again."""
+    found = incidents_of(
+        broker_group_history=groups("b0", "b1"),
+        topic_route=rows,
+        unknown_topic_minute=[
+            {"topic": "t", "minute": minute * MINUTE, "count": 7, "language": "JAVA"} for minute in minutes
+        ],
+    )
+    assert shown(found, "from_ts", "to_ts", "lookups") == ([] if incident is None else [incident])
+    assert shown(found, "kind", "subject", "topics", "broker_names", "name_servers", "peer", "topic_ms") == [
+        ("topic_deleted", "t", 1, ["b0"], ["ns-1"], "10.0.0.9:1", 0) for _ in found
+    ]
+
+
+@pytest.mark.parametrize("make", WRITTEN_HISTORIES)
+def test_histories_that_were_written_manually_have_the_expected_incidents(make, tmp_path):
+    written = make()
+    duck = Duck()
+    make_gold(duck, duck.load(written.records))
+    assert incidents_in(duck.gold("incident")) == list(written.incidents)
+    tables = DuckTables(open_warehouse(duck.write_warehouse(tmp_path)))
+    report = collect_report(tables, ReportQuery(("incidents",)))
+    assert reported(report.sections[0].rows) == list(written.report)
 
 
 def test_an_incident_that_begins_later_does_not_have_the_topics_of_one_that_was_there():
-    """The later one is near enough to explain them, if nothing else did."""
+    """A broker that goes while its topic can't be written to anyway took nothing."""
     second = 1_000
     found = incidents_of(
         broker_state_daily=[
             *away("b0", 0, 9 * MINUTE),
             *({**row, "state": "unregistered"} for row in away("b1", MINUTE + 20 * second, 3 * MINUTE)),
-            *({**row, "state": "unregistered"} for row in away("b2", 12 * MINUTE, 15 * MINUTE)),
-            *away("b3", 12 * MINUTE + second, 14 * MINUTE),
         ],
-        topic_outage_daily=[
-            *unwritable("t", MINUTE, 2 * MINUTE),
-            *unwritable("u", 12 * MINUTE - second, 13 * MINUTE),
-        ],
+        broker_group_history=groups("b0", "b1"),
+        broker_session=[session("b0", 0), session("b1", MINUTE + 20 * second)],
+        topic_route=[held("t", "b0"), {**held("t", "b1"), "perm": 4}],
+        topic_outage_daily=unwritable("t", 0, 9 * MINUTE),
     )
     assert shown(found, "kind", "subject", "topics") == [
         ("broker_away", "b0", 1),
         ("broker_unregistered", "b1", 0),
-        ("broker_unregistered", "b2", 1),
-        ("broker_away", "b3", 0),
     ]
 
 
@@ -146,6 +272,7 @@ def test_a_wipe_is_one_incident_over_all_name_servers_until_it_is_undone():
     }  # fmt: skip
     found = incidents_of(
         topic_route=[
+            held("t", "b0", 1_000, "wipe_write_perm"),
             {**row, "namesrv": "ns-1", "topic": "t", "valid_from": 1_000},
             {**row, "namesrv": "ns-1", "topic": "u", "valid_from": 1_000, "valid_to": 600_000},
             {**row, "namesrv": "ns-2", "topic": "t", "valid_from": 2_000},
@@ -165,11 +292,11 @@ def test_name_servers_that_disagree_and_that_were_down():
     found = incidents_of(
         view_drift_broker=[
             {"cluster": "c", "broker_name": "b0", "broker_id": 0, "valid_from": 5_000, "valid_to": 8_000,
-             "from_namesrv": "ns-2", "is_open": False},
+             "held_by": ["ns-1"], "missing_at": ["ns-2"], "from_namesrv": "ns-2", "is_open": False},
         ],
         view_drift_topic=[
             {"cluster": "c", "broker_name": "b0", "topic": "t", "valid_from": 6_000, "valid_to": 9_000,
-             "from_namesrv": "ns-1", "is_open": True},
+             "views": ["ns-1: absent", "ns-2: read 4, write 4, perm 6, flag 0"], "from_namesrv": "ns-2", "is_open": True},
         ],
         name_server_timeline=[
             {"namesrv": "ns-1", "state": "up", "valid_from": 0, "valid_to": 100_000},
@@ -207,3 +334,93 @@ def test_a_warehouse_of_an_earlier_version_gets_all_incidents_with_its_next_run(
     make_gold(duck, duck.load(late))
     for name in ("incident", "topic_outage_daily"):
         assert duck.gold(name) == at_once.gold(name) != []
+
+
+BROKER_DRIFT = {
+    "cluster": "c", "broker_name": "b0", "broker_id": 0, "broker_addr": "b0:1", "valid_from": 0, "is_open": False,
+    "held_by": ["ns-1"], "missing_at": ["ns-2", "ns-3"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "ends", "wrong"),
+    [
+        # A new broker came to ns-1 first, and to the others later.
+        ({"from_namesrv": "ns-1", "to_namesrv": "ns-3", "valid_to": 9 * MINUTE}, [], ["ns-2", "ns-3"]),
+        # It died, and ns-1 noticed last.
+        ({"from_namesrv": "ns-2", "to_namesrv": "ns-1", "valid_to": LATE_MS}, [("ns-1", LATE_MS, "gone")], ["ns-1"]),
+        # The others lost it long before it died.
+        ({"from_namesrv": "ns-2", "to_namesrv": "ns-1", "valid_to": LATE_MS + 1}, [("ns-1", LATE_MS + 1, "gone")],
+         ["ns-2", "ns-3"]),
+        # ns-1 was stopped, which is no news of the broker.
+        ({"from_namesrv": "ns-2", "to_namesrv": "ns-1", "valid_to": MINUTE}, [("ns-1", MINUTE, "stopped")],
+         ["ns-2", "ns-3"]),
+        ({"from_namesrv": "ns-1", "valid_to": MINUTE, "is_open": True}, [], ["ns-2", "ns-3"]),
+    ],
+)  # fmt: skip
+def test_a_disagreement_about_a_broker_names_those_that_were_wrong(more, ends, wrong):
+    found = incidents_of(
+        view_drift_broker=[{**BROKER_DRIFT, "to_ts": more["valid_to"], **more}],
+        broker_session=[
+            {**session("b0", end), "namesrv": namesrv, "ended_by": ended_by}
+            for namesrv, end, ended_by in ends
+        ],
+    )
+    assert shown(found, "kind", "name_servers") == [("drift", wrong)]
+
+
+GOOD, LESS, READ_ONLY = (
+    f"read 4, write {write}, perm {perm}, flag 0" for write, perm in ((4, 6), (2, 6), (4, 4))
+)
+TOPIC_DRIFT = {"cluster": "c", "broker_name": "b0", "topic": "t", "valid_from": 0, "is_open": False}
+
+
+@pytest.mark.parametrize(
+    ("views", "more", "changes", "wrong"),
+    [
+        # A new topic came to ns-1 first.
+        ([GOOD, "absent"], {"from_namesrv": "ns-1", "to_namesrv": "ns-2"}, [], ["ns-2"]),
+        # Its permission was wiped at ns-1 only, and given back.
+        ([READ_ONLY, GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-1"}, ["ns-1"], ["ns-1"]),
+        # It was wiped at both, at ns-2 later.
+        ([READ_ONLY, GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-2"}, ["ns-2"], ["ns-2"]),
+        # It was deleted at both, at ns-2 later; or much later.
+        (["absent", GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-2"}, ["ns-2"], ["ns-2"]),
+        (["absent", GOOD], {"from_namesrv": "ns-1", "to_namesrv": "ns-2", "valid_to": LATE_MS + 1}, ["ns-2"], ["ns-1"]),
+        # Its queues changed at ns-1, and at ns-2 later, or never.
+        ([GOOD, LESS], {"from_namesrv": "ns-1", "to_namesrv": "ns-2", "valid_to": LATE_MS + 1}, ["ns-2"], ["ns-2"]),
+        ([GOOD, LESS], {"from_namesrv": "ns-1", "is_open": True}, [], ["ns-2"]),
+    ],
+)  # fmt: skip
+def test_a_disagreement_about_a_topic_names_those_that_were_wrong(views, more, changes, wrong):
+    drift = {**TOPIC_DRIFT, "valid_to": MINUTE, **more}
+    drift |= {
+        "views": [f"ns-{number}: {view}" for number, view in enumerate(views, 1)],
+        "to_ts": drift["valid_to"],
+    }
+    found = incidents_of(
+        view_drift_topic=[drift],
+        topic_route=[
+            {**held("t", "b0", drift["valid_to"], "any"), "namesrv": namesrv} for namesrv in changes
+        ],
+    )
+    assert shown(found, "kind", "name_servers") == [("drift", wrong)]
+
+
+def test_what_clients_asked_a_name_server_in_vain_is_the_cost_of_what_it_missed():
+    asked = {"topic": "t", "minute": MINUTE, "language": "JAVA"}
+    broker = {**BROKER_DRIFT, "valid_to": 3 * MINUTE, "from_namesrv": "ns-1"}
+    topic = {**TOPIC_DRIFT, "valid_from": 20 * MINUTE, "valid_to": 23 * MINUTE, "from_namesrv": "ns-1"}
+    found = incidents_of(
+        broker_group_history=groups("b0"),
+        topic_route=[held("t", "b0")],
+        view_drift_broker=[broker],
+        view_drift_topic=[{**topic, "views": [f"ns-1: {GOOD}", "ns-2: absent"]}],
+        unknown_topic_minute=[
+            {**asked, "namesrv": "ns-1", "count": 1},
+            {**asked, "namesrv": "ns-2", "count": 20},
+            {**asked, "namesrv": "ns-3", "count": 300},
+            {**asked, "namesrv": "ns-2", "count": 4_000, "minute": 21 * MINUTE},
+        ],
+    )
+    assert shown(found, "kind", "lookups", "topics") == [("drift", 320, 0), ("drift", 4_000, 1)]

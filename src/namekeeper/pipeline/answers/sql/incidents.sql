@@ -1,6 +1,6 @@
 -- An incident of these days; the one with the highest cost comes first.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, lasted_ms, cause, peer, brokers, broker_names, topics,
---   first_topic, name_servers, lookups, languages, is_forgotten
+--   first_topic, name_servers, lookups, languages, is_forgotten, topic_ms
 -- reads: incident, name_server_session
 WITH known AS (
   SELECT max(knows_up_to) AS up_to FROM name_server_session
@@ -9,14 +9,19 @@ SELECT
   i.kind, i.cluster, i.subject, i.from_ts, i.to_ts, i.is_open,
   coalesce(i.to_ts, k.up_to) - i.from_ts AS lasted_ms,
   i.cause, i.peer, i.brokers, i.broker_names, i.topics, i.first_topic, i.name_servers, i.lookups, i.languages,
-  i.is_forgotten
+  i.is_forgotten, i.topic_ms
 FROM incident i
 CROSS JOIN known k
 WHERE
   (:first_day IS NULL OR i.to_ts IS NULL OR day_of(i.to_ts - 1, :zone) >= :first_day)
   AND (:last_day IS NULL OR day_of(i.from_ts, :zone) <= :last_day)
 ORDER BY
-  i.lookups DESC,
-  CASE WHEN i.kind IN ('drift', 'broker_unregistered') THEN 0 ELSE i.topics END DESC,
-  CASE WHEN i.kind IN ('drift', 'broker_unregistered') THEN 0 ELSE i.brokers END DESC,
+  -- A lookup in vain weighs as much as a topic that can't be written to for a minute.
+  i.lookups * 60000
+    + CASE
+      WHEN i.kind IN ('drift', 'broker_unregistered', 'topic_deleted') THEN 0
+      ELSE coalesce(i.topic_ms, i.topics * lasted_ms)
+    END DESC,
+  CASE WHEN i.kind IN ('drift', 'broker_unregistered', 'topic_deleted') THEN 0 ELSE greatest(i.brokers, 1) END
+    * lasted_ms DESC,
   CASE WHEN i.kind = 'broker_unregistered' THEN 1 ELSE 0 END, lasted_ms DESC, i.from_ts, i.kind, i.cluster, i.subject

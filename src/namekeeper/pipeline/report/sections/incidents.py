@@ -37,9 +37,14 @@ _COLUMNS = (
     count_column("lookups", "asked in vain"),
     ReportColumn("clients", "clients"),
 )
-_MILD = frozenset({"drift", "broker_unregistered"})
-"""Kinds without a cost in topics."""
-_WORDS = {Kind.DOWN: "away, or not to be written to", Kind.NOTICE: "unregistered, or name servers disagreed"}
+_MILD = frozenset({"drift", "broker_unregistered", "topic_deleted"})
+"""Kinds without a cost in topics: somebody asked for it, or another name server had them."""
+_WORDS = {
+    Kind.DOWN: "away, or not to be written to",
+    Kind.NOTICE: "unregistered or deleted, or name servers disagreed",
+}
+_LOOKUP_MS = 60_000
+"""A lookup in vain weighs as much as a topic that can't be written to for a minute: a client asks twice."""
 
 _CAUSES = {
     "expired": "silent for too long",
@@ -48,11 +53,14 @@ _CAUSES = {
     "replaced": "another broker took its place",
     "stale_registration": "an older registration was refused",
     "wipe_write_perm": "wipeWritePerm",
+    "register_broker": "changed by its broker",
+    "register_topic": "changed by registerTopic",
+    "delete_topic": "topic deleted",
     "stopped": "stopped",
     "no_stop": "ended without being stopped",
 }
 """Cause -> text."""
-_ASKED = frozenset({"unregister_broker", "wipe_write_perm"})
+_ASKED = frozenset({"unregister_broker", "wipe_write_perm", "delete_topic", "register_topic"})
 """Causes that are requests of somebody; for the others the peer is the broker itself."""
 
 
@@ -93,11 +101,18 @@ def _group(rows: Sequence[Row]) -> Row:
         "is_open": is_open,
         "lasted": f"{shown_milliseconds(lasted_ms)}{_ending(rows, is_open=is_open)}",
         "topics": max(row["topics"] for row in rows),
+        "topic_ms": sum(_topic_ms(row) for row in rows),
         "lookups": sum(row["lookups"] for row in rows),
         "languages": (languages := sorted({each for row in rows for each in row["languages"]})),
         "clients": ", ".join(languages),
         "times": times,
     }
+
+
+def _topic_ms(row: Row) -> int:
+    """The time in which topics could not be written to; estimated for a row of an earlier version."""
+    known: int | None = row["topic_ms"]
+    return row["topics"] * row["lasted_ms"] if known is None else known
 
 
 def _ending(rows: Sequence[Row], *, is_open: bool) -> str:
@@ -111,9 +126,8 @@ def _cost(row: Row) -> tuple[object, ...]:
     """Sort key by cost, as in the query: the worst first."""
     is_mild = row["kind"] in _MILD
     return (
-        -row["lookups"],
-        0 if is_mild else -row["topics"],
-        0 if is_mild else -row["brokers"],
+        -row["lookups"] * _LOOKUP_MS - (0 if is_mild else row["topic_ms"]),
+        0 if is_mild else -max(row["brokers"], 1) * row["lasted_ms"],
         row["kind"] == "broker_unregistered",
         -row["lasted_ms"],
         row["from_ts"],
@@ -154,19 +168,24 @@ def _what(row: Row) -> str:
     more = "" if is_told or row["brokers"] < 2 else f" ({row['brokers']} brokers)"
     of_names = "" if is_told else f" of {shown_count(len(row['broker_names']), 'name')}"
     others = f" and {row['topics'] - 1} more" if row["topics"] > 1 else ""
+    differed = f": {some_of(row['name_servers'])} differed" if row["name_servers"] else ""
     return {
         "broker_away": f"{names} away{more}",
         "mass_disconnect": f"{row['brokers']} brokers{of_names} went together: {names}",
         "broker_unregistered": f"{names} unregistered{more}",
         "permission_wiped": f"permission to write to {names} wiped",
-        "drift": f"name servers disagreed about {names}",
+        "drift": f"name servers disagreed about {names}{differed}",
         "name_server_down": f"name server {row['subject']} down",
         "topic_unwritable": f"{row['first_topic']}{others} could not be written to",
+        "topic_deleted": f"{row['first_topic']}{others} deleted, and clients went on asking for "
+        + ("them" if others else "it"),
     }[row["kind"]]
 
 
 def _why(row: Row) -> str:
     cause = _CAUSES.get(row["cause"], row["cause"]) or ""
+    if row["kind"] == "topic_unwritable" and row["cause"] == "register_broker":
+        cause = f"{cause} {some_of(row['broker_names'])}"
     return f"{cause}, asked by {row['peer']}" if row["peer"] and row["cause"] in _ASKED else cause
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from namekeeper.pipeline.report.plots import Kind
-from namekeeper.pipeline.report.values import Severity
+from namekeeper.pipeline.report.values import Row, Severity
 from tests.support.pipeline.report_rows import HOUR, START, drawn_plot, made_section, report_rows
 
 ROWS = report_rows()
@@ -36,6 +36,11 @@ def test_an_incident_is_said_in_words_of_people():
         ({"kind": "broker_unregistered"}, "b0 unregistered"),
         ({"kind": "permission_wiped"}, "permission to write to b0 wiped"),
         ({"kind": "drift", "broker_names": ["b0", "b1"]}, "name servers disagreed about b0, b1"),
+        ({"kind": "drift", "name_servers": ["ns-2"]}, "name servers disagreed about b0: ns-2 differed"),
+        ({"kind": "topic_deleted", "topics": 1, "first_topic": "t"},
+         "t deleted, and clients went on asking for it"),
+        ({"kind": "topic_deleted", "topics": 3, "first_topic": "t"},
+         "t and 2 more deleted, and clients went on asking for them"),
         ({"kind": "name_server_down", "subject": "ns-1"}, "name server ns-1 down"),
         ({"kind": "topic_unwritable", "topics": 1, "first_topic": "t"}, "t could not be written to"),
         ({"kind": "topic_unwritable", "topics": 3, "first_topic": "t"}, "t and 2 more could not be written to"),
@@ -76,7 +81,7 @@ def test_without_incidents_it_says_so():
 def test_incidents_that_are_alike_are_one_row_with_what_they_cost_in_all():
     row = {**AWAY, "topics": 1, "lookups": 0, "lasted_ms": 1_000}
     alike = [{**row, "from_ts": START + hour * HOUR} for hour in (5, 2, 9)]
-    other = {**row, "broker_names": ["b1"], "topics": 2}
+    other = {**row, "broker_names": ["b1"], "topics": 2, "topic_ms": 10 * HOUR}
     found = made_section("incidents", {**ROWS, "incidents": [other, *alike]}, incidents=104)
     assert [each["what"] for each in found.rows] == ["b1 away", "b0 away, 3 times"]
     assert (found.rows[1]["from_ts"], found.rows[1]["until_ts"]) == (
@@ -96,6 +101,44 @@ def test_what_cost_most_in_all_comes_first():
     once = {**AWAY, "broker_names": ["b1"], "lookups": 9}
     found = made_section("incidents", {**ROWS, "incidents": [once, *often]})
     assert [row["lookups"] for row in found.rows] == [15, 9]
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ({"topics": 600, "topic_ms": 3_600}, {"topics": 1, "topic_ms": HOUR}),
+        ({"lookups": 3, "kind": "topic_deleted"}, {"topics": 40, "topic_ms": HOUR}),
+        ({"topics": 5, "topic_ms": 30 * 60_000}, {"lookups": 31}),
+        ({"topics": 1, "topic_ms": None}, {"topics": 2, "topic_ms": None}),
+        (
+            {"kind": "broker_unregistered", "topics": 9, "topic_ms": 9 * HOUR},
+            {"topics": 1, "topic_ms": 5_000},
+        ),
+        ({"lasted_ms": 6}, {"kind": "name_server_down", "brokers": 0, "lasted_ms": 600_000}),
+        ({"brokers": 1}, {"brokers": 3, "broker_names": ["b0", "b1"], "kind": "mass_disconnect"}),
+    ],
+)
+def test_cost_is_the_time_of_lost_topics_and_the_look_ups_in_vain(less: Row, more: Row):
+    """Neither the number of topics that were lost for an instant nor that of brokers that nobody missed."""
+    nothing = {**AWAY, "topics": 0, "lookups": 0, "topic_ms": 0}
+    cheap, dear = {**nothing, **less}, {**nothing, "broker_names": ["b9"], **more}
+    found = made_section("incidents", {**ROWS, "incidents": [cheap, dear]})
+    assert [row["kind"] for row in found.rows] == [dear["kind"], cheap["kind"]]
+    assert [row["broker_names"] for row in found.rows] == [dear["broker_names"], cheap["broker_names"]]
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"kind": "topic_unwritable", "cause": "register_broker", "peer": "10.0.0.1:5"}, "changed by its broker b0"),
+        ({"kind": "topic_unwritable", "cause": None}, ""),
+        ({"kind": "topic_deleted", "cause": "delete_topic", "peer": "10.0.0.9:5"},
+         "topic deleted, asked by 10.0.0.9:5"),
+        ({"kind": "topic_deleted", "cause": "register_broker", "peer": "10.0.0.1:5"}, "changed by its broker"),
+    ],
+)  # fmt: skip
+def test_why_a_topic_was_lost_names_the_request_and_who_asked(row: Row, why: str):
+    assert made_section("incidents", {**ROWS, "incidents": [{**AWAY, **row}]}).rows[0]["why"] == why
 
 
 def test_the_plot_has_a_lane_for_each_row_and_a_bar_for_each_time():

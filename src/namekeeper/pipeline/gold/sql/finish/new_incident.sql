@@ -1,11 +1,9 @@
--- Incidents: failures with their time range, cause and cost. Failures of one kind that began at nearly the
--- same time in a cluster are one incident; each time that a name server is down is one of its own. A topic that
--- could not be written to belongs to the cost of the incident during which this began, the last before it or else
--- the first after it; without such an incident it is an incident of its own.
+-- Incidents: failures with their time range, cause and cost. A topic that could not be written to belongs to the cost
+-- of the failure that took its last row to write to; a topic without such a failure is an incident of its own. So are
+-- deleted topics that clients go on asking for.
 -- columns: kind, cluster, subject, from_ts, to_ts, is_open, cause, peer, brokers, broker_names, topics, first_topic,
---   name_servers, lookups, languages, is_forgotten
--- reads: broker_group_history, broker_session, broker_state_daily, last_record_time, lost_records,
---   name_server_timeline, topic_outage_daily, topic_route, unknown_topic_minute, view_drift_broker, view_drift_topic
+--   name_servers, lookups, languages, is_forgotten, topic_ms
+-- reads: broker_group_history, incident_part, last_record_time, topic_outage_cause, topic_route, unknown_topic_minute
 -- writes: incident
 WITH horizon AS (
   SELECT max(up_to) AS up_to FROM last_record_time
@@ -13,181 +11,198 @@ WITH horizon AS (
 cluster_of AS (
   SELECT broker_name, max_by(cluster, valid_from) AS cluster FROM broker_group_history GROUP BY broker_name
 ),
-broker_end AS (
+failure AS (
   SELECT
-    cluster, broker_name, broker_id, valid_to AS from_ts, min(coalesce(reason, ended_by)) AS cause,
-    min(to_peer) AS peer
-  FROM broker_session
-  WHERE ended_by IN ('gone', 'changed')
-  GROUP BY cluster, broker_name, broker_id, valid_to
-),
--- A broker is expected as long as it has states, which follow each other without a gap.
-followed_state AS (
-  SELECT
-    cluster, broker_name, broker_id, state, began_at, valid_to,
-    lead(valid_from) OVER (PARTITION BY cluster, broker_name, broker_id ORDER BY valid_from) AS next_from
-  FROM broker_state_daily
-),
-broker_outage AS (
-  SELECT
-    CASE WHEN state = 'down' THEN 'broker_away' ELSE 'broker_unregistered' END AS kind,
-    cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts,
-    max(CASE WHEN next_from = valid_to THEN 0 ELSE 1 END) AS is_last_state
-  FROM followed_state
-  WHERE state IN ('down', 'unregistered')
-  GROUP BY state, cluster, broker_name, broker_id, began_at
-),
-wiped AS (
-  SELECT
-    namesrv, broker_name, valid_from AS from_ts, min(from_peer) AS peer,
-    max(coalesce(valid_to, :forever)) AS to_ts
-  FROM topic_route
-  WHERE from_cause = 'wipe_write_perm'
-  GROUP BY namesrv, broker_name, valid_from
-),
-part AS (
-  SELECT
-    o.kind, o.cluster, '' AS of_subject, o.broker_name AS subject, o.from_ts, o.to_ts, e.cause,
-    e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
-    CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic,
-    CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten
-  FROM broker_outage o
-  CROSS JOIN horizon h
-  LEFT JOIN broker_end e
-    ON e.cluster = o.cluster AND e.broker_name = o.broker_name AND e.broker_id = o.broker_id
-    AND e.from_ts = o.from_ts
-  UNION ALL
-  SELECT
-    'permission_wiped', c.cluster, w.broker_name, w.broker_name, w.from_ts, w.to_ts, 'wipe_write_perm', w.peer,
-    w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0
-  FROM wiped w
-  LEFT JOIN cluster_of c ON c.broker_name = w.broker_name
-  UNION ALL
-  SELECT
-    'drift', cluster, '', broker_name, valid_from, CASE WHEN is_open THEN :forever ELSE valid_to END,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), broker_name,
-    concat(broker_name, ' ', CAST(broker_id AS STRING)), from_namesrv, CAST(NULL AS STRING), 0
-  FROM view_drift_broker
-  UNION ALL
-  SELECT
-    'drift', cluster, '', broker_name, valid_from, CASE WHEN is_open THEN :forever ELSE valid_to END,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), broker_name, CAST(NULL AS STRING), from_namesrv, topic, 0
-  FROM view_drift_topic
-  UNION ALL
-  SELECT
-    'name_server_down', CAST(NULL AS STRING), t.namesrv, t.namesrv, t.valid_from, coalesce(t.valid_to, :forever),
-    CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END, CAST(NULL AS STRING), CAST(NULL AS STRING),
-    CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0
-  FROM name_server_timeline t
-  LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
-  WHERE t.state = 'stopped' OR l.reason = 'no_stop'
-),
--- include: islands,
---   named: part_island
---   rows: part
---   key: kind, cluster, of_subject
---   order: from_ts, subject, broker, topic
---   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
-cause AS (
-  SELECT
+    kind AS of_kind, cluster, of_subject, island,
     CASE WHEN kind = 'broker_away' AND count(DISTINCT broker) >= :mass_brokers THEN 'mass_disconnect' ELSE kind END
       AS kind,
-    cluster, min(subject) AS subject, min(from_ts) AS from_ts, max(to_ts) AS to_ts, min(cause) AS cause,
+    min(subject) AS subject, min(from_ts) AS from_ts, max(to_ts) AS to_ts, min(cause) AS cause,
     min(peer) AS peer, count(DISTINCT broker) AS brokers, sort_array(collect_set(broker_name)) AS broker_names,
-    count(DISTINCT topic) AS drift_topics, min(topic) AS drift_topic,
+    count(DISTINCT topic) AS topics, min(topic) AS first_topic,
     sort_array(collect_set(namesrv)) AS name_servers,
     sort_array(collect_set(CAST(NULL AS STRING))) AS no_names,
     max(is_forgotten) = 1 AS is_forgotten
-  FROM part_island
+  FROM incident_part
   GROUP BY kind, cluster, of_subject, island
 ),
--- include: islands,
---   named: outage_island
---   rows: topic_outage_daily
---   key: cluster, topic
---   order: valid_from
---   continues: lag(valid_to) OVER w = valid_from
-topic_outage AS (
-  SELECT cluster, topic, min(valid_from) AS from_ts, max(valid_to) AS to_ts
-  FROM outage_island
-  GROUP BY cluster, topic, island
-),
-explained AS (
-  SELECT
-    o.cluster, o.topic, o.from_ts, o.to_ts, c.kind, c.subject, c.from_ts AS began_at,
-    row_number() OVER (
-      PARTITION BY o.cluster, o.topic, o.from_ts
-      ORDER BY CASE WHEN c.from_ts <= o.from_ts THEN 0 ELSE 1 END, abs(o.from_ts - c.from_ts), c.kind, c.subject
-    ) AS choice
-  FROM topic_outage o
-  LEFT JOIN cause c
-    ON c.cluster = o.cluster AND c.kind <> 'drift' AND o.from_ts >= c.from_ts - :together_ms
-    AND o.from_ts <= c.to_ts
-),
-unexplained_outage AS (
-  SELECT cluster, topic, from_ts, to_ts FROM explained WHERE choice = 1 AND kind IS NULL
+-- A slave that registers before its master brings topics that can't be written to for a moment: that is no failure.
+changed_topic AS (
+  SELECT o.cluster, o.topic, o.from_ts, o.to_ts, coalesce(o.cause, '') AS of_subject, o.cause, o.peer, o.broker_name,
+    o.namesrv
+  FROM topic_outage_cause o
+  CROSS JOIN horizon h
+  WHERE o.kind IS NULL AND (o.was_writable OR o.to_ts - o.from_ts > :together_ms OR o.to_ts >= h.up_to)
 ),
 -- include: islands,
---   named: unexplained
---   rows: unexplained_outage
---   key: cluster
+--   named: changed_island
+--   rows: changed_topic
+--   key: cluster, of_subject
 --   order: from_ts, topic
 --   continues: from_ts - lag(from_ts) OVER w <= :together_ms
-unexplained_incident AS (
+-- The same change at other name servers, a moment before.
+changed_row AS (
   SELECT
-    cluster, island, min(topic) AS subject, min(from_ts) AS began_at, max(to_ts) AS ended_at,
-    sort_array(collect_set(CAST(NULL AS STRING))) AS no_names
-  FROM unexplained
-  GROUP BY cluster, island
+    i.cluster, i.of_subject, i.island, i.topic, i.from_ts, i.to_ts, i.cause, i.peer, i.broker_name,
+    coalesce(r.namesrv, i.namesrv) AS namesrv
+  FROM changed_island i
+  LEFT JOIN topic_route r
+    ON r.topic = i.topic AND r.broker_name = i.broker_name AND r.to_cause = i.cause AND r.valid_to <= i.from_ts
+    AND r.valid_to >= i.from_ts - :together_ms
 ),
-affected AS (
-  SELECT kind, cluster, subject, began_at, topic, from_ts, to_ts
-  FROM explained
-  WHERE choice = 1 AND kind IS NOT NULL
+asked_topic AS (
+  SELECT DISTINCT topic FROM unknown_topic_minute WHERE topic IS NOT NULL
+),
+topic_row AS (
+  SELECT
+    c.cluster, r.topic, r.namesrv, r.broker_name, r.valid_from, coalesce(r.valid_to, :forever) AS valid_to,
+    r.ended_by = 'gone' AND r.reason IS NULL AS is_deleted, r.to_cause AS cause, r.to_peer AS peer
+  FROM topic_route r
+  JOIN asked_topic a ON a.topic = r.topic
+  JOIN cluster_of c ON c.broker_name = r.broker_name
+),
+-- include: islands,
+--   named: row_island
+--   rows: topic_row
+--   key: cluster, topic
+--   order: valid_from, valid_to
+--   continues: valid_from <= max(valid_to) OVER (
+--       PARTITION BY cluster, topic ORDER BY valid_from, valid_to ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+--     )
+topic_period AS (
+  SELECT cluster, topic, island, min(valid_from) AS valid_from, max(valid_to) AS valid_to
+  FROM row_island
+  GROUP BY cluster, topic, island
+),
+-- The time between two periods of a topic, in which clients may ask for it in vain.
+topic_absence AS (
+  SELECT
+    cluster, topic, island, valid_to AS from_ts,
+    least(coalesce(lead(valid_from) OVER w, :forever), valid_to + :memory_ms) AS until
+  FROM topic_period
+  WINDOW w AS (PARTITION BY cluster, topic ORDER BY valid_from)
+),
+deletion AS (
+  SELECT
+    d.cluster, d.topic, d.from_ts, d.until, min(r.cause) AS cause, min(r.peer) AS peer
+  FROM topic_absence d
+  JOIN row_island r
+    ON r.cluster = d.cluster AND r.topic = d.topic AND r.island = d.island AND r.valid_to = d.from_ts
+  GROUP BY d.cluster, d.topic, d.from_ts, d.until
+  HAVING min(CASE WHEN r.is_deleted THEN 1 ELSE 0 END) = 1
+),
+missed_topic AS (
+  SELECT
+    d.cluster, d.topic, d.from_ts, coalesce(d.cause, '') AS of_subject, min(d.cause) AS cause, min(d.peer) AS peer,
+    CASE
+      WHEN max(u.minute) + 120000 >= max(h.up_to) AND d.until >= max(h.up_to) THEN :forever
+      ELSE least(max(u.minute) + 60000, d.until)
+    END AS to_ts,
+    CASE WHEN max(u.minute) + 60000 >= d.from_ts + :memory_ms THEN 1 ELSE 0 END AS is_forgotten
+  FROM deletion d
+  JOIN unknown_topic_minute u ON u.topic = d.topic AND u.minute + 60000 > d.from_ts AND u.minute < d.until
+  CROSS JOIN horizon h
+  GROUP BY d.cluster, d.topic, d.from_ts, d.until, d.cause
+),
+-- include: islands,
+--   named: missed_island
+--   rows: missed_topic
+--   key: cluster, of_subject
+--   order: from_ts, topic
+--   continues: from_ts - lag(from_ts) OVER w <= :together_ms
+missed_row AS (
+  SELECT i.*, r.broker_name, r.namesrv
+  FROM missed_island i
+  JOIN topic_row r
+    ON r.cluster = i.cluster AND r.topic = i.topic AND r.valid_to <= i.from_ts
+    AND r.valid_to >= i.from_ts - :together_ms AND r.is_deleted
+),
+every_incident AS (
+  SELECT
+    of_kind, cluster, of_subject, island, kind, subject, from_ts, to_ts, cause, peer, brokers, broker_names, topics,
+    first_topic, name_servers, no_names, is_forgotten
+  FROM failure
   UNION ALL
-  SELECT 'topic_unwritable', u.cluster, i.subject, i.began_at, u.topic, u.from_ts, u.to_ts
-  FROM unexplained u
-  JOIN unexplained_incident i ON i.cluster = u.cluster AND i.island = u.island
-),
-affected_count AS (
-  SELECT kind, cluster, subject, began_at, count(DISTINCT topic) AS topics, min(topic) AS first_topic
-  FROM affected
-  GROUP BY kind, cluster, subject, began_at
-),
-asked AS (
   SELECT
-    a.kind, a.cluster, a.subject, a.began_at, sum(u.`count`) AS lookups,
-    sort_array(collect_set(u.language)) AS languages
+    'topic_unwritable', cluster, of_subject, island, 'topic_unwritable', min(topic), min(from_ts), max(to_ts),
+    min(cause), min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), 0,
+    CAST(NULL AS STRING), sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))),
+    false
+  FROM changed_row
+  GROUP BY cluster, of_subject, island
+  UNION ALL
+  SELECT
+    'topic_deleted', cluster, of_subject, island, 'topic_deleted', min(topic), min(from_ts), max(to_ts), min(cause),
+    min(peer), count(DISTINCT broker_name), sort_array(collect_set(broker_name)), count(DISTINCT topic), min(topic),
+    sort_array(collect_set(namesrv)), sort_array(collect_set(CAST(NULL AS STRING))), max(is_forgotten) = 1
+  FROM missed_row
+  GROUP BY cluster, of_subject, island
+),
+-- The topics that each incident cost, with the time. A namesrv limits the lookups that count to those of one.
+affected AS (
+  SELECT
+    kind AS of_kind, part_cluster AS cluster, of_subject, island, topic, from_ts, to_ts,
+    CAST(NULL AS STRING) AS namesrv, 1 AS is_lost
+  FROM topic_outage_cause
+  WHERE kind IS NOT NULL
+  UNION ALL
+  SELECT 'topic_unwritable', cluster, of_subject, island, topic, from_ts, to_ts, CAST(NULL AS STRING), 1
+  FROM changed_island
+  UNION ALL
+  SELECT 'topic_deleted', cluster, of_subject, island, topic, from_ts, to_ts, CAST(NULL AS STRING), 0
+  FROM missed_island
+  UNION ALL
+  SELECT p.kind, p.cluster, p.of_subject, p.island, p.topic, p.from_ts, p.to_ts, p.namesrv, 0
+  FROM incident_part p
+  WHERE p.kind = 'drift' AND p.topic IS NOT NULL AND p.namesrv IS NOT NULL
+  UNION ALL
+  SELECT DISTINCT p.kind, p.cluster, p.of_subject, p.island, r.topic, p.from_ts, p.to_ts, p.namesrv, 0
+  FROM incident_part p
+  JOIN topic_row r ON r.broker_name = p.broker_name AND r.valid_from < p.to_ts AND r.valid_to > p.from_ts
+  WHERE p.kind = 'drift' AND p.topic IS NULL AND p.namesrv IS NOT NULL
+),
+lost_topic AS (
+  SELECT
+    a.of_kind, a.cluster, a.of_subject, a.island, count(DISTINCT a.topic) AS topics, min(a.topic) AS first_topic,
+    sum(least(a.to_ts, h.up_to) - a.from_ts) AS topic_ms
+  FROM affected a
+  CROSS JOIN horizon h
+  WHERE a.is_lost = 1
+  GROUP BY a.of_kind, a.cluster, a.of_subject, a.island
+),
+-- A minute counts once, even if the topic was lost twice in it.
+asked_minute AS (
+  SELECT DISTINCT
+    a.of_kind, a.cluster, a.of_subject, a.island, u.namesrv, u.boot, u.seq, u.minute, u.topic, u.language,
+    u.client_version, u.`count`
   FROM affected a
   JOIN unknown_topic_minute u
     ON u.topic = a.topic AND u.minute + 60000 > a.from_ts AND u.minute < a.to_ts
-  GROUP BY a.kind, a.cluster, a.subject, a.began_at
+    AND coalesce(a.namesrv, u.namesrv) IS NOT DISTINCT FROM u.namesrv
 ),
-incident_without_cost AS (
+asked AS (
   SELECT
-    kind, cluster, subject, from_ts, to_ts, cause, peer, brokers, broker_names, drift_topics, drift_topic,
-    name_servers, no_names, is_forgotten
-  FROM cause
-  UNION ALL
-  SELECT
-    'topic_unwritable', cluster, subject, began_at, ended_at, CAST(NULL AS STRING), CAST(NULL AS STRING), 0,
-    no_names, 0, CAST(NULL AS STRING), no_names, no_names, false
-  FROM unexplained_incident
+    of_kind, cluster, of_subject, island, sum(`count`) AS lookups,
+    sort_array(collect_set(language)) AS languages
+  FROM asked_minute
+  GROUP BY of_kind, cluster, of_subject, island
 )
 SELECT
   i.kind, i.cluster, i.subject, i.from_ts,
   CASE WHEN i.to_ts < h.up_to THEN i.to_ts END AS to_ts,
   i.to_ts >= h.up_to AS is_open,
   i.cause, i.peer, i.brokers, i.broker_names,
-  coalesce(n.topics, i.drift_topics) AS topics,
-  coalesce(n.first_topic, i.drift_topic) AS first_topic,
+  coalesce(n.topics, i.topics) AS topics,
+  coalesce(n.first_topic, i.first_topic) AS first_topic,
   i.name_servers,
   coalesce(a.lookups, 0) AS lookups,
   coalesce(a.languages, i.no_names) AS languages,
-  i.is_forgotten
-FROM incident_without_cost i
+  i.is_forgotten,
+  coalesce(n.topic_ms, 0) AS topic_ms
+FROM every_incident i
 CROSS JOIN horizon h
-LEFT JOIN affected_count n
-  ON n.kind = i.kind AND n.cluster = i.cluster AND n.subject = i.subject AND n.began_at = i.from_ts
+LEFT JOIN lost_topic n
+  ON n.of_kind = i.of_kind AND n.cluster IS NOT DISTINCT FROM i.cluster AND n.of_subject = i.of_subject
+  AND n.island = i.island
 LEFT JOIN asked a
-  ON a.kind = i.kind AND a.cluster = i.cluster AND a.subject = i.subject AND a.began_at = i.from_ts
+  ON a.of_kind = i.of_kind AND a.cluster IS NOT DISTINCT FROM i.cluster AND a.of_subject = i.of_subject
+  AND a.island = i.island

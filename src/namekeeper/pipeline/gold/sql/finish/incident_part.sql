@@ -1,0 +1,159 @@
+-- Failures, as the rows that broke show them. Those of one kind that began at nearly the same time in a cluster have
+-- the same `island`: they are one incident. Each time that a name server is down is one of its own. `way` and `who`
+-- name what was lost: the session of a broker, the permission of a broker name, or a name server. For a
+-- disagreement, `namesrv` is a name server that was wrong: it misses what another one has, or it still has what the
+-- others lost just before.
+-- columns: kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker,
+--   namesrv, topic, is_forgotten
+-- reads: broker_group_history, broker_session, broker_state_daily, last_record_time, lost_records,
+--   name_server_timeline, topic_route, view_drift_broker, view_drift_topic
+-- kept: it has few rows, and the queries over it need it six times
+WITH horizon AS (
+  SELECT max(up_to) AS up_to FROM last_record_time
+),
+cluster_of AS (
+  SELECT broker_name, max_by(cluster, valid_from) AS cluster FROM broker_group_history GROUP BY broker_name
+),
+broker_end AS (
+  SELECT
+    cluster, broker_name, broker_id, valid_to AS from_ts, min(coalesce(reason, ended_by)) AS cause,
+    min(to_peer) AS peer
+  FROM broker_session
+  WHERE ended_by IN ('gone', 'changed')
+  GROUP BY cluster, broker_name, broker_id, valid_to
+),
+-- A broker is expected as long as it has states, which follow each other without a gap.
+followed_state AS (
+  SELECT
+    cluster, broker_name, broker_id, state, began_at, valid_to,
+    lead(valid_from) OVER (PARTITION BY cluster, broker_name, broker_id ORDER BY valid_from) AS next_from
+  FROM broker_state_daily
+),
+broker_outage AS (
+  SELECT
+    CASE WHEN state = 'down' THEN 'broker_away' ELSE 'broker_unregistered' END AS kind,
+    cluster, broker_name, broker_id, began_at AS from_ts, max(valid_to) AS to_ts,
+    max(CASE WHEN next_from = valid_to THEN 0 ELSE 1 END) AS is_last_state
+  FROM followed_state
+  WHERE state IN ('down', 'unregistered')
+  GROUP BY state, cluster, broker_name, broker_id, began_at
+),
+wiped AS (
+  SELECT
+    namesrv, broker_name, valid_from AS from_ts, min(from_peer) AS peer,
+    max(coalesce(valid_to, :forever)) AS to_ts
+  FROM topic_route
+  WHERE from_cause = 'wipe_write_perm'
+  GROUP BY namesrv, broker_name, valid_from
+),
+-- Those that miss a broker are wrong. But if those that had it lost it as well, soon and last, they were late.
+broker_drift AS (
+  SELECT
+    d.cluster, d.broker_name, d.broker_id, d.valid_from,
+    CASE WHEN d.is_open THEN :forever ELSE d.valid_to END AS to_ts,
+    CASE
+      WHEN d.is_open OR d.valid_to - d.valid_from > :late_ms OR e.namesrv IS NULL THEN d.missing_at
+      ELSE d.held_by
+    END AS wrong
+  FROM view_drift_broker d
+  LEFT JOIN broker_session e
+    ON e.namesrv = d.to_namesrv AND e.cluster = d.cluster AND e.broker_addr = d.broker_addr AND e.valid_to = d.to_ts
+    AND e.ended_by = 'gone'
+),
+broker_drift_at AS (
+  SELECT DISTINCT cluster, broker_name, broker_id, valid_from, explode(wrong) AS namesrv FROM broker_drift
+),
+topic_view AS (
+  SELECT cluster, broker_name, topic, valid_from, valid_to, from_namesrv, to_namesrv, to_ts, is_open,
+    explode(views) AS seen
+  FROM view_drift_topic
+),
+-- A row that is absent is worse than one that can't be written to.
+graded_view AS (
+  SELECT
+    v.*, regexp_extract(seen, '^(.*): (absent|read .*)', 1) AS namesrv,
+    CASE
+      WHEN seen LIKE '%: absent' THEN 0
+      WHEN CAST(regexp_extract(seen, ' perm ([0-9]+), flag ', 1) AS INT) & 2 = 0 THEN 1
+      ELSE 2
+    END AS grade
+  FROM topic_view v
+),
+compared_view AS (
+  SELECT
+    g.*,
+    min(grade) OVER w AS least_grade, max(grade) OVER w AS greatest_grade,
+    max(CASE WHEN namesrv = to_namesrv THEN grade END) OVER w AS to_grade
+  FROM graded_view g
+  WINDOW w AS (PARTITION BY cluster, broker_name, topic, valid_from)
+),
+-- The name servers with the worst rows are wrong, by the same rule. If all are as good, the one is wrong that took
+-- over the rows of the others in the end; while it has not, those that did not begin it.
+topic_drift_at AS (
+  SELECT DISTINCT d.cluster, d.broker_name, d.topic, d.valid_from, d.namesrv
+  FROM compared_view d
+  LEFT JOIN topic_route e
+    ON e.namesrv = d.to_namesrv AND e.broker_name = d.broker_name AND e.topic = d.topic AND e.valid_to = d.to_ts
+    AND e.ended_by IN ('gone', 'changed') AND NOT d.is_open
+  WHERE CASE
+    WHEN least_grade = greatest_grade THEN
+      CASE WHEN e.namesrv IS NOT NULL THEN d.namesrv = d.to_namesrv ELSE d.namesrv <> d.from_namesrv END
+    WHEN e.namesrv IS NOT NULL AND d.valid_to - d.valid_from <= :late_ms AND to_grade > least_grade THEN
+      grade > least_grade
+    ELSE grade = least_grade
+  END
+),
+part AS (
+  SELECT
+    o.kind, o.cluster, '' AS of_subject, 'session' AS way,
+    concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS who, o.broker_name AS subject, o.from_ts, o.to_ts,
+    e.cause, e.peer, o.broker_name, concat(o.broker_name, ' ', CAST(o.broker_id AS STRING)) AS broker,
+    CAST(NULL AS STRING) AS namesrv, CAST(NULL AS STRING) AS topic,
+    CASE WHEN o.to_ts < h.up_to THEN o.is_last_state ELSE 0 END AS is_forgotten
+  FROM broker_outage o
+  CROSS JOIN horizon h
+  LEFT JOIN broker_end e
+    ON e.cluster = o.cluster AND e.broker_name = o.broker_name AND e.broker_id = o.broker_id
+    AND e.from_ts = o.from_ts
+  UNION ALL
+  SELECT
+    'permission_wiped', c.cluster, '', 'permission', w.broker_name, w.broker_name, w.from_ts, w.to_ts,
+    'wipe_write_perm', w.peer, w.broker_name, w.broker_name, w.namesrv, CAST(NULL AS STRING), 0
+  FROM wiped w
+  LEFT JOIN cluster_of c ON c.broker_name = w.broker_name
+  UNION ALL
+  SELECT
+    'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from, d.to_ts,
+    CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name,
+    concat(d.broker_name, ' ', CAST(d.broker_id AS STRING)), a.namesrv, CAST(NULL AS STRING), 0
+  FROM broker_drift d
+  LEFT JOIN broker_drift_at a
+    ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.broker_id = d.broker_id
+    AND a.valid_from = d.valid_from
+  UNION ALL
+  SELECT
+    'drift', d.cluster, '', CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, d.valid_from,
+    CASE WHEN d.is_open THEN :forever ELSE d.valid_to END,
+    CAST(NULL AS STRING), CAST(NULL AS STRING), d.broker_name, CAST(NULL AS STRING), a.namesrv, d.topic, 0
+  FROM view_drift_topic d
+  LEFT JOIN topic_drift_at a
+    ON a.cluster = d.cluster AND a.broker_name = d.broker_name AND a.topic = d.topic AND a.valid_from = d.valid_from
+  UNION ALL
+  SELECT
+    'name_server_down', CAST(NULL AS STRING), t.namesrv, 'name server', t.namesrv, t.namesrv, t.valid_from,
+    coalesce(t.valid_to, :forever), CASE WHEN t.state = 'stopped' THEN 'stopped' ELSE l.reason END,
+    CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), t.namesrv, CAST(NULL AS STRING), 0
+  FROM name_server_timeline t
+  LEFT JOIN lost_records l ON l.namesrv = t.namesrv AND l.unknown_from = t.valid_from
+  WHERE t.state = 'stopped' OR l.reason = 'no_stop'
+),
+-- include: islands
+--   named: part_island
+--   rows: part
+--   key: kind, cluster, of_subject
+--   order: from_ts, subject, broker, topic
+--   continues: kind <> 'name_server_down' AND from_ts - lag(from_ts) OVER w <= :together_ms
+SELECT
+  kind, cluster, of_subject, island, way, who, subject, from_ts, to_ts, cause, peer, broker_name, broker, namesrv,
+  topic, is_forgotten
+FROM part_island
