@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
 __all__ = [
+    "SPEC_OF_NAME",
     "environment_properties",
     "flag_properties",
     "parse_list",
     "parse_networks",
     "settings_from",
     "unknown_properties",
+    "variable_of",
 ]
 
-_SPEC_OF_NAME: Mapping[str, Spec] = {**SPECS, **{alias: SPECS[name] for alias, name in ALIASES.items()}}
+SPEC_OF_NAME: Mapping[str, Spec] = {**SPECS, **{alias: SPECS[name] for alias, name in ALIASES.items()}}
+"""What every name in a file means, Java's system properties included."""
+
 _VARIABLES = frozenset(spec.variable for spec in SPECS.values())
 _PREFIX = "NAMEKEEPER_"
 _ENVIRONMENT_ALIASES = {"ROCKETMQ_SERIALIZE_TYPE": "serializeType"}
@@ -58,7 +62,7 @@ def settings_from(
     values: dict[str, Value] = {}
     warnings: list[str] = []
     for name, text in properties.items():
-        spec = _SPEC_OF_NAME.get(name)
+        spec = SPEC_OF_NAME.get(name)
         if spec is None:
             warnings += _near_miss(name)
             continue
@@ -71,7 +75,7 @@ def settings_from(
 
 def unknown_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Unknown properties; they are kept and shown, as in Java."""
-    return {name: text for name, text in properties.items() if name not in _SPEC_OF_NAME}
+    return {name: text for name, text in properties.items() if name not in SPEC_OF_NAME}
 
 
 def environment_properties(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -88,6 +92,14 @@ def environment_properties(environment: Mapping[str, str]) -> tuple[dict[str, st
         elif text:
             properties[name] = text
     return properties, warnings + _unknown_variables(environment)
+
+
+def variable_of(name: str, environment: Mapping[str, str]) -> str:
+    """The variable by which the environment gives a property."""
+    aliases = (variable for variable, meant in _ENVIRONMENT_ALIASES.items() if meant == name)
+    return next(
+        (each for each in (SPECS[name].variable, *aliases) if environment.get(each)), SPECS[name].variable
+    )
 
 
 def flag_properties(fields: Mapping[str, str | None]) -> dict[str, str]:

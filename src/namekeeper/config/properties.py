@@ -6,15 +6,26 @@ the square of the number of continued lines, which a peer may choose (318).
 """
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from namekeeper.errors import ConfigError
 
-__all__ = ["escape_key", "escape_value", "format_properties", "parse_properties", "without_byte_order_mark"]
+__all__ = [
+    "Entry",
+    "entries_of",
+    "escape_key",
+    "escape_value",
+    "format_properties",
+    "parse_properties",
+    "without_byte_order_mark",
+]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT_OR_BLANK = re.compile(r"[ \t\f]*(?:[#!].*)?", re.DOTALL)
-_KEY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*", re.DOTALL)
+_KEY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)([ \t\f]*[=:]?[ \t\f]*)", re.DOTALL)
+_NAME_OF_LINE = re.compile(r"[ \t\f]*([A-Za-z][\w.]*)[ \t\f]*[=:]")
 _ESCAPE = re.compile(r"\\(u.{0,4}|.)", re.DOTALL)
 _UNICODE = re.compile(r"u[0-9A-Fa-f]{4}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -25,6 +36,21 @@ _TO_ESCAPE = re.compile(r"[^ -\[\]-~]")
 _TO_ESCAPE_IN_KEY = re.compile(r"[^!-\[\]-~]|[=:#!]")
 
 
+class Entry(NamedTuple):
+    """One entry of a text, as it is written and as it is read."""
+
+    line: int
+    """Number of its first line."""
+    key: str
+    separator: str
+    """What stands between name and value: `=` or `:` with blanks, blanks alone, or nothing."""
+    value: str
+    raw_value: str
+    """The value with its escapes."""
+    swallowed: str
+    """The name that the next line begins with if a backslash at the end makes it a part of this entry."""
+
+
 def parse_properties(data: bytes | str, *, source: str = "properties") -> dict[str, str]:
     r"""Read properties; bytes are ISO-8859-1; of a key that occurs twice the last value holds.
 
@@ -32,14 +58,24 @@ def parse_properties(data: bytes | str, *, source: str = "properties") -> dict[s
         ConfigError: A malformed `\uXXXX`; the message names `source` and the line.
     """
     text = data.decode("iso-8859-1") if isinstance(data, bytes) else data
-    entries: dict[str, str] = {}
-    for number, line in _logical_lines(text):
+    return {entry.key: entry.value for entry in entries_of(text, source=source)}
+
+
+def entries_of(text: str, *, source: str = "properties") -> Iterator[Entry]:
+    """Read the entries of a text one by one.
+
+    Raises:
+        ConfigError: see `parse_properties`.
+    """
+    for number, line, swallowed in _logical_lines(text):
+        match = _KEY.match(line)
+        assert match is not None
+        raw_value = line[match.end() :]
         try:
-            key, value = _entry(line)
+            key, value = _unescape(match.group(1)), _unescape(raw_value)
         except ValueError as error:
-            raise ConfigError(f"{source}, line {number}: {error}") from None
-        entries[key] = value
-    return entries
+            raise ConfigError(f"{source}, line {number}: {error}: write \\\\ for one backslash") from None
+        yield Entry(number, key, match.group(2), value, raw_value, swallowed)
 
 
 def without_byte_order_mark(data: bytes, *, source: str) -> tuple[bytes, list[str]]:
@@ -48,7 +84,7 @@ def without_byte_order_mark(data: bytes, *, source: str) -> tuple[bytes, list[st
     Raises:
         ConfigError: A file in UTF-16, of which nothing could be read.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:2]:
         raise ConfigError(f"{source} is in UTF-16: save it as ASCII, with \\uXXXX for other characters")
     if not data.startswith(_BYTE_ORDER_MARK):
         return data, []
@@ -72,32 +108,29 @@ def escape_value(value: str) -> str:
     return "\\ " * (len(value) - len(body)) + _TO_ESCAPE.sub(_escape, body)
 
 
-def _logical_lines(text: str) -> list[tuple[int, str]]:
-    """Join continued lines, leave out blank lines and comments; each with the number of its first line."""
-    lines: list[tuple[int, str]] = []
+def _logical_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """Join continued lines, leave out blank lines and comments.
+
+    Each comes with the number of its first line, and the name that a line which was joined to it begins with.
+    """
     natural = iter(enumerate(_LINE_END.split(text), 1))
     for number, line in natural:
         if _COMMENT_OR_BLANK.fullmatch(line):
             continue
-        parts = [line.lstrip(_BLANKS)]
+        parts, swallowed = [line.lstrip(_BLANKS)], ""
         while _is_continued(parts[-1]):
             parts[-1] = parts[-1][:-1]
             _, following = next(natural, (0, ""))
+            name = _NAME_OF_LINE.match(following)
+            swallowed = swallowed or (name.group(1) if name else "")
             parts.append(following.lstrip(_BLANKS))
         if logical := "".join(parts):
-            lines.append((number, logical))
-    return lines
+            yield number, logical, swallowed
 
 
 def _is_continued(line: str) -> bool:
     """Say whether a line ends in an odd number of backslashes."""
     return line.endswith("\\") and (len(line) - len(line.rstrip("\\"))) % 2 == 1
-
-
-def _entry(line: str) -> tuple[str, str]:
-    match = _KEY.match(line)
-    assert match is not None
-    return _unescape(match.group(1)), _unescape(line[match.end() :])
 
 
 def _unescape(text: str) -> str:

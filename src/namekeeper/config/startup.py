@@ -4,7 +4,14 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from namekeeper.config.load import environment_properties, flag_properties, settings_from
+from namekeeper.config.load import (
+    SPEC_OF_NAME,
+    environment_properties,
+    flag_properties,
+    settings_from,
+    variable_of,
+)
+from namekeeper.config.misread import misread_lines
 from namekeeper.config.properties import parse_properties, without_byte_order_mark
 from namekeeper.config.property import format_value
 from namekeeper.config.runtime import RuntimeConfig
@@ -12,6 +19,9 @@ from namekeeper.config.settings import SPECS, NamesrvSettings
 from namekeeper.errors import ConfigError
 
 __all__ = ["Startup", "boot_line", "make_startup", "with_tls_file"]
+
+_WHEN_EMPTY = {"bindAddress": "127.0.0.1"}
+"""What an empty value means for Java, where that is not the default."""
 
 
 class Startup(Struct, frozen=True, kw_only=True):
@@ -55,16 +65,22 @@ def make_startup(
     stored: dict[str, str] = {}
     if file_data is not None:
         text, notes = without_byte_order_mark(file_data, source=source)
-        warnings += notes
         stored = parse_properties(text, source=source)
+        warnings += [*notes, *misread_lines(text, source=source)]
     base = NamesrvSettings(rocketmq_home=environment.get("ROCKETMQ_HOME"))
     settings, notes = _from_file(stored, base, config_file, home)
     warnings += notes
     if tls_file_data is not None:
         settings, notes = with_tls_file(settings, tls_file_data)
         warnings += notes
-    over = {**from_environment, **flag_properties(flags or {})}
+    given_by_flags = flag_properties(flags or {})
+    over = {**from_environment, **given_by_flags}
+    of_files = settings
     settings, notes = settings_from(over, base=settings, home=home, strict=True)
+    warnings += _overridden(
+        {variable_of(name, environment): name for name in from_environment.keys() - given_by_flags},
+        stored, (of_files, settings), source,
+    )  # fmt: skip
     warnings += [*notes, *_without_effect(settings)]
     return Startup(
         settings=settings,
@@ -88,11 +104,11 @@ def with_tls_file(
     fixed = {"tls.server.mode", "tls.enable", "tls.config.file", *given}
     text, marked = without_byte_order_mark(data, source=settings.tls_config_file)
     entries = parse_properties(text, source=settings.tls_config_file)
-    changed, warnings = settings_from(
-        {name: text for name, text in entries.items() if name.startswith("tls.") and name not in fixed},
-        base=settings,
+    used, empty = _without_empty(
+        {name: text for name, text in entries.items() if name.startswith("tls.") and name not in fixed}
     )
-    return changed, marked + warnings
+    changed, warnings = settings_from(used, base=settings)
+    return changed, [*marked, *misread_lines(text, source=settings.tls_config_file), *empty, *warnings]
 
 
 def boot_line(settings: NamesrvSettings, port: int) -> str:
@@ -108,9 +124,55 @@ def _from_file(
     try:
         # Java: the file of -c is where 318 writes, whatever the file itself says.
         there = {"configStorePath": config_file} if config_file else {}
-        return settings_from({**stored, **there}, base=base, home=home)
+        used, empty = _without_empty({**stored, **there})
+        settings, warnings = settings_from(used, base=base, home=home)
     except ConfigError as error:
         raise ConfigError(f"{config_file}: {error}") if config_file else error from None
+    return settings, [*empty, *warnings]
+
+
+def _without_empty(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The properties with a value for each that can't be empty here, though Java starts; and warnings."""
+    used: dict[str, str] = {}
+    warnings: list[str] = []
+    for name, text in properties.items():
+        spec = SPEC_OF_NAME.get(name)
+        if text.strip() or spec is None or not (spec.facts.nonempty or spec.facts.choices):
+            used[name] = text
+            continue
+        taken = _WHEN_EMPTY.get(spec.name, format_value(spec.default))
+        used[name] = taken
+        warnings.append(f"{name} is empty: {taken} is used; give a value, or remove the line")
+    return used, warnings
+
+
+def _overridden(
+    names: Mapping[str, str],
+    stored: Mapping[str, str],
+    both: tuple[NamesrvSettings, NamesrvSettings],
+    source: str,
+) -> list[str]:
+    """Warnings about values in the properties file that do not count, because the environment has others.
+
+    Args:
+        names: of properties that the environment gives, by the variables that do.
+        stored: what the file holds.
+        both: the settings before and with the environment.
+        source: name of the file.
+    """
+    found = []
+    for variable, name in sorted(names.items()):
+        spec = SPECS[name]
+        written = next((each for each in (name, *spec.facts.aliases) if each in stored), None)
+        there, here = (getattr(each, spec.field) for each in both)
+        if written is None or there == here:
+            continue
+        values = ("", "") if spec.facts.secret else (f"={format_value(here)}", f"={format_value(there)}")
+        found.append(
+            f"{variable}{values[0]} in the environment counts, and {written}{values[1]} in {source} does"
+            " not: remove one of them"
+        )
+    return found
 
 
 def _without_effect(settings: NamesrvSettings) -> list[str]:

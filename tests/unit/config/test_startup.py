@@ -106,3 +106,46 @@ def test_a_file_in_utf_16_is_refused_with_what_to_do(encoding):
     data = "\ufefflistenPort=7".encode(encoding)
     with pytest.raises(ConfigError, match=r"n.properties is in UTF-16: save it as ASCII, with"):
         make_startup(file_data=data, config_file="n.properties")
+
+
+def test_an_empty_value_that_java_starts_with_is_told_and_the_default_used():
+    data = b"kvConfigPath=\nconfigStorePath= \ntls.server.mode=\nbindAddress=\nproductEnvName=\n"
+    startup = make_startup(file_data=data, config_file="f")
+    assert startup.settings.kv_config_path == "~/namesrv/kvConfig.json"
+    assert startup.settings.tls_server_mode == "permissive"
+    assert startup.settings.bind_address == "127.0.0.1"
+    told = [text.partition(" is empty: ")[0] for text in startup.warnings if " is empty: " in text]
+    assert told == ["kvConfigPath", "tls.server.mode", "bindAddress"]
+
+
+def test_lines_that_are_not_what_they_seem_are_warnings():
+    startup = make_startup(file_data=b"bindAddress='::1'", config_file="f")
+    assert startup.warnings[0].startswith("f, line 1: quotes")
+    startup = make_startup(tls_file_data=b"tls.server.certPath=\\a", config_file="f")
+    assert any("tls.properties, line 1: a single backslash" in text for text in startup.warnings)
+
+
+def test_a_value_of_the_file_that_the_environment_overrides_is_told():
+    data = b"kvConfigPath=/data/kv.json\ntls.server.keyPassword=a\nlogRoot=/l\nlistenPort=1\nrocketmq.serialize.type=JSON"
+    environment = {
+        "NAMEKEEPER_KV_CONFIG_PATH": "/var/kv.json", "NAMEKEEPER_TLS_SERVER_KEY_PASSWORD": "b",
+        "NAMEKEEPER_LOG_ROOT": "/l", "NAMEKEEPER_FRONT": "python", "NAMEKEEPER_LISTEN_PORT": "2",
+        "ROCKETMQ_SERIALIZE_TYPE": "ROCKETMQ",
+    }  # fmt: skip
+    startup = make_startup(
+        file_data=data, config_file="f", environment=environment, flags={"listen_port": "3"}
+    )
+    told = [
+        text.split(" in the environment counts, and ") for text in startup.warnings if " counts, and " in text
+    ]
+    assert told == [
+        [
+            "NAMEKEEPER_KV_CONFIG_PATH=/var/kv.json",
+            "kvConfigPath=/data/kv.json in f does not: remove one of them",
+        ],
+        ["NAMEKEEPER_TLS_SERVER_KEY_PASSWORD", "tls.server.keyPassword in f does not: remove one of them"],
+        [
+            "ROCKETMQ_SERIALIZE_TYPE=ROCKETMQ",
+            "rocketmq.serialize.type=JSON in f does not: remove one of them",
+        ],
+    ]
