@@ -8,7 +8,7 @@ from msgspec import structs
 
 from namekeeper.app.journal_settings import journal_folder
 from namekeeper.cli.connecting import PLAIN_CONNECTOR, Connector, properties_of
-from namekeeper.cli.launch import load_startup
+from namekeeper.cli.launch import load_startup, path_of
 from namekeeper.config.settings import NamesrvSettings
 from namekeeper.errors import ConfigError, NamekeeperError, RemotingConnectError
 from namekeeper.journal.disk.lock import is_locked
@@ -149,4 +149,5 @@ def _is_here(host: str) -> bool:
 
 def _folder_of_ports(settings: NamesrvSettings) -> str:
     """The folder in which every name server with these settings has a journal, by its port."""
+    path_of(settings, "kv_config_path", instead="--journal DIR, -c FILE, --http HOST:PORT or --warehouse URI")
     return str(Path(journal_folder(settings, settings.listen_port)).parent)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from namekeeper.config.settings import SPECS, NamesrvSettings
 from namekeeper.config.startup import Startup, make_startup
 from namekeeper.errors import ConfigError
 from namekeeper.files import SMALL_FILE_LIMIT, read_if_exists, read_with_backup
@@ -20,6 +21,7 @@ __all__ = [
     "guarded",
     "launch",
     "load_startup",
+    "path_of",
     "print_config",
     "say",
 ]
@@ -43,6 +45,14 @@ JAVA_SWITCHES = {
 """Its other options."""
 
 
+_NO_HOME = "~"
+"""Stays at the beginning of a path where there is no home."""
+_WRITTEN = ("kv_config_path", "log_root")
+"""Paths that every server writes to."""
+_MADE = {*_WRITTEN, "config_store_path", "journal_path"}
+"""Paths whose folders a server makes."""
+
+
 def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> Startup:
     """Read files and environment, put them together with the flags; print warnings on stderr.
 
@@ -53,7 +63,7 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
     Raises:
         ConfigError: One line that says what can't be used.
     """
-    home = str(Path.home())
+    home = _home() or _NO_HOME
     file_data, note = _read(config_file) if config_file else (None, "")
 
     def make(tls_file_data: bytes | None) -> Startup:
@@ -77,8 +87,34 @@ def load_startup(config_file: str | None, flags: Mapping[str, str | None]) -> St
     return startup
 
 
+def path_of(settings: NamesrvSettings, *fields: str, instead: str = "") -> str:
+    """The path in the first of some fields.
+
+    Args:
+        settings: of the server.
+        fields: all have to be given where there is no home.
+        instead: what may be given instead; their properties by default.
+
+    Raises:
+        ConfigError: one of the paths is below the home of this user, which is not known.
+    """
+    lacking = [
+        spec.name for spec in SPECS.values()
+        if spec.field in fields and getattr(settings, spec.field).startswith(f"{_NO_HOME}/")
+    ]  # fmt: skip
+    if lacking:
+        raise ConfigError(
+            f"there is no home folder: HOME is not set, and uid {os.getuid()} is in no passwd file; set HOME,"
+            f" or give {instead or ' and '.join(lacking)}"
+        )
+    return str(getattr(settings, fields[0]))
+
+
 def launch(startup: Startup) -> int:
     """Run the server until it is stopped; return its exit status."""
+    written = (*_WRITTEN, "config_store_path") if startup.settings.allow_config_update else _WRITTEN
+    path_of(startup.settings, *written)
+    _refuse_dangling_links(startup.settings)
     if startup.config_file:
         say(f"load config properties file OK, {startup.config_file}")
     from namekeeper.app.run import run
@@ -110,6 +146,35 @@ def guarded(start: Callable[[], int]) -> int:
 def say(text: str) -> None:
     """Print a line at once; scripts wait for some of them."""
     print(text, flush=True)
+
+
+def _home() -> str | None:
+    """The home folder of this user; None if it is not known, as for a uid that a container was given."""
+    home = os.environ.get("HOME", "")
+    if not home.startswith("/"):
+        import pwd  # only where HOME does not say it
+
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            return None
+    return home if home.startswith("/") else None
+
+
+def _refuse_dangling_links(settings: NamesrvSettings) -> None:
+    """Refuse a path below a link to something that is not there, such as a disk that is not mounted.
+
+    The folder would be made on another disk, and its content would seem to be lost.
+    """
+    for spec in SPECS.values():
+        path = getattr(settings, spec.field) if spec.field in _MADE else ""
+        for link in (each for each in (Path(path), *Path(path).parents) if path and each.is_symlink()):
+            target = os.path.realpath(link)  # a link of the file itself may lead to where it will be
+            if not link.exists() and (str(link) != path or not Path(target).parent.is_dir()):
+                raise ConfigError(
+                    f"{spec.name}={path}: {link} is a link to {target}, which is not there; mount or make it,"
+                    " or remove the link"
+                )
 
 
 def _read(path: str) -> tuple[bytes, str]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from namekeeper.app.pid_file import running_name_servers
-from namekeeper.cli.launch import FAILED, guarded, load_startup, say
+from namekeeper.cli.launch import FAILED, guarded, load_startup, path_of, say
 
 __all__ = ["main"]
 
@@ -34,7 +34,8 @@ def _main(arguments: Sequence[str]) -> int:
         say(_USAGE)
         return FAILED
     settings = load_startup(options.get("-c"), {"log_root": options.get("--log-root")}).settings
-    pids = running_name_servers(settings.log_root)
+    log_root = path_of(settings, "log_root", instead="--log-root FOLDER")
+    pids = running_name_servers(log_root)
     if not pids:
         say("No mqnamesrv running.")
         return FAILED
@@ -44,7 +45,7 @@ def _main(arguments: Sequence[str]) -> int:
             os.kill(pid, signal.SIGTERM)
         say(f"Send shutdown request to mqnamesrv({pid}) OK")
     drain = settings.shutdown_wait_time_seconds if settings.enable_shutdown_gracefully else 0
-    return _wait(settings.log_root, set(pids), drain + _GRACE_SECONDS)
+    return _wait(log_root, set(pids), drain + _GRACE_SECONDS)
 
 
 def _wait(folder: str, pids: set[int], seconds: float) -> int:

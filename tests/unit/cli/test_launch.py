@@ -98,3 +98,55 @@ def test_properties_that_never_end_are_one_line(tmp_path):
     os.truncate(file, 1 << 40)
     with pytest.raises(ConfigError, match="it has more than 4194304 bytes"):
         load_startup(str(file), {})
+
+
+@pytest.fixture
+def homeless(monkeypatch):
+    """A user without HOME and passwd entry, as a container may be given one."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    monkeypatch.setattr("namekeeper.app.run.run", lambda startup: 7)
+
+
+@pytest.mark.parametrize("home_variable", [None, "", "relative"])
+def test_no_home_is_needed_where_every_path_is_given(homeless, monkeypatch, home_variable):
+    if home_variable is not None:
+        monkeypatch.setenv("HOME", home_variable)
+    startup = load_startup(None, {"kv_config_path": "/a/kv", "log_root": "/a/log"})
+    assert module.launch(startup) == 7
+
+
+@pytest.mark.parametrize(
+    ("flags", "lacking"),
+    [
+        ({}, "give kvConfigPath and logRoot$"),
+        ({"kv_config_path": "/a"}, "give logRoot$"),
+        ({"kv_config_path": "/a", "log_root": "/b", "allow_config_update": "true"}, "give configStorePath$"),
+    ],
+)
+def test_without_a_home_the_paths_that_are_needed_are_named(homeless, flags, lacking):
+    startup = load_startup(None, flags)
+    with pytest.raises(ConfigError, match=rf"HOME is not set, and uid \d+ is in no passwd file; .*{lacking}"):
+        module.launch(startup)
+
+
+@pytest.mark.parametrize("field", ["kv_config_path", "log_root", "journal_path", "config_store_path"])
+def test_a_path_below_a_dangling_link_is_refused(home, monkeypatch, field):
+    monkeypatch.setattr("namekeeper.app.run.run", lambda startup: 7)
+    (home / "data").symlink_to(home / "not mounted")
+    startup = load_startup(None, {field: str(home / "data" / "namesrv" / "x")})
+    with pytest.raises(ConfigError, match=r"data is a link to .*not mounted, which is not there"):
+        module.launch(startup)
+    (home / "not mounted").mkdir()
+    assert module.launch(startup) == 7
+
+
+def test_the_link_of_a_file_that_will_be_made_is_fine(home, monkeypatch):
+    monkeypatch.setattr("namekeeper.app.run.run", lambda startup: 7)
+    (home / "kv.json").symlink_to(home / "other.json")
+    startup = load_startup(None, {"kv_config_path": str(home / "kv.json")})
+    assert module.launch(startup) == 7
+    (home / "kv.json").unlink()
+    (home / "kv.json").symlink_to(home / "gone" / "other.json")
+    with pytest.raises(ConfigError, match=r"kvConfigPath=.*is a link to"):
+        module.launch(startup)
