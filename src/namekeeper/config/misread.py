@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from namekeeper.common.printable import printable
 from namekeeper.config.load import SPEC_OF_NAME
-from namekeeper.config.properties import Entry, entries_of, escape_value
+from namekeeper.config.properties import PropertyEntry, entries_of, escape_value
 from namekeeper.config.runtime import is_secret
 
 __all__ = ["misread_lines"]
@@ -52,7 +52,7 @@ def misread_lines(data: bytes, *, source: str) -> list[str]:
     return warnings
 
 
-def _hints(entry: Entry) -> Iterator[str]:
+def _hints(entry: PropertyEntry) -> Iterator[str]:
     """What looks wrong in a line, the most telling first."""
     if not entry.key:
         yield "there is no name before the value: write name=value"
@@ -65,7 +65,7 @@ def _hints(entry: Entry) -> Iterator[str]:
         yield from _about_value(entry)
 
 
-def _without_separator(entry: Entry) -> Iterator[str]:
+def _without_separator(entry: PropertyEntry) -> Iterator[str]:
     """A line that has a blank or nothing where others have `=`."""
     if entry.key in SPEC_OF_NAME:
         if not entry.value:
@@ -78,7 +78,7 @@ def _without_separator(entry: Entry) -> Iterator[str]:
     yield f"{shown!r} is no property: write name=value, and # at the beginning of a comment"
 
 
-def _about_name(entry: Entry) -> Iterator[str]:
+def _about_name(entry: PropertyEntry) -> Iterator[str]:
     if entry.key in _NAME_OF_VARIABLE:
         name = _NAME_OF_VARIABLE[entry.key]
         yield f"{entry.key} is a variable of the environment: write {name}={_shown(entry, entry.raw_value)}"
@@ -91,7 +91,7 @@ def _about_name(entry: Entry) -> Iterator[str]:
         yield "this is no line of properties: write each property as name=value in its own line"
 
 
-def _about_backslashes(entry: Entry) -> Iterator[str]:
+def _about_backslashes(entry: PropertyEntry) -> Iterator[str]:
     if any(match.group(1) for match in _DROPPED.finditer(entry.raw_value)):
         doubled = _BACKSLASHES.sub(r"\\\\", entry.raw_value)
         yield (
@@ -105,7 +105,7 @@ def _about_backslashes(entry: Entry) -> Iterator[str]:
         )
 
 
-def _about_value(entry: Entry) -> Iterator[str]:
+def _about_value(entry: PropertyEntry) -> Iterator[str]:
     value = _as_utf8(entry.value)
     if value and (value[0] in _QUOTES or value[-1] in _QUOTES):
         yield f"quotes are a part of the value of {entry.key}: write {entry.key}={_plain(entry)}"
@@ -123,16 +123,16 @@ def _about_value(entry: Entry) -> Iterator[str]:
         yield f"{value[-1]} at the end of {entry.key} is a part of the value: write it without"
 
 
-def _plain(entry: Entry) -> str:
+def _plain(entry: PropertyEntry) -> str:
     """The value without quotes and what else may stand around it."""
     return _shown(entry, _as_utf8(entry.raw_value).strip(f"{_QUOTES} \t,;}}"))
 
 
-def _shown(entry: Entry, text: str) -> str:
+def _shown(entry: PropertyEntry, text: str) -> str:
     return "..." if is_secret(entry.key) or _may_be_secret(entry) else text
 
 
-def _may_be_secret(entry: Entry) -> bool:
+def _may_be_secret(entry: PropertyEntry) -> bool:
     return is_secret(f"{entry.key} {entry.value}")
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from namekeeper.errors import ConfigError
 
 __all__ = [
-    "Entry",
+    "PropertyEntry",
     "entries_of",
     "escape_key",
     "escape_value",
@@ -36,7 +36,7 @@ _TO_ESCAPE = re.compile(r"[^ -\[\]-~]")
 _TO_ESCAPE_IN_KEY = re.compile(r"[^!-\[\]-~]|[=:#!]")
 
 
-class Entry(NamedTuple):
+class PropertyEntry(NamedTuple):
     """One entry of a text, as it is written and as it is read."""
 
     line: int
@@ -61,7 +61,7 @@ def parse_properties(data: bytes | str, *, source: str = "properties") -> dict[s
     return {entry.key: entry.value for entry in entries_of(text, source=source)}
 
 
-def entries_of(text: str, *, source: str = "properties") -> Iterator[Entry]:
+def entries_of(text: str, *, source: str = "properties") -> Iterator[PropertyEntry]:
     """Read the entries of a text one by one.
 
     Raises:
@@ -75,7 +75,7 @@ def entries_of(text: str, *, source: str = "properties") -> Iterator[Entry]:
             key, value = _unescape(match.group(1)), _unescape(raw_value)
         except ValueError as error:
             raise ConfigError(f"{source}, line {number}: {error}: write \\\\ for one backslash") from None
-        yield Entry(number, key, match.group(2), value, raw_value, swallowed)
+        yield PropertyEntry(number, key, match.group(2), value, raw_value, swallowed)
 
 
 def without_byte_order_mark(data: bytes, *, source: str) -> tuple[bytes, list[str]]:

@@ -31,6 +31,16 @@ used; `true` with a blank after it is false; blanks around a string are removed.
 Here stderr and the log have a line about it, and `mqnamesrv -c FILE -p` shows it before anything is started.
 In a flag or a variable such a value is an error. A value outside its limits is always an error.
 
+Lines that Java reads as something else than they seem give a warning with their number and what to write
+instead: single backslashes, quotes, comments behind a value, lines for a shell, YAML, XML, names that stand
+twice. An empty value with which Java starts, as in `kvConfigPath=`, gives a warning and the default; for
+`bindAddress` it means the loopback address, as in Java. If a variable overrides a value of the file, a
+warning names both.
+
+A path that begins with `~/` needs a home: that of `HOME`, or else of the passwd file. Without one the server
+starts if `kvConfigPath` and `logRoot` are given. A path below a link to something that is not there is
+refused: its folder would be made on another disk.
+
 Unknown names are kept, shown by request 319 and written back. A name that looks misspelt gives a warning with
 the properties that may have been meant, and so does a variable that begins with `NAMEKEEPER_` and is none of
 ours.

@@ -5,7 +5,7 @@ import pytest
 from namekeeper.config.misread import misread_lines
 
 
-def told(*lines, encoding="utf-8"):
+def warnings_of(*lines, encoding="utf-8"):
     return misread_lines("\n".join(lines).encode(encoding), source="f")
 
 
@@ -45,7 +45,7 @@ def told(*lines, encoding="utf-8"):
     ],
 )
 def test_a_line_that_is_not_what_it_seems_is_named_with_its_number(line, advice):
-    (warning,) = told("# first", "", line)
+    (warning,) = warnings_of("# first", "", line)
     assert warning.startswith("f, line 3: ")
     assert advice in warning
 
@@ -60,7 +60,7 @@ def test_a_line_that_is_not_what_it_seems_is_named_with_its_number(line, advice)
     ],
 )  # fmt: skip
 def test_what_java_reads_as_it_is_meant_gives_none(line):
-    assert told(line) == []
+    assert warnings_of(line) == []
 
 
 @pytest.mark.parametrize(
@@ -71,27 +71,27 @@ def test_what_java_reads_as_it_is_meant_gives_none(line):
     ],
 )  # fmt: skip
 def test_a_secret_is_not_shown(line):
-    (warning,) = told(line)
+    (warning,) = warnings_of(line)
     assert "ssword" not in warning.replace("keyPassword", "").replace("KEY_PASSWORD", "")
 
 
 def test_a_line_that_became_a_part_of_the_one_before_is_named():
-    (warning,) = told("kvConfigPath=C:\\\\data\\", "listenPort=9876")
+    (warning,) = warnings_of("kvConfigPath=C:\\\\data\\", "listenPort=9876")
     assert warning.startswith("f, line 1: it ends with a backslash, so listenPort in the next line")
 
 
 def test_a_name_that_stands_twice_is_named_with_both_lines():
-    assert told("listenPort=1", "a=1", "listenPort=2", "a=2") == [
+    assert warnings_of("listenPort=1", "a=1", "listenPort=2", "a=2") == [
         "f, line 3: listenPort stands in line 1, too: this one counts"
     ]
 
 
 def test_a_file_of_another_kind_gives_few_lines():
-    warnings = told(*(["some text"] * 5_000))
+    warnings = warnings_of(*(["some text"] * 5_000))
     assert len(warnings) == 21
     assert warnings[-1] == "f: 4980 more lines look wrong; is it a properties file?"
 
 
 def test_a_warning_has_no_characters_that_act_on_a_terminal():
-    (warning,) = told("a\x1b]0;x b c")
+    (warning,) = warnings_of("a\x1b]0;x b c")
     assert "\x1b" not in warning

@@ -114,8 +114,8 @@ def test_an_empty_value_that_java_starts_with_is_told_and_the_default_used():
     assert startup.settings.kv_config_path == "~/namesrv/kvConfig.json"
     assert startup.settings.tls_server_mode == "permissive"
     assert startup.settings.bind_address == "127.0.0.1"
-    told = [text.partition(" is empty: ")[0] for text in startup.warnings if " is empty: " in text]
-    assert told == ["kvConfigPath", "tls.server.mode", "bindAddress"]
+    lines = [text.partition(" is empty: ")[0] for text in startup.warnings if " is empty: " in text]
+    assert lines == ["kvConfigPath", "tls.server.mode", "bindAddress"]
 
 
 def test_lines_that_are_not_what_they_seem_are_warnings():
@@ -135,10 +135,10 @@ def test_a_value_of_the_file_that_the_environment_overrides_is_told():
     startup = make_startup(
         file_data=data, config_file="f", environment=environment, flags={"listen_port": "3"}
     )
-    told = [
+    lines = [
         text.split(" in the environment counts, and ") for text in startup.warnings if " counts, and " in text
     ]
-    assert told == [
+    assert lines == [
         [
             "NAMEKEEPER_KV_CONFIG_PATH=/var/kv.json",
             "kvConfigPath=/data/kv.json in f does not: remove one of them",
