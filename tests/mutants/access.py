@@ -123,14 +123,6 @@ ACCESS_MUTANTS = (
         CONTROL,
     ),
     Mutant(
-        "rules-without-pages-open-the-console",
-        "http/doors.py",
-        "        if any(rules.judge(HTTP_PAGES, user).allowed for user in (None, *users)):\n",
-        "        if any(policy.rules.judge(HTTP_PAGES, rules.peer, user=user).allowed for user in (None, *users)):\n",
-        "rules that say nothing of pages any more open the console to nobody",
-        ("http/test_doors.py",),
-    ),
-    Mutant(
         "audit-enforces",
         "app/access.py",
         '            request.header = b""  # not learned, so that the next one is noted too\n            return\n',
@@ -381,7 +373,7 @@ ACCESS_MUTANTS = (
     Mutant(
         "pages-without-rules",
         "app/name_server.py",
-        '**({} if self.access is None else {"refuse": self.access.refuse_page}),',
+        "**({} if self.access is None else self.access.page_guards()),",
         "**({}),",
         "rules close the operators' pages",
         ("app/test_name_server.py",),
@@ -425,22 +417,6 @@ ACCESS_MUTANTS = (
         'f".*{part}" for part',
         "a long name is judged at once, whatever the pattern",
         ("access/test_rules.py",),
-    ),
-    Mutant(
-        "pages-take-requests-without-end",
-        "http/gate.py",
-        "        if self._left < 0:\n",
-        "        if False:\n",
-        "who sends the operators' port more than a request is disconnected",
-        ("http/test_gate.py",),
-    ),
-    Mutant(
-        "handshakes-keep-others-out",
-        "http/listener.py",
-        "            next(iter(self._connecting)).cancel()\n",
-        "            sock.close()\n            return\n",
-        "who waits in the TLS handshake keeps nobody from the pages",
-        ("http/test_listener.py",),
     ),
     Mutant(
         "tokens-follow-redirects",

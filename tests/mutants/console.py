@@ -8,38 +8,6 @@ FOLLOWING = "journal/reading/test_following.py"
 
 CONSOLE_MUTANTS = (
     Mutant(
-        "console-by-any-name",
-        "http/doors.py",
-        "        return None if is_ours else",
-        "        return None if is_ours or name else",
-        "a page of a stranger can't reach the console through a name of its own",
-        ("http/test_doors.py",),
-    ),
-    Mutant(
-        "console-without-token",
-        "http/doors.py",
-        "        if not self.token or any(",
-        "        if not (self.token and tokens) or any(",
-        "where there is a token, who has none gets nothing",
-        ("http/test_doors.py",),
-    ),
-    Mutant(
-        "operators-page-by-any-name",
-        "http/console_page.py",
-        "            return await handler(request) if reason is None else problem(421, reason)\n",
-        "            return await handler(request)\n",
-        "a page of a stranger can't reach the operators' page through a name of its own",
-        ("http/test_console_page.py",),
-    ),
-    Mutant(
-        "operators-page-without-token",
-        "http/console_page.py",
-        "            return await handler(request) if reason is None else problem(401, reason)\n",
-        "            return await handler(request)\n",
-        "who may not read the operators' pages may not look at the console there",
-        ("http/test_console_page.py",),
-    ),
-    Mutant(
         "a-console-for-ever",
         "http/console_process.py",
         "            if not self._users:\n",

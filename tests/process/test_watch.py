@@ -159,7 +159,9 @@ def streams(http_port: int, count: int) -> Iterator[list[socket.socket]]:
     """Watchers of the topic, each told that it watches."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    request = f"GET /watch?topic={TOPIC} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n".encode()
+    request = (
+        f"GET /watch?topic={TOPIC} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode()
+    )
     try:
         with contextlib.ExitStack() as opened:
             found = []

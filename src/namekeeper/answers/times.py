@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from namekeeper.common.durations import parse_duration_ms
 from namekeeper.errors import ConfigError
 
-__all__ = ["Zone", "instant_of", "shown", "zone_of"]
+__all__ = ["LATEST_MS", "Zone", "instant_of", "shown", "zone_of"]
 
 Zone = tzinfo | None
 """None is the zone of the system."""
@@ -16,7 +16,7 @@ _AGO = re.compile(r"(.*[a-z].*?)\s+ago", re.IGNORECASE)
 """A number without a unit is refused here: `3 ago` is not clear."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
-_LIMIT_MS = 253_402_214_400_000
+LATEST_MS = 253_402_214_400_000
 """The last day of the year 9999: what `datetime` can show in any zone."""
 
 _HELP = "write it as 2026-01-31T03:12:00Z, '2026-01-31 03:12', 03:12, now or '2 hours ago'"
@@ -70,7 +70,7 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
         ms = _to_ms(parsed if parsed.tzinfo is not None else _in_zone(parsed, text, zone))
     except (ValueError, OverflowError):
         raise ConfigError(f"{text!r} is not a time: {_HELP}") from None
-    if not 0 <= ms <= _LIMIT_MS:
+    if not 0 <= ms <= LATEST_MS:
         raise ConfigError(f"{text!r} is before 1970 or after 9999")
     return ms
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import partial
 from itertools import count
+from typing import Any
 
 from msgspec import Struct
 
@@ -96,6 +97,10 @@ class AccessControl:
         old scope."""
         self._log_limit = LogLimit(log)
         self._refusals: Counter[RefusalKey] = Counter()
+
+    def page_guards(self) -> dict[str, Any]:
+        """The arguments of the HTTP pages about access: who is refused, and the rules that hold now."""
+        return {"refuse": self.refuse_page, "policy": lambda: self._policy}
 
     def refusals(self) -> dict[RefusalKey, int]:
         """Number of refused requests; in the mode audit, of those that would have been refused."""

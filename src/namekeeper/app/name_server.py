@@ -302,7 +302,7 @@ class NameServer:
         settings = self.state.settings
         try:
             http_server, console_process = await load_operator_http_server()
-            server = await self._http.enter_async_context(
+            self._pages = server = await self._http.enter_async_context(
                 http_server(
                     settings.http_bind_address,
                     settings.http_port,
@@ -316,13 +316,13 @@ class NameServer:
                     console=console_process(self._console_command),
                     names=parse_list(settings.http_host_names),
                     tls=self._http_tls,
-                    **({} if self.access is None else {"refuse": self.access.refuse_page}),
+                    subgroup=settings.namesrv_domain_subgroup,
+                    **({} if self.access is None else self.access.page_guards()),
                 )
             )
         except Exception:
             log.exception("no HTTP pages for operators")
             return
-        self._pages = server
         if server.port is not None:
             scheme = "http" if self._http_tls is None else "https"
             log.info("operators' pages at %s://%s:%d/", scheme, settings.http_bind_address, server.port)

@@ -84,7 +84,7 @@ class RouteWatch:
         self._state = state
         self._numbering = numbering
         self._clock = clock
-        self._limit = watchers_limit
+        self.limit = watchers_limit
         self._own = Numbering(0, 0, clock.now().wall_ms)
         self._epoch = 0
         self._recent = RecentChanges(Revision(THIS_BOOT, 0))
@@ -182,7 +182,7 @@ class RouteWatch:
     def _refusal(self, topics: frozenset[str]) -> WatchRefusal | None:
         if not self._follow().boot:
             return WatchRefusal.NOT_READY
-        if len(self._watchers) >= self._limit:
+        if len(self._watchers) >= self.limit:
             return WatchRefusal.FULL
         if len(topics) > FEW_TOPICS and self._watched + len(topics) > WATCHED_LIMIT:
             return WatchRefusal.MANY_TOPICS

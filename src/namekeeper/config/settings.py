@@ -174,7 +174,7 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     http_host_names: Annotated[
         str,
         Property(
-            "Further names by which browsers may open the page there, `name;name`: of an ingress, a service",
+            "Further names by which the pages are asked for, `name;name`: of an ingress, a service, a scrape",
             _OURS, remote=False,
         ),
     ] = ""  # fmt: skip
@@ -228,7 +228,7 @@ class NamesrvSettings(JavaSettings, frozen=True, kw_only=True):
     namesrv_domain_subgroup: Annotated[
         str,
         Property(
-            "Last part of the path that clusterTest asks there: `/rocketmq/nsaddr-<productEnvName>`",
+            "Last part of the path of the address list: of the own one, and of the one clusterTest asks for",
             _OURS, name="rocketmq.namesrv.domain.subgroup", nonempty=True, remote=False,
         ),
     ] = "nsaddr"  # fmt: skip

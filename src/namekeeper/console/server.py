@@ -7,7 +7,7 @@ token.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,10 +17,20 @@ from aiohttp import web
 from namekeeper.console.histories import FollowedSource, Histories
 from namekeeper.console.views import ConsoleViews, Query
 from namekeeper.errors import ConfigError, NamekeeperError
-from namekeeper.http.doors import COOKIE, Doors
-from namekeeper.http.gate import Gate
-from namekeeper.http.page_clients import token_of
-from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS, problem, send_page_file
+from namekeeper.http.doors import Doors
+from namekeeper.http.gate import Connection
+from namekeeper.http.page_clients import client_of
+from namekeeper.http.page_files import (
+    PAGE_FILES,
+    PAGE_HEADERS,
+    STREAM_HEADERS,
+    logged_in,
+    problem,
+    send_page_file,
+)
+from namekeeper.http.page_server import PageServer
+from namekeeper.http.page_table import LOGIN_BYTES, PROBLEMS, Answer, Guard, Page
+from namekeeper.http.slots import Slots
 
 __all__ = ["ConsoleServer", "opening_rest"]
 
@@ -38,11 +48,6 @@ BEAT_SECONDS = 10.0
 """Interval of signs of life in a stream."""
 LASTING_LIMIT = 64
 """Pages that listen, and questions that others answer, at a time; each costs a descriptor."""
-SHUTDOWN_SECONDS = 1.0
-MAX_REQUEST_LINE_BYTES = 8_192
-MAX_REQUEST_BODY_BYTES = 1_024
-
-_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class ConsoleServer:
@@ -61,9 +66,12 @@ class ConsoleServer:
         self._doors = doors
         self._histories = histories
         self._views = views
-        self._gate: Gate | None = None
-        self._runner: web.AppRunner | None = None
-        self._server: asyncio.Server | None = None
+        self.lasting = Slots[Connection](LASTING_LIMIT)
+        self._pages: Mapping[str, Page] = {}
+        self._server = PageServer(
+            lambda request: self._pages.get(request.path), doors, self._refused, style=PROBLEMS,
+            finish=_add_page_headers, nothing="there is nothing at this address; / is the page".format,
+        )  # fmt: skip
         self._reading: asyncio.Task[None] | None = None
         self._changed = asyncio.Condition()
         self._has_begun = asyncio.Event()
@@ -71,13 +79,12 @@ class ConsoleServer:
         self._asked_at = 0.0
         """When a page asked, or was answered, last; by the time of the loop."""
         self._is_closed = False
-        self._lasting_count = 0
 
     @property
     def port(self) -> int:
         """The port at which it listens."""
-        assert self._server is not None
-        port: int = self._server.sockets[0].getsockname()[1]
+        port = self._server.port
+        assert port is not None
         return port
 
     async def __aenter__(self) -> Self:
@@ -86,21 +93,10 @@ class ConsoleServer:
         Raises:
             ConfigError: it can't listen there.
         """
-        runner = web.AppRunner(
-            self._application(), access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS,
-            max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
-            handler_cancellation=True,
-        )  # fmt: skip
-        await runner.setup()
-        assert runner.server is not None
-        self._gate = Gate(runner.server)
-        self._runner = runner
+        self._pages = self._table()
         try:
-            self._server = await asyncio.get_running_loop().create_server(
-                self._gate, self._host, self._wanted_port
-            )
+            await self._server.listen(self._host, self._wanted_port)
         except OSError as error:
-            await runner.cleanup()
             raise ConfigError(
                 f"can't listen at {self._host}:{self._wanted_port}: {error.strerror or error};"
                 " give another --port"
@@ -112,14 +108,12 @@ class ConsoleServer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._is_closed = True
-        assert self._server is not None
-        assert self._runner is not None
-        self._server.close()
+        await self._server.stop_listening()
         assert self._reading is not None
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
         await self._tell()
-        await self._runner.cleanup()
+        await self._server.close()
 
     async def _read(self) -> None:
         """Follow all histories; none is read before what is found at once of each is shown."""
@@ -151,113 +145,64 @@ class ConsoleServer:
         async with self._changed:
             self._changed.notify_all()
 
-    def _application(self) -> web.Application:
-        application = web.Application(
-            middlewares=[self._note_request, self._finish, self._judge],
-            client_max_size=MAX_REQUEST_BODY_BYTES,
-        )
-        for path in PAGE_FILES:
-            application.router.add_get(path, send_page_file)
+    def _table(self) -> Mapping[str, Page]:
         views = self._views
-        for view in (
+        usual = (
             views.overview, views.troubles, views.brokers, views.topics, views.changes, views.beside,
             views.topic, views.broker, views.compare, views.search,
-        ):  # fmt: skip
-            application.router.add_get(f"/api/{view.__name__}", self._answer(view, locked=True))
+        )  # fmt: skip
+        pages = {path: Page(self._noted(send_page_file), Guard.NAMED, PROBLEMS) for path in PAGE_FILES}
+        for view in usual:
+            pages[f"/api/{view.__name__}"] = Page(self._answer(view, locked=True), style=PROBLEMS)
         for view in (views.why, views.who_knows):
-            handler = self._lasting(self._answer(view, locked=False))
-            application.router.add_get(f"/api/{view.__name__}", handler)
-        application.router.add_get("/api/events", self._lasting(self._events), allow_head=False)
-        application.router.add_post("/api/login", self._login)
-        return application
+            answer = self._answer(view, locked=False)
+            pages[f"/api/{view.__name__}"] = Page(answer, style=PROBLEMS, stream=self.lasting)
+        pages["/api/events"] = Page(self._events, style=PROBLEMS, stream=self.lasting, answers_head=False)
+        pages["/api/login"] = Page(self._login, Guard.NAMED, PROBLEMS, "POST", LOGIN_BYTES)
+        return pages
 
-    @web.middleware
-    async def _note_request(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        if self._gate is not None:
-            self._gate.note_request(request.protocol)
-        loop = asyncio.get_running_loop()
-        self._asked_at = loop.time()
-        try:
-            return await handler(request)
-        finally:
+    def _noted(self, answer: Answer) -> Answer:
+        """The same answer; the reading of journals waits for pages that are being opened."""
+
+        async def noted(request: web.BaseRequest) -> web.StreamResponse:
+            loop = asyncio.get_running_loop()
             self._asked_at = loop.time()
+            try:
+                return await answer(request)
+            finally:
+                self._asked_at = loop.time()
 
-    @web.middleware
-    async def _finish(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Add the headers to every answer, and answer wrong requests with a line that says what to do."""
-        try:
-            response = await handler(request)
-        except web.HTTPException as error:
-            response = problem(error.status, _HTTP_TEXTS.get(error.status, error.reason))
-        except NamekeeperError as error:
-            response = problem(400, str(error))
-        except Exception:
-            log.exception("the page %s failed", request.path)
-            response = problem(500, "this view failed; the log of the console says why")
-        if not response.prepared:
-            response.headers.update(PAGE_HEADERS)
-            response.force_close()
-        return response
+        return noted
 
-    @web.middleware
-    async def _judge(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        reason = self._doors.refuse_host(request.headers.get("Host"))
-        if reason is not None:
-            return problem(421, reason)
-        if request.path.startswith("/api/") and request.path != "/api/login":
-            tokens = [request.cookies.get(COOKIE, ""), token_of(request)]
-            reason = self._refuse(request, tokens)
-            if reason is not None:
-                return problem(401, reason)
-        return await handler(request)
+    def _refused(self, request: web.BaseRequest, tokens: list[str]) -> str | None:
+        return self._doors.refuse_token(tokens) or self._doors.refuse_peer(client_of(request), tokens)
 
-    def _refuse(self, request: web.Request, tokens: Collection[str]) -> str | None:
-        return self._doors.refuse_token(tokens) or self._doors.refuse_peer(request.remote or "", tokens)
-
-    def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> _Handler:
+    def _answer(self, view: Callable[[Query], dict[str, Any]], *, locked: bool) -> Answer:
         def body(query: Query) -> bytes:
             if not locked:
                 return msgspec.json.encode(view(query))
             with self._histories.lock.to_look():
                 return msgspec.json.encode(view(query))
 
-        async def handle(request: web.Request) -> web.StreamResponse:
+        async def answer(request: web.BaseRequest) -> web.StreamResponse:
             if locked:  # who asks earlier would see nothing, and be told only later that there is something
                 await self._has_begun.wait()
-            data = await asyncio.to_thread(body, dict(request.query))
+            try:
+                data = await asyncio.to_thread(body, dict(request.query))
+            except NamekeeperError as error:
+                return problem(400, str(error))
             return web.Response(body=data, content_type="application/json")
 
-        return handle
+        return self._noted(answer)
 
-    def _lasting(self, handler: _Handler) -> _Handler:
-        """The same handler for requests that may take long: the gate ends other connections."""
-
-        async def handle(request: web.Request) -> web.StreamResponse:
-            if self._lasting_count >= LASTING_LIMIT:
-                return problem(503, "too many pages are open: close some, and try again")
-            assert self._gate is not None
-            self._lasting_count += 1
-            self._gate.keep(request.protocol)
-            try:
-                return await handler(request)
-            finally:
-                self._gate.release(request.protocol)
-                self._lasting_count -= 1
-
-        return handle
-
-    async def _login(self, request: web.Request) -> web.StreamResponse:
+    async def _login(self, request: web.BaseRequest) -> web.StreamResponse:
         token = (await request.text()).strip()
-        reason = self._refuse(request, [token])
-        if reason is not None:
-            return problem(401, reason)
-        response = web.Response(status=204)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
-        return response
+        reason = self._refused(request, [token])
+        return logged_in(request, token) if reason is None else problem(401, reason)
 
-    async def _events(self, request: web.Request) -> web.StreamResponse:
+    async def _events(self, request: web.BaseRequest) -> web.StreamResponse:
         """Say the revision, at once and whenever it changes; now and then that the console is there."""
-        response = web.StreamResponse(headers={**PAGE_HEADERS, "Content-Type": "text/event-stream"})
+        response = web.StreamResponse(headers=STREAM_HEADERS)
         with contextlib.suppress(ConnectionError):  # the page was closed
             await response.prepare(request)
             while not self._is_closed:
@@ -287,4 +232,5 @@ def opening_rest(now: float, *, begun_at: float, asked_at: float) -> float:
     return min(asked_at + POLL_SECONDS, begun_at + OPENING_SECONDS) - now
 
 
-_HTTP_TEXTS = {404: "there is nothing at this address; / is the page", 405: "these pages are read only"}
+def _add_page_headers(response: web.StreamResponse) -> None:
+    response.headers.update(PAGE_HEADERS)

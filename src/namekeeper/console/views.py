@@ -8,7 +8,7 @@ from namekeeper.answers.explain import explain
 from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
 from namekeeper.answers.row_versions import RowVersions
 from namekeeper.answers.source import HistorySource
-from namekeeper.answers.times import instant_of
+from namekeeper.answers.times import LATEST_MS, instant_of
 from namekeeper.clock import Clock
 from namekeeper.common.near_names import did_you_mean
 from namekeeper.console.broker_sessions import WAS_THERE, broker_absences, broker_sessions
@@ -220,7 +220,9 @@ class ConsoleViews:
         text = query.get(name, "")
         if not text or text == "now":
             return None
-        return int(text) if text.isdecimal() else instant_of(text, now_ms=self._now(), zone=None)
+        if text.isdecimal():
+            return _number(query, name, 0, LATEST_MS)
+        return instant_of(text, now_ms=self._now(), zone=None)
 
     def _now(self) -> int:
         return self._clock.now().wall_ms
@@ -233,6 +235,8 @@ _EVENTS = {
     "corrected": "found by a checkpoint after a loss",
 }
 """Kind of event without a cause -> text."""
+_DIGITS = 20
+"""Longest number: Python refuses to read some thousand digits."""
 _CHANGE_FILTERS = ("topic", "broker", "cause", "peer", "namesrv", "text")
 
 
@@ -265,6 +269,6 @@ def _number(query: Query, name: str, usual: int, limit: int) -> int:
     text = query.get(name, "")
     if not text:
         return usual
-    if not text.isdecimal() or int(text) > limit:
+    if not text.isdecimal() or len(text) > _DIGITS or int(text) > limit:
         raise ConfigError(f"{name} must be a number from 0 to {limit}")
     return int(text)

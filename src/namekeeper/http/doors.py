@@ -2,12 +2,13 @@
 
 import hmac
 import ipaddress
+import re
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from msgspec import Struct
 
-from namekeeper.access.peer import peer_at
+from namekeeper.access.peer import Peer
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.request_class import HTTP_PAGES
 from namekeeper.access.rules import PeerRules
@@ -17,6 +18,10 @@ __all__ = ["COOKIE", "Doors", "is_loopback", "make_token"]
 
 COOKIE = "namekeeper_console"
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
+_OWN_SITES = frozenset({"same-origin", "none"})
+"""What browsers say of a request by a page to its own server, and of one by the person."""
+_AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s\[\]:/?#@\\]+))(:\d*)?")
+"""`[address]` or a name, and a port."""
 
 
 class Doors(Struct, frozen=True):
@@ -32,28 +37,58 @@ class Doors(Struct, frozen=True):
     """What to do about a name that is refused."""
     policy: Callable[[], AccessPolicy] | None = None
     """Gives the access rules that hold now; None: there are none."""
+    own_names: frozenset[str] = frozenset()
+    """Names that this host has by itself: no page of another server may send forms because of them."""
 
-    def refuse_host(self, header: str | None) -> str | None:
+    def refuse_host(self, header: str | None, token: str = "") -> str | None:
         """Why the host name of a request is refused; None if it is accepted.
 
         A stranger's page can make a browser resolve the stranger's name to our address; then the header has
-        that name.
+        that name. Such a page knows no token.
+
+        Args:
+            header: the host name, and a port.
+            token: the bearer token of the request; empty: none.
         """
         name = _host_of(header or "")
-        if name in self.names or name == self.host.lower():
+        if name in self.names or name in self.own_names or name == self.host.lower() != "":
             return None
         is_local = name in _LOCAL_NAMES or is_loopback(name)
         is_ours = is_local if is_loopback(self.host) else _is_address(name)
-        return None if is_ours else f"this page does not go by that name: {self.remedy}"
+        if is_ours or (token and self.knows(token)):
+            return None
+        return f"this page does not go by that name: {self.remedy}"
+
+    def refuse_origin(self, headers: Mapping[str, str]) -> str | None:
+        """Why a request that changes something is refused to the page that sends it; None if it is accepted.
+
+        Browsers name the page; other clients name none, and no stranger can make them send a request.
+        """
+        if headers.get("Sec-Fetch-Site") in _OWN_SITES:
+            return None
+        origin = headers.get("Origin")
+        if origin is None and "Sec-Fetch-Site" not in headers:
+            return None
+        authority = (origin or "").lower().partition("://")[2]
+        host = headers.get("Host", "").strip().lower()
+        if authority and (authority == host or _host_of(authority) in self.names):
+            return None
+        return f"the page of another server may not send this: {self.remedy}"
+
+    def knows(self, token: str) -> bool:
+        """Whether a token is valid: the one of the console, or the key of a user."""
+        if self.token and _is_same(token, self.token):
+            return True
+        return self.policy is not None and user_of_key(token, self.policy().keys) is not None
 
     def refuse_token(self, tokens: Collection[str]) -> str | None:
         """Why the tokens of a request are refused; None if one of them is right."""
-        if not self.token or any(hmac.compare_digest(each.encode(), self.token.encode()) for each in tokens):
+        if not self.token or any(_is_same(each, self.token) for each in tokens):
             return None
         return "a token is needed: it is in the address that the console printed when it started"
 
-    def refuse_peer(self, host: str, tokens: Collection[str]) -> str | None:
-        """Why access rules refuse the page to an address, and to the users whose keys came as tokens.
+    def refuse_peer(self, peer: Peer, tokens: Collection[str]) -> str | None:
+        """Why access rules refuse the page to a peer, and to the users whose keys came as tokens.
 
         A rule about the operators' pages must allow it, also with the mode audit: nobody had it before.
         """
@@ -61,7 +96,7 @@ class Doors(Struct, frozen=True):
             return None
         policy = self.policy()
         users = [user_of_key(token, policy.keys) for token in tokens if token]
-        rules = PeerRules(policy.rules, peer_at(f"{host}:0"))
+        rules = PeerRules(policy.rules, peer)
         if any(rules.judge(HTTP_PAGES, user).allowed for user in (None, *users)):
             return None
         return "access rules refuse the page: a token is needed, the secret key of a user who may read it"
@@ -83,11 +118,16 @@ def make_token() -> str:
 
 
 def _host_of(header: str) -> str:
-    """The name in a Host header, without port and brackets."""
-    name = header.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.rpartition(":")[0] if ":" in name else name
+    """The name in a Host header, without port and brackets; empty if the header is none."""
+    found = _AUTHORITY.fullmatch(header.strip().lower())
+    if found is None:
+        return ""
+    address, name, _ = found.groups()
+    return address or name.removesuffix(".")
+
+
+def _is_same(token: str, wanted: str) -> bool:
+    return hmac.compare_digest(wanted.encode(errors="replace"), token.encode(errors="surrogatepass"))
 
 
 def _is_address(name: str) -> bool:

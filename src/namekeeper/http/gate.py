@@ -1,111 +1,296 @@
-"""Limits the number and the duration of connections to the operators' HTTP port."""
+"""Limits of the connections to an HTTP port: how many there are in each stage, and how long each stage lasts.
+
+A connection carries one request. It has a slot for its present stage, and gives it back with the next stage:
+
+1. *asking*: its request is not complete. At the limit the server closes a connection that sends nothing.
+2. *answering*: the server makes the answer. At the limit it answers 503. Probes need no such slot.
+3. *reading*: the peer reads the answer. At the limit the server closes the connection that is oldest.
+4. A stream has a slot among the streams of its kind. At their limit the server ends one of the host with the
+   most streams, if this host has more than its share; else it answers 503.
+
+The host with the most connections in a stage loses one, so a host can't keep others out.
+"""
 
 import asyncio
-from collections.abc import Callable
+import fcntl
+import re
+import struct
+import termios
 from typing import cast
 
 from aiohttp import web
 
-__all__ = ["Gate"]
+from namekeeper.http.slots import Slots
 
-MAX_CONNECTIONS = 64
-"""Most connections: there are a few scrapers and people, and each costs a descriptor that brokers may need.
-At the limit the connection that has waited longest without a request is closed. Watchers have a limit of
-their own."""
+__all__ = ["ANSWERS_LIMIT", "Connection", "Gate"]
+
+ASKING_LIMIT = 64
+"""Connections without a complete request: a few scrapers, probes and people send theirs at once. Each costs a
+descriptor that brokers may need."""
+ASKING_BURST = 4 * ASKING_LIMIT
+"""The same while the server has not read what they sent: a burst of connections must not close a probe whose
+request has arrived."""
+ANSWERS_LIMIT = 64
+"""Answers that the server makes at a time: each may hold some megabytes."""
+ANSWERS_OF_HOST = ANSWERS_LIMIT // 2
+"""Those of one host."""
+READING_LIMIT = 64
+"""Peers that read an answer which no kernel buffer took."""
+READING_BYTES = 32 * 1024 * 1024
+"""All such answers, but for the newest: the metrics of thousands of names have a megabyte."""
 REQUEST_SECONDS = 5.0
-"""How long a connection may take to send its request."""
+"""How long a connection may take to send the head of its request, and then the body."""
+ANSWER_SECONDS = 30.0
+"""How long the server may take for an answer that is no stream: proxies give up then."""
+READ_SECONDS = 15.0
+"""Interval of the looks at peers that read. A peer that read nothing between two looks, while bytes wait for
+it, is disconnected: after 15 to 30 s."""
 MAX_REQUEST_BYTES = 64 * 1024
-"""Most bytes that a connection may send. The largest requests have cookies of some kilobytes."""
-CONNECTION_SECONDS = 30.0
-"""Longest duration of a connection: each has one request, which takes milliseconds."""
+"""Most bytes of a request. The largest requests have cookies of some kilobytes."""
+MAX_IGNORED_BYTES = 1024 * 1024
+"""Most bytes that a connection may send after its request. They are read and dropped, because a reset would
+destroy the answer that says why."""
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n(?:SM\r\n\r\n)?")
+"""With the second part of the first words of HTTP/2, after which the parser says that it is no HTTP/1.1."""
+_HEAD_END_BYTES = 4
 
 
 class Gate:
-    """Lets a bounded number of connections in, each for a bounded time: aiohttp has no limit for either."""
+    """Makes the protocols of connections, and keeps them within the limits: aiohttp has none of these."""
 
     def __init__(self, server: web.Server) -> None:
         self._server = server
-        self._idle: dict[web.RequestHandler, asyncio.TimerHandle] = {}
-        """Connections that have sent no request yet, oldest first -> timer that closes each."""
-        self._ends: dict[web.RequestHandler, asyncio.TimerHandle] = {}
-        """All connections that are not kept -> timer that closes each."""
-        self._kept: set[web.RequestHandler] = set()
+        self._connections: dict[web.RequestHandler, Connection] = {}
+        self.asking = Slots[Connection](ASKING_LIMIT)
+        self.answering = Slots[Connection](ANSWERS_LIMIT, ANSWERS_OF_HOST)
+        self.reading = Slots[Connection](READING_LIMIT)
 
     def __call__(self) -> asyncio.BaseProtocol:
         """Make the protocol of a new connection."""
-        others = len(self._server.connections) - len(self._kept)
-        if others >= MAX_CONNECTIONS and not self._close_an_idle_one():
-            return _Refusal()
-        loop = asyncio.get_running_loop()
-        handler = self._server()
-        self._idle[handler] = loop.call_later(REQUEST_SECONDS, self._close_idle, handler)
-        self._ends[handler] = loop.call_later(CONNECTION_SECONDS, self._end, handler)
-        return _Admitted(handler, self._forget)
+        return Connection(self, self._server())
 
-    def note_request(self, handler: web.RequestHandler) -> None:
-        """Note that a connection has sent its request."""
-        timer = self._idle.pop(handler, None)
+    def __len__(self) -> int:
+        """Number of connections."""
+        return len(self._connections)
+
+    def connection_of(self, request: web.BaseRequest) -> "Connection":
+        """The connection of a request."""
+        return self._connections[request.protocol]
+
+    def close(self) -> None:
+        """Disconnect everybody."""
+        for connection in list(self._connections.values()):
+            connection.abort()
+
+    def enter(self, handler: web.RequestHandler, connection: "Connection") -> None:
+        """Take a new connection in; if there are too many, disconnect another one."""
+        self._connections[handler] = connection
+        if len(self.asking) >= self.asking.limit:
+            victim = self.asking.first_to_go(lambda each: each.has_unread_bytes())
+            if victim is None and len(self.asking) >= ASKING_BURST:
+                victim = self.asking.first_to_go(lambda _: False)
+            if victim is not None:
+                victim.abort()
+
+    def leave(self, handler: web.RequestHandler) -> None:
+        """Forget a connection that is gone."""
+        self._connections.pop(handler, None)
+
+    def evict_readers(self, size: int) -> None:
+        """Disconnect peers that read old answers, so that one more answer may wait.
+
+        Args:
+            size: bytes of the new answer.
+        """
+        while len(self.reading) and (
+            len(self.reading) >= self.reading.limit
+            or sum(each.answer_bytes for each in self._readers()) + size > READING_BYTES
+        ):
+            victim = self.reading.first_to_go(lambda _: False)
+            assert victim is not None
+            victim.abort()
+
+    def _readers(self) -> "list[Connection]":
+        return [each for each in self._connections.values() if each.slots is self.reading]
+
+
+class Connection(asyncio.Protocol):
+    """One connection with its stage, in front of the protocol of aiohttp.
+
+    aiohttp gets the head of one request, and a body only for a page that takes one. It never sees anything
+    else, so nothing else is parsed, inflated or drained.
+    """
+
+    slots: Slots["Connection"] | None = None
+    """The slots among which this connection has one."""
+    answer_bytes = 0
+    """Size of the answer that the peer reads."""
+
+    def __init__(self, gate: Gate, handler: web.RequestHandler) -> None:
+        self._gate = gate
+        self._handler = handler
+        self._transport: asyncio.Transport | None = None
+        self._host = ""
+        self._left = MAX_REQUEST_BYTES
+        self._ignored_left = MAX_IGNORED_BYTES
+        self._last = b""
+        """The end of what the parser got, while the head is not complete."""
+        self._rest: bytes | None = None
+        """The beginning of what followed the head, for a page that takes a body; None before the end of the
+        head."""
+        self._takes_body = False
+        self._request: web.BaseRequest | None = None
+        self._passed_bytes = -1
+        """Bytes of the answer that had left the process at the last look."""
+        self._timer: asyncio.TimerHandle | None = None
+        self.is_over = asyncio.Event()
+        """Set when nothing works on the answer any more."""
+
+    # Stages
+
+    def wait_for_body(self) -> None:
+        """Pass the body of the request on; its time begins."""
+        rest, self._rest = self._rest or b"", b""
+        self._takes_body = True
+        self._abort_in(REQUEST_SECONDS)
+        self._pass_on(rest)
+
+    def answer(self) -> bool:
+        """Start to answer; return False if there is no slot."""
+        if not self._gate.answering.has_room(self._host):
+            return False
+        self._take(self._gate.answering)
+        self._abort_in(ANSWER_SECONDS)
+        return True
+
+    async def stream(self, request: web.BaseRequest, slots: "Slots[Connection]") -> bool:
+        """Start an answer that lasts as long as its peer reads it; return False if there is no slot.
+
+        Args:
+            request: it counts the bytes that are sent.
+            slots: those of its kind.
+        """
+        victim = None
+        if not slots.has_room(self._host):
+            victim = slots.held_unfairly(self._host)
+            if victim is None:
+                return False
+            victim.abort()
+        self._take(slots)
+        self._request = request
+        self._look()
+        if victim is not None:
+            await victim.is_over.wait()  # what it watches has a limit, too
+        return True
+
+    def read(self, request: web.BaseRequest, size: int) -> None:
+        """Note that the answer is complete: its peer has to read it.
+
+        Args:
+            request: it counts the bytes that are sent.
+            size: bytes of the answer.
+        """
+        if self._transport is None:
+            return
+        self._request = request
+        self.answer_bytes = size
+        self._take(None)
+        self._gate.evict_readers(size)
+        self._take(self._gate.reading)
+        self._look()
+
+    def abort(self) -> None:
+        """Disconnect the peer."""
+        self._take(None)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def has_unread_bytes(self) -> bool:
+        """Whether the peer has sent something that the server has not read yet."""
+        assert self._transport is not None
+        found = self._transport.get_extra_info("socket")
+        if found is None or found.fileno() < 0:
+            return False
+        try:
+            waiting = fcntl.ioctl(found.fileno(), termios.FIONREAD, b"\0" * 4)
+        except OSError:
+            return False
+        return struct.unpack("i", waiting) != (0,)
+
+    def _take(self, slots: "Slots[Connection] | None") -> None:
+        """Change the slot of this connection."""
+        if self.slots is not None:
+            self.slots.remove(self._host, self)
+        self.slots = slots
+        if slots is not None:
+            slots.add(self._host, self)
+
+    def _abort_in(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.abort)
+
+    def _look(self) -> None:
+        """Disconnect a peer that has read nothing since the last look; else look again later."""
+        self._stop_timer()
+        transport, request = self._transport, self._request
+        if transport is None or request is None:
+            return
+        waiting = transport.get_write_buffer_size()
+        passed = request.writer.output_size - waiting
+        if waiting and passed == self._passed_bytes:
+            self.abort()
+            return
+        self._passed_bytes = passed if waiting else -1
+        self._timer = asyncio.get_running_loop().call_later(READ_SECONDS, self._look)
+
+    def _stop_timer(self) -> None:
+        timer, self._timer = self._timer, None
         if timer is not None:
             timer.cancel()
 
-    def keep(self, handler: web.RequestHandler) -> None:
-        """Let a connection stay open without a time limit; it doesn't count any more."""
-        end = self._ends.pop(handler, None)
-        if end is not None:
-            end.cancel()
-        self._kept.add(handler)
-
-    def release(self, handler: web.RequestHandler) -> None:
-        """End the exception of a kept connection: its answer is being sent."""
-        self._kept.discard(handler)
-        if handler.transport is None:  # its peer left before the answer
-            return
-        self._ends[handler] = asyncio.get_running_loop().call_later(CONNECTION_SECONDS, self._end, handler)
-
-    def _forget(self, handler: web.RequestHandler) -> None:
-        """Drop the timers of a connection that is gone: thousands may come and go before one is due."""
-        self.note_request(handler)
-        end = self._ends.pop(handler, None)
-        if end is not None:
-            end.cancel()
-
-    def _end(self, handler: web.RequestHandler) -> None:
-        self._ends.pop(handler, None)
-        _abort(handler)
-
-    def _close_an_idle_one(self) -> bool:
-        """Close the oldest connection without a request; return whether there was one."""
-        while self._idle:
-            handler = next(iter(self._idle))
-            is_open = handler.transport is not None
-            self._close_idle(handler)
-            if is_open:
-                return True
-        return False
-
-    def _close_idle(self, handler: web.RequestHandler) -> None:
-        self.note_request(handler)
-        _abort(handler)
-
-
-class _Admitted(asyncio.Protocol):
-    """A connection of aiohttp, which tells nobody when it is gone."""
-
-    def __init__(self, handler: web.RequestHandler, on_lost: Callable[[web.RequestHandler], None]) -> None:
-        self._handler = handler
-        self._on_lost = on_lost
-        self._left = MAX_REQUEST_BYTES
+    # The protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Pass it on, like all that follows."""
+        """Begin to wait for a request."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        self._host = (transport.get_extra_info("peername") or ("",))[0]
+        self._gate.enter(self._handler, self)
+        self._take(self._gate.asking)
+        self._abort_in(REQUEST_SECONDS)
         self._handler.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass it on, unless it is too much: the parser would keep it until the headers end."""
+        """Pass the head of the request on, and the body to a page that takes one."""
+        if self._rest is None:
+            self._take_head(data)
+        elif self._takes_body and self.slots is self._gate.asking:
+            self._pass_on(data)
+        else:
+            self._rest += data[: max(0, self._left - len(self._rest))]
+            self._ignored_left -= len(data)
+            if self._ignored_left < 0:
+                self.abort()
+
+    def _take_head(self, data: bytes) -> None:
+        if not self._last:
+            data = data.lstrip(b"\r\n")  # blank lines before a request
+        seen = self._last + data
+        end = _HEAD_END.search(seen)
+        if end is None:
+            self._last = seen[-_HEAD_END_BYTES:]
+        else:
+            size = end.end() - len(self._last)
+            data, rest = data[:size], data[size:]
+            self._rest = rest[: max(0, self._left - size)]
+        self._pass_on(data)
+
+    def _pass_on(self, data: bytes) -> None:
+        """Have aiohttp read a part of the request, unless it is too much: the parser keeps it to its end."""
         self._left -= len(data)
         if self._left < 0:
-            _abort(self._handler)
-        else:
+            self.abort()
+        elif data:
             self._handler.data_received(data)
 
     def eof_received(self) -> None:
@@ -121,19 +306,9 @@ class _Admitted(asyncio.Protocol):
         self._handler.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass it on, and tell the gate."""
+        """Give everything back."""
+        self._take(None)
+        self._stop_timer()
+        self._transport = None
         self._handler.connection_lost(exc)
-        self._on_lost(self._handler)
-
-
-class _Refusal(asyncio.Protocol):
-    """A connection beyond the limit."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Close it at once."""
-        cast("asyncio.Transport", transport).abort()  # uvloop's is no subclass of it
-
-
-def _abort(handler: web.RequestHandler) -> None:
-    if handler.transport is not None:
-        handler.transport.abort()
+        self._gate.leave(self._handler)

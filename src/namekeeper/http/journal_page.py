@@ -5,6 +5,7 @@ requested: no name from a peer becomes a path.
 """
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +14,9 @@ from aiohttp import web
 from msgspec import json
 
 __all__ = ["JournalFiles", "JournalPage"]
+
+PIECE_BYTES = 128 * 1024
+"""So much of a file is in memory for each reader."""
 
 
 class JournalFiles(Protocol):
@@ -29,18 +33,33 @@ class JournalPage:
     def __init__(self, files: JournalFiles) -> None:
         self._files = files
 
-    async def names(self, _request: web.Request) -> web.StreamResponse:
+    async def names(self, _request: web.BaseRequest) -> web.StreamResponse:
         """The names of the files."""
         _, found = await self._look()
         return web.Response(body=json.encode({"files": found}), content_type="application/json")
 
-    async def file(self, request: web.Request) -> web.StreamResponse:
+    async def file(self, request: web.BaseRequest) -> web.StreamResponse:
         """The bytes of one file."""
         folder, names = await self._look()
-        name = request.match_info["name"]
+        name = request.path.removeprefix("/journal/")
         if name not in names:
             raise web.HTTPNotFound
-        return web.FileResponse(folder / name, headers={"Content-Type": "application/octet-stream"})
+        try:
+            file = await asyncio.to_thread((folder / name).open, "rb")
+        except FileNotFoundError:  # it is sealed, or deleted, since then
+            raise web.HTTPNotFound from None
+        response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+        with file:
+            left = os.fstat(file.fileno()).st_size
+            response.content_length = left
+            await response.prepare(request)
+            while left and request.method != "HEAD":
+                piece = await asyncio.to_thread(file.read, min(left, PIECE_BYTES))
+                if not piece:
+                    raise ConnectionResetError("the file has become shorter")
+                left -= len(piece)
+                await response.write(piece)
+        return response
 
     async def _look(self) -> tuple[Path, list[str]]:
         found = self._files()

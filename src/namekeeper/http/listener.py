@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
+from namekeeper.http.slots import Slots
 from namekeeper.remoting.address import Address
-from namekeeper.remoting.listening import DEFAULT_SOCKET_OPTIONS, Acceptor, listen
+from namekeeper.remoting.listening import Acceptor, SocketOptions, listen
 from namekeeper.remoting.log_limit import LogLimit
 from namekeeper.remoting.tls import TlsContexts
 
@@ -17,11 +18,17 @@ __all__ = ["PageListener"]
 log = logging.getLogger("namekeeper.http")
 
 MAX_HANDSHAKES = 64
-"""TLS handshakes at once: at the limit the oldest one is ended, so that who waits keeps nobody out."""
+"""TLS handshakes at once. At the limit the host with the most handshakes loses its oldest one: a peer that
+waits keeps nobody out."""
 HANDSHAKE_SECONDS = 5.0
 """As long as a connection may take to send its request."""
 GOODBYE_SECONDS = 1.0
 """How long a peer may take to end TLS after its answer."""
+SEND_BUFFER_BYTES = 256 * 1024
+"""Most bytes of an answer that the kernel keeps for one connection: otherwise it keeps up to 4 MiB."""
+VANISHED_MS = 30_000
+"""A connection ends when its peer has not acknowledged bytes for this long: its host is gone. Without this
+limit a stream with little to send lasts a quarter of an hour more."""
 
 
 class PageListener:
@@ -37,7 +44,8 @@ class PageListener:
         self._tls = tls
         self._acceptor: Acceptor | None = None
         self._connecting: dict[asyncio.Task[None], None] = {}
-        """Accepted sockets that are no connections yet, oldest first."""
+        """Accepted sockets that are no connections yet."""
+        self._handshakes = Slots[asyncio.Task[None]](MAX_HANDSHAKES)
         self._log_limit = LogLimit(log)
 
     @property
@@ -51,7 +59,7 @@ class PageListener:
         Raises:
             OSError: it can't listen there.
         """
-        sockets = await listen(host, port, DEFAULT_SOCKET_OPTIONS)
+        sockets = await listen(host, port, SocketOptions(send_buffer_bytes=SEND_BUFFER_BYTES))
         if self._tls is not None:
             self._tls.start()
         self._acceptor = Acceptor(
@@ -71,12 +79,20 @@ class PageListener:
         await asyncio.gather(*self._connecting, return_exceptions=True)
 
     def _begin(self, sock: socket.socket, peer: Address) -> None:
-        if self._tls is not None and len(self._connecting) >= MAX_HANDSHAKES:
-            next(iter(self._connecting)).cancel()
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, VANISHED_MS)
         connect = self._connect(sock) if self._tls is None else self._shake_hands(self._tls, sock, peer)
         task = asyncio.create_task(connect)
         self._connecting[task] = None
         task.add_done_callback(self._connecting.pop)
+        if self._tls is not None:
+            victim = (
+                self._handshakes.first_to_go(_is_ending) if len(self._handshakes) >= MAX_HANDSHAKES else None
+            )
+            if victim is not None:
+                victim.cancel()
+            self._handshakes.add(peer.host, task)
+            task.add_done_callback(partial(self._handshakes.remove, peer.host))
 
     async def _connect(self, sock: socket.socket) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(self._protocol, sock)
@@ -104,6 +120,10 @@ class PageListener:
 
     def _note(self, peer: str, why: str) -> None:
         self._log_limit.log(logging.INFO, "no connection of %s with the operators' port: %s", peer, why)
+
+
+def _is_ending(task: asyncio.Task[None]) -> bool:
+    return task.cancelling() > 0
 
 
 class _Admission(asyncio.Protocol):

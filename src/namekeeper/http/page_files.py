@@ -7,7 +7,9 @@ from importlib.resources import files
 import msgspec
 from aiohttp import web
 
-__all__ = ["PAGE_FILES", "PAGE_HEADERS", "problem", "send_page_file"]
+from namekeeper.http.doors import COOKIE
+
+__all__ = ["PAGE_FILES", "PAGE_HEADERS", "STREAM_HEADERS", "logged_in", "problem", "send_page_file"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self';"
@@ -21,6 +23,12 @@ PAGE_HEADERS = {
     "Cache-Control": "no-store",
 }
 """Of every answer to the page."""
+STREAM_HEADERS = {
+    **PAGE_HEADERS,
+    "Content-Type": "text/event-stream",
+    "X-Accel-Buffering": "no",  # nginx keeps answers back until it has some kilobytes of them
+}
+"""Of a stream of events for the page."""
 
 _OWN, _REPORT = "namekeeper.console", "namekeeper.pipeline.report"
 PAGE_FILES: Mapping[str, tuple[str, str, str]] = {
@@ -36,11 +44,27 @@ PAGE_FILES: Mapping[str, tuple[str, str, str]] = {
 """Path -> package, file, type; the style sheet of the report is shared."""
 
 
-async def send_page_file(request: web.Request) -> web.StreamResponse:
+async def send_page_file(request: web.BaseRequest) -> web.StreamResponse:
     """One of the files, by the path of the request."""
     package, name, content_type = PAGE_FILES[request.path]
     data = await asyncio.to_thread((files(package) / name).read_bytes)
     return web.Response(body=data, content_type=content_type, charset="utf-8", headers=PAGE_HEADERS)
+
+
+def logged_in(request: web.BaseRequest, token: str) -> web.Response:
+    """An answer that has the browser keep a token; 400 if no header can have it.
+
+    Args:
+        request: of the browser.
+        token: that was found right.
+    """
+    if not token.isprintable():
+        return problem(400, "a token has no control characters")
+    response = web.Response(status=204, headers=PAGE_HEADERS)
+    response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", secure=request.secure or None)
+    # Without a path the cookie counts for `/api/`, below whatever prefix a proxy has the page.
+    response.cookies[COOKIE]["path"] = ""
+    return response
 
 
 def problem(status: int, text: str) -> web.Response:

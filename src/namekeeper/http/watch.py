@@ -27,6 +27,11 @@ WRITE_SECONDS = 30
 ENCODED_KEPT = 64
 """Changes whose JSON is kept: watchers of the same topics get the same change soon after each other."""
 EVENT_STREAM = "text/event-stream"
+_STREAM_HEADERS = {
+    "Content-Type": EVENT_STREAM,
+    "Cache-Control": "no-cache",
+    "X-Accel-Buffering": "no",  # nginx keeps answers back until it has some kilobytes of them
+}
 AT_ONCE_BYTES = 16_384
 """So much is taken by a transport that holds nothing, without a wait."""
 
@@ -46,25 +51,21 @@ class WatchPage:
         self,
         source: WatchSource,
         *,
-        keep: Callable[[web.Request], Callable[[], None]],
         refuse: Callable[[Peer, str | None], str | None],
     ) -> None:
         """Take the source.
 
         Args:
             source: where changes come from.
-            keep: lets a connection last longer than those of other pages; returns the function that ends
-                this.
             refuse: says why a client may not watch, by its connection and its token; None if it may.
         """
         self._source = source
-        self._keep = keep
         self._refuse = refuse
-        self._watchers: dict[Watcher, web.Request] = {}
+        self._watchers: dict[Watcher, web.BaseRequest] = {}
         self._encoded: dict[int, tuple[WatchedChange, msgspec.Raw]] = {}
         """Id of a change -> the change, so that no other one gets its id, and its JSON."""
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request."""
         asked = _checked(request)
         if isinstance(asked, str):
@@ -75,13 +76,11 @@ class WatchPage:
             refused.headers["Retry-After"] = "1"
             return refused
         self._watchers[watcher] = request
-        release = self._keep(request)
         try:
             if EVENT_STREAM in request.headers.get("Accept", ""):
                 return await self._stream(request, watcher, is_resumed=asked.after is not None)
             return await self._poll(watcher, asked)
         finally:
-            release()
             del self._watchers[watcher]
             watcher.close()
 
@@ -113,10 +112,10 @@ class WatchPage:
         )
 
     async def _stream(
-        self, request: web.Request, watcher: Watcher, *, is_resumed: bool
+        self, request: web.BaseRequest, watcher: Watcher, *, is_resumed: bool
     ) -> web.StreamResponse:
         begin = watcher.revision()  # before anything waits: each later change is sent
-        response = web.StreamResponse(headers={"Content-Type": EVENT_STREAM, "Cache-Control": "no-cache"})
+        response = web.StreamResponse(headers=_STREAM_HEADERS)
         response.headers[REVISION_HEADER] = begin or ""
         try:
             await response.prepare(request)
@@ -149,7 +148,7 @@ class WatchPage:
         return kept[1]
 
 
-def _checked(request: web.Request) -> _WatchRequest | str:
+def _checked(request: web.BaseRequest) -> _WatchRequest | str:
     """The checked request, or a line that says what is wrong with it."""
     query = request.query
     topics = frozenset(query.getall("topic", []))
@@ -168,7 +167,7 @@ def _checked(request: web.Request) -> _WatchRequest | str:
     return _WatchRequest(topics, after, seconds)
 
 
-async def _write(request: web.Request, response: web.StreamResponse, data: bytes) -> bool:
+async def _write(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> bool:
     """Send bytes; returns whether they went out in time."""
     transport = request.transport
     try:

@@ -54,6 +54,9 @@ class Watcher(Protocol):
 class WatchSource(Protocol):
     """A source of changes."""
 
+    limit: int
+    """How many may watch at once."""
+
     def revision(self) -> str | None:
         """The present revision; None until it is known."""
         ...

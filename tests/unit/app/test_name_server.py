@@ -701,7 +701,7 @@ async def raw_get(url: str, path: str) -> bytes:
     """The answer to a path as it is written, which a client would tidy up."""
     port = int(url.rpartition(":")[2].strip("/"))
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n".encode())
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n".encode())
     said = await asyncio.wait_for(reader.read(), 10 * PATIENCE)
     writer.close()
     return said

@@ -154,7 +154,7 @@ async def test_a_watcher_that_never_reads_keeps_so_many_changes_and_no_more(worl
 
 
 async def test_thousands_of_watchers_are_woken_a_few_at_a_time(world, monkeypatch):
-    world.watch._limit = 5_000
+    world.watch.limit = 5_000
     watchers = [await world.watch.watch(A, None) for _ in range(2_000)]
     waiting = [asyncio.ensure_future(watcher.wait(1_000)) for watcher in watchers]
     monkeypatch.setattr(watching, "TURN_SECONDS", 0)

@@ -210,7 +210,7 @@ async def test_a_view_that_fails_is_logged_and_says_so(site, caplog, monkeypatch
     monkeypatch.setattr(site.views, "search", broken)
     async with running(site):
         status, text, _ = await site.get("/api/search?q=a")
-    assert (status, json.loads(text)["problem"]) == (500, "this view failed; the log of the console says why")
+    assert (status, json.loads(text)["problem"]) == (500, "this page failed; the log says why")
     assert "a bug" in caplog.text
 
 
@@ -239,7 +239,7 @@ async def test_a_post_of_the_token_sets_a_cookie_that_scripts_do_not_see(site):
         assert (await site.ask("POST", "/api/login", data="wrong"))[0] == 401
         status, _, headers = await site.ask("POST", "/api/login", data="secret")
         assert status == 204
-        assert headers["Set-Cookie"] == f"{COOKIE}=secret; HttpOnly; Path=/; SameSite=Strict"
+        assert headers["Set-Cookie"] == f"{COOKIE}=secret; HttpOnly; SameSite=Strict"
 
 
 async def test_a_change_is_told_to_who_listens(site):
@@ -274,14 +274,14 @@ async def test_an_address_that_is_taken_is_refused(site):
                 pass
 
 
-async def test_pages_that_listen_have_a_limit(site, monkeypatch):
-    monkeypatch.setattr(server, "LASTING_LIMIT", 1)
+async def test_pages_that_listen_have_a_limit(site):
+    site.server.lasting.limit = 1
     async with asyncio.timeout(READING), aiohttp.ClientSession() as session, running(site):
         address = f"http://127.0.0.1:{site.server.port}/api/events"
         async with session.get(address) as stream:
             await stream.content.readuntil(b"\n\n")
             status, text, _ = await site.get("/api/events")
-            assert (status, "too many pages are open" in text) == (503, True)
+            assert (status, "too many requests" in text) == (503, True)
             assert (await site.get("/api/overview"))[0] == 200
 
 

@@ -12,7 +12,6 @@ import aiohttp
 import pytest
 
 from namekeeper.access.peer import Peer
-from namekeeper.http import console_page
 from namekeeper.http.console_process import ConsoleProcess
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.page_files import PAGE_FILES, PAGE_HEADERS
@@ -29,12 +28,14 @@ HTML = {"Accept": "text/html,*/*"}
 class Page:
     """An operators' port with a page, and a client."""
 
-    def __init__(self, command=FAKE, refuse=lambda _host, _token: None, *, remembers: bool = True) -> None:
+    def __init__(
+        self, command=FAKE, refuse=lambda _host, _token: None, *, remembers: bool = True, **more: Any
+    ) -> None:
         self.process = ConsoleProcess(lambda: command)
         self.server = OperatorHttpServer(
             "127.0.0.1", 0, metrics=lambda: NameServerStats(version="1", start_time_seconds=1.0),
             health=lambda: HealthState(phase=Phase.SERVING), nsaddr=lambda: "", watch=Watching(),
-            who_knows=who_knows if remembers else None, refuse=refuse, console=self.process,
+            who_knows=who_knows if remembers else None, refuse=refuse, console=self.process, **more,
         )  # fmt: skip
 
     async def ask(self, path: str, method: str = "GET", **more: Any) -> tuple[int, str, dict[str, str]]:
@@ -154,9 +155,9 @@ async def test_it_ends_with_the_operators_port():
     assert page.process.is_running is False
 
 
-async def test_only_so_many_pages_listen(monkeypatch):
-    monkeypatch.setattr(console_page, "LASTING_LIMIT", 0)
+async def test_only_so_many_pages_listen():
     async with running() as page:
+        page.server._console_page.lasting.limit = 0
         status, text, _ = await page.ask("/api/events")
-        assert (status, "too many pages" in text) == (503, True)
+        assert (status, "too many requests" in text) == (503, True)
         assert (await page.ask("/api/topics"))[0] == 200

@@ -2,6 +2,7 @@
 
 import pytest
 
+from namekeeper.access.peer import peer_at
 from namekeeper.access.policy import AccessPolicy
 from namekeeper.access.rules_file import parse_access_file
 from namekeeper.http.doors import Doors, is_loopback, make_token
@@ -49,17 +50,17 @@ PAGES = (
 def test_access_rules_open_to_networks_and_to_who_shows_a_key(mode):
     file = parse_access_file(f'mode = "{mode}"\nkeys = "k"\n{PAGES}', source="access.toml")
     doors = Doors("0.0.0.0", policy=lambda: AccessPolicy(file.rules, {"ops": ("key",), "guest": ("other",)}))
-    assert doors.refuse_peer("10.0.0.1", []) is None
-    assert doors.refuse_peer("::ffff:10.0.0.1", []) is None
-    assert doors.refuse_peer("192.0.2.1", ["", "key"]) is None
-    assert "access rules refuse the page" in doors.refuse_peer("192.0.2.1", ["", "other", "guess"])
-    assert LOCAL.refuse_peer("192.0.2.1", []) is None
+    assert doors.refuse_peer(peer_at("10.0.0.1:0"), []) is None
+    assert doors.refuse_peer(peer_at("[::ffff:10.0.0.1]:0"), []) is None
+    assert doors.refuse_peer(peer_at("192.0.2.1:0"), ["", "key"]) is None
+    assert "access rules refuse the page" in doors.refuse_peer(peer_at("192.0.2.1:0"), ["", "other", "guess"])
+    assert LOCAL.refuse_peer(peer_at("192.0.2.1:0"), []) is None
 
 
 def test_rules_that_say_nothing_of_pages_any_more_open_to_nobody():
     file = parse_access_file('mode = "enforce"\n[[rule]]\nname = "r"\nrequests = ["any"]\n', source="a")
     doors = Doors("0.0.0.0", policy=lambda: AccessPolicy(file.rules, {}))
-    assert doors.refuse_peer("10.0.0.1", []) is not None
+    assert doors.refuse_peer(peer_at("10.0.0.1:0"), []) is not None
 
 
 def test_each_token_is_another():
@@ -70,3 +71,61 @@ def test_each_token_is_another():
 def test_what_is_loopback():
     assert [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost")] == [True] * 3
     assert [is_loopback(host) for host in ("0.0.0.0", "10.0.0.1", "ns.example.com", "")] == [False] * 4
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["localhost:9888@evil.example.com", "127.0.0.1#evil", "evil/127.0.0.1", "localhost evil", "[::1", "[localhost]",
+     "127.0.0.1:99x", "a" * 4_000, "localhost:1:2", "\udcff", "xn--localhost"],
+)  # fmt: skip
+def test_a_host_that_is_no_authority_is_refused(header):
+    assert LOCAL.refuse_host(header) is not None
+
+
+def test_a_name_with_the_dot_of_the_root_is_the_name():
+    assert OPEN.refuse_host("ns.example.com.:9888") is None
+
+
+def test_a_valid_token_opens_under_any_name_and_another_one_does_not():
+    file = parse_access_file(f'mode = "enforce"\nkeys = "k"\n{PAGES}', source="access.toml")
+    ruled = Doors("0.0.0.0", policy=lambda: AccessPolicy(file.rules, {"ops": ("key",)}))
+    assert ruled.refuse_host("evil.example.com", "key") is None
+    assert OPEN.refuse_host("evil.example.com", "secret") is None
+    for doors in (ruled, OPEN, LOCAL):
+        for token in ("", "guess", "sécret", "\udcff"):
+            assert doors.refuse_host("evil.example.com", token) is not None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},  # curl
+        {"Origin": "http://ns.example.com:9888"},
+        {"Origin": "https://ns.example.com", "Sec-Fetch-Site": "cross-site"},  # a proxy that changes the Host
+        {"Origin": "http://10.0.0.1:9888", "Host": "10.0.0.1:9888"},
+        {"Origin": "http://10.0.0.9", "Sec-Fetch-Site": "same-origin"},  # a proxy, by an address
+    ],
+)
+def test_a_page_of_this_server_may_send_what_changes_something(headers):
+    assert OPEN.refuse_origin({"Host": "127.0.0.1:9886", **headers}) is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example.com"},
+        {"Origin": "http://evil.example.com", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://10.0.0.9:9886"},
+        {"Origin": "http://127.0.0.1:3000"},
+        {"Origin": "http://localhost"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Origin": "ns.example.com"},
+        {"Origin": "http://ns.example.com@evil.example.com"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+def test_the_page_of_another_server_may_not(headers):
+    doors = Doors("0.0.0.0", frozenset({"ns.example.com"}), own_names=frozenset({"localhost"}))
+    assert "another server" in doors.refuse_origin({"Host": "127.0.0.1:9886", **headers})

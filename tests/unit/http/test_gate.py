@@ -1,16 +1,24 @@
-"""Connections of watchers and of the other pages: how many there may be of each, and for how long."""
+"""Connections to an HTTP port: how many there may be in each stage, and how long each stage lasts."""
 
 import asyncio
 import contextlib
+import socket
+import zlib
 from collections.abc import AsyncIterator
-from types import SimpleNamespace
 
 import pytest
+from aiohttp import web
 
-from namekeeper.http import gate
+from namekeeper.http import gate, listener, page_server
+from namekeeper.http.gate import Connection, Gate
+from namekeeper.http.slots import Slots
 from tests.support.system.loops import both_loops
 from tests.support.system.waiting import eventually
 from tests.unit.http.test_server import Site
+
+HEAD = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+WITH_BODY = b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n"
+FAR = 3_600.0
 
 
 @pytest.fixture
@@ -20,62 +28,304 @@ async def site() -> AsyncIterator[Site]:
         yield site
 
 
-async def test_watchers_take_no_room_from_other_pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 2)
-    polls = []
-    for number in range(1, 6):
-        polls.append(asyncio.ensure_future(site.ask("/watch?topic=A&after=5-7")))
-        await eventually(lambda number=number: len(site.watch.watchers) == number)
+def gate_of(site: Site) -> Gate:
+    found = site.server._server.gate
+    assert found is not None
+    return found
+
+
+class Crowd:
+    """Connections of peers that misbehave, from any address of loopback."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._writers: list[asyncio.StreamWriter] = []
+        self.readers: list[asyncio.StreamReader] = []
+
+    async def open(self, count: int, data: bytes = b"", *, host: str = "127.0.0.1", rcvbuf: int = 0) -> None:
+        for _ in range(count):
+            sock = socket.socket()
+            if rcvbuf:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+            sock.bind((host, 0))
+            sock.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", self._site.server.port))
+            reader, writer = await asyncio.open_connection(sock=sock)
+            if rcvbuf:
+                writer.transport.pause_reading()
+            writer.write(data)
+            self.readers.append(reader)
+            self._writers.append(writer)
+
+    def close(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+
+@pytest.fixture
+async def crowd(site: Site) -> AsyncIterator[Crowd]:
+    crowd = Crowd(site)
+    yield crowd
+    crowd.close()
+
+
+@both_loops
+@pytest.mark.parametrize(
+    "data", [b"", b"GET /metr", HEAD[:-2], WITH_BODY, b"GET /metrics HTTP/1.1\r\nContent-Length: 9\r\n\r\n"],
+    ids=["nothing", "half a line", "no end of the head", "no body", "a body for a page without one"],
+)  # fmt: skip
+async def test_health_has_a_place_whatever_others_do_not_send(site: Site, crowd: Crowd, data: bytes) -> None:
+    await crowd.open(2 * gate.ASKING_LIMIT, data)
+    for path in ("/healthz", "/readyz"):
+        assert (await site.ask(path)).status == 200
+    assert len(gate_of(site)) <= 2 * gate.ASKING_LIMIT
+
+
+@both_loops
+async def test_health_has_a_place_while_nobody_reads_answers(site: Site, crowd: Crowd) -> None:
+    site.server._pages["/status"] = large_page(4_000_000)
+    await crowd.open(gate.READING_LIMIT, b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n", rcvbuf=4_096)
+    await eventually(lambda: len(gate_of(site).reading) >= gate.READING_BYTES // 4_000_000)
     assert (await site.ask("/healthz")).status == 200
-    await site.server.close()
-    assert [answer.status for answer in await asyncio.gather(*polls)] == [200] * 5
+    sizes = [each.answer_bytes for each in gate_of(site)._readers()]
+    assert sum(sizes) <= gate.READING_BYTES
+
+
+def large_page(size: int):
+    async def answer(_request: web.BaseRequest) -> web.Response:
+        return web.Response(body=b"x" * size)
+
+    return page_server.Page(answer)
+
+
+@both_loops
+async def test_one_host_cannot_keep_another_from_asking(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host with most connections loses its oldest one; others keep theirs, however long they take."""
+    gate_of(site).asking.limit = 4
+    await crowd.open(1, b"GET /healthz HTTP/1.1\r\n", host="127.0.0.2")
+    await eventually(lambda: len(gate_of(site).asking) == 1)
+    await crowd.open(20, b"GET")
+    await eventually(lambda: len(gate_of(site)) <= 5)
+    crowd._writers[0].write(b"Host: x\r\n\r\n")
+    assert (await crowd.readers[0].read()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_peer_whose_request_has_arrived_is_no_victim() -> None:
+    entered = Gate(Server())
+    entered.asking.limit = 2
+    connections = [connected(entered, has_sent=has_sent) for has_sent in (True, False, True)]
+    assert [each._transport.is_aborted for each in connections] == [False, True, False]
+    connections += [connected(entered, has_sent=True) for _ in range(gate.ASKING_BURST)]
+    assert connections[0]._transport.is_aborted  # there is an end to it
+    for connection in connections:
+        connection.connection_lost(None)
 
 
 class Server:
     """Makes connections without sockets."""
 
-    connections = ()
+    def __call__(self) -> "Server":
+        return Server()
 
-    def __call__(self) -> SimpleNamespace:
-        return type("Connection", (SimpleNamespace,), {"__hash__": object.__hash__})(transport=object())
+    def connection_made(self, transport: object) -> None:
+        """As aiohttp."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As aiohttp."""
 
 
-async def test_a_watcher_outlasts_the_connections_of_other_pages() -> None:
-    entered = gate.Gate(Server())
-    entered()
-    ((connection, end),) = entered._ends.items()
-    assert not end.cancelled()
-    entered.keep(connection)
-    assert end.cancelled()
-    entered.release(connection)
-    (end,) = entered._ends.values()
-    assert not end.cancelled()
-    connection.transport = None
-    entered._end(connection)
-    assert entered._ends == {}
-    entered.keep(connection)
-    entered.release(connection)  # its peer has left meanwhile
-    assert entered._ends == {}
+class Transport:
+    """A connection that is nowhere."""
+
+    is_aborted = False
+    waiting = 0
+
+    def get_extra_info(self, name: str) -> object:
+        return ("10.0.0.1", 5) if name == "peername" else None
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def get_write_buffer_size(self) -> int:
+        return self.waiting
+
+
+def connected(entered: Gate, *, has_sent: bool = False) -> Connection:
+    connection = entered()
+    connection.has_unread_bytes = lambda: has_sent
+    connection.connection_made(Transport())
+    return connection
+
+
+@both_loops
+@pytest.mark.parametrize("data", [b"", b"GET /", HEAD[:-2]])
+async def test_a_request_that_does_not_come_ends_the_connection(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.01)
+    await crowd.open(1, data)
+    with contextlib.suppress(ConnectionResetError):
+        assert await crowd.readers[0].read() == b""
+
+
+@both_loops
+async def test_an_answer_that_is_not_made_in_time_ends_the_connection(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "ANSWER_SECONDS", 0.01)
+    site.server._pages["/metrics"] = page_server.Page(lambda _: asyncio.sleep(FAR))
+    await crowd.open(1, HEAD)
+    assert await crowd.readers[0].read() == b""
+
+
+@both_loops
+async def test_a_peer_that_does_not_read_its_answer_is_disconnected(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "READ_SECONDS", 0.02)
+    site.server._pages["/metrics"] = large_page(8_000_000)
+    await crowd.open(1, HEAD, rcvbuf=4_096)
+    await eventually(lambda: len(gate_of(site).reading) == 1)
+    await eventually(lambda: len(gate_of(site)) == 0)
+
+
+async def test_a_peer_that_reads_something_between_looks_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "READ_SECONDS", FAR)
+    connection, request = connected(Gate(Server())), Request()
+    connection.read(request, 1_000)
+    transport = connection._transport
+    for transport.waiting in (900, 800, 800):
+        assert transport.is_aborted is False
+        connection._look()
+    assert transport.is_aborted is True
+    connection.connection_lost(None)
+
+
+async def test_a_stream_with_nothing_to_send_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "READ_SECONDS", FAR)
+    connection = connected(Gate(Server()))
+    assert await connection.stream(Request(), Slots[Connection](1))
+    for _ in range(3):
+        connection._look()
+    assert connection._transport.is_aborted is False
+    connection.connection_lost(None)
+
+
+class Request:
+    """A request whose answer has 1,000 bytes so far."""
+
+    class writer:  # noqa: N801 - an attribute
+        output_size = 1_000
+
+
+async def test_answers_have_a_limit_for_all_and_for_each_host(site: Site, crowd: Crowd) -> None:
+    may_go_on = asyncio.Event()
+
+    async def late(_request: web.BaseRequest) -> web.Response:
+        await may_go_on.wait()
+        return web.Response()
+
+    site.server._pages["/metrics"] = page_server.Page(late)
+    await crowd.open(gate.ANSWERS_OF_HOST, HEAD)
+    await eventually(lambda: len(gate_of(site).answering) == gate.ANSWERS_OF_HOST)
+    answer = await site.ask("/metrics")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+    assert (await site.ask("/healthz")).status == 200
+    await crowd.open(1, HEAD, host="127.0.0.3")
+    await eventually(lambda: len(gate_of(site).answering) == gate.ANSWERS_OF_HOST + 1)
+    may_go_on.set()
+    assert (await crowd.readers[-1].read()).startswith(b"HTTP/1.1 200")
+
+
+async def test_watchers_are_counted_apart_and_hosts_share_their_slots(site: Site, crowd: Crowd) -> None:
+    watch = b"GET /watch?topic=A HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+    limit = site.watch.limit
+    await crowd.open(limit, watch)
+    await eventually(lambda: len(site.watch.watchers) == limit)
+    answer = await site.ask("/watch?topic=A")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+    assert "httpWatchersLimit" in answer.text
+    assert (await site.ask("/status")).status == 200
+    await crowd.open(2, watch, host="127.0.0.4")
+    await eventually(lambda: len(site.watch.watchers) == limit + 2)
+    assert [each.is_closed for each in site.watch.watchers] == [True] * 2 + [False] * limit
+    await site.server.close()
+
+
+@both_loops
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["/", "/metrics", "/healthz", "/nowhere", "/api/login"])
+async def test_a_compressed_body_is_refused_and_never_inflated(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, method: str, path: str
+) -> None:
+    bomb = zlib.compress(bytes(30_000_000))
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\n"
+    await crowd.open(1, f"{head}Content-Length: {len(bomb)}\r\n\r\n".encode() + bomb)
+    answer = await crowd.readers[0].read()
+    assert answer.startswith(b"HTTP/1.1 415")
+    assert b"send it as it is" in answer
+
+
+@both_loops
+@pytest.mark.parametrize("framing", [b"Content-Length: 200000", b"Transfer-Encoding: chunked"])
+async def test_a_body_that_nobody_wants_never_reaches_the_parser(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, framing: bytes
+) -> None:
+    parsed = []
+    feed = web.RequestHandler.data_received
+    monkeypatch.setattr(
+        web.RequestHandler, "data_received", lambda self, data: (parsed.append(len(data)), feed(self, data))
+    )
+    head = b"POST /metrics HTTP/1.1\r\nHost: localhost\r\n" + framing + b"\r\n\r\n"
+    await crowd.open(1, head + b"1\r\nx\r\n" * 30_000)
+    assert (await crowd.readers[0].read()).startswith(b"HTTP/1.1 400")
+    assert sum(parsed) == len(head)
 
 
 @both_loops
 async def test_who_sends_more_than_a_request_is_disconnected(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Headers without an end were kept: 60 connections held 500 MiB."""
     monkeypatch.setattr(gate, "MAX_REQUEST_BYTES", 1_000)
     begin, lines = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"X: " + b"v" * 100 + b"\r\n"
     for count, is_answered in ((5, True), (10, False)):
-        reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
-        writer.write(begin + count * lines + b"\r\n")
+        await crowd.open(1, begin + count * lines + b"\r\n")
         with contextlib.suppress(ConnectionResetError):
-            assert (await reader.read()).startswith(b"HTTP/1.1 200") == is_answered
-        writer.close()
+            assert (await crowd.readers[-1].read()).startswith(b"HTTP/1.1 200") == is_answered
+
+
+async def test_who_never_stops_sending_behind_a_request_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection = connected(Gate(Server()))
+    connection._rest = b""
+    for _ in range(gate.MAX_IGNORED_BYTES // 65_536):
+        connection.data_received(bytes(65_536))
+    assert connection._transport.is_aborted is False
+    assert len(connection._rest) <= gate.MAX_REQUEST_BYTES
+    connection.data_received(b"x")
+    assert connection._transport.is_aborted is True
+    connection.connection_lost(None)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
+async def test_the_head_ends_where_it_ends_however_it_is_cut(size: int) -> None:
+    passed: list[bytes] = []
+    connection = connected(Gate(Server()))
+    connection._handler.data_received = passed.append
+    data = b"\r\n\r\n" + HEAD + b"GET /more HTTP/1.1\r\n\r\n"
+    for begin in range(0, len(data), size):
+        connection.data_received(data[begin : begin + size])
+    assert b"".join(passed) == HEAD
+    connection.connection_lost(None)
 
 
 @both_loops
 async def test_nothing_of_a_connection_stays_when_it_is_gone(site: Site) -> None:
-    kept = site.server._gate
+    kept = gate_of(site)
     for number in range(1, 6):
         assert (await site.ask("/healthz")).status == 200
         _, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
@@ -83,4 +333,32 @@ async def test_nothing_of_a_connection_stays_when_it_is_gone(site: Site) -> None
         poll = asyncio.ensure_future(site.ask("/watch?topic=A&after=5-7"))
         await eventually(lambda number=number: len(site.watch.watchers) == number)
         poll.cancel()
-    await eventually(lambda: (kept._idle, kept._ends, kept._kept) == ({}, {}, set()))
+    await eventually(lambda: len(kept) == 0)
+    assert [len(each) for each in (kept.asking, kept.answering, kept.reading)] == [0, 0, 0]
+
+
+@both_loops
+async def test_a_stop_disconnects_who_still_reads(site: Site, crowd: Crowd) -> None:
+    site.server._pages["/metrics"] = large_page(8_000_000)
+    kept = gate_of(site)
+    await crowd.open(3, HEAD, rcvbuf=4_096)
+    await eventually(lambda: len(kept.reading) == 3)
+    await site.server.close()
+    await eventually(lambda: len(kept) == 0)
+
+
+async def test_the_kernel_keeps_little_of_an_answer_and_gives_up_on_hosts_that_vanished(site: Site) -> None:
+    sockets: list[socket.socket] = []
+    seen = gate_of(site).enter
+
+    def enter(handler: web.RequestHandler, connection: Connection) -> None:
+        sockets.append(connection._transport.get_extra_info("socket"))
+        seen(handler, connection)
+
+    gate_of(site).enter = enter
+    _, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
+    await eventually(lambda: bool(sockets))
+    size = sockets[0].getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    assert size <= 2 * listener.SEND_BUFFER_BYTES
+    assert sockets[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == listener.VANISHED_MS
+    writer.close()

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from namekeeper import __version__
 from namekeeper.access.peer import Peer
-from namekeeper.http import gate
-from namekeeper.http import server as module
+from namekeeper.http import page_server as module
 from namekeeper.http.health import HealthState, Phase
 from namekeeper.http.server import OperatorHttpServer
 from namekeeper.http.stats import JournalStats, NameServerStats
@@ -185,7 +183,7 @@ async def test_other_methods_are_refused(site: Site, method: str) -> None:
     answer = await site.ask("/metrics", method)
 
     assert answer.status == 405
-    assert answer.headers["Allow"] == "GET, HEAD"
+    assert answer.headers["Allow"] == "GET, HEAD, OPTIONS"
     assert "read only" in answer.text
 
 
@@ -229,59 +227,6 @@ async def test_bytes_that_are_not_http_are_not_logged_as_errors(
 
     assert answer.startswith((b"HTTP/1.0 400", b"HTTP/1.1 400"))
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
-
-
-@both_loops
-async def test_a_silent_connection_is_closed_in_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    due: list[web.RequestHandler] = []
-    abort = gate._abort
-    monkeypatch.setattr(gate, "CONNECTION_SECONDS", 0)
-    monkeypatch.setattr(gate, "_abort", due.append)
-    reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
-    while not due or due[0].transport is None:  # noqa: ASYNC110 - aiohttp tells nobody
-        await asyncio.sleep(0)
-
-    abort(due[0])
-
-    assert await reader.read() == b""
-    abort(due[0])  # what is gone may be aborted again
-    writer.close()
-
-
-@both_loops
-async def test_connections_over_the_limit_are_closed_on_arrival(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 0)
-
-    with pytest.raises(aiohttp.ClientError):
-        await site.ask("/healthz")
-    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 1)
-    assert (await site.ask("/healthz")).status == 200
-
-
-@both_loops
-async def test_connections_that_ask_nothing_make_room_for_one_that_asks(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 4)
-    idle = [await asyncio.open_connection("127.0.0.1", site.server.port) for _ in range(4)]
-
-    assert [(await site.ask("/healthz")).status for _ in range(3)] == [200, 200, 200]
-    assert await idle[0][0].read() == b""  # the oldest went first
-    for _, writer in idle:
-        writer.close()
-
-
-@both_loops
-async def test_a_connection_without_a_request_is_closed_soon(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate, "REQUEST_SECONDS", 0.01)
-    reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
-
-    assert await reader.read() == b""
-    writer.close()
 
 
 @both_loops

@@ -60,7 +60,7 @@ async def test_a_long_poll_goes_on_from_what_its_watcher_was_told(site: Site) ->
 
 
 def test_a_change_is_encoded_once_for_all_who_watch_the_same() -> None:
-    page = module.WatchPage(Watching(), keep=lambda _: lambda: None, refuse=lambda *_: None)
+    page = module.WatchPage(Watching(), refuse=lambda *_: None)
     one, other = changed("5-8", "A"), changed("5-8", "A", "B")
     encoded = page._json(one)
     assert page._json(other) != encoded
@@ -183,7 +183,7 @@ async def test_a_watcher_that_never_reads_is_closed(site: Site, monkeypatch: pyt
     monkeypatch.setattr(module.WatchPage, "_events", lambda *_: b"x" * 1_000_000)
     _, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
     writer.transport.pause_reading()
-    writer.write(b"GET /watch?topic=A HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
+    writer.write(b"GET /watch?topic=A HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
     watcher = await watcher_of(site)
     await eventually(lambda: watcher.is_closed)
     writer.close()

@@ -49,6 +49,8 @@ class OneWatcher:
 class Watching:
     """A `WatchSource`."""
 
+    limit = 100
+
     def __init__(self) -> None:
         self.present: str | None = "5-7"
         self.refusal: WatchRefusal | None = None

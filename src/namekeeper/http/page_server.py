@@ -1,0 +1,240 @@
+"""Serves a table of pages over HTTP: one set of guards for the operators' port and for the console.
+
+Each request passes the same checks in the same order: its form, the host name, the access rules, the method,
+the origin, the body, a slot to be answered. The first check that fails makes the answer.
+"""
+
+import logging
+from collections.abc import Callable
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from namekeeper.http.doors import COOKIE, Doors
+from namekeeper.http.gate import Connection, Gate
+from namekeeper.http.listener import PageListener
+from namekeeper.http.page_clients import token_of
+from namekeeper.http.page_table import Guard, Page, Style
+from namekeeper.remoting.log_limit import LogLimit
+from namekeeper.remoting.tls import TlsContexts
+
+__all__ = ["PageServer"]
+
+log = logging.getLogger("namekeeper.http")
+_log_limit = LogLimit(log)
+
+SHUTDOWN_SECONDS = 1.0
+"""How long requests under way may take when the server stops."""
+LINGER_SECONDS = 1.0
+"""How long a peer may send a body that nobody wants: it gets the answer before the connection ends."""
+MAX_REQUEST_LINE_BYTES = 8_192
+"""Longest request line and longest header."""
+MAX_HEADERS = 64
+
+_METHODS = ("GET", "HEAD", "OPTIONS")
+_CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
+
+Refuse = Callable[[web.BaseRequest, list[str]], str | None]
+"""Why a peer may not have a page, from its request and the tokens in it; None if it may."""
+
+
+class PageServer:
+    """Answers requests between `listen` and `close`.
+
+    Args:
+        find: gives the page for a request; None if there is none.
+        doors: decides which host names and origins are right.
+        refuse: decides which peers may have pages that are judged.
+        style: how refusals look where there is no page.
+        nothing: the sentence about a path without a page.
+        finish: adds headers to each answer.
+        tls: gives the TLS context; None: plain HTTP.
+    """
+
+    def __init__(  # noqa: PLR0913 - what differs between the two servers
+        self,
+        find: Callable[[web.BaseRequest], Page | None],
+        doors: Doors,
+        refuse: Refuse,
+        *,
+        style: Style,
+        nothing: Callable[[str], str],
+        finish: Callable[[web.StreamResponse], None],
+        tls: TlsContexts | None = None,
+    ) -> None:
+        self._find = find
+        self._doors = doors
+        self._refuse = refuse
+        self._style = style
+        self._nothing = nothing
+        self._finish = finish
+        self._tls = tls
+        self.gate: Gate | None = None
+        self._server: web.Server | None = None
+        self._listener: PageListener | None = None
+
+    @property
+    def port(self) -> int | None:
+        """The port that it listens at; None when it does not."""
+        return self._listener.port if self._listener is not None else None
+
+    async def listen(self, host: str, port: int) -> None:
+        """Begin to answer.
+
+        Raises:
+            OSError: it can't listen there.
+        """
+        server = web.Server(
+            self._handle, handler_cancellation=True, access_log=None, logger=_parser_log,
+            max_line_size=MAX_REQUEST_LINE_BYTES, max_field_size=MAX_REQUEST_LINE_BYTES,
+            max_headers=MAX_HEADERS, auto_decompress=False, lingering_time=LINGER_SECONDS,
+        )  # fmt: skip
+        gate = Gate(server)
+        listener = PageListener(gate, self._tls)
+        await listener.listen(host, port)
+        self._server, self.gate, self._listener = server, gate, listener
+
+    async def stop_listening(self) -> None:
+        """Accept no more connections; may be called twice."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
+
+    async def close(self) -> None:
+        """Stop answering; may be called twice."""
+        await self.stop_listening()
+        server, self._server = self._server, None
+        if server is not None:
+            server.pre_shutdown()
+            await server.shutdown(SHUTDOWN_SECONDS)
+        if self.gate is not None:
+            self.gate.close()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        assert self.gate is not None
+        connection = self.gate.connection_of(request)
+        try:
+            response = await self._answer(request, connection)
+        except ConnectionError:  # the peer has left
+            raise
+        except Exception as error:  # a bug of one page; the others go on
+            _log_limit.log(logging.ERROR, "the HTTP page %s failed", request.path, error=error)
+            if request.writer.output_size:
+                raise ConnectionResetError("a part of the answer is sent") from error
+            response = self._style.answer(500, "this page failed; the log says why")
+        finally:
+            connection.is_over.set()
+        if not response.prepared:
+            self._finish(response)
+            response.force_close()
+        body = response.body if isinstance(response, web.Response) else None
+        connection.read(request, len(body) if isinstance(body, bytes) else 0)
+        return response
+
+    async def _answer(self, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        page = self._find(request)
+        style = self._style if page is None else page.style
+        wrong = _wrong_form(request, 0 if page is None else page.body_bytes)
+        if wrong is not None:
+            return style.answer(*wrong)
+        if request.method == "OPTIONS" and (page is not None or request.raw_path == "*"):
+            allowed = _METHODS if page is None else page.methods
+            return web.Response(status=204, headers={"Allow": ", ".join(allowed)})
+        refused = self._refused(request, page, style)
+        if refused is not None:
+            return refused
+        if page is None:
+            return style.answer(404, self._nothing(request.path))
+        if request.method not in page.methods:
+            response = style.answer(405, f"{request.method} is not allowed: these pages are read only")
+            response.headers["Allow"] = ", ".join(page.methods)
+            return response
+        return await self._answer_page(request, connection, page)
+
+    def _refused(self, request: web.BaseRequest, page: Page | None, style: Style) -> web.Response | None:
+        """The refusal of a request by its host name, or by the access rules; None if it is accepted."""
+        guard = Guard.JUDGED if page is None else page.guard
+        bearer = token_of(request)
+        if guard is not Guard.OPEN:
+            reason = self._doors.refuse_host(request.headers.get("Host"), bearer)
+            if reason is not None:
+                return style.answer(421, reason)
+        if guard is Guard.JUDGED:
+            tokens = [each for each in (bearer, request.cookies.get(COOKIE, "")) if each]
+            reason = self._refuse(request, tokens)
+            if reason is not None:
+                return style.answer(style.refused, reason)
+        return None
+
+    async def _answer_page(
+        self, request: web.BaseRequest, connection: Connection, page: Page
+    ) -> web.StreamResponse:
+        if page.guard is Guard.OPEN:
+            return await page.answer(request)
+        if page.method == "POST":
+            wrong = await self._wrong_post(request, connection)
+            if wrong is not None:
+                return page.style.answer(*wrong)
+        if request.method == "HEAD" and not page.answers_head:
+            return web.Response()
+        stream = page.stream
+        has_slot = connection.answer() if stream is None else await connection.stream(request, stream)
+        if not has_slot:
+            response = page.style.answer(503, page.full)
+            response.headers["Retry-After"] = "1"
+            return response
+        try:
+            return await page.answer(request)
+        except web.HTTPNotFound:
+            return page.style.answer(404, self._nothing(request.path))
+
+    async def _wrong_post(self, request: web.BaseRequest, connection: Connection) -> tuple[int, str] | None:
+        """Read the body of a request that changes something; status and sentence if it is refused."""
+        reason = self._doors.refuse_origin(request.headers)
+        if reason is not None:
+            return 403, reason
+        connection.wait_for_body()
+        return await _wrong_body(request)
+
+
+def _wrong_form(request: web.BaseRequest, body_bytes: int) -> tuple[int, str] | None:
+    """Status and sentence for a request that no page could answer; None if its form is right."""
+    headers = request.headers
+    has_path = request.raw_path.startswith("/") or (request.method, request.raw_path) == ("OPTIONS", "*")
+    if not has_path or len(headers.getall("Host", ())) > 1:
+        return 400, "a request has a path that begins with a slash, and one Host"
+    if headers.get("Expect", "100-continue").strip().lower() != "100-continue":
+        return 417, "the only expectation that can be met is 100-continue"
+    if headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
+        return 415, "no page takes a compressed body: send it as it is"
+    length = request.content_length or 0
+    if not body_bytes and (length or "Transfer-Encoding" in headers):
+        return 400, "this page takes no body: send the request without one"
+    if "Transfer-Encoding" in headers:
+        return 411, "send the body with its Content-Length"
+    return (413, f"the body has {body_bytes:,} bytes at most") if length > body_bytes else None
+
+
+async def _wrong_body(request: web.BaseRequest) -> tuple[int, str] | None:
+    """Read the body; status and sentence if it is no text, None if it is right."""
+    if (request.charset or "utf-8").lower() not in _CHARSETS:
+        return 415, "send the body as UTF-8"
+    if request.headers.get("Expect") is not None:
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    try:
+        (await request.read()).decode()
+    except UnicodeDecodeError:
+        return 400, "the body is no UTF-8"
+    return None
+
+
+class _OfServer(logging.Filter):
+    """Leaves out what peers cause by sending no HTTP: they get 400, and no traceback fills the log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is about a bug."""
+        return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+_parser_log = logging.getLogger("namekeeper.http.parser")
+_parser_log.addFilter(_OfServer())

@@ -1,0 +1,73 @@
+"""The table of pages: what answers a path, and which guards stand before it.
+
+A path that is in no table has the strictest guards, so that a new page is never open by accident.
+"""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+
+from aiohttp import web
+from msgspec import Struct
+
+from namekeeper.http.gate import Connection
+from namekeeper.http.page_files import problem
+from namekeeper.http.slots import Slots
+
+__all__ = ["LOGIN_BYTES", "PROBLEMS", "TEXTS", "Answer", "Guard", "Page", "Style", "text_answer"]
+
+Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+LOGIN_BYTES = 1_024
+"""Most bytes of a token that somebody sends to log in."""
+_TEXT = "text/plain; charset=utf-8"
+
+
+class Guard(Enum):
+    """Who may have a page."""
+
+    OPEN = "open"
+    """Everybody, by any name of this host: probes, and clients that look for name servers."""
+    NAMED = "named"
+    """Everybody who knows the name of this host: the files of the page that asks for a token."""
+    JUDGED = "judged"
+    """Those whom the access rules allow, and who know the name of this host or show a valid token."""
+
+
+def text_answer(status: int, text: str) -> web.Response:
+    """A line of text, for terminals and scripts."""
+    return web.Response(status=status, text=text + "\n", headers={"Content-Type": _TEXT})
+
+
+class Style(Struct, frozen=True):
+    """How a page says that something is wrong."""
+
+    answer: Callable[[int, str], web.Response]
+    """Makes an answer of a status and a sentence."""
+    refused: int
+    """The status for peers that the access rules refuse."""
+
+
+TEXTS = Style(text_answer, 403)
+PROBLEMS = Style(problem, 401)
+
+
+class Page(Struct, frozen=True):
+    """What answers the requests for a path, and for whom."""
+
+    answer: Answer
+    guard: Guard = Guard.JUDGED
+    style: Style = TEXTS
+    method: str = "GET"
+    """What asks for it; a request by POST changes something, so pages of strangers must not send it."""
+    body_bytes: int = 0
+    """Most bytes of the body of a request; 0: a request has none."""
+    stream: Slots[Connection] | None = None
+    """The streams among which an answer counts; None: an answer that takes milliseconds."""
+    full: str = "too many requests of this host or in all: try again later"
+    """What a peer reads that finds no slot."""
+    answers_head: bool = True
+    """Whether HEAD gets the headers of the answer; else it gets those of an empty one."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that it takes."""
+        return ("GET", "HEAD", "OPTIONS") if self.method == "GET" else ("OPTIONS", self.method)
