@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.support.system.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -15,6 +17,10 @@ PROMTOOL = shutil.which("promtool") or shutil.which("build/prometheus/usr/bin/pr
 
 STEP_SECONDS = 30
 STEPS = 80
+
+needs_promtool = pytest.mark.skipif(
+    PROMTOOL is None, reason="promtool is not installed (Debian: apt-get install prometheus)"
+)
 
 FIRING = 'count by (alertname) (ALERTS{alertstate="firing"})'
 NEVER = [{"labels": "{}", "value": -1}]
@@ -31,10 +37,12 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def firing(folder: Path, series: Series, at: str, step_seconds: int = STEP_SECONDS) -> dict[str, int]:
+def firing(
+    folder: Path, series: Series, at: str, step_seconds: int = STEP_SECONDS, *, rules: Path = RULES
+) -> dict[str, int]:
     """How many series of each alert fire at a time, by Prometheus itself."""
     test = {
-        "rule_files": [str(RULES)],
+        "rule_files": [str(rules)],
         "evaluation_interval": f"{step_seconds}s",
         "tests": [
             {

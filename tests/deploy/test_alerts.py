@@ -12,12 +12,8 @@ from namekeeper.http.metrics import render_metrics
 from namekeeper.http.stats import NameServerStats
 from namekeeper.route.fingerprint import fingerprints
 from tests.deploy.metrics import metrics_text, our_metrics
-from tests.deploy.prometheus import PROMTOOL, RULES, STEPS, firing, promtool
+from tests.deploy.prometheus import RULES, STEPS, firing, needs_promtool, promtool
 from tests.support.server.builders import World, body, channel, header
-
-needs_promtool = pytest.mark.skipif(
-    PROMTOOL is None, reason="promtool is not installed (Debian: apt-get install prometheus)"
-)
 
 ALERTS = {
     rule["alert"]: rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]

@@ -16,13 +16,14 @@ import pytest
 import yaml
 
 from namekeeper.config.startup import make_startup
-from tests.deploy.prometheus import ROOT
+from tests.deploy.prometheus import ROOT, STEPS, firing, needs_promtool
 from tests.support.system.waiting import PATIENCE
 
 MANIFESTS = ROOT / "deploy" / "kubernetes" / "namekeeper.yaml"
 CHART = ROOT / "deploy" / "helm" / "namekeeper"
 HELM = shutil.which("helm")
-VERSION = "1.30"
+VERSIONS = ("1.30", "1.34", "1.37")
+"""Of Kubernetes: from one that is old to the newest whose schemas are at hand."""
 
 HAS_LIBRARY = find_spec("helm_python") is not None
 NAME = "namekeeper"
@@ -32,6 +33,48 @@ needs_helm = pytest.mark.skipif(
 )
 
 Manifest = dict[str, Any]
+
+
+EVERY_VALUE: Mapping[str, Any] = {
+    "replicas": 3,
+    "image": {"repository": "registry.example/namekeeper", "tag": "1.2", "pullPolicy": "Always"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "properties": {"journalRetentionBytes": 8_589_934_592, "orderMessageEnable": True},
+    "httpHostNames": ["ns.example.com"],
+    "tls": {
+        "existingSecret": "certificates", "mode": "enforcing", "clientAuth": "optional", "https": True,
+        "passwordSecret": {"name": "passwords", "key": "tls"},
+    },
+    "access": {"existingConfigMap": "rules", "existingSecret": "keys", "file": "rules.toml"},
+    "storage": {"size": "1Gi", "className": "fast"},
+    "resources": {"limits": {"memory": "2Gi"}},
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "mq", "operator": "Exists", "effect": "NoSchedule"}],
+    "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "namekeeper"}}},
+    ]}},
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+         "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "namekeeper"}}},
+    ],
+    "priorityClassName": "high",
+    "podSecurityContext": {"runAsUser": 4000},
+    "containerSecurityContext": {"runAsNonRoot": True},
+    "serviceAccount": {"create": True, "name": "mq", "annotations": {"role": "mq"}, "automountToken": True},
+    "podLabels": {"team": "mq"},
+    "podAnnotations": {"sidecar": "off"},
+    "service": {"annotations": {"dns": "on"}, "labels": {"team": "mq"}},
+    "extraEnv": [{"name": "ALICE", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "alice"}}}],
+    "extraEnvFrom": [{"secretRef": {"name": "more-keys"}}],
+    "extraVolumes": [{"name": "zone", "hostPath": {"path": "/usr/share/zoneinfo"}}],
+    "extraVolumeMounts": [{"name": "zone", "mountPath": "/usr/share/zoneinfo", "readOnly": True}],
+    "monitoring": {
+        "job": "mq-prod", "labels": {"release": "prometheus"},
+        "podMonitor": {"enabled": True, "interval": "15s", "tlsConfig": {"insecureSkipVerify": True}},
+    },
+    "prometheusRule": True,
+}  # fmt: skip
+"""Each value of the chart, none of them as it is by default."""
 
 
 def by_kind(text: str) -> dict[tuple[str, str], Manifest]:
@@ -58,23 +101,33 @@ PLAIN = by_kind(MANIFESTS.read_text())
 POD = PLAIN["StatefulSet", "namekeeper"]["spec"]["template"]["spec"]
 
 
+def check(manifests: Mapping[tuple[str, str], Manifest]) -> int:
+    """Validate all but those of the Prometheus operator, by each version; return how many there are."""
+    checked = 0
+    for (kind, _), manifest in manifests.items():
+        if kind not in {"PrometheusRule", "PodMonitor"}:
+            for version in VERSIONS:
+                assert kubernetes_validate.validate(manifest, version, strict=True) == version
+            checked += 1
+    return checked
+
+
 @pytest.mark.parametrize("key", PLAIN)
 def test_a_manifest_fits_the_schema(key: tuple[str, str]):
-    assert kubernetes_validate.validate(PLAIN[key], VERSION, strict=True) == VERSION
+    assert check({key: PLAIN[key]}) == 1
 
 
 def test_a_manifest_that_does_not_fit_is_found():
     wrong = {**PLAIN["Service", "namekeeper"], "specs": {}}
     with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(wrong, VERSION, strict=True)
+        kubernetes_validate.validate(wrong, VERSIONS[0], strict=True)
 
 
 def test_its_properties_start_a_server():
     text = PLAIN["ConfigMap", "namekeeper"]["data"]["namesrv.properties"]
-    flags = dict(line.split("=", 1) for line in text.split())
-    config = make_startup(environment={}, flags=flags).runtime_config
+    config = make_startup(environment={}, file_data=text.encode()).runtime_config
     assert config.unknown == {}
-    assert config.settings.listen_port == 9876
+    assert config.settings.http_bind_address == "0.0.0.0"
 
 
 def test_services_set_no_variable_of_ours():
@@ -128,6 +181,137 @@ def test_values_of_the_chart_are_used_and_fit_the_schema(tmp_path: Path):
     assert "namekeeper-2.namekeeper:9876" in text
     assert "namekeeper-2.namekeeper;namekeeper-http;ns.example.com\n" in text
     assert made["PrometheusRule", "namekeeper"]["spec"]["groups"][0]["name"] == "namekeeper"
-    for key, manifest in made.items():
-        if key[0] != "PrometheusRule":
-            kubernetes_validate.validate(manifest, VERSION, strict=True)
+    check(made)
+
+
+def names_of(values: Mapping[str, Any], prefix: str = "") -> set[str]:
+    """Names of the values that the chart itself knows: maps whose keys are its own are entered."""
+    open_maps = {
+        "properties",
+        "podAnnotations",
+        "resources",
+        "podSecurityContext",
+        "containerSecurityContext",
+    }
+    found = set()
+    for name, value in values.items():
+        inside = isinstance(value, dict) and value and name not in open_maps
+        found |= names_of(value, f"{prefix}{name}.") if inside else {prefix + name}
+    return found
+
+
+def test_every_value_of_the_chart_is_tried():
+    defaults = names_of(yaml.safe_load((CHART / "values.yaml").read_text()))
+    tried = {name for name in defaults if value_at(EVERY_VALUE, name) is not None}
+    assert defaults == tried
+
+
+def value_at(values: Any, name: str) -> Any:
+    for part in name.split("."):
+        values = values.get(part) if isinstance(values, Mapping) else None
+    return values
+
+
+@needs_helm
+def test_every_value_of_the_chart_has_its_effect_and_fits_the_schemas(tmp_path: Path):
+    made = by_kind(rendered(tmp_path, EVERY_VALUE))
+    check(made)
+    template = made["StatefulSet", NAME]["spec"]["template"]
+    pod = template["spec"]
+    for name in ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "topologySpreadConstraints",
+                 "priorityClassName"):  # fmt: skip
+        assert pod[name] == EVERY_VALUE[name]
+    assert pod["securityContext"]["runAsUser"] == 4000
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("mq", True)
+    assert made["ServiceAccount", "mq"]["metadata"]["annotations"] == {"role": "mq"}
+    assert template["metadata"]["labels"] == {"team": "mq", "app.kubernetes.io/name": NAME}
+    annotations = template["metadata"]["annotations"]
+    assert (annotations["sidecar"], annotations["prometheus.io/scheme"]) == ("off", "https")
+    for service in (NAME, f"{NAME}-http"):
+        metadata = made["Service", service]["metadata"]
+        assert (metadata["annotations"]["dns"], metadata["labels"]["team"]) == ("on", "mq")
+    (container,) = pod["containers"]
+    assert container["securityContext"]["runAsNonRoot"] is True
+    assert {each["name"] for each in container["env"]} >= {"ALICE", "NAMEKEEPER_TLS_SERVER_KEY_PASSWORD"}
+    assert container["envFrom"] == EVERY_VALUE["extraEnvFrom"]
+    assert EVERY_VALUE["extraVolumes"][0] in pod["volumes"]
+    assert EVERY_VALUE["extraVolumeMounts"][0] in container["volumeMounts"]
+    for probe in ("readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"]["scheme"] == "HTTPS"
+
+
+@needs_helm
+def test_certificates_and_rules_are_mounted_where_the_properties_say_and_no_file_stays_as_it_was(
+    tmp_path: Path,
+):
+    made = by_kind(rendered(tmp_path, EVERY_VALUE))
+    text = made["ConfigMap", NAME]["data"]["namesrv.properties"]
+    config = make_startup(environment={}, file_data=text.encode()).runtime_config
+    assert config.unknown == {}
+    assert config.settings.journal_retention_bytes == 8_589_934_592
+    assert config.settings.tls_server_mode == "enforcing"
+    pod = made["StatefulSet", NAME]["spec"]["template"]["spec"]
+    mounts = pod["containers"][0]["volumeMounts"]
+    assert not any("subPath" in mount for mount in mounts)  # such a file is never renewed
+    folders = {mount["mountPath"]: mount["name"] for mount in mounts}
+    for path, volume in (
+        (config.settings.tls_server_cert_path, "tls"), (config.settings.tls_server_key_path, "tls"),
+        (config.settings.tls_server_trust_cert_path, "tls"), (config.settings.access_file, "access"),
+    ):  # fmt: skip
+        assert folders[str(Path(path).parent)] == volume
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert volumes["tls"]["secret"] == {"secretName": "certificates", "defaultMode": 0o440}
+    assert volumes["access"]["projected"]["defaultMode"] & 0o27 == 0  # the server refuses keys for others
+    assert volumes["access"]["projected"]["sources"] == [
+        {"configMap": {"name": "rules"}}, {"secret": {"name": "keys"}},
+    ]  # fmt: skip
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"runAsUser": None, "runAsGroup": None, "fsGroup": None}, {"runAsNonRoot", "seccompProfile"}),
+        (None, set()),
+    ],
+)
+def test_security_contexts_can_be_unset_as_openshift_needs(tmp_path: Path, given: object, left: set[str]):
+    made = by_kind(rendered(tmp_path, {"podSecurityContext": given, "containerSecurityContext": None}))
+    check(made)
+    pod = made["StatefulSet", NAME]["spec"]["template"]["spec"]
+    assert set(pod.get("securityContext", {})) == left
+    assert "securityContext" not in pod["containers"][0]
+
+
+@needs_helm
+def test_https_without_certificates_is_refused(tmp_path: Path):
+    with pytest.raises(Exception, match=r"tls\.https needs tls\.existingSecret|non-zero exit status"):
+        rendered(tmp_path, {"tls": {"https": True}})
+
+
+@needs_helm
+@needs_promtool
+@pytest.mark.parametrize("job", ["namekeeper", "mq-prod"])
+def test_the_alerts_of_the_chart_select_what_its_monitor_scrapes(tmp_path: Path, job: str):
+    monitoring = {"job": job, "podMonitor": {"enabled": True}}
+    made = by_kind(rendered(tmp_path, {"prometheusRule": True, "monitoring": monitoring}))
+    (endpoint,) = made["PodMonitor", NAME]["spec"]["podMetricsEndpoints"]
+    labels = {
+        each["targetLabel"]: each.get("replacement", "namekeeper-0") for each in endpoint["relabelings"]
+    }
+    assert labels == {"job": job, "instance": "namekeeper-0"}
+    assert made["PodMonitor", NAME]["spec"]["selector"]["matchLabels"].items() <= (
+        made["StatefulSet", NAME]["spec"]["template"]["metadata"]["labels"].items()
+    )
+    rules = tmp_path / "rules.yml"
+    rules.write_text(yaml.safe_dump(made["PrometheusRule", NAME]["spec"]))
+    inside = ",".join(f'{label}="{value}"' for label, value in labels.items())
+    well = {
+        f"up{{{inside}}}": f"1x{STEPS}",
+        f"rocketmq_namesrv_ready{{{inside}}}": f"1x{STEPS}",
+        f"rocketmq_namesrv_active_brokers{{{inside}}}": f"4x{STEPS}",
+    }
+    assert firing(tmp_path, {**well, f'up{{{inside.replace("namekeeper-0", "namekeeper-1")}}}': f"0x{STEPS}"},
+                  "39m", rules=rules) == {"NamesrvGone": 1}  # fmt: skip
+    other = {name.replace(job, "another"): values for name, values in well.items()}
+    assert "NamesrvAllGone" in firing(tmp_path, other, "39m", rules=rules)  # the rule for absent metrics

@@ -15,3 +15,22 @@
 {{- end -}}
 {{- join ";" $addresses -}}
 {{- end -}}
+{{/* labels and annotations of both services */}}
+{{- define "namekeeper.serviceMetadata" -}}
+labels:
+  app.kubernetes.io/name: {{ .Release.Name }}
+  {{- with omit .Values.service.labels "app.kubernetes.io/name" }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.service.annotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+{{/* the value of a property: Helm reads large integers of a values file as floats */}}
+{{- define "namekeeper.property" -}}
+{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
+{{- end -}}
+{{/* whether there are files of access rules */}}
+{{- define "namekeeper.hasAccess" -}}
+{{- if or .Values.access.existingConfigMap .Values.access.existingSecret }}true{{ end -}}
+{{- end -}}
