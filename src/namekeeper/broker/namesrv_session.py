@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from namekeeper.broker.broker_client import BrokerClient, send_oneway
 from namekeeper.broker.registration import BrokerState, Registration
+from namekeeper.broker.settings import BrokerSettings
 from namekeeper.errors import (
     NamekeeperError,
     RemotingError,
@@ -158,7 +159,9 @@ class NamesrvSession:
         self._has_all = True
         if answer is None:
             return RegisterBrokerResult(self.namesrv_addr, sent="oneway")
-        return _result(self.namesrv_addr, answer, what)
+        result = _result(self.namesrv_addr, answer, what)
+        self._log_success(registration.state.settings)
+        return result
 
     async def _lacks(
         self, registration: Registration, deadline: float, data_version: DataVersion | None = None
@@ -174,6 +177,13 @@ class NamesrvSession:
         return await self._client.invoke(
             self.namesrv_addr, request.code, request.ext_fields, request.body, timeout_ms=timeout_ms
         )
+
+    def _log_success(self, settings: BrokerSettings) -> None:
+        """Log each registration in the words of Java's broker, which scripts wait for."""
+        if settings.is_five:
+            _log.info("Registering current broker to name server completed. TargetHost=%s", self.namesrv_addr)
+        else:
+            _log.info("register broker[%d]to name server %s OK", settings.broker_id, self.namesrv_addr)
 
     def _left_ms(self, deadline: float) -> int:
         return max(1, int((deadline - asyncio.get_running_loop().time()) * 1000))

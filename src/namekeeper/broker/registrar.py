@@ -17,6 +17,7 @@ from namekeeper.broker.namesrv_session import RegisterBrokerResult
 from namekeeper.broker.namesrv_sessions import NamesrvSessions, Started, split_addresses
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.broker.settings import MIN_PERIOD_MS, BrokerSettings
+from namekeeper.broker.system_topics import system_topics
 from namekeeper.broker.tasks import Tasks
 from namekeeper.broker.topic_config_manager import TopicConfigManager
 from namekeeper.clock import Clock, SystemClock
@@ -86,13 +87,16 @@ class BrokerRegistrar:
         """Register, and keep registering; return when each name server has answered or timed out.
 
         Raises:
-            ConfigError: there is only an address server, and it gives no list; or the registrar was closed.
+            ConfigError: there is only an address server, and it gives no list; the registrar was closed; or
+                system topics could not be stored.
         """
         if self._is_closed:
             raise ConfigError("this registrar was closed: make a new one")
         try:
             if self._settings.address_server:
                 await self._ask_address_server(self._settings.address_server)
+            if self._settings.register_system_topics:
+                await self.topics.add_missing(system_topics(self._settings))
             await self.register_broker_all()
         except BaseException:
             await self.abort()

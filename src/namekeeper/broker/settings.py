@@ -1,9 +1,10 @@
 """Settings of a broker and of its registrations, with the names of Java's `BrokerConfig`."""
 
+import os
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from namekeeper.errors import ConfigError
 from namekeeper.model.broker import DEFAULT_HEARTBEAT_TIMEOUT_MS
@@ -72,11 +73,62 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
     """With acting masters: name servers remove the broker after this time without a heartbeat."""
     compatible_with_old_name_srv: bool = True
     """Heartbeats that name servers before 5.0 understand too: 322 instead of 904."""
+    register_system_topics: bool = False
+    """Register the topics that a Java broker has by itself, too, such as TBW102, the template of topics that
+    clients create. The fields from here to `revive_queue_num` say which."""
+    auto_create_topic_enable: bool = True
+    """Register TBW102."""
+    default_topic_queue_nums: int = 8
+    """Queues of TBW102."""
+    cluster_topic_enable: bool = True
+    """Whether the topic with the name of the cluster can be read and written."""
+    broker_topic_enable: bool = True
+    """Whether the topic with the name of the broker can be read and written."""
+    trace_topic_enable: bool = False
+    """Register the topic of message traces."""
+    msg_trace_topic_name: str = "RMQ_SYS_TRACE_TOPIC"
+    revive_queue_num: int = 8
+    """Queues of the topic that pop consumers are revived by (5.x)."""
     version: int = OUR_VERSION
     """The release that this broker behaves like (protocol.md 1.9); below 413 a 4.x one."""
     access_key: str = ""
     """Sign requests to name servers (protocol.md 5.10); empty: don't."""
     secret_key: str = ""
+    """The key that signs; goes together with `access_key`."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Properties of a `broker.conf` that have no field here, as they are."""
+
+    @classmethod
+    def from_broker_conf(cls, path: str | os.PathLike[str], **settings: object) -> Self:
+        """Read the properties file of a RocketMQ broker; blocks on the disk.
+
+        Its system topics are registered, too, as the broker would (`register_system_topics`).
+
+        Args:
+            path: `broker.conf`, or another file with Java's properties.
+            settings: fields that count instead of those of the file.
+
+        Raises:
+            ConfigError: the file can't be read, or a value can't be used.
+        """
+        from namekeeper.broker.broker_conf import read_broker_conf
+
+        return cls._of({**read_broker_conf(path, cls._defaults()), **settings})
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str], **settings: object) -> Self:
+        """As `from_broker_conf`, from properties with Java's names that are read already."""
+        from namekeeper.broker.broker_conf import settings_of_broker_conf
+
+        return cls._of({**settings_of_broker_conf(properties, cls._defaults()), **settings})
+
+    @classmethod
+    def _of(cls, fields: Mapping[str, Any]) -> Self:
+        return cls(**{"register_system_topics": True, **fields})
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return {each.name: each.default for each in structs.fields(cls)}
 
     def __repr__(self) -> str:
         keys = ", signed" if self.access_key else ""
@@ -97,6 +149,7 @@ class BrokerSettings(Struct, frozen=True, kw_only=True):
         self._check_at_least(1, "broker_heartbeat_interval_ms", "send_heartbeat_timeout_ms")
         # A name server of 5.x refuses the first registration of a broker if it has one topic (trap T10).
         self._check_at_least(2, "split_registration_size")
+        self._check_at_least(1, "default_topic_queue_nums", "revive_queue_num")
         if self.enable_split_registration and not self.is_five:
             raise ConfigError(
                 "enable_split_registration needs a version from 413 (5.0.0) on: "

@@ -82,9 +82,7 @@ class TopicConfigManager:
         manager = cls(stored.configs, stored.data_version, clock=clock)
         manager._state_version = stored.data_version.state_version
         manager._file, manager._stored = file, stored
-        missing = [topic for topic in topics if topic.topic_name not in manager.table]
-        if missing:
-            await manager._change(manager.table.with_configs(*missing))
+        await manager.add_missing(topics)
         return manager
 
     @property
@@ -96,6 +94,18 @@ class TopicConfigManager:
     def data_version(self) -> DataVersion:
         """The version of the table."""
         return self._data_version
+
+    async def add_missing(self, topics: Iterable[TopicConfig]) -> None:
+        """Add topics that are not there yet, as one change; those that are there stay as they are.
+
+        Raises:
+            TopicNameError: a name that can't be sent.
+            ConfigError: it could not be stored.
+        """
+        async with self._changing:
+            missing = [topic for topic in topics if topic.topic_name not in self.table]
+            if missing:
+                await self._change(self.table.with_configs(*missing))
 
     async def update_topic_config(self, *configs: TopicConfig) -> None:
         """Add topics or replace their configurations; also an equal one is a change, as in Java.

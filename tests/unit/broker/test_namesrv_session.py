@@ -6,13 +6,14 @@ import logging
 import pytest
 
 from namekeeper.broker.namesrv_session import NamesrvSession
+from namekeeper.broker.registrar import BrokerRegistrar
 from namekeeper.broker.registration import BrokerState, Registration
 from namekeeper.broker.topic_config_table import TopicConfigTable
 from namekeeper.errors import RemotingConnectError, RemotingError, RemotingTimeoutError
 from namekeeper.model.version import DataVersion
 from namekeeper.wire.command import RemotingCommand
 from tests.support.system.waiting import turns
-from tests.unit.broker.parts import T1, T2, FakeClient, settings
+from tests.unit.broker.parts import T1, T2, FakeClient, FakeTime, settings
 
 V1, V2 = DataVersion(1), DataVersion(2)
 
@@ -105,6 +106,28 @@ async def test_the_log_has_a_line_when_something_changes(session, namesrv, caplo
         ):
             namesrv.error = error
             await session.register(Registration(state()), 1000)
-    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING", "INFO"]
+    assert [record.levelname for record in caplog.records if "Registering" not in record.getMessage()] == [
+        "INFO",
+        "WARNING",
+        "INFO",
+    ]
     assert session.last_result is not None
     assert session.last_result.error is None
+
+
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [
+        (373, "register broker[0]to name server a:1 OK"),
+        (513, "Registering current broker to name server completed. TargetHost=a:1"),
+    ],
+)
+async def test_each_registration_is_logged_as_java_s_broker_does(caplog, version, line):
+    caplog.set_level("INFO")
+    time = FakeTime()
+    registrar = BrokerRegistrar(
+        settings("a:1", version=version), [T1, T2], client=FakeClient(), clock=time, sleep=time.sleep
+    )
+    async with registrar:
+        await registrar.register_broker_all()
+    assert [record.getMessage() for record in caplog.records].count(line) == 2
