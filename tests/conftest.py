@@ -5,12 +5,14 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
+from namekeeper.config.settings import SPECS
 from tests.support.server.front import lend_early
 
 __all__: list[str] = []
@@ -42,6 +44,34 @@ def pytest_xdist_auto_num_workers() -> int:
     """Processes for `--numprocesses auto`: half as many again as cores, because many tests wait for processes and peers."""
     cores = os.cpu_count() or 1
     return cores + cores // 2
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give the run, and every process that it starts, a home of its own and no settings of the user.
+
+    A journal in `~/namesrv`, keys in the environment or a `NAMEKEEPER_` variable would change what commands find.
+    """
+    tools = {
+        "CARGO_HOME": ".cargo",
+        "RUSTUP_HOME": ".rustup",
+        "PLAYWRIGHT_BROWSERS_PATH": ".cache/ms-playwright",
+    }
+    folders = {name: Path.home() / folder for name, folder in tools.items() if name not in os.environ}
+    variables = {spec.variable for spec in SPECS.values()} | {
+        "NAMEKEEPER_HTTP_TOKEN",
+        "NAMEKEEPER_CONSOLE_TOKEN",
+    }
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name in variables or name.startswith(("ROCKETMQ_", "NAMESRV_")):
+                patch.delenv(name)
+        for name, folder in folders.items():  # tools that are installed there
+            if folder.is_dir():
+                patch.setenv(name, str(folder))
+        patch.setenv("HOME", str(home))
+        yield home
 
 
 @pytest.fixture
