@@ -637,8 +637,8 @@ EDGE_MUTANTS = (
     Mutant(
         "signals-that-kill-at-the-end",
         "app/stop_signals.py",
-        "signal.signal(number, signal.SIG_IGN)",
-        "signal.signal(number, signal.SIG_DFL)",
+        "signal.signal(number, signal.SIG_IGN)  # after",
+        "signal.signal(number, signal.SIG_DFL)  # after",
         "a signal while the process ends changes nothing",
         ("app/test_stop_signals.py",),
     ),

@@ -152,7 +152,9 @@ class Journal:
         if self._thread is None:
             return True
         self._thread.join(seconds)
-        if self._thread.is_alive():
+        if self._thread.is_alive() and self._writer is not None and self._writer.is_settled:
+            log.info("the journal is on disk; the next start seals its last segments")
+        elif self._thread.is_alive():
             log.error("the journal's disk hangs: %d changes are not written", self.waiting)
             return False
         return True

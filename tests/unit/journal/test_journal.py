@@ -247,6 +247,32 @@ def test_a_disk_that_hangs_does_not_hold_up_the_end(tmp_path, clock, monkeypatch
     assert made.join(20 * PATIENCE)
 
 
+def test_a_stop_that_only_seals_is_no_disk_that_hangs(tmp_path, clock, monkeypatch, caplog):
+    """Sealing 64 MiB on a busy machine takes longer than a stop may."""
+    sealing = threading.Event()
+    go_on = threading.Event()
+
+    def step(_archive):
+        sealing.set()
+        assert go_on.wait(30 * PATIENCE)
+        raise OSError(28, "No space left on device")
+
+    made = journal(clock)
+    made.recorder.begin()
+    made.start(writer(tmp_path), 9876)
+    eventually(
+        lambda: made.writer is not None and made.writer.written_bytes, within=20, what="the first records"
+    )
+    monkeypatch.setattr("namekeeper.journal.disk.archive.Archive.step", step)
+    made.end()
+    assert sealing.wait(20 * PATIENCE)
+    with caplog.at_level("INFO"):
+        assert made.join(0.01)
+    assert "hangs" not in caplog.text
+    assert "the next start seals its last segments" in caplog.text
+    go_on.set()
+
+
 def test_one_that_was_never_started_ends_too(clock):
     made = journal(clock)
     made.end()

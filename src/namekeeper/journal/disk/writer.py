@@ -85,6 +85,9 @@ class _OpenFolder(Struct, frozen=True):
 class Writer:
     """Takes entries from a backlog and writes them to a folder; any thread may read its public attributes."""
 
+    is_settled = False
+    """Whether everything is on disk for good. Only sealing is left, which the next start does as well."""
+
     def __init__(
         self,
         settings: WriterSettings,
@@ -194,12 +197,16 @@ class Writer:
         try:
             if not self.trouble:
                 folder.output.rotate()
-                while folder.archive.is_busy:
-                    folder.archive.step()
         except OSError as error:
             self._fail(folder, error, now)
         folder.last_boot.note(folder.output.durable_seq)
         self._save_beside(folder)
+        self.is_settled = not self.trouble and not self._backlog
+        try:
+            while not self.trouble and folder.archive.is_busy:
+                folder.archive.step()
+        except OSError as error:
+            self._fail(folder, error, now)
         self._count_disk_bytes(folder)
         self.lost_records += folder.output.give_up()
         self._discard()
