@@ -144,7 +144,10 @@ def _same(one: JavaTables, two: JavaTables) -> bool:
     if any(getattr(one, table) != getattr(two, table) for table in tables):
         return False
     live_entries = [
-        {key: (e.name, e.broker_id, e.version, e.ha, e.timeout_ms, e.conn) for key, e in tables.live.items()}
+        {
+            key: (e.name, e.broker_id, e.version, e.ha, e.timeout_ms, e.conn, e.full)
+            for key, e in tables.live.items()
+        }
         for tables in (one, two)
     ]
     return live_entries[0] == live_entries[1]

@@ -43,9 +43,9 @@ RESTORING_MUTANTS = (
     ),
     Mutant(
         "registration-takes-the-restored-generation",
-        "route/commit.py",
-        "        or live.channel is not channel\n",
-        "        or (live.channel is not None and live.channel is not channel)\n",
+        "route/live.py",
+        "return self.channel is channel and self.is_same_member(",
+        "return self.channel in (None, channel) and self.is_same_member(",
         "a late 104 of an older generation does not end a restored row whose broker is back",
         (ROUTE + "restore.py",),
     ),

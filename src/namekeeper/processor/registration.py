@@ -83,7 +83,8 @@ def query_data_version(
 ) -> Outcome:
     """QUERY_DATA_VERSION (322): it refreshes the live registration, too.
 
-    A restored broker hears that its version has changed, so that it registers and has a connection again.
+    A broker that was restored, or that has registered only single topics so far, hears that its version has
+    changed, so that it registers all of its topics.
     """
     header = decode_header(QueryDataVersionRequestHeader, request.ext_fields)
     limit = state.settings.name_characters_limit
@@ -92,10 +93,9 @@ def query_data_version(
     theirs = None if is_absent(request.body) else decode_data_version(request.body)
     change = _hear(state, key, channel, now)
     live = state.tables.broker_live_table.get(key)
-    ours = live.data_version if live is not None else None
-    is_restored = live is not None and live.channel is None
-    answer = QueryDataVersionResponseHeader(changed=ours is None or ours != theirs or is_restored)
-    body = encode_data_version(ours) if ours is not None else b""
+    is_known = live is not None and live.has_full_table and live.data_version == theirs
+    answer = QueryDataVersionResponseHeader(changed=not is_known)
+    body = encode_data_version(live.data_version) if live is not None else b""
     return Outcome(Response(ext_fields=encode_header(answer), body=body), change)
 
 

@@ -11,7 +11,14 @@ from namekeeper.route.channel import Channel
 from namekeeper.route.tables import RouteTables
 from namekeeper.route.takeover import taken_over
 
-__all__ = ["Assessment", "addrs_without_other_ids", "assess", "is_prime", "topic_rows_reached"]
+__all__ = [
+    "Assessment",
+    "addrs_without_other_ids",
+    "assess",
+    "has_all_topics",
+    "is_prime",
+    "topic_rows_reached",
+]
 
 
 class Assessment(Struct, frozen=True):
@@ -19,8 +26,6 @@ class Assessment(Struct, frozen=True):
 
     is_stale: bool
     """Step 7: a newer state of the same broker id is live under another address."""
-    is_guarded: bool
-    """Step 8: the first registration of an id with a single topic is refused."""
     contributes: bool
     """Step 10: its topics are taken over: it is the master, or the prime slave of a 5.x group."""
     upsert_all: bool
@@ -28,7 +33,7 @@ class Assessment(Struct, frozen=True):
     strip_write: bool
     """Step 12: a slave that acts as master offers nothing to write to."""
     delete_missing: bool
-    """Step 11: topics that are not in the body go."""
+    """Step 11: topics that are not in the body go; a single topic may not be all (step 8)."""
     limit: str = ""
     """In words, the limit of the operator that the registration would exceed; empty if none."""
     takeover: str = ""
@@ -37,11 +42,14 @@ class Assessment(Struct, frozen=True):
     @property
     def is_refused(self) -> bool:
         """Whether it is answered with an error and changes nothing."""
-        return self.is_guarded or bool(self.limit or self.takeover)
+        return bool(self.limit or self.takeover)
 
 
 def assess(
-    tables: RouteTables, header: RegisterBrokerHeader, body: RegistrationBody, channel: Channel | None = None
+    tables: RouteTables,
+    header: RegisterBrokerHeader,
+    body: RegistrationBody,
+    channel: Channel | None = None,
 ) -> Assessment:
     """Assess a registration on the tables as they are now; this changes nothing.
 
@@ -58,22 +66,23 @@ def assess(
     live = tables.broker_live_table.get((header.cluster_name, header.broker_addr))
     version_differs = live is None or live.data_version != body.data_version
     is_stale = _is_stale(tables, held_by, header, body)
-    is_guarded = not is_stale and is_first and body.topic_count == 1
     takeover = taken_over(tables, header, channel)
-    is_stale, is_guarded = is_stale and not takeover, is_guarded and not takeover
-    limit = "" if is_stale or is_guarded or takeover else _limit_reached(tables, header, addrs, body)
+    is_stale = is_stale and not takeover
+    limit = "" if is_stale or takeover else _limit_reached(tables, header, addrs, body)
     is_prime_slave = is_prime(header, addrs)
-    takes_part = not (is_stale or is_guarded or takeover or limit)
+    takes_part = not (is_stale or takeover or limit)
+    is_known = live is not None and live.is_same_member(header.broker_name, header.broker_id)
+    is_full = has_all_topics(body) or (live is not None and is_known and live.has_full_table)
     contributes = takes_part and (header.broker_id == MASTER_ID or is_prime_slave)
     return Assessment(
         is_stale=is_stale,
-        is_guarded=is_guarded,
         contributes=contributes,
         upsert_all=is_first or version_differs,
         strip_write=is_prime_slave and header.enable_acting_master is True,
         delete_missing=contributes
         and tables.rules.delete_topic_with_broker_registration
-        and not body.mappings,
+        and not body.mappings
+        and is_full,
         limit=limit,
         takeover=takeover,
     )
@@ -86,6 +95,14 @@ def is_prime(header: RegisterBrokerHeader, addrs: Mapping[int, str]) -> bool:
         and header.broker_id != MASTER_ID
         and header.broker_id == min([*addrs, header.broker_id])
     )
+
+
+def has_all_topics(body: RegistrationBody) -> bool:
+    """Whether a registration may be all that a broker has, or a part of that (step 8).
+
+    One topic is what a broker sends when that topic has changed.
+    """
+    return body.topic_count != 1
 
 
 def addrs_without_other_ids(group: BrokerData | None, header: RegisterBrokerHeader) -> dict[int, str]:

@@ -35,7 +35,7 @@ class RegisterResult(Struct, frozen=True):
     master_addr: str | None = None
     ha_server_addr: str | None = None
     is_refused: bool = False
-    """The single-topic guard or a limit refused it: code 1. Or `takeover` did: code 16."""
+    """A limit refused it: code 1. Or `takeover` did: code 16."""
     limit: str = ""
     """The limit, in words."""
     takeover: str = ""
@@ -217,12 +217,7 @@ def put_live(
     """Step 14: begin a new generation, change the live entry, or refresh it."""
     tables, key = edit.tables, (header.cluster_name, header.broker_addr)
     live = tables.broker_live_table.get(key)
-    is_new = (
-        live is None
-        or live.broker_name != header.broker_name
-        or live.broker_id != header.broker_id
-        or live.channel is not channel
-    )
+    is_new = live is None or not live.is_continued_by(header, channel)
     if live is not None and not is_new and _has_recorded(live, header, data_version):
         edit.apply(live.heard(edit.now, is_registration=True, body_bytes=body_bytes))
         return

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from namekeeper.model.broker import BrokerKey
 from namekeeper.model.now import Now
+from namekeeper.model.registration import RegisterBrokerHeader
 from namekeeper.model.version import DataVersion
 from namekeeper.route.channel import Channel
 from namekeeper.route.events import BrokerHeard, BrokerLiveChanged
@@ -79,6 +80,11 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
     last_update_timestamp: int = 0
     """Wall time of the last refresh."""
     applied_bodies: AppliedBodies = field(default_factory=AppliedBodies)
+    has_full_table: bool = False
+    """Whether the broker has registered other than single topics; until then 322 answers it "changed".
+
+    It is in no event: a restored broker has to register all of its topics anyway.
+    """
     silence_ms: int = 0
     """The longest silence that ended since the last event; the next `BrokerHeard` records it."""
 
@@ -86,6 +92,14 @@ class BrokerLiveInfo(Struct, gc=False, eq=False):
     def key(self) -> BrokerKey:
         """What identifies this registration."""
         return (self.cluster_name, self.broker_addr)
+
+    def is_same_member(self, broker_name: str, broker_id: int) -> bool:
+        """Whether this name and id are those of the registration."""
+        return self.broker_name == broker_name and self.broker_id == broker_id
+
+    def is_continued_by(self, header: RegisterBrokerHeader, channel: Channel) -> bool:
+        """Whether a registration belongs to this generation; otherwise it begins a new one."""
+        return self.channel is channel and self.is_same_member(header.broker_name, header.broker_id)
 
     def heard(self, now: Now, *, is_registration: bool = False, body_bytes: int = 0) -> BrokerHeard:
         """The event of a refresh at `now`; the row changes when the event is applied."""
@@ -149,8 +163,9 @@ class BrokerLiveTable:
         key = (event.cluster_name, event.broker_addr)
         info = self._live.get(key)
         if info is None or event.is_new:
-            if info is not None:
-                self.remove(key)
+            is_known = info is not None and info.is_same_member(event.broker_name, event.broker_id)
+            has_full_table = info is not None and is_known and info.has_full_table
+            self.remove(key)
             info = BrokerLiveInfo(
                 cluster_name=event.cluster_name,
                 broker_addr=event.broker_addr,
@@ -162,6 +177,7 @@ class BrokerLiveTable:
                 gen=event.gen,
                 channel_id=event.channel_id,
                 channel=channel,
+                has_full_table=has_full_table,
             )
             self._live[key] = info
             self._by_name.setdefault(info.broker_name, {})[key] = info

@@ -14,7 +14,7 @@ from namekeeper.model.broker import MASTER_ID, BrokerKey
 from namekeeper.model.now import Now
 from namekeeper.model.registration import RegisterBrokerHeader, RegistrationBody
 from namekeeper.model.topic import QueueSpec
-from namekeeper.route.assessment import Assessment, assess, is_prime
+from namekeeper.route.assessment import Assessment, assess, has_all_topics, is_prime
 from namekeeper.route.change import Applied, Edit
 from namekeeper.route.channel import Channel
 from namekeeper.route.commit import Built, Commit, RegisterResult, master_of, put_live
@@ -124,7 +124,7 @@ class RegisterBroker:
         commit = Commit(edit, self.header, self.channel, body=content, assessment=assessment)
         result = commit.make_visible(self._built)
         if not assessment.is_stale and not assessment.is_refused:
-            self._remember(tables, assessment)
+            self._remember(tables, content, assessment)
         return edit.applied(result)
 
     def clean_up(self, tables: RouteTables, applied: Applied[RegisterResult]) -> Iterator[None]:
@@ -222,9 +222,7 @@ class RegisterBroker:
         if live is None:
             return False
         header = self.header
-        if live.broker_name != header.broker_name or live.broker_id != header.broker_id:
-            return False
-        if live.channel is not self.channel:
+        if not live.is_continued_by(header, self.channel):
             return False
         group = tables.broker_addr_table[header.broker_name]  # a live registration is a member of its group
         if (
@@ -242,11 +240,11 @@ class RegisterBroker:
         master = master_of(edit.tables, self.header)
         return edit.applied(structs.replace(master, outcome="short_cut"))
 
-    def _remember(self, tables: RouteTables, assessment: Assessment) -> None:
+    def _remember(self, tables: RouteTables, body: RegistrationBody, assessment: Assessment) -> None:
         if self._built is not None and self._built.changed:
             tables.forget_bodies(self.header.broker_name)
         applied_as = self._applied_as(tables, contributes=assessment.contributes)
-        tables.remember_body(self.key, self._digest, applied_as)
+        tables.remember_body(self.key, self._digest, applied_as, is_full=has_all_topics(body))
 
 
 def _update_rows(

@@ -189,10 +189,13 @@ class RouteTables:
         """Refresh a live registration when its 103 arrives; the event follows with the commit."""
         self.broker_live_table.note_arrival(key, now)
 
-    def remember_body(self, key: BrokerKey, digest: bytes, applied_as: AppliedAs) -> None:
-        """Remember a body as fully applied by a live registration."""
+    def remember_body(self, key: BrokerKey, digest: bytes, applied_as: AppliedAs, *, is_full: bool) -> None:
+        """Remember a body as fully applied by a live registration, and whether it was more than one topic."""
         live = self.broker_live_table.get(key)
         assert live is not None
+        if is_full and not live.has_full_table:
+            live.has_full_table = True
+            live.applied_bodies.clear()  # from now on a single topic may remove others
         live.applied_bodies.remember(digest, applied_as)
 
     def forget_bodies(self, broker_name: str) -> None:

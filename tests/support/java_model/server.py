@@ -11,7 +11,6 @@ from typing import Any
 
 from tests.support.java_model.tables import (
     NO_ACTING_MASTER,
-    RESTORED,
     Group,
     JavaTables,
     Registration,
@@ -182,14 +181,10 @@ class JavaModel:
         if not {"clusterName", "brokerAddr"} <= request.fields.keys():
             return FAILED
         ours = self._hear(request, conn, now_ms)
-        changed = {
-            "changed": "true" if ours is None or ours != theirs or self._is_restored(request) else "false"
-        }
-        return Answer(0, None, changed, None if ours is None else ours.shown())
-
-    def _is_restored(self, request: Request) -> bool:
         live = self.tables.live.get((request.fields["clusterName"], request.fields["brokerAddr"]))
-        return live is not None and live.conn == RESTORED
+        is_known = live is not None and live.full and ours == theirs
+        changed = {"changed": "false" if is_known else "true"}
+        return Answer(0, None, changed, None if ours is None else ours.shown())
 
     def _heartbeat(self, request: Request, conn: int, now_ms: int) -> Answer:
         if not {"clusterName", "brokerAddr"} <= request.fields.keys():

@@ -43,7 +43,7 @@ class Rules:
     null_table_is_empty: bool = False
     nameless_topics_refused: bool = False
     empty_mappings_refused: bool = False
-    refusals_leave_nothing: bool = False
+    single_topic_accepted: bool = False
     routes_restored: bool = False
 
     @classmethod
@@ -74,6 +74,8 @@ class Live:
     name: str
     broker_id: int
     gen: int
+    full: bool = True
+    """Whether it has registered more than single topics; always so where nobody looks at it."""
 
 
 class Row(NamedTuple):
@@ -129,7 +131,7 @@ class JavaTables:
             self._differs("routes_restored")
             self.closed.add(RESTORED)
             for entry in self.live.values():
-                entry.conn = RESTORED
+                entry.conn, entry.full = RESTORED, False
             for rows in self.topics.values():
                 for name, row in rows.items():
                     rows[name] = row._replace(registered=(row.read, row.write, row.perm, row.flag))
@@ -145,14 +147,12 @@ class JavaTables:
     def register(
         self, registration: Registration, body: Body, conn: int, now_ms: int
     ) -> dict[str, str] | None:
-        """Return the response's fields, or None when the single-topic guard refuses."""
+        """Return the response's fields, or None when Java's single-topic guard refuses."""
         key = (registration.cluster, registration.addr)
         if self.rules.null_table_is_empty and body.is_table_null:
             self._differs("null_table_is_empty")
         changed = key not in self.live or self.live[key].version != body.version
-        if self.rules.refusals_leave_nothing and self._is_guarded(registration, body):
-            self.count["4.4.8 single topic refused"] += 1
-            return None
+        full = self._is_full(registration, key, body)
         if self.rules.one_name_per_address:
             self._leave_other_name(registration, key)
         self.count["4.4.1 cluster"] += 1
@@ -181,14 +181,16 @@ class JavaTables:
                 return {}  # an exception that Java only logs
         if old is None and len(body.topics) == 1:
             self.count["4.4.8 single topic refused"] += 1
-            self._end_without_id(registration, group)
-            return None
+            if not self.rules.single_topic_accepted:
+                self._end_without_id(registration, group)
+                return None
+            self._differs("single_topic_accepted")
         group.addrs[registration.broker_id] = registration.addr
         first = first or not old
         self.count[f"4.4.9 {'first' if first else 'known id'}"] += 1
         self._end_losers(registration, key, old)
-        self._contribute(registration, group, body, first=first, changed=changed)
-        self._put_live(registration, key, body, conn, now_ms)
+        self._contribute(registration, group, body, first=first, changed=changed, full=full)
+        self._put_live(registration, key, body, conn, now_ms, full=full)
         self._put_filters(key, body)
         if minimum_changed:
             self.count["4.4.17 minimum id changed"] += 1
@@ -201,7 +203,14 @@ class JavaTables:
         return self.live[registration.cluster, old].version.state > body.version.state
 
     def _contribute(
-        self, registration: Registration, group: Group, body: Body, *, first: bool, changed: bool
+        self,
+        registration: Registration,
+        group: Group,
+        body: Body,
+        *,
+        first: bool,
+        changed: bool,
+        full: bool,
     ) -> None:
         is_prime_slave = (
             registration.broker_id != MASTER
@@ -215,7 +224,7 @@ class JavaTables:
         if body.is_table_null and not self.rules.null_table_is_empty:
             return
         deleted = []
-        if self.settings["deleteTopicWithBrokerRegistration"] and not body.mappings:
+        if self.settings["deleteTopicWithBrokerRegistration"] and not body.mappings and full:
             absent = [
                 t for t, rows in self.topics.items() if registration.name in rows and t not in body.topics
             ]
@@ -256,7 +265,20 @@ class JavaTables:
             row = Row(topic.read, topic.write, perm, topic.flag, raw)
             self.topics.setdefault(topic.name, {})[registration.name] = row
 
-    def _put_live(self, registration: Registration, key: Key, body: Body, conn: int, now_ms: int) -> None:
+    def _is_full(self, registration: Registration, key: Key, body: Body) -> bool:
+        """Whether other than single topics have come, this registration included."""
+        if not self.rules.single_topic_accepted or len(body.topics) != 1:
+            return True
+        was = self.live.get(key)
+        mine = (registration.name, registration.broker_id)
+        if was is not None and (was.name, was.broker_id) == mine and was.full:
+            return True
+        self._differs("single_topic_accepted")
+        return False
+
+    def _put_live(
+        self, registration: Registration, key: Key, body: Body, conn: int, now_ms: int, *, full: bool
+    ) -> None:
         was = self.live.get(key)
         self.count[
             f"4.4.14 {'new entry' if was is None else 'other connection' if was.conn != conn else 'refresh'}"
@@ -271,7 +293,8 @@ class JavaTables:
         else:
             gen = was.gen
         self.live[key] = Live(
-            now_ms, registration.timeout_ms, body.version, conn, registration.ha, registration.name, registration.broker_id, gen
+            now_ms, registration.timeout_ms, body.version, conn, registration.ha, registration.name, registration.broker_id,
+            gen, full,
         )  # fmt: skip
 
     def _put_filters(self, key: Key, body: Body) -> None:
@@ -294,22 +317,6 @@ class JavaTables:
         return {"masterAddr": addr} | ({"haServerAddr": ha} if ha is not None else {})
 
     # listed differences at registration
-
-    def _is_guarded(self, registration: Registration, body: Body) -> bool:
-        """Whether step 8 refuses it; Java has made steps 1 to 5 by then."""
-        group = self.groups.get(registration.name)
-        addrs = {} if group is None else group.addrs
-        holder = addrs.get(registration.broker_id)
-        if holder is not None or len(body.topics) != 1:
-            return False
-        if (
-            group is None
-            or registration.addr in addrs.values()
-            or (group.acting, group.zone) != (bool(registration.acting), registration.zone)
-            or registration.name not in self.clusters.get(registration.cluster, set())
-        ):
-            self._differs("refusals_leave_nothing")
-        return True
 
     def _differs(self, name: str) -> None:
         self.differed[name] += 1

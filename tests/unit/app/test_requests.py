@@ -16,6 +16,7 @@ from namekeeper.processor import dispatch, route_answers
 from namekeeper.processor.wide_routes import WideRoutes
 from namekeeper.route.events import Cause
 from namekeeper.route.removal import EndOfRegistration
+from namekeeper.route.tables import RouteRules
 from namekeeper.wire.codec import encode_command
 from namekeeper.wire.command import request
 from tests.unit.app.parts import FakeClock, Parts, frame, registration, startup
@@ -204,11 +205,13 @@ async def test_a_registration_that_can_not_be_read_is_refused_and_counted(parts)
 
 async def test_a_registration_refused_by_the_rules_is_counted_once(parts):
     connection = parts.connect()
-    connection.deliver(register_frame(topics=("T1",)))  # of a new broker id, a single topic: trap T10
+    parts.state.tables.rules = RouteRules(topic_rows_limit=1)
+    connection.deliver(register_frame(broker_name="full") + register_frame(topics=("T9",)))
     parts.run_turns()
-    assert (connection.answers[0].code, connection.answers[0].remark) == (1, "register broker failed")
-    assert parts.requests.registrations == {"refused": 1}
-    assert parts.results(103) == {1: 1}
+    remark = "register broker failed: there are 1 topics, counted for each broker name (topicRowsLimit)"
+    assert (connection.answers[1].code, connection.answers[1].remark) == (1, remark)
+    assert parts.requests.registrations == {"new": 1, "refused": 1}
+    assert parts.results(103) == {0: 1, 1: 1}
 
 
 async def test_who_left_meanwhile_is_not_answered_and_not_registered(parts):

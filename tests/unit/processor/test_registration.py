@@ -1,5 +1,6 @@
 """Requests of brokers (protocol.md 2.8 to 2.11)."""
 
+import json
 import zlib
 
 import pytest
@@ -14,6 +15,21 @@ from tests.unit.processor.samples import NAMES, V6_BODY
 
 KEY = ("DefaultCluster", "10.0.0.1:10911")
 SLAVE = {"brokerAddr": "10.0.0.2:10911", "brokerId": "1", "haServerAddr": "10.0.0.2:10912"}
+
+
+def body_of(*topics: str, counter: int = 3) -> bytes:
+    table = {
+        topic: {"topicName": topic, "perm": 6, "readQueueNums": 4, "writeQueueNums": 4} for topic in topics
+    }
+    version = {"counter": counter, "timestamp": 1_700_000_000_000}
+    return json.dumps(
+        {"topicConfigSerializeWrapper": {"dataVersion": version, "topicConfigTable": table}}
+    ).encode()
+
+
+def says_changed(server, counter: int = 3) -> bool:
+    version = b'{"counter":%d,"timestamp":1700000000000}' % counter
+    return server.ask(322, NAMES, version).ext_fields == {"changed": "true"}
 
 
 def live(server):
@@ -33,10 +49,10 @@ def test_a_slave_is_told_its_master(registered):
     assert response.ext_fields == {"masterAddr": "10.0.0.1:10911", "haServerAddr": "10.0.0.1:10912"}
 
 
-def test_the_single_topic_guard_answers_with_javas_remark(server):
-    body = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"T":{"topicName":"T"}}}}'
-    response = server.register(body)
-    assert (response.code, response.remark) == (1, "register broker failed")
+def test_a_first_registration_with_a_single_topic_is_accepted(server):
+    response = server.register(body_of("T1", counter=3))
+    assert (response.code, response.ext_fields) == (0, {})
+    assert server.state.tables.topics() == ["T1"]
 
 
 def test_a_stale_registration_is_answered_with_success(server):
@@ -166,6 +182,40 @@ def test_322_tells_whether_the_version_changed(registered):
     assert same.ext_fields == {"changed": "false"}
     assert same.body == b'{"counter":3,"stateVersion":0,"timestamp":1700000000000}'
     assert registered.ask(322, NAMES, b'{"counter":4}').ext_fields == {"changed": "true"}
+
+
+def test_322_says_changed_until_other_than_single_topics_came(server):
+    """Or the other topics would never come with forceRegister=false (R#4522, R#9411)."""
+    server.register(body_of("T1"))
+    answer = server.ask(322, NAMES, b'{"counter":3,"timestamp":1700000000000}')
+    assert answer.ext_fields == {"changed": "true"}
+    assert answer.body == b'{"counter":3,"stateVersion":0,"timestamp":1700000000000}'
+    server.register(body_of("T2", counter=4))
+    assert says_changed(server, 4)
+    server.register(body_of("T1", "T2", "T3", counter=4))
+    assert (says_changed(server, 4), says_changed(server, 5)) == (False, True)
+    server.register(body_of("T3", counter=5))
+    assert not says_changed(server, 5)
+
+
+def test_322_is_told_by_the_version_of_a_broker_without_topics(server):
+    server.register(body_of())
+    assert not says_changed(server)
+
+
+@pytest.mark.parametrize("other", [{"brokerName": "broker-b"}, {"brokerId": "1"}])
+def test_322_says_changed_to_a_broker_that_begins_anew_with_a_single_topic(server, other):
+    server.register(body_of("T1", "T2"))
+    server.register(body_of("T1"), **other)
+    assert says_changed(server)
+
+
+def test_a_single_topic_of_an_address_that_takes_an_id_over_is_not_all(server):
+    server.register(body_of("T1", "T2"))
+    server.register(body_of("T1"), brokerAddr="10.0.0.9:10911")
+    version = b'{"counter":3,"timestamp":1700000000000}'
+    names = {**NAMES, "brokerAddr": "10.0.0.9:10911"}
+    assert server.ask(322, names, version).ext_fields == {"changed": "true"}
 
 
 def test_322_of_an_unknown_broker_has_no_body(registered):

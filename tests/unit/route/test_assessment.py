@@ -5,7 +5,13 @@ from msgspec import structs
 
 from namekeeper.model.broker import BrokerData
 from namekeeper.model.mapping import TopicQueueMappingInfo
-from namekeeper.route.assessment import Assessment, addrs_without_other_ids, assess, is_prime
+from namekeeper.route.assessment import (
+    Assessment,
+    addrs_without_other_ids,
+    assess,
+    has_all_topics,
+    is_prime,
+)
 from namekeeper.route.tables import RouteRules
 from tests.support.server.builders import World, body, channel, header
 
@@ -30,7 +36,6 @@ def with_master(world):
 def test_the_first_of_a_name_takes_everything_over(world):
     assert stands(world) == Assessment(
         is_stale=False,
-        is_guarded=False,
         contributes=True,
         upsert_all=True,
         strip_write=False,
@@ -81,35 +86,27 @@ def test_a_holder_in_another_cluster_defends_nothing(world):
 def test_a_stale_registration_contributes_nothing(world):
     world.register(content=body(state_version=5))
     assessment = stands(world, header(addr=OTHER), body(state_version=4))
-    assert (assessment.contributes, assessment.delete_missing, assessment.is_guarded) == (False, False, False)
+    assert (assessment.contributes, assessment.delete_missing) == (False, False)
 
 
 # step 8
 
 
-@pytest.mark.parametrize(("topics", "is_guarded"), [([], False), (["T1"], True), (["T1", "T2"], False)])
-def test_the_first_registration_of_an_id_may_not_have_exactly_one_topic(world, topics, is_guarded):
-    assert stands(world, content=body(topics)).is_guarded is is_guarded
+@pytest.mark.parametrize(("topics", "is_alone"), [([], False), (["T1"], True), (["T1", "T2"], False)])
+def test_a_single_topic_is_not_all_that_a_broker_has(topics, is_alone):
+    assert has_all_topics(body(topics)) is not is_alone
 
 
-def test_later_registrations_may(with_master):
-    assert not stands(with_master, content=body(["T1"])).is_guarded
-    assert not stands(with_master, header(addr=OTHER), body(["T1"])).is_guarded
-
-
-def test_a_new_id_of_a_known_name_may_not(with_master):
-    assessment = stands(with_master, header(addr=OTHER, broker_id=1, enable_acting_master=True), body(["T1"]))
-    assert (assessment.is_guarded, assessment.contributes) == (True, False)
-
-
-def test_an_address_that_changes_its_id_is_new_under_it(with_master):
-    assert stands(with_master, header(broker_id=1), body(["T1"])).is_guarded
-
-
-def test_the_guard_counts_entries_and_not_names(world):
+def test_topics_are_counted_by_their_keys():
     two_keys_one_name = body(["T1"], topic_keys=frozenset({"T1", "x"}))
-    assert stands(world, content=two_keys_one_name).is_guarded
-    assert not stands(world, content=structs.replace(two_keys_one_name, topic_count=2)).is_guarded
+    assert not has_all_topics(two_keys_one_name)
+    assert has_all_topics(structs.replace(two_keys_one_name, topic_count=2))
+
+
+@pytest.mark.parametrize("topics", [[], ["T1"], ["T1", "T2"]])
+def test_a_first_registration_counts_whatever_the_number_of_its_topics(world, topics):
+    assessment = stands(world, content=body(topics))
+    assert (assessment.contributes, assessment.upsert_all, assessment.is_refused) == (True, True, False)
 
 
 # limits
@@ -202,6 +199,17 @@ def test_missing_topics_go_if_the_operator_wants_it_and_no_topic_is_static(with_
     assert stands(with_master).delete_missing
     assert not stands(with_master, content=body(mappings={"T": TopicQueueMappingInfo("a")})).delete_missing
     assert not stands(with_master, header(addr=OTHER, broker_id=1)).delete_missing
+
+
+def test_a_single_topic_removes_no_other_until_other_than_single_topics_came(world):
+    world.tables.rules = RouteRules(delete_topic_with_broker_registration=True)
+    assert not stands(world, content=body(["T1"])).delete_missing
+    world.register(content=body(["T1"]))
+    assert not stands(world, content=body(["T2"])).delete_missing
+    world.register(content=body(["T2", "T3"]))
+    assert stands(world, content=body(["T2"])).delete_missing
+    assert not stands(world, header(addr=OTHER), body(["T2"])).delete_missing
+    assert not stands(world, header(broker_id=-1, enable_acting_master=True), body(["T2"])).delete_missing
 
 
 # step 12

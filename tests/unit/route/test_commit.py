@@ -113,7 +113,8 @@ def test_a_stale_registration_takes_its_address_out_of_its_other_id(world):
 
 def test_a_refused_registration_keeps_the_live_one_of_its_address_if_it_keeps_its_id(world):
     world.register(slave(1))
-    assert world.register(slave(2, MASTER), body(["only"]), channel(2)).is_refused
+    world.tables.rules = RouteRules(broker_ids_limit=1)
+    assert world.register(slave(2, MASTER), over=channel(2)).is_refused
     assert world.live(SLAVE).broker_id == 1
 
 
@@ -147,6 +148,7 @@ def test_a_refused_registration_changes_nothing(world, refused):
     world.do(unregister(channel()))
     before = state_of(world)
     count = len(world.events)
+    world.tables.rules = RouteRules(topic_rows_limit=1)
     assert world.register(refused, body(["only"])).is_refused
     assert (state_of(world), world.events[count:]) == (before, [])
 

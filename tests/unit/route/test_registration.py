@@ -83,11 +83,10 @@ def test_a_slave_is_told_its_live_master():
     assert (result.master_addr, result.ha_server_addr) == ("10.0.0.1:10911", "10.0.0.1:10921")
 
 
-def test_the_first_registration_of_an_id_with_one_topic_is_refused_and_leaves_nothing():
+def test_the_first_registration_of_an_id_may_have_one_topic():
     world = World()
-    assert world.register(content=body(["only"])).is_refused
-    assert (world.tables.broker_addr_table, world.tables.cluster_addr_table) == ({}, {})
-    assert (len(world.tables.broker_live_table), world.events) == (0, [])
+    assert world.register(content=body(["only"])).outcome == "new"
+    assert (world.tables.topics(), world.addrs()) == (["only"], {0: "10.0.0.1:10911"})
 
 
 def test_an_incremental_registration_does_not_hide_the_full_one_with_the_same_version():

@@ -101,15 +101,10 @@ def test_an_address_that_is_not_there_is_no_error(world, name):
     assert len(world.events) == count
 
 
-def test_a_group_that_a_refused_registration_left_empty_can_be_removed(world):
-    assert world.register(content=body(["only"])).is_refused
-    world.do(unregister(channel()))
-    assert (world.tables.broker_addr_table, world.tables.cluster_addr_table) == ({}, {})
-
-
 def test_an_empty_group_goes_with_the_topics_it_had(world):
     world.register(header(broker_id=1))
-    assert world.register(content=body(["only"])).is_refused
+    world.tables.rules = RouteRules(broker_ids_limit=1)
+    assert world.register(header(addr="10.0.0.9:10911")).is_refused
     assert topic_route(world.tables, "T1") is not None
     world.do(unregister(channel()))
     assert (world.tables.topics(), world.tables.broker_addr_table) == ([], {})

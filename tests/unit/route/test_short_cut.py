@@ -73,8 +73,9 @@ def test_other_bytes_are_decoded(fleet):
 
 
 def test_bytes_that_were_not_fully_applied_are_not_known(fleet):
-    refused = body(["only"])
+    refused = body()
     head = header("broker-b", SLAVE)
+    fleet.tables.rules = RouteRules(brokers_limit=1)
     assert fleet.again(head, refused) == "refused"
     assert fleet.again(head, refused) == "refused"
 

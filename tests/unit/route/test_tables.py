@@ -278,7 +278,7 @@ def test_an_arrival_of_an_unknown_broker_is_no_error(tables):
 
 def test_other_filter_servers_forget_the_bodies_of_their_broker(tables):
     tables.apply(live_changed(), channel(), at(0))
-    tables.remember_body(("c", "addr"), b"digest", AS)
+    tables.remember_body(("c", "addr"), b"digest", AS, is_full=True)
     live = tables.broker_live_table.get(("c", "addr"))
     assert (b"digest", AS) in live.applied_bodies
     tables.apply(FilterServersChanged("c", "addr", ("f",)))
@@ -288,7 +288,7 @@ def test_other_filter_servers_forget_the_bodies_of_their_broker(tables):
 def test_the_bodies_of_a_name_are_forgotten_together(tables):
     for addr in ("addr", "other"):
         tables.apply(live_changed(addr=addr), channel(), at(0))
-        tables.remember_body(("c", addr), b"digest", AS)
+        tables.remember_body(("c", addr), b"digest", AS, is_full=True)
     tables.forget_bodies("a")
     assert not any((b"digest", AS) in live.applied_bodies for live in tables.broker_live_table)
 

@@ -6,6 +6,7 @@ from namekeeper.model.mapping import TopicQueueMappingInfo
 from namekeeper.model.topic import QueueSpec
 from namekeeper.route.events import Cause, TopicMappingChanged, TopicQueuesChanged
 from namekeeper.route.queries import topic_route
+from namekeeper.route.tables import RouteRules
 from namekeeper.route.topics import ChangeWritePerm, DeleteTopic, RegisterTopic
 from tests.support.server.builders import CLUSTER, RW4, World, body, channel, header, register
 
@@ -184,7 +185,9 @@ def test_an_acting_master_may_be_written_to_by_hand():
 
 def test_a_name_whose_registration_was_refused_is_not_known():
     world = World()
-    assert world.register(content=body(["only"])).is_refused
+    world.tables.rules = RouteRules(topic_rows_limit=1)
+    world.register(header("broker-b", "10.0.0.2:10911"))
+    assert world.register().is_refused
     world.do(RegisterTopic("T", (("broker-a", RW4),)))
     assert world.tables.rows_of("T") == []
 
