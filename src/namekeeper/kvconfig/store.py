@@ -58,6 +58,8 @@ class KvConfigStore:
         self._check_room(namespace, key, value, is_new=old is None)
         entries = self._entries_of(namespace)
         entries[key] = value
+        if old is None:
+            self._unsorted.add(namespace)
         self._count += old is None
         self._bytes += _size(value) - (_size(old) if old is not None else -_size(key))
         return (KvChanged(namespace, key, value),)
@@ -97,7 +99,7 @@ class KvConfigStore:
         return (*gone, *(entry for key, entry in after.items() if before.get(key) != entry))
 
     def list_by_namespace(self, namespace: str) -> Mapping[str, str]:
-        """All entries of a namespace, which may be none; a view, to be used at once.
+        """All entries of a namespace by key, which may be none; a view, to be used at once.
 
         Raises:
             RequestError: There is no such namespace.
@@ -105,6 +107,9 @@ class KvConfigStore:
         entries = self._table.get(namespace)
         if entries is None:
             raise RequestError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {namespace}")
+        if namespace in self._unsorted:  # not at each call: a registration is answered with such a list
+            self._unsorted.discard(namespace)
+            entries = self._table[namespace] = {key: entries[key] for key in sorted(entries)}
         return MappingProxyType(entries)
 
     def entries(self) -> Iterator[KvChanged]:
@@ -144,6 +149,8 @@ class KvConfigStore:
 
     def _set_table(self, table: Mapping[str, Mapping[str, str]]) -> None:
         self._table = {namespace: dict(entries) for namespace, entries in table.items()}
+        self._unsorted = set(self._table)
+        """Namespaces whose entries are not sorted by key."""
         self._count = len(self._table) + sum(map(len, self._table.values()))
         self._bytes = sum(
             _size(namespace) + sum(_size(key) + _size(value) for key, value in entries.items())

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 
 from msgspec import structs
 
+from namekeeper.common.slices import sorted_in_slices
 from namekeeper.common.writable import is_writable
 from namekeeper.model.broker import MASTER_ID, BrokerData
 from namekeeper.model.perm import Perm
@@ -149,16 +150,19 @@ def topics_of_cluster(tables: RouteTables, cluster_name: str) -> Generator[None,
 
 
 def system_topics(tables: RouteTables) -> TopicList:
-    """Cluster and broker names, and some broker to ask for its own system topics (code 304)."""
-    names = dict.fromkeys(tables.cluster_addr_table)
-    for broker_names in tables.cluster_addr_table.values():
-        names |= dict.fromkeys(sorted(broker_names))
-    addrs = (addr for group in tables.broker_addr_table.values() for addr in group.broker_addrs.values())
-    return TopicList(list(names), broker_addr=next(addrs, None))
+    """Cluster and broker names, and the first broker by name, to ask for its own system topics (code 304)."""
+    clusters = sorted(tables.cluster_addr_table)
+    names = dict.fromkeys(clusters)
+    for cluster in clusters:
+        names |= dict.fromkeys(sorted(tables.cluster_addr_table[cluster]))
+    groups = tables.broker_addr_table
+    first = min((name for name, group in groups.items() if group.broker_addrs), default=None)
+    addrs = {} if first is None else groups[first].broker_addrs
+    return TopicList(list(names), broker_addr=addrs[min(addrs)] if addrs else None)
 
 
 def unit_topics(tables: RouteTables, accepts: UnitFilter) -> Generator[None, None, TopicList]:
-    """Topics whose first row's flag is accepted (codes 311 to 313), in slices."""
+    """Topics whose flag at the first broker name, by name, is accepted (codes 311 to 313), in slices."""
 
     def is_wanted(topic: str) -> bool:
         rows = tables.rows_of(topic)
@@ -169,12 +173,12 @@ def unit_topics(tables: RouteTables, accepts: UnitFilter) -> Generator[None, Non
 
 def unwritable_topics(tables: RouteTables) -> Generator[None, None, TopicList]:
     """Topics that have a row and no queue that a producer could use, in slices."""
-    groups, first_name = tables.broker_addr_table, tables.topic_index.first_name
+    groups, some_name = tables.broker_addr_table, tables.topic_index.some_name
 
     def is_wanted(topic: str) -> bool:
-        first = first_name(topic) or ""
-        row = tables.topics_of(first).get(topic)
-        if row is not None and _is_writable(row.effective, groups.get(first)):
+        name = some_name(topic) or ""
+        row = tables.topics_of(name).get(topic)
+        if row is not None and _is_writable(row.effective, groups.get(name)):
             return False  # nearly always, and hundreds of brokers may have the topic
         rows = tables.rows_of(topic)
         return bool(rows) and not any(_is_writable(row.effective, groups.get(name)) for name, row in rows)
@@ -188,13 +192,13 @@ def _is_writable(queues: QueueSpec, group: BrokerData | None) -> bool:
 
 
 def _select_topics(tables: RouteTables, is_wanted: Callable[[str], bool]) -> Generator[None, None, TopicList]:
-    """Each topic is examined against the tables as they are in its own slice."""
+    """The topics wanted, sorted; each is examined against the tables as they are in its own slice."""
     topics: list[str] = []
     for shard in tables.topic_index.shards():
         for start in range(0, len(shard), SLICE_TOPICS):
             topics += filter(is_wanted, shard[start : start + SLICE_TOPICS])
             yield
-    return TopicList(topics)
+    return TopicList((yield from sorted_in_slices(topics)))
 
 
 def _queue_data(broker_name: str, row: TopicRow) -> QueueData:

@@ -34,7 +34,7 @@ class _IndexEntry(Struct, gc=False):
 
 
 class TopicIndex:
-    """Topic -> broker names that may have it, in the order in which the names came."""
+    """Topic -> broker names that may have it, in the order of the names: equal states give equal answers."""
 
     __slots__ = ("_bit_by_name", "_counts", "_names", "_names_by_mask", "_shards", "_slots")
 
@@ -49,7 +49,7 @@ class TopicIndex:
         self._counts: dict[str, int] = {}
         """Broker name -> number of topics that it may have; its bit becomes free at 0."""
         self._names_by_mask: dict[int, tuple[str, ...]] = {}
-        """A cache: mask -> broker names; cleared when a bit gets another name."""
+        """A cache: mask -> broker names, sorted; cleared when a bit gets another name."""
 
     def __len__(self) -> int:
         return sum(map(len, self._shards))
@@ -67,15 +67,15 @@ class TopicIndex:
         return len(self._counts)
 
     def names(self, topic: str) -> tuple[str, ...]:
-        """Broker names that may have `topic`."""
+        """Broker names that may have `topic`, sorted."""
         entry = self._slots[hash(topic) % SLOTS].get(topic)
         if entry is None:
             return ()
         mask = entry.mask
         return self._names_by_mask.get(mask) or self._names_of(mask)
 
-    def first_name(self, topic: str) -> str | None:
-        """One of `names`, found in no time however many there are; None if there is none."""
+    def some_name(self, topic: str) -> str | None:
+        """Any of `names`, found in no time however many there are; None if there is none."""
         entry = self._slots[hash(topic) % SLOTS].get(topic)
         if entry is None:
             return None
@@ -120,7 +120,7 @@ class TopicIndex:
         if len(self._names_by_mask) >= MAX_MASKS:
             self._names_by_mask.clear()
         bits = map("0".__ne__, reversed(f"{mask:b}"))  # not bit by bit: each step would copy a mask of 2 KB
-        self._names_by_mask[mask] = found = tuple(compress(self._names, bits))
+        self._names_by_mask[mask] = found = tuple(sorted(compress(self._names, bits)))
         return found
 
     def _new_bit(self, broker_name: str) -> int:

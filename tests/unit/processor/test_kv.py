@@ -65,7 +65,7 @@ def test_who_becomes_the_owner_serves_what_the_file_holds_then(server):
         (Cause.PUT_KV, None, (KvChanged("ns", "other", "new"), KvChanged("ns", "fresh", "new"))),
     ]
     listed = server.ask(219, {"namespace": "ns"})
-    assert listed.body == b'{"table":{"same":"old","other":"new","fresh":"new"}}'
+    assert listed.body == b'{"table":{"fresh":"new","other":"new","same":"old"}}'
     assert server.ask(102, {"namespace": "ns", "key": "fresh"}).code == 0
 
 
