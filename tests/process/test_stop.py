@@ -11,6 +11,7 @@ import pytest
 
 from namekeeper.wire.codec import encode_command
 from tests.process.running import BIN, PATIENCE_SECONDS, NameServerProcess, environment, holding
+from tests.support.server.front import EARLY_READS, FRONT_UNDER_TEST
 from tests.support.system.processes import eventually, free_port
 from tests.support.wire.ask import ask
 from tests.unit.app.parts import frame, registration
@@ -122,6 +123,61 @@ def test_a_stop_that_hangs_ends_the_process_and_says_where(tmp_path):
         assert server.ended() == 1
         assert "Timeout" in server.err
         assert "in run" in server.err
+
+
+STOPS_IN_STEPS = f"""
+import asyncio, sys
+from pathlib import Path
+from namekeeper.app.name_server import NameServer
+from namekeeper.cli.serve import main
+from namekeeper.remoting import lending
+from namekeeper.remoting.server import RemotingServer
+
+lending.MIN_LOOKUP_READS = {EARLY_READS}
+
+def until(file):
+    async def wait(self, seconds):
+        while not Path(file).exists():
+            await asyncio.sleep(0.01)
+    return wait
+
+NameServer._wait_until_gone = until("drained")
+RemotingServer.drain = until("finished")
+sys.exit(main(sys.argv[1:]))
+"""
+"""Clients leave, and requests under way end, when a file is there: lookups come while the server stops."""
+
+
+def codes_of_lookups(connection: socket.socket) -> set[bytes]:
+    """The codes of the answers to some lookups of a client that does not know GO_AWAY."""
+    codes = set()
+    for _ in range(3 * EARLY_READS):
+        connection.sendall(frame(105, version=475, topic="T1"))
+        codes.add(connection.recv(65_536).partition(b'"code":')[2].partition(b",")[0])
+    return codes
+
+
+@pytest.mark.parametrize("is_graceful", [False, True])
+def test_lookups_are_refused_when_the_server_stops(tmp_path, monkeypatch, is_graceful):
+    """With enableShutdownGracefully they are answered until the drain ends (R#11073); on both fronts."""
+    monkeypatch.chdir(tmp_path)
+    words = "--front", FRONT_UNDER_TEST, "--enable-shutdown-gracefully", str(is_graceful).lower()
+    with NameServerProcess(tmp_path, *words, command=harmed(STOPS_IN_STEPS, tmp_path)) as server:
+        server.started()
+        with (
+            holding(server.address, encode_command(registration())) as broker,
+            holding(server.address) as client,
+        ):
+            assert broker.recv(65_536)
+            assert codes_of_lookups(client) == {b"0"}
+            server.signal(signal.SIGTERM)
+            server.logged("the name server stops")
+            if is_graceful:
+                assert codes_of_lookups(client) == {b"0"}
+                (tmp_path / "drained").touch()
+            eventually(lambda: codes_of_lookups(client) == {b"1"}, within=20, what="refusals")
+            (tmp_path / "finished").touch()
+            assert server.ended() == 0
 
 
 DISK_HANGS = """

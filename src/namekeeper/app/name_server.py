@@ -250,9 +250,9 @@ class NameServer:
         # No new connections, so that the existing ones can end.
         self.server.stop_accepting()
         if self.state.settings.enable_shutdown_gracefully:
-            # Clients that understand it get GO_AWAY, and have until the deadline to do so.
             self.requests.drain()
             await self._wait_until_gone(self.state.settings.shutdown_wait_time_seconds)
+        self.requests.refuse_lookups()
         # Requests under way are answered.
         begin = self._loop.time()
         await self.server.drain(FINISH_SECONDS)

@@ -16,7 +16,7 @@ from namekeeper.errors import RequestError
 from namekeeper.processor import dispatch
 from namekeeper.processor.dispatch import CHANGERS, LISTERS, READERS, Reader
 from namekeeper.processor.outcome import Deferred, Outcome, Sliced
-from namekeeper.processor.routing import remember_answer
+from namekeeper.processor.routing import refuse_lookup, remember_answer
 from namekeeper.processor.state import NameServerState
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.route.change import Applied, TableChange
@@ -143,6 +143,11 @@ class Requests:
         self._state.is_draining = True
         self._lookups.close()
         self._readers = {code: dispatch.unless_leaving(reader) for code, reader in self._readers.items()}
+
+    def refuse_lookups(self) -> None:
+        """From now on answer 105 with an error, so that clients ask another name server (R#11073)."""
+        self._lookups.close()
+        self._readers = {**self._readers, GET_ROUTEINFO_BY_TOPIC: refuse_lookup}
 
     def _not_success(
         self, request: RemotingCommand, connection: Answers, response: Response

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from functools import partial
+from typing import NoReturn
 
 from namekeeper.errors import RequestError
 from namekeeper.lookup_cache.cache import LookupCache
@@ -25,6 +26,7 @@ __all__ = [
     "get_broker_cluster_info",
     "get_broker_member_group",
     "get_route_info_by_topic",
+    "refuse_lookup",
     "remember_answer",
 ]
 
@@ -44,13 +46,22 @@ def get_route_info_by_topic(state: NameServerState, request: RemotingCommand) ->
 
 def _rare_answer(state: NameServerState, fields: dict[str, str], version: int) -> Response | Sliced:
     if state.is_waiting_for_service:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "name server not ready")
+        refuse_lookup(state)
     topic = fields.get("topic")
     zone_name = _zone_of(fields)
     if topic is not None and zone_name is not None:
         return _zone_route(state, topic, zone_name)
     standard = _wants_standard(fields, version)
     return state.route_answers.get(topic, standard) or no_route(topic)
+
+
+def refuse_lookup(state: NameServerState, request: RemotingCommand | None = None) -> NoReturn:
+    """Refuse 105, so that the client asks another name server: brokers may not be back, or the server stops.
+
+    Raises:
+        RequestError: SYSTEM_ERROR (1).
+    """
+    raise RequestError(ResponseCode.SYSTEM_ERROR, "name server not ready")
 
 
 def remember_answer(cache: LookupCache, request: RemotingCommand, body: bytes, revision: int) -> None:

@@ -8,7 +8,7 @@ import sys
 
 from namekeeper.remoting import lending
 
-__all__ = ["FRONT_UNDER_TEST", "lend_early", "serve_command"]
+__all__ = ["EARLY_READS", "FRONT_UNDER_TEST", "lend_early", "serve_command"]
 
 FRONT_UNDER_TEST = os.environ.get("FRONT_UNDER_TEST", "auto")
 """A value of the property `front`; with `native` a server refuses to start where the front is not installed."""

@@ -473,6 +473,20 @@ async def test_draining_without_graceful_shutdown_sends_nobody_away(parts):
     assert asking.answers[0].code == 0
 
 
+@pytest.mark.parametrize("zone", [{}, {"__ZONE_MODE": "true", "__ZONE_NAME": "z"}])
+async def test_at_the_end_of_a_stop_lookups_are_refused(parts, zone):
+    """R#11073: known ones, those of unknown topics and of zones."""
+    await registered(parts)
+    asking = parts.connect()
+    asking.deliver(frame(105, opaque=1, topic="T1", **zone) + frame(105, opaque=2, topic="T1", **zone))
+    parts.requests.refuse_lookups()
+    asking.deliver(frame(105, opaque=3, topic="T1", **zone) + frame(105, opaque=4, topic="no", **zone))
+    asking.deliver(frame(106, opaque=5))
+    codes = {answer.opaque: (answer.code, answer.remark) for answer in asking.answers}
+    refused = (1, "name server not ready")
+    assert codes == {1: (0, None), 2: (0, None), 3: refused, 4: refused, 5: (0, None)}
+
+
 # Topics of very many broker names.
 
 
