@@ -434,8 +434,8 @@ RECORD_MUTANTS = (
     Mutant(
         "asked-for-by-who-lost-it",
         "answers/phrases.py",
-        'return f"{how} from {peer}" if cause in _FROM_ITS_PEER else f"{how}{by(peer)}"',
-        'return f"{how}{by(peer)}"',
+        "    if cause not in _FROM_ITS_PEER:\n",
+        "    if cause:\n",
         "a lost connection is from its peer, who did not ask for that",
         ("answers/test_phrases.py",),
     ),

@@ -12,6 +12,7 @@ from namekeeper.access.rules import AccessMode, Decision
 __all__ = [
     "NO_RULE_COVERS_IT",
     "PROTECT_BROKER_NAMES",
+    "TEXT_LIMIT",
     "JudgedRequest",
     "about",
     "is_refusal_by_rules",
@@ -37,6 +38,8 @@ class JudgedRequest(Struct, frozen=True, kw_only=True):
     decision: Decision
     mode: AccessMode
     user: str | None
+    claimed: str = ""
+    """User that the request names without a proof."""
     certificate: str
     """Subject of the client certificate; empty if there is none."""
     about: list[str]

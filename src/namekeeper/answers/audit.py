@@ -40,6 +40,8 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     peer: str
     """`host:port`, or the host alone; empty if there were several."""
     user: str
+    claimed: str
+    """User that the request names without a proof."""
     certificate: str
     about: tuple[str, ...]
     count: int
@@ -63,6 +65,7 @@ def audit_from_rows(
         _judged(
             at=row["at"], namesrv=row["namesrv"], code=row["code"], allowed=row["allowed"], mode=row["mode"],
             rule=row["rule"] or "", peer=row["peer"] or "", user=row["user"] or "",
+            claimed=row.get("claimed") or "",
             certificate=row["certificate"] or "", about=tuple(row["about"] or ()), count=row["count"],
         )
         for row in judged
@@ -94,7 +97,8 @@ def _entry(record: Record) -> Iterator[AuditEntry]:
     if isinstance(record, Access):
         yield _judged(
             at=record.ts, namesrv=record.namesrv, code=record.code, allowed=record.allowed, mode=record.mode,
-            rule=record.rule, peer=record.peer, user=record.user, certificate=record.certificate,
+            rule=record.rule, peer=record.peer, user=record.user,
+            claimed=record.claimed, certificate=record.certificate,
             about=tuple(record.about), count=record.count,
         )  # fmt: skip
     elif isinstance(record, Denied) and not _has_its_own_record(record.code, record.reason):
@@ -108,7 +112,8 @@ def _judged(*, rule: str, **fields: Any) -> AuditEntry:  # noqa: ANN401 - those 
 def _denied(at: int, namesrv: str, code: int, reason: str, host: str, count: int) -> AuditEntry:
     return AuditEntry(
         at=at, namesrv=namesrv, code=code, allowed=False, mode="", peer=host,
-        reason=reason.removeprefix("refused by ").removeprefix("refused: "), user="", certificate="",
+        reason=reason.removeprefix("refused by ").removeprefix("refused: "), user="", claimed="",
+        certificate="",
         about=(), count=count,
     )  # fmt: skip
 
@@ -129,6 +134,8 @@ def _sentence(entry: AuditEntry) -> str:
     name = RequestCode(entry.code).name if entry.code in CLASSES else "code"
     what = " ".join([f"{times}{name} ({entry.code})", *entry.about])
     user = f"user {entry.user}" if entry.user else ""
+    if entry.claimed:
+        user = f"user {entry.claimed} (not proved)"
     who = ", ".join(part for part in (entry.peer or "several peers", user, entry.certificate) if part)
     by = " by" if entry.reason.startswith("rule ") else ":"
     return f"{verb} {what} from {who}{by} {entry.reason}"

@@ -157,7 +157,9 @@ class EvidenceCollector:
     def _apply_live(self, record: BrokerLive, at: EffectiveTime) -> None:
         key = (record.cluster, record.broker_addr)
         if record.gone:
-            more = {"reason": record.reason, "idle_ms": record.idle_ms}
+            more = {
+                "reason": record.reason, "idle_ms": record.idle_ms, "closed_by": record.closed_by or None,
+            }  # fmt: skip
             self._sessions.end(key, at, _RowEnd("gone", record.cause, record.peer, more))
             return
         values = _session_values(record.boot, record)

@@ -60,6 +60,8 @@ class BrokerSession(ValidRow, frozen=True, kw_only=True):
     """If gone: unregister_broker, expired, channel_closed, replaced or stale_registration."""
     idle_ms: int | None = None
     """If gone: ms since it was last refreshed."""
+    closed_by: str | None = None
+    """If its connection closed: who closed it, a value of `ClosedBy`."""
 
     @property
     def is_restored(self) -> bool:

@@ -172,6 +172,7 @@ def _live(row: Row) -> Record:
         gone=bool(row["gone"]),
         reason=row["reason"] or "",
         idle_ms=row["idle_ms"] or 0,
+        closed_by=row.get("closed_by") or "",
     )
 
 

@@ -5,11 +5,13 @@ from namekeeper.common.durations import shown_duration
 from namekeeper.model.perm import format_perm
 
 __all__ = [
+    "CLOSED_BY",
     "ENDS",
     "by",
     "caused_by",
     "end_of_row",
     "end_of_session",
+    "ended",
     "queues",
     "session_ended_with",
     "unconfirmed",
@@ -25,6 +27,19 @@ ENDS = {
     "stale_registration": "was refused as stale",
 }
 """Why a registration ended -> phrase about its broker."""
+CLOSED_BY = {
+    "peer": "the peer closed it",
+    "reset": "it was reset",
+    "idle": "the name server closed it, because it was idle",
+    "limit": "the name server closed it, because of a limit",
+    "protocol_error": "the name server closed it, because its bytes were no frame",
+    "tls": "TLS failed",
+    "front": "the native front failed",
+    "server": "the name server closed it",
+}
+"""Who closed a connection -> phrase about the connection."""
+_SILENT = "was silent, so the name server closed its connection"
+"""How a broker ended whose connection was closed because it was idle: it may hang, or be cut off."""
 _FROM_ITS_PEER = frozenset({"channel_closed", "replaced", "stale_registration"})
 """Of these the peer did not ask for the end: it is where the connection came from."""
 
@@ -58,10 +73,20 @@ _CAUSES = {
 """Cause of a change -> what it is, and the word before the one who asked."""
 
 
-def caused_by(cause: str, peer: str) -> str:
-    """The cause of a change in words, and who asked, if somebody did."""
+def caused_by(cause: str, peer: str, closed_by: str = "") -> str:
+    """The cause of a change in words, who asked, if somebody did, and who closed a connection."""
     words, before_peer = _CAUSES.get(cause, (cause.replace("_", " "), "by"))
-    return f"{words} {before_peer} {peer}" if peer and before_peer else words
+    text = f"{words} {before_peer} {peer}" if peer and before_peer else words
+    return f"{text}: {CLOSED_BY.get(closed_by, closed_by)}" if closed_by else text
+
+
+def ended(reason: str | None, closed_by: str | None) -> str:
+    """How a registration ended: phrase about its broker."""
+    if reason == "channel_closed" and closed_by:
+        if closed_by == "idle":
+            return _SILENT
+        return f"lost its connection ({CLOSED_BY.get(closed_by, closed_by)})"
+    return ENDS.get(reason or "", "is gone")
 
 
 def session_ended_with(one: Evidence, route: TopicRoute) -> BrokerSession | None:
@@ -106,22 +131,34 @@ def end_of_session(session: BrokerSession, name: str | None = None) -> str:
     if session.ended_by in {"unknown", "checkpoint"}:
         return f"{who} was registered until records were lost"
     idle = f", {shown_duration(session.idle_ms or 0)} after it was last heard"
-    return f"{who} {_ended(session.reason, session.to_peer)}{idle}"
+    return f"{who} {_ended(session.reason, session.to_peer, session.closed_by)}{idle}"
 
 
-def _ended(cause: str | None, peer: str | None) -> str:
+def _ended(cause: str | None, peer: str | None, closed_by: str | None = None) -> str:
     """`expired`, `lost its connection from <peer>`, `was unregistered by <peer>`."""
-    how = ENDS.get(cause or "", "is gone")
     if not peer or cause == "expired":
-        return how
-    return f"{how} from {peer}" if cause in _FROM_ITS_PEER else f"{how}{by(peer)}"
+        return ended(cause, closed_by)
+    if cause not in _FROM_ITS_PEER:
+        return f"{ended(cause, None)}{by(peer)}"
+    if closed_by == "idle":
+        return f"{_SILENT} from {peer}"
+    more = f" ({CLOSED_BY.get(closed_by, closed_by)})" if closed_by else ""
+    return f"{ended(cause, None)} from {peer}{more}"
 
 
-def with_cause(route: TopicRoute) -> str:
+def with_cause(one: Evidence, route: TopicRoute) -> str:
     """The content of a row, and its cause."""
     cause = route.from_cause or ""
     if cause in ENDS:
-        return f"{queues(route)}, not writable since its master {_ended(cause, route.from_peer)}"
+        closed_by = next(
+            (
+                session.closed_by
+                for session in one.sessions
+                if session.broker_name == route.broker_name and session.valid_to == route.valid_from
+            ),
+            None,
+        )
+        return f"{queues(route)}, not writable since its master {_ended(cause, route.from_peer, closed_by)}"
     return f"{queues(route)}, {_MADE.get(cause, cause)}{by(route.from_peer)}"
 
 

@@ -78,6 +78,8 @@ class HistoryEvent(Struct):
     cause: str = ""
     peer: str = ""
     rows: Sequence[RowChange] = ()
+    closed_by: str = ""
+    """If connections closed: who closed them, a value of `ClosedBy`."""
 
 
 class RowChanges:
@@ -117,6 +119,7 @@ class RowChanges:
             first = step.records[0]
             gone_before = list(self._gone_before(step.records))
             self._change(step, What.CHANGE, self._changed(step.records), first.cause, first.peer, gone_before)
+            self._note_who_closed(step)
         elif isinstance(step, CheckpointApplied):
             self._correct(step)
         elif isinstance(step, Began):
@@ -147,6 +150,12 @@ class RowChanges:
             else:
                 after.update(_rows_in(record))
         return after
+
+    def _note_who_closed(self, step: Changed) -> None:
+        """Note who closed the connection of a broker that went with it."""
+        found = [record.closed_by for record in step.records if isinstance(record, BrokerLive)]
+        if self._events and any(found):
+            self._events[-1].closed_by = next(filter(None, found))
 
     def _gone_before(self, records: Iterable[Record]) -> Iterator[RowChange]:
         """Rows that had gone before: a client unregistered a missing broker, or deleted a missing topic."""

@@ -79,6 +79,7 @@ def entry_value(entry: TimelineEntry, rows: Sequence[RowChange] | None = None) -
         "what": event.what,
         "cause": event.cause or None,
         "peer": event.peer or None,
+        "closed_by": event.closed_by or None,
         "text": _sentence(event),
         "rows": [
             {"kind": row.key[0], "key": row.key[1:], "before": row.before, "after": row.after}
@@ -112,7 +113,7 @@ def _sentence(event: HistoryEvent) -> str:
         return "the name server stopped"
     if event.what is What.LOST:
         return "records are lost from here on, until a checkpoint"
-    why = f" ({caused_by(event.cause, event.peer)})" if event.cause else ""
+    why = f" ({caused_by(event.cause, event.peer, event.closed_by)})" if event.cause else ""
     if event.what is What.CORRECTED:
         why = " (found by a checkpoint: the change itself was lost)"
     came = "is back" if event.cause == "restored" else "registered"

@@ -1,7 +1,7 @@
 """The verdict about a topic that had a route: whether clients could write to it, and if not, why."""
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
-from namekeeper.answers.phrases import ENDS, by, end_of_session, queues, unconfirmed, with_cause
+from namekeeper.answers.phrases import ENDS, by, end_of_session, ended, queues, unconfirmed, with_cause
 from namekeeper.answers.verdict import Fact, Judgement, Verdict
 from namekeeper.answers.without_route import absent_brokers
 from namekeeper.common.writable import is_writable
@@ -58,14 +58,14 @@ def _reason(one: Evidence, row: TopicRoute, at: int, *, has_master: bool) -> tup
         return Verdict.MASTER_GONE, text
     if is_writable(row.perm, row.write_queue_nums, has_master=True):
         master = _last_master(one, row.broker_name, at)
-        how = "" if master is None else f" (it {ENDS.get(master.reason or '', 'is gone')})"
+        how = "" if master is None else f" (it {ended(master.reason, master.closed_by)})"
         return Verdict.MASTER_GONE, f"{row.broker_name} had no master{how}, and clients write to masters only"
     return Verdict.NOT_WRITABLE, "it had a route, but no queue to write to"
 
 
 def _fact(one: Evidence, row: TopicRoute) -> Fact:
     original = _original(one, row)
-    return Fact(with_cause(original), original.valid_from)
+    return Fact(with_cause(one, original), original.valid_from)
 
 
 def _unconfirmed(one: Evidence, broker_names: set[str], at: int) -> list[Fact]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
 from namekeeper.answers.phrases import (
-    ENDS,
     by,
     end_of_row,
+    ended,
     session_ended_with,
     was_dropped_by_broker,
     with_cause,
@@ -74,9 +74,9 @@ def _not_back(route: TopicRoute) -> str:
     return f"{route.broker_name}, which had it until here, was not back"
 
 
-def _ended(one: Evidence, ended: list[TopicRoute]) -> Judgement:
-    newest = ended[0]
-    facts = [Fact(end_of_row(one, route), route.valid_to) for route in ended]
+def _ended(one: Evidence, routes: list[TopicRoute]) -> Judgement:
+    newest = routes[0]
+    facts = [Fact(end_of_row(one, route), route.valid_to) for route in routes]
     if newest.ended_by in {"unknown", "checkpoint"}:
         return Verdict.UNKNOWN, "it ended while records were lost", facts
     if newest.to_cause == "delete_topic":
@@ -84,9 +84,8 @@ def _ended(one: Evidence, ended: list[TopicRoute]) -> Judgement:
     if was_dropped_by_broker(newest):
         return Verdict.DROPPED_BY_BROKER, f"{newest.broker_name} registered without it", facts
     session = session_ended_with(one, newest)
-    reason = newest.to_cause if session is None else session.reason
-    how = ENDS.get(reason or "", "is gone")
-    more = f", the last of {len(ended)} that had it" if len(ended) > 1 else ""
+    how = ended(newest.to_cause, None) if session is None else ended(session.reason, session.closed_by)
+    more = f", the last of {len(routes)} that had it" if len(routes) > 1 else ""
     return Verdict.BROKER_GONE, f"{newest.broker_name} {how}{more}", facts
 
 
@@ -115,7 +114,9 @@ def _came(session: BrokerSession) -> str:
 
 def _not_here(one: Evidence, others: Sequence[Evidence], at: int) -> Judgement:
     elsewhere = [(other, route) for other in others for route in other.routes_at(at)]
-    facts = [Fact(f"{other.namesrv}: {with_cause(route)}", route.valid_from) for other, route in elsewhere]
+    facts = [
+        Fact(f"{other.namesrv}: {with_cause(other, route)}", route.valid_from) for other, route in elsewhere
+    ]
     lost = [s for s in one.periods if s.state == "unknown" and s.valid_from <= at]
     facts += [
         Fact("records were lost from here on: it may have been registered then", s.valid_from) for s in lost

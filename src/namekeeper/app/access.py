@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from namekeeper.access.judged import JudgedRequest, about, refusal_of, subject_of
+from namekeeper.access.judged import TEXT_LIMIT, JudgedRequest, about, refusal_of, subject_of
 from namekeeper.access.names import NO_NAMES, Names, names_in
 from namekeeper.access.peer import Peer, certificate_names, peer_at
 from namekeeper.access.policy import AccessPolicy
@@ -167,7 +167,8 @@ class AccessControl:
         who = printable(", ".join([str(client.address), *client.certificate[:1]]))
         text = f"a request of {who} for the HTTP pages is {refusal_of(decision)}"
         if mode is AccessMode.AUDIT:
-            self._log_limit.log(logging.WARNING, "audit only: %s", text)
+            would = f"a request of {who} for the HTTP pages would be {refusal_of(decision)}"
+            self._log_limit.log(logging.WARNING, "audit only: %s", would)
             return None
         self._log_limit.log(logging.WARNING, "%s", text)
         return text
@@ -217,6 +218,7 @@ class AccessControl:
                 decision=judgement.decision,
                 mode=self._policy.rules.mode,
                 user=judgement.signer.user,
+                claimed=_claimed(judgement),
                 certificate=subject_of(channel.certificate),
                 about=about(judgement.names),
             )
@@ -264,9 +266,10 @@ class AccessControl:
         mode = self._policy.rules.mode
         self._refusals[CLASSES[request.code].value, decision.rule or NO_RULE, mode.value] += 1
         what = f"{_what(request.code)}{_shown_names(judgement)}"
-        text = f"{what} of {self._who(judgement.connection, signer)} is {refusal_of(decision)}"
+        verb = "would be" if mode is AccessMode.AUDIT else "is"
+        text = f"{what} of {self._who(judgement.connection, signer)} {verb} {refusal_of(decision)}"
         if signer.objection:
-            user = printable((request.ext_fields or {}).get(ACCESS_KEY, ""))[:_SHOWN]
+            user = printable(_claimed(judgement))[:_SHOWN]
             text = f"{text}; user {user!r} is not proved: {signer.objection}"
         form = "audit only: %s" if mode is AccessMode.AUDIT else "%s"
         self._log_limit.log(logging.WARNING, form, text)
@@ -278,6 +281,13 @@ class AccessControl:
         certificate = certificate_names(channel.certificate)[:1]
         parts = [channel.remote_addr, *([f"user {signer.user}"] if signer.user else []), *certificate]
         return printable(", ".join(parts))
+
+
+def _claimed(judgement: _Judgement) -> str:
+    """The user that a request names without a proof."""
+    if judgement.signer.user is not None:
+        return ""
+    return (judgement.request.ext_fields or {}).get(ACCESS_KEY, "")[:TEXT_LIMIT]
 
 
 def _what(code: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from namekeeper.app.journaling import Journaling
 from namekeeper.app.log_lines import log_change
 from namekeeper.remoting.log_limit import LogLimit
-from namekeeper.route.channel import Channel
+from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.route.commit import RegisterResult
 from namekeeper.route.events import (
     BrokerHeard,
@@ -34,7 +34,7 @@ ENDS = (Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSED, Cause.REPLACED, C
 class EffectCounters:
     """Counters of changes of the tables since the start, for /metrics."""
 
-    __slots__ = ("from_unknown_networks", "gone", "heartbeats", "kv_changes", "registrations")
+    __slots__ = ("closed_by", "from_unknown_networks", "gone", "heartbeats", "kv_changes", "registrations")
 
     def __init__(self) -> None:
         self.heartbeats = 0
@@ -46,6 +46,8 @@ class EffectCounters:
         self.kv_changes = 0
         self.gone: dict[Cause, int] = dict.fromkeys(ENDS, 0)
         """Number of live registrations that ended, by reason."""
+        self.closed_by: dict[str, int] = dict.fromkeys(ClosedBy, 0)
+        """Number of those that ended with their connection, by who closed it."""
 
 
 class Effects:
@@ -116,6 +118,8 @@ class Effects:
     def live_gone(self, event: BrokerLiveGone) -> None:
         """Count a registration that ended."""
         self.counters.gone[event.reason] += 1
+        if event.reason is Cause.CHANNEL_CLOSED:
+            self.counters.closed_by[event.closed_by or ClosedBy.PEER] += 1
 
     def kv_changed(self, _: KvChanged) -> None:
         """Count a change of the KV configuration."""

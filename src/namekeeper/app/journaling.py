@@ -110,6 +110,7 @@ class Journaling:
                 rule=request.decision.rule or "",
                 mode=request.mode.value,
                 user=request.user or "",
+                claimed=request.claimed,
                 certificate=request.certificate,
                 about=request.about,
                 count=1,

@@ -132,7 +132,8 @@ def _live_gone(event: BrokerLiveGone, _: ChangeMessage) -> Iterable[Line]:
             yield _WARN, f"The broker channel expired, {broker} {event.heartbeat_timeout_ms}ms"
         case Cause.CHANNEL_CLOSED:
             text = "the broker's channel destroyed, submit the unregister request at once, broker info: "
-            yield _INFO, f"{text}{named}, submit result: true"
+            closed_by = f", closed by: {event.closed_by}" if event.closed_by else ""
+            yield _INFO, f"{text}{named}, submit result: true{closed_by}"
         case Cause.STALE:
             ids = f"Cluster:{event.cluster_name}, BrokerName:{event.broker_name}, BrokerId:{event.broker_id}"
             text = f"Registering Broker conflicts with the existed one, just ignore.: {ids}"

@@ -379,7 +379,9 @@ class NameServer:
         if self._is_stopping or self.state.is_draining:
             return
         self.requests.submit_all(
-            EndOfRegistration(live.key, live.gen, Cause.CHANNEL_CLOSED, channel.remote_addr)
+            EndOfRegistration(
+                live.key, live.gen, Cause.CHANNEL_CLOSED, channel.remote_addr, channel.closed_by or ""
+            )
             for live in self.state.tables.broker_live_table.over_channel(channel.channel_id)
         )
 

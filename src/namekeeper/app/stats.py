@@ -114,6 +114,7 @@ class Operators:
             unregistrations=effects.gone[Cause.UNREGISTER],
             expiries=effects.gone[Cause.EXPIRED],
             channel_close_removals=effects.gone[Cause.CHANNEL_CLOSED],
+            closed_broker_channels=effects.closed_by,
             change_queue_depth=requests.waiting,
             loop_lag_max_seconds=self._housekeeping.take_max_lag_ms() / 1000,
             dropped_log_lines=self._housekeeping.dropped_log_lines(),

@@ -18,7 +18,7 @@ WAS_THERE = "was_there"
 """What a session began by that the first complete checkpoint shows: it began before what is known."""
 _NOT_GONE = frozenset({PeriodState.STOPPED, PeriodState.UNKNOWN})
 """Ends of a session that say nothing of the broker: its name server stopped, or records were lost."""
-_NOT_ENDED: Mapping[str, Any] = {"until": None, "to_cause": "", "to_peer": ""}
+_NOT_ENDED: Mapping[str, Any] = {"until": None, "to_cause": "", "to_peer": "", "to_closed_by": ""}
 
 
 def broker_sessions(histories: Sequence[RowVersions], name: str) -> list[dict[str, Any]]:
@@ -118,11 +118,16 @@ def _ended(versions: RowVersions, event: HistoryEvent, began: int) -> dict[str, 
             is_before = period.since < event.at or event.what is What.STARTED
             if period.state is not PeriodState.UP and began <= period.since <= event.at and is_before:
                 return _ended_by(period)
-    return {"until": event.at, "to_cause": event.cause or event.what, "to_peer": event.peer}
+    return {
+        "until": event.at,
+        "to_cause": event.cause or event.what,
+        "to_peer": event.peer,
+        "to_closed_by": event.closed_by,
+    }
 
 
 def _ended_by(period: StatePeriod) -> dict[str, Any]:
-    return {"until": period.since, "to_cause": period.state, "to_peer": ""}
+    return {"until": period.since, "to_cause": period.state, "to_peer": "", "to_closed_by": ""}
 
 
 def _begun(versions: RowVersions, key: Key, event: HistoryEvent, values: Values) -> dict[str, Any]:

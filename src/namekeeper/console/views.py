@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from namekeeper.answers.explain import explain
+from namekeeper.answers.phrases import CLOSED_BY
 from namekeeper.answers.render import RouteAt, explain_knowledge, explanation_values, route_values
 from namekeeper.answers.row_versions import RowVersions
 from namekeeper.answers.source import HistorySource
@@ -80,6 +81,7 @@ class ConsoleViews:
             "last": max((row["knows_up_to"] or 0 for row in rows), default=0) or None,
             "namesrvs": rows,
             "causes": {**CAUSES, **_EVENTS},
+            "closed_by": CLOSED_BY,
             "shapes": SHAPES,
         }
 

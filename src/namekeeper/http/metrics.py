@@ -223,6 +223,12 @@ def _labelled_counters(stats: NameServerStats) -> Iterator[Metric]:
     yield _labelled_counter(
         "channel_closes", "Connections that closed, by reason.", "reason", stats.closed_channels
     )
+    yield _labelled_counter(
+        "closed_broker_channels",
+        "Registrations ended by a closed connection, by who closed it.",
+        "closed_by",
+        stats.closed_broker_channels,
+    )
     yield _labelled_gauge(
         "fingerprint", "One number for all rows of a part of the tables.", "part", stats.fingerprints
     )

@@ -104,6 +104,8 @@ class NameServerStats(Struct, frozen=True, kw_only=True):
     refused_connections: int = 0
     rejected_connections: int = 0
     """Closed because of their first bytes: TLS, or none, where it is not allowed, or no TLS context."""
+    closed_broker_channels: Mapping[str, int] = field(default_factory=dict)
+    """Who closed the connection of a broker -> how many registrations ended with it."""
     closed_channels: Mapping[str, int] = field(default_factory=dict)
     """Reason (idle, overdue, protocol_error) -> connections that this server closed."""
     received_bytes: int = 0

@@ -62,7 +62,7 @@ KINDS: Mapping[str, Mapping[str, Member]] = {
         "cluster": "string!", "broker_addr": "string!", "broker_name": "string!", "broker_id": "long!",
         "gen": "long!", "new": "boolean", "ha_server_addr": "string", "timeout_ms": "long",
         "data_version": "array<long>", "channel": "long", "remote_addr": "string", "body_bytes": "long",
-        "gone": "boolean", "reason": "string", "idle_ms": "long",
+        "gone": "boolean", "reason": "string", "idle_ms": "long", "closed_by": "string",
     }),
     "broker_group": _members({
         "broker_name": "string!", "cluster": "string", "zone": "string", "acting_master": "boolean",
@@ -92,6 +92,7 @@ KINDS: Mapping[str, Mapping[str, Member]] = {
     "denied": _members({"code": "long!", "host": "string", "reason": "string!", "count": "long!"}),
     "access": _members({
         "code": "long!", "allowed": "boolean", "rule": "string", "mode": "string!", "user": "string",
+        "claimed": "string",
         "certificate": "string", "about": "array<string>", "count": "long!",
     }),
 }  # fmt: skip

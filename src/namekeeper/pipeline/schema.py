@@ -111,6 +111,8 @@ _BROKER_LIVE = _of_records(
     "gone boolean: True when it ended.",
     "reason string: If gone: unregister_broker, expired, channel_closed, replaced or stale_registration.",
     "idle_ms bigint: If gone: ms since it was last refreshed.",
+    "closed_by string: If its connection closed: peer, reset, idle, limit, protocol_error, tls, front or"
+    " server; null: not known.",
 )
 
 _BROKER_GROUP = _of_records(
@@ -264,6 +266,7 @@ _ACCESS = _of_records(
     "rule string: Name of the rule that decided, or protectBrokerNames; null: no rule covers the request.",
     "mode string: enforce, or audit: a refusal was only noted.",
     "user string: User whose signature was right; null: nobody is proved.",
+    "claimed string: User that the request names without a proof; null: none.",
     "certificate string: Subject of the client certificate; null: there was none.",
     "about array<string>: Names that the request is about, such as topics=T.",
     "count bigint: Requests: 1, or more where they are counted together.",

@@ -19,10 +19,11 @@ from namekeeper.errors import ProtocolError
 from namekeeper.lookup_cache.reader import Item, RequestReader
 from namekeeper.remoting.budget import BudgetClaim
 from namekeeper.remoting.connection_context import ConnectionContext
+from namekeeper.remoting.endings import closed_by
 from namekeeper.remoting.large_frames import LARGE_FRAME_BYTES, LargeFrames
 from namekeeper.remoting.owed import OwedAnswers, bytes_of
 from namekeeper.remoting.unread import LARGE_ANSWERS, LISTS, ROOM_LOOK_SECONDS
-from namekeeper.route.channel import Channel
+from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.wire.codec import decode_frame, encode_response
 from namekeeper.wire.codes import RequestCode, SerializeType
 from namekeeper.wire.command import ONEWAY_FLAG, RESPONSE_FLAG, ZONE_MODE, RemotingCommand, Response
@@ -128,9 +129,10 @@ class ServerConnection(asyncio.Protocol):
         """Answer a request whose later work failed, as if its handler had raised `error`."""
         self.respond(request, self._context.failure_response(request, error, self.channel))
 
-    def close(self) -> None:
+    def close(self, why: ClosedBy = ClosedBy.SERVER) -> None:
         """Close after what was written before has gone out; may be called twice."""
         if self.channel.is_open:
+            self.channel.closed_by = why
             self._forget_everything()
             self._transport.close()
             self._flush_timer = self._loop.call_later(FLUSH_SECONDS, self._transport.abort)
@@ -144,11 +146,11 @@ class ServerConnection(asyncio.Protocol):
             "closing %r: a frame of %d bytes did not arrive in %g s, or too slowly while others waited",
             self.channel, self._frames.announced, self._context.large_frame_seconds,
         )  # fmt: skip
-        self.close()
+        self.close(ClosedBy.LIMIT)
 
-    def abort(self) -> None:
+    def abort(self, why: ClosedBy = ClosedBy.LIMIT) -> None:
         """Close at once; what was written may be lost."""
-        self.close()
+        self.close(why)
         self._transport.abort()
 
     def reset_access(self) -> None:
@@ -199,10 +201,12 @@ class ServerConnection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Close: as in Java, half a connection is none (trap T39)."""
-        self.close()
+        self.close(ClosedBy.PEER)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why it was lost changes nothing
+    def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and inform the application, once."""
+        if self.channel.closed_by is None:
+            self.channel.closed_by = closed_by(exc)
         self._forget_everything()
         self.read = self.reader.feed  # another one has the connection, and would keep it and its frame alive
         context = self._context
@@ -464,7 +468,7 @@ class ServerConnection(asyncio.Protocol):
     def _fail(self, failure: str) -> None:
         self._context.counters.protocol_errors += 1
         self._context.log_limit.log(logging.WARNING, "closing %r: %s", self.channel, failure)
-        self.close()
+        self.close(ClosedBy.PROTOCOL_ERROR)
 
     def _forget_everything(self) -> None:
         """Release everything that this connection holds; none of its requests is served any more."""

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol, cast
 
 from namekeeper.lookup_cache.front_store import FrontStore
+from namekeeper.route.channel import ClosedBy
 from namekeeper.wire.codec import BARE_SUCCESS_HEAD, BARE_SUCCESS_TAIL
 
 __all__ = ["INTERFACE", "Borrower", "Front", "NativeFront", "Returned", "load_front"]
@@ -93,7 +94,7 @@ class Borrower(Protocol):
         """Take the socket back and go on with it; called from the loop, as `returned` is."""
         ...
 
-    def abort(self) -> None:
+    def abort(self, why: ClosedBy) -> None:
         """Close at once."""
         ...
 
@@ -199,7 +200,7 @@ class Front:
             act()
         except Exception:  # a bug with one connection must not stop the others
             log.exception("a socket came back, and its connection failed")
-            borrower.abort()
+            borrower.abort(ClosedBy.FRONT)
 
 
 def load_front(threads: int = 0) -> Front | None:

@@ -5,8 +5,9 @@ import logging
 from namekeeper.lookup_cache.reader import Item
 from namekeeper.remoting.connection import ServerConnection
 from namekeeper.remoting.connection_context import ConnectionContext
+from namekeeper.remoting.endings import is_socket_closed
 from namekeeper.remoting.front import Front, Returned
-from namekeeper.route.channel import Channel
+from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.wire.codes import RequestCode
 from namekeeper.wire.command import RemotingCommand
 
@@ -26,6 +27,7 @@ class LendingConnection(ServerConnection):
     __slots__ = (
         "_before",
         "_front",
+        "_has_lent",
         "_loan",
         "_lookup_reads",
         "_reads_between",
@@ -39,6 +41,7 @@ class LendingConnection(ServerConnection):
         self._front = front
         self._loan = 0
         """Number of the loan; 0: the socket is ours."""
+        self._has_lent = False
         self._returned: Returned | None = None
         """What came back and is gone on with in a later turn."""
         self._before = (0, 0)
@@ -60,7 +63,7 @@ class LendingConnection(ServerConnection):
         if self._lookup_reads >= MIN_LOOKUP_READS and self._can_lend():
             self._lend()
 
-    def close(self) -> None:
+    def close(self, why: ClosedBy = ClosedBy.SERVER) -> None:
         """Close after what was written before has gone out, by us or by the front."""
         if self._loan:
             returned = self._returned or self._front.take_back(self._loan)
@@ -68,7 +71,7 @@ class LendingConnection(ServerConnection):
                 self._end_loan(returned)
                 self._write(returned.unsent)
             self._loan = 0
-        super().close()
+        super().close(why)
 
     def reset_access(self) -> None:
         """The same; a loan ends, and what the front read is judged by the new rules, in a later turn."""
@@ -77,6 +80,11 @@ class LendingConnection(ServerConnection):
         if returned is not None:
             self._returned = returned
             self._loop.call_soon(self.returned, returned)
+
+    def eof_received(self) -> None:
+        """Close; the front may have read a reset, after which the socket reads as ended."""
+        is_reset = self._has_lent and is_socket_closed(self._transport.get_extra_info("socket"))
+        self.close(ClosedBy.RESET if is_reset else ClosedBy.PEER)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and tell the application, once."""
@@ -107,7 +115,7 @@ class LendingConnection(ServerConnection):
             self._context.log_limit.log(
                 logging.ERROR, "closing %r: the native front failed with it; please report this", self.channel
             )
-            self.abort()
+            self.abort(ClosedBy.FRONT)
             return
         self._transport.resume_reading()
         self._write(returned.unsent)  # which stops reading again if it is much
@@ -145,6 +153,7 @@ class LendingConnection(ServerConnection):
         self._lookup_reads = 0
         self._before = (self.bytes_in, self.bytes_out)
         self._transport.pause_reading()
+        self._has_lent = True
         self._loan = self._front.lend(self, self._transport.get_extra_info("socket").fileno())
         if not self._loan:
             self._wait_for(MAX_READS_BETWEEN)

@@ -22,7 +22,7 @@ from namekeeper.remoting.lending import LendingConnection
 from namekeeper.remoting.listening import DEFAULT_SOCKET_OPTIONS, Acceptor, SocketOptions, bind
 from namekeeper.remoting.sampling import LookupSampler, Took
 from namekeeper.remoting.tls import TlsContexts
-from namekeeper.route.channel import Channel
+from namekeeper.route.channel import Channel, ClosedBy
 from namekeeper.wire.codes import SerializeType
 from namekeeper.wire.frames import DEFAULT_MAX_FRAME_BYTES
 
@@ -275,7 +275,7 @@ class RemotingServer:
                 connection.seen_by_sweep = (moved, quiet_sweeps + 1)
             elif connection.channel.is_open:
                 self._context.counters.idle_closes += 1
-                connection.close()
+                connection.close(ClosedBy.IDLE)
 
 
 def _what_descriptors_allow() -> int:

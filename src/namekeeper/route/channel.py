@@ -1,17 +1,39 @@
 """A connection as the route tables see it."""
 
 from collections.abc import Callable, Collection, Mapping
+from enum import StrEnum
 from typing import Any
 
 from namekeeper.model.broker import BrokerKey
 
-__all__ = ["Channel"]
+__all__ = ["Channel", "ClosedBy"]
 
 MAX_CARRIED_BYTES = 64 * 1024
 """Memory for the brokers that one connection spoke for, some 200; a real one speaks for one."""
 
 ENTRY_BYTES = 250
 """Memory of such a broker besides the characters of its key."""
+
+
+class ClosedBy(StrEnum):
+    """Who closed a connection, or what ended it."""
+
+    PEER = "peer"
+    """The peer: its process ended, or it closed the connection."""
+    RESET = "reset"
+    """A reset, or another failure of the network."""
+    IDLE = "idle"
+    """This server: nothing was read or written for `serverChannelMaxIdleTimeSeconds`."""
+    LIMIT = "limit"
+    """This server: the connection exceeded a limit."""
+    PROTOCOL_ERROR = "protocol_error"
+    """This server: the bytes were no frame."""
+    TLS = "tls"
+    """A failure of TLS."""
+    FRONT = "front"
+    """A failure of the native front."""
+    SERVER = "server"
+    """This server, because it stops, or because the last broker of the connection expired."""
 
 
 class Channel:
@@ -27,6 +49,7 @@ class Channel:
         "carried",
         "certificate",
         "channel_id",
+        "closed_by",
         "is_open",
         "is_paused",
         "is_spared",
@@ -53,6 +76,8 @@ class Channel:
         """Whether an access rule lets the request that is handled now take the place of a live broker of
         another host (protectBrokerNames)."""
         self.is_open = True
+        self.closed_by: ClosedBy | None = None
+        """None while it is open."""
         self.is_paused = False
         """Whether *we* stopped reading from it: requests of its brokers wait unread."""
         self.is_spared = False

@@ -102,6 +102,8 @@ class BrokerLiveGone(Struct, frozen=True, tag=True):
     reason: Cause
     idle_ms: int
     heartbeat_timeout_ms: int
+    closed_by: str = ""
+    """If its connection closed: who closed it, a value of `ClosedBy`."""
 
 
 class BrokerHeard(Struct, frozen=True, tag=True):

@@ -119,6 +119,8 @@ class EndOfRegistration(Removal, Struct, frozen=True):
     cause: Cause
     """EXPIRED or CHANNEL_CLOSED."""
     remote_addr: str | None = None
+    closed_by: str = ""
+    """Who closed its connection, a value of `ClosedBy`."""
 
     def touches(self, tables: RouteTables) -> Collection[str]:
         """The broker name of the registration, if it is still there."""
@@ -131,7 +133,7 @@ class EndOfRegistration(Removal, Struct, frozen=True):
         live = self._live(tables)
         if live is None or (self.cause is Cause.EXPIRED and not live.is_overdue(now)):
             return edit.applied(None)
-        leave_group(edit, live.broker_name, live.broker_addr, self.cause)
+        leave_group(edit, live.broker_name, live.broker_addr, self.cause, self.closed_by)
         nobody_left = not tables.broker_live_table.over_channel(live.channel_id)
         return edit.applied(live.channel if self.cause is Cause.EXPIRED and nobody_left else None)
 
@@ -156,7 +158,7 @@ def end_sparing(tables: RouteTables) -> None:
             live.channel.is_spared = False
 
 
-def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause) -> None:
+def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause, closed_by: str = "") -> None:
     """Take an address out of a group, with its registrations and what follows for the topics.
 
     If the group is empty then, its topics are gone but still in the index: see `trim_removed`.
@@ -164,7 +166,7 @@ def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause) ->
     tables = edit.tables
     for live in tables.broker_live_table.of_name(broker_name):
         if live.broker_addr == broker_addr:
-            end_live(edit, live, cause)
+            end_live(edit, live, cause, closed_by)
     group = tables.broker_addr_table.get(broker_name)
     if group is None:
         return
@@ -177,7 +179,7 @@ def leave_group(edit: Edit, broker_name: str, broker_addr: str, cause: Cause) ->
         _remove_group(edit, group)
 
 
-def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause) -> None:
+def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause, closed_by: str = "") -> None:
     """End one live registration, with its filter servers."""
     edit.apply(
         BrokerLiveGone(
@@ -189,6 +191,7 @@ def end_live(edit: Edit, live: BrokerLiveInfo, cause: Cause) -> None:
             reason=cause,
             idle_ms=live.idle_ms(edit.now),
             heartbeat_timeout_ms=live.heartbeat_timeout_ms,
+            closed_by=closed_by,
         )
     )
     if live.key in edit.tables.filter_server_table:

@@ -39,11 +39,13 @@ def test_a_line_says_what_of_what_from_whom_and_by_which_rule(tmp_path):
         judged(103, about=["clusters=c", "brokers=b"]),
         judged(mode="audit"),
         judged(peer="", rule="no", count=1_234),
+        judged(claimed="ops"),
     ) == [
         "allowed DELETE_TOPIC_IN_NAMESRV (216) topics=T from 10.0.9.1:5, user ops, CN=ops by rule 'operators'",
         "refused REGISTER_BROKER (103) clusters=c brokers=b from 10.0.9.1:5: no rule covers it",
         "audit only: refused DELETE_TOPIC_IN_NAMESRV (216) from 10.0.9.1:5: no rule covers it",
         "refused 1,234 x DELETE_TOPIC_IN_NAMESRV (216) from several peers by rule 'no'",
+        "refused DELETE_TOPIC_IN_NAMESRV (216) from 10.0.9.1:5, user ops (not proved): no rule covers it",
     ]
 
 

@@ -3,7 +3,15 @@
 import pytest
 
 from namekeeper.answers.evidence import BrokerSession, Evidence, TopicRoute
-from namekeeper.answers.phrases import end_of_row, session_ended_with, was_dropped_by_broker, with_cause
+from namekeeper.answers.phrases import (
+    CLOSED_BY,
+    end_of_row,
+    ended,
+    session_ended_with,
+    was_dropped_by_broker,
+    with_cause,
+)
+from namekeeper.route.channel import ClosedBy
 
 
 def route(**more) -> TopicRoute:
@@ -46,7 +54,7 @@ def session(**more) -> BrokerSession:
     ],
 )  # fmt: skip
 def test_who_made_a_row(cause, peer, text):
-    assert with_cause(route(from_cause=cause, from_peer=peer)) == text
+    assert with_cause(evidence(), route(from_cause=cause, from_peer=peer)) == text
 
 
 @pytest.mark.parametrize(
@@ -74,3 +82,25 @@ def test_the_session_behind_a_row_ended_with_it():
 def test_a_broker_that_took_another_name_did_not_drop_the_topic():
     assert was_dropped_by_broker(route(to_cause="register_broker"))
     assert not was_dropped_by_broker(route(to_cause="register_broker", reason="broker_name_removed"))
+
+
+@pytest.mark.parametrize(
+    ("closed_by", "text"),
+    [
+        (None, "lost its connection"),
+        ("peer", "lost its connection (the peer closed it)"),
+        ("reset", "lost its connection (it was reset)"),
+        ("idle", "was silent, so the name server closed its connection"),
+        ("limit", "lost its connection (the name server closed it, because of a limit)"),
+        ("tls", "lost its connection (TLS failed)"),
+        ("a_later_one", "lost its connection (a_later_one)"),
+    ],
+)
+def test_who_closed_a_connection_is_a_part_of_how_its_broker_went(closed_by, text):
+    """A broker that hangs was said to have lost its connection, as one that was killed."""
+    assert ended("channel_closed", closed_by) == text
+    assert ended("expired", None) == "expired"
+
+
+def test_every_one_who_closes_a_connection_has_a_phrase():
+    assert set(CLOSED_BY) == set(ClosedBy)

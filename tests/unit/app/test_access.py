@@ -225,7 +225,7 @@ async def test_with_audit_everything_is_handled_counted_and_logged(server, caplo
     assert server.parts.state.kv_config.get("n", "k") == "v"
     assert server.control.refusals() == {("admin", "none", "audit"): 1}
     assert (
-        f"audit only: PUT_KV_CONFIG (100) namespaces=n of {PEER}:5 is refused: no rule covers it"
+        f"audit only: PUT_KV_CONFIG (100) namespaces=n of {PEER}:5 would be refused: no rule covers it"
         in caplog.text
     )
 
@@ -600,3 +600,13 @@ async def test_the_pages_are_for_the_certificates_that_a_rule_names(server):
     assert made.control.refuse_page(Peer(ip_address(PEER), ("CN=ops", "DNS:ops.test")), None) is None
     other = made.control.refuse_page(Peer(ip_address(PEER), ("CN=xops\n",)), None)
     assert other == f"a request of {PEER}, CN=xops\\n for the HTTP pages is refused: no rule covers it"
+
+
+async def test_a_wrong_signature_is_recorded_with_the_user_that_it_claims(recorded):
+    server, judged = recorded(OPERATORS)
+    asking = server.connect()
+    fields = {"topic": "T", "AccessKey": "ops", "Signature": "d3Jvbmc="}
+    asking.deliver(frame(216, **fields) + frame(216, opaque=2, topic="T"))
+    assert [(each.user, each.claimed, each.decision.allowed) for each in judged] == [
+        (None, "ops", False), (None, "", False),
+    ]  # fmt: skip

@@ -27,6 +27,7 @@ from tests.support.system.loops import both_loops
 from tests.support.system.waiting import PATIENCE, eventually, turns
 from tests.support.wire.peer import connect, trusting
 from tests.unit.app.parts import FakeClock, frame, name_server, registration, startup
+from tests.unit.journal.disk_parts import records_in
 from tests.unit.remoting.fake_front import FakeNative
 
 LOCAL = "127.0.0.1"
@@ -727,3 +728,20 @@ async def test_rules_close_the_operators_pages(tmp_path, caplog):
             assert re.match(rb"HTTP/1\.1 (400|403|404) ", said), (path, said)
         assert await status("metrics", Authorization="Bearer secret") == 200
         assert await status("readyz") == 200
+
+
+@pytest.mark.parametrize("how", ["idle", "peer"])
+async def test_the_journal_says_who_closed_the_connection_of_a_broker(tmp_path, how):
+    """A broker that hangs looked like one that was killed."""
+    idle = {"server_channel_max_idle_time_seconds": "1"} if how == "idle" else {}
+    async with name_server(tmp_path, journal_path=str(tmp_path / "journal"), **idle) as server:
+        async with connect(f"127.0.0.1:{server.port}") as peer:
+            await peer.send(encode_command(registration()))
+            assert (await peer.answer()).code == 0
+            if how == "idle":
+                assert await peer.is_closed_by_server()
+        await eventually(lambda: server.effects.counters.closed_by[how] == 1)
+        await server.stop()
+    records = await asyncio.to_thread(records_in, tmp_path / "journal")
+    (gone,) = [record for record in records if record.get("gone") and record["kind"] == "broker_live"]
+    assert (gone["reason"], gone["closed_by"]) == ("channel_closed", how)

@@ -32,6 +32,7 @@ SOURCE = ROOT / "src" / "namekeeper"
 LOGGING = {"info", "warning", "error", "exception", "log", "_warn"}
 STATS = NameServerStats(
     version="1", start_time_seconds=1.0, degraded=("log",), fingerprints={"topics": 1}, closed_channels={"idle": 1},
+    closed_broker_channels={"idle": 1},
     registrations={"new": 1}, requests={(105, 17): 1}, refused={("read", "none", "audit"): 1},
     journal=JournalStats(folder=str(Path.cwd())), certificates={"http": CertificateStats(not_after_seconds=1.0)},
 )  # fmt: skip
@@ -114,7 +115,7 @@ def history() -> Iterator[Change]:
     ):  # fmt: skip
         yield Change(cause, "peer", (TopicQueuesChanged("b", before, after, topics),))
     for reason in ENDS:
-        yield Change(reason, None, (BrokerLiveGone(*live, 1, reason, 5, 120_000),))
+        yield Change(reason, None, (BrokerLiveGone(*live, 1, reason, 5, 120_000, "idle"),))
     yield Change(
         Cause.EXPIRED,
         None,

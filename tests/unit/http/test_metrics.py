@@ -70,7 +70,8 @@ def test_numbers_without_labels_are_there_even_when_nothing_happened() -> None:
 def test_every_number_of_the_stats_is_shown_somewhere() -> None:
     plain = {metric.field for metric in (*metrics._GAUGES, *metrics._COUNTERS)}
     otherwise = {
-        "version", "event_loop", "front", "is_ready", "degraded", "fingerprints", "kv_generation", "closed_channels", "requests", "refused",
+        "version", "event_loop", "front", "is_ready", "degraded", "fingerprints", "kv_generation", "closed_channels",
+        "closed_broker_channels", "requests", "refused",
         "registrations", "expiries", "journal", "durations", "certificates",
     }  # fmt: skip
     journal = {metric.field for metric in (*metrics._JOURNAL_GAUGES, *metrics._JOURNAL_COUNTERS)}

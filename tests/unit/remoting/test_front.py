@@ -34,7 +34,7 @@ class Borrower:
     def moved(self, bytes_in: int, bytes_out: int) -> None:
         self.told.append((bytes_in, bytes_out))
 
-    def abort(self) -> None:
+    def abort(self, _why: object = None) -> None:
         self.told.append("aborted")
 
 

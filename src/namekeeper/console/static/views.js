@@ -73,12 +73,15 @@ const WHOLE = /^(->|[RW-]{3})$/;
 const Details = ({ text }) => text.split("; ").map((part, index) => h("div", { key: index },
   part.split(/( )/).map((word) => (WHOLE.test(word) ? h("span", { class: "moment" }, word) : word))));
 
-export const ChangeTable = ({ value, causes, empty }) => h(Table, {
+// Who closed a connection, under the cause that says that it closed.
+const WhoClosed = ({ code, closedBy }) => (code ? h("div", { class: "soft" }, closedBy[code] || code) : null);
+
+export const ChangeTable = ({ value, causes, closedBy, empty }) => h(Table, {
   label: "Changes", empty,
   columns: [{ title: "when", kind: "time" }, { title: "what happened", kind: "cause" }, { title: "details", kind: "details" }, { title: "peer", kind: "addr" }, { title: "rows", kind: "number" }, { title: "name servers", kind: "addr" }],
   rows: value.rows.map((row) => ({
     key: `${row.at} ${Object.keys(row.seen)} ${row.text}`,
-    cells: [h(Time, { ms: row.at }), causes[row.cause || row.what] || row.cause || row.what,
+    cells: [h(Time, { ms: row.at }), [causes[row.cause || row.what] || row.cause || row.what, h(WhoClosed, { code: row.closed_by, closedBy })],
       h(Details, { text: printable(row.text.replace(/ \([^()]*\)$/, "")) }), row.peer ? h(Name, { text: row.peer }) : null,
       row.row_count || "", h(Seen, { seen: row.seen, at: row.at })],
   })),
@@ -111,7 +114,7 @@ export const Changes = ({ overview, version }) => {
       h("button", { type: "button", onClick: () => page.go({ view: "changes" }) }, "Show all")),
     h(Wrong, { problem }),
     params.topic || params.broker ? h("p", { class: "soft" }, "With those of the name servers themselves: a start, a stop, a loss of records.") : null,
-    value ? h(ChangeTable, { value, causes: overview.causes, empty: "No change fits. Take a filter away, or wait: changes appear here as they come." }) : null,
+    value ? h(ChangeTable, { value, causes: overview.causes, closedBy: overview.closed_by, empty: "No change fits. Take a filter away, or wait: changes appear here as they come." }) : null,
     value && value.has_more && limit < 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ limit: limit + MORE }, { replace: true }) }, "Show more")) : null,
     value && value.has_more && limit >= 500 ? h("p", null, h("button", { type: "button", onClick: () => page.change({ to: value.rows.at(-1).at, limit: undefined }) }, "Show older ones")) : null);
 };
@@ -150,7 +153,7 @@ export const Topic = ({ overview, version }) => {
       h("h3", null, "Route at ", h(Name, { text: route.namesrv })), h(RouteTable, { route })))) : null,
     value && value.is_there ? h(WhoKnows, { name, version }) : null,
     value && value.is_there ? h("section", { "aria-labelledby": "its-changes" }, h("h3", { id: "its-changes" }, "Its changes, newest first"),
-      changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, empty: "No change is recorded." }) : null) : null);
+      changes.value ? h(ChangeTable, { value: changes.value, causes: overview.causes, closedBy: overview.closed_by, empty: "No change is recorded." }) : null) : null);
 };
 
 // How often it went and for how long it was away, at each name server.
@@ -183,7 +186,7 @@ export const Broker = ({ overview, version }) => {
         rows: value.sessions.map((row) => ({
           key: `${row.namesrv} ${row.addr} ${row.since}`,
           cells: [[h(Time, { ms: row.since }), h("div", null, causes[row.from_cause] || row.from_cause)],
-            [row.until === null ? h("b", null, "is registered") : h(Time, { ms: row.until }), h("div", null, causes[row.to_cause] || row.to_cause)],
+            [row.until === null ? h("b", null, "is registered") : h(Time, { ms: row.until }), h("div", null, causes[row.to_cause] || row.to_cause), h(WhoClosed, { code: row.to_closed_by, closedBy: overview.closed_by })],
             duration((row.until || row.knows_up_to) - row.since), row.away_ms ? duration(row.away_ms) : "",
             [h(BrokerLink, { name: row.broker_name }), ` ${row.broker_id} `, h(BrokerLink, { name: row.addr })], h(Name, { text: row.namesrv })],
         })),

@@ -205,6 +205,7 @@ def _live_gone(event: BrokerLiveGone) -> Iterable[Record]:
         gone=True,
         reason=event.reason,
         idle_ms=event.idle_ms,
+        closed_by=event.closed_by,
     )
 
 

@@ -162,6 +162,7 @@ class BrokerLive(Record, tag="broker_live", kw_only=True):
     gone: bool = False
     reason: str = ""
     idle_ms: int = 0
+    closed_by: str = ""
 
 
 class BrokerGroup(Record, tag="broker_group", kw_only=True):
@@ -282,6 +283,7 @@ class Access(Record, tag="access", kw_only=True):
     rule: str = ""
     mode: str
     user: str = ""
+    claimed: str = ""
     certificate: str = ""
     about: list[str] = []
     count: int

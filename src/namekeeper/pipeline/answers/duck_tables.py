@@ -77,7 +77,9 @@ class DuckTables:
             self._connection.execute(f'CREATE TABLE "{table.name}" ({duck_ddl(table.ddl)})')
         elif isinstance(folder, LocalFolder):
             listed = ", ".join(f"'{_literal(path)}'" for path in paths)
-            self._show_columns(table, f"read_parquet([{listed}], hive_partitioning = false)")
+            self._show_columns(
+                table, f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+            )
         else:
             files = f"files of {table.name}"
             self._connection.register(files, _dataset(folder, paths))

@@ -49,6 +49,8 @@ def _history(
 _END_OF_SESSION = columns(
     "reason string: If gone: unregister_broker, expired, channel_closed, replaced or stale_registration.",
     "idle_ms bigint: If gone: ms since it was last refreshed.",
+    "closed_by string: If its connection closed: peer, reset, idle, limit, protocol_error, tls, front or"
+    " server; null: not known.",
 )
 
 TOPIC_ROUTE = _history(

@@ -212,3 +212,16 @@ def test_a_missing_broker_that_is_unregistered_is_in_the_history(tmp_path):
     story.journal.changed(Change(Cause.UNREGISTER, "admin:1", (retired,)))
     last = texts(run(*SINCE, "--journal", story.folder(tmp_path / "a_1")))[-1]
     assert last == "broker b0 (id 0) at a0:1 is gone (unregistered by admin:1)"
+
+
+def test_who_closed_the_connection_of_a_broker_is_in_the_history(tmp_path):
+    story = Story("a_1")
+    story.registers()
+    story.later()
+    gone = BrokerLiveGone("c", "a0:1", "b0", 0, 1, Cause.CHANNEL_CLOSED, 120_000, 120_000, "idle")
+    story.journal.changed(Change(Cause.CHANNEL_CLOSED, "a0:5000", (gone,)))
+    last = texts(run("b0", *SINCE, "--journal", story.folder(tmp_path / "a_1")))[-1]
+    assert last == (
+        "broker b0 (id 0) at a0:1 is gone"
+        " (connection closed from a0:5000: the name server closed it, because it was idle)"
+    )

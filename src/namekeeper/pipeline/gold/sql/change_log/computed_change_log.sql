@@ -9,7 +9,10 @@ WITH recorded_change AS (
     CASE WHEN gone THEN reason WHEN new THEN 'registered' ELSE 'changed' END AS action,
     cluster, broker_name, broker_addr, CAST(NULL AS STRING) AS topic, 1 AS items,
     CASE
-      WHEN gone THEN concat('id ', CAST(broker_id AS STRING), ', silent for ', CAST(idle_ms AS STRING), ' ms')
+      WHEN gone THEN concat(
+        'id ', CAST(broker_id AS STRING), ', silent for ', CAST(idle_ms AS STRING), ' ms',
+        coalesce(concat(', connection closed: ', closed_by), '')
+      )
       ELSE concat('id ', CAST(broker_id AS STRING))
     END AS detail
   FROM broker_live
@@ -51,7 +54,8 @@ WITH recorded_change AS (
   UNION ALL
   SELECT
     namesrv, boot, seq, cause, peer, 'kv', CASE WHEN gone THEN 'gone' ELSE 'changed' END,
-    CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), 1,
+    CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING),
+    CASE WHEN namespace = 'ORDER_TOPIC_CONFIG' THEN `key` END, 1,
     CASE WHEN gone THEN concat(namespace, ' ', `key`) ELSE concat(namespace, ' ', `key`, ' = ', value) END
   FROM kv
   WHERE checkpoint IS NULL
