@@ -14,7 +14,7 @@ SPREAD ?= --numprocesses auto --dist worksteal
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help chart setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
+.PHONY: help chart setup setup-pipeline dev demo demo-java test test-long pages interop spark spark-long differential attacks soak fuzz mutants mutants-sql mutants-native fuzz-native sanitize-native native native-wheel native-wheels native-bench nightly dist pictures report-pictures console-library container bench bench-quick bench-pipeline fmt lint types layers check clean
 
 help: ## what there is to type
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -132,6 +132,9 @@ differential: $(VENV)/.test ## the same requests to namekeeper and to Java's nam
 
 attacks: $(VENV)/.test ## what one or a few peers can do to a server: memory, look-ups, stop, recovery
 	$(BIN)/python -m tests.attacks $(ARGS)
+
+soak: $(VENV)/.test ## an hour of one server under load, or ARGS='--seconds N': memory, descriptors, threads stay flat
+	$(BIN)/python -m tests.soak $(ARGS)
 
 fuzz: $(VENV)/.test ## a bounded fuzzing run over every parser
 	$(BIN)/python -m tests.fuzz $(ARGS)

@@ -31,6 +31,14 @@ from tests.attacks.crowds import (
     send_bodies_of_many_topics,
     start_with_wide_topic,
 )
+from tests.attacks.pages import (
+    be_notified_everywhere,
+    change_permissions_before_the_page,
+    look_up_ever_new_topics,
+    page_is_too_large,
+    too_many_were_notified,
+    watch_many_topics,
+)
 from tests.attacks.peers import Target, Wire, frame, opened, pipelined, registration, topics, wait_for_the_end
 
 __all__ = ["ROWS", "Row"]
@@ -526,5 +534,13 @@ ROWS = _among((
     Row("26", "60 bodies of 15 MB with millions of small parts", send_bodies_of_many_small_parts),
     Row("27", "10 bodies of 7 million topics, broken at the end", send_bodies_of_many_topics),
     Row("28", "3,000 connections begin TLS, and go no further", begin_handshakes),
+    Row("40", "700 addresses are registered, to be notified", be_notified_everywhere, check=too_many_were_notified,
+        flags={"notify_min_broker_id_changed": "true"}),
+    Row("41", "ever new topics are looked up, 20,000 at a time", look_up_ever_new_topics, seconds=30),
+    Row("41b", "the same while lookups are remembered", look_up_ever_new_topics, seconds=30,
+        flags={"remember_lookups": "true"}),
+    Row("42", "1,680 watchers of 200 topics each, all changed", watch_many_topics, seconds=20),
+    Row("43", "44 changes of 100,000 topics while the page is open", change_permissions_before_the_page,
+        _hold_100k, check=page_is_too_large, seconds=60),
 ))  # fmt: skip
 """All, by the number that the table shows; 14 and up are more than was seen to break."""

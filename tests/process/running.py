@@ -30,10 +30,18 @@ PATIENCE_SECONDS = IDLE_SECONDS * PATIENCE
 class NameServerProcess:
     """`namekeeper serve` with everything below one folder; a context manager that always ends it.
 
-    Arguments are flags of `serve` by field name; `command` starts something else.
+    Arguments are flags of `serve` by field name; `command` starts something else, without them, and `serve_as`
+    another program with them.
     """
 
-    def __init__(self, folder: Path, *more: str, command: tuple[str, ...] = (), **flags: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *more: str,
+        command: tuple[str, ...] = (),
+        serve_as: tuple[str, ...] = (),
+        **flags: str,
+    ) -> None:
         folder.mkdir(exist_ok=True)
         self.folder = folder
         self.kv_file = folder / "kv.json"
@@ -43,7 +51,7 @@ class NameServerProcess:
             "kv_config_path": str(self.kv_file), "log_root": str(self.log_root), "front": FRONT_UNDER_TEST, **flags,
         }  # fmt: skip
         arguments = [word for field, text in given.items() for word in (f"--{field.replace('_', '-')}", text)]
-        words = command or (*serve_command(), *arguments)
+        words = command or (*(serve_as or serve_command()), *arguments)
         self._files = folder / "stdout.txt", folder / "stderr.txt"
         with self._files[0].open("wb") as out, self._files[1].open("wb") as err:
             self._child = subprocess.Popen(

@@ -1,0 +1,196 @@
+"""Attacks on what a server does beside its answers: notifications, counters, watchers, the page."""
+
+import contextlib
+import json
+import selectors
+import socket
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.attacks.crowds import allow_connections
+from tests.attacks.peers import Target, Wire, frame, pipelined, registration, topics
+
+__all__ = [
+    "be_notified_everywhere",
+    "change_permissions_before_the_page",
+    "consoles",
+    "look_up_ever_new_topics",
+    "page_is_too_large",
+    "too_many_were_notified",
+    "watch_many_topics",
+]
+
+NOTIFIED_FILE = "notified"
+NOTIFIED_LIMIT = 64
+"""Connections to brokers at once (`app/notifier.py`)."""
+QUIET_SECONDS = 0.3
+PAGE_MIB = 400.0
+"""Most memory of the page's process: 160 MiB of history beside Python and the rows of 100,000 topics."""
+PAGE_SECONDS = 90.0
+WATCHERS, WATCHED = 1_680, 200
+
+
+# A descriptor for each address that a peer names.
+
+
+def be_notified_everywhere(target: Target) -> None:
+    """Register brokers at many addresses, each as the one that is told of a new smallest id."""
+    allow_connections()
+    with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
+        ports = [_listen(stack, selector) for _ in range(target.times(700))]
+        wire = stack.enter_context(Wire(target.port))
+        for index, port in enumerate(ports):
+            for broker_id, addr in ((1, f"127.0.0.1:{port}"), (0, f"10.5.{index >> 8}.{index & 255}:1")):
+                fields = {
+                    "brokerName": f"notified{target.salt}-{index}", "brokerAddr": addr, "clusterName": "Notified",
+                    "haServerAddr": "", "brokerId": str(broker_id), "heartbeatTimeoutMillis": "600000",
+                }  # fmt: skip
+                wire.ask(frame(103, fields))
+        _note_most_connections(selector, target.folder / NOTIFIED_FILE)
+
+
+def _listen(stack: contextlib.ExitStack, selector: selectors.BaseSelector) -> int:
+    listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    listener.setblocking(False)
+    selector.register(listener, selectors.EVENT_READ, None)
+    port: int = listener.getsockname()[1]
+    return port
+
+
+def _note_most_connections(selector: selectors.BaseSelector, file: Path) -> None:
+    """Keep what is opened, and write down how many connections are open once nothing more happens."""
+    is_open: set[socket.socket] = set()
+    most = 0
+    while True:
+        events = selector.select(QUIET_SECONDS)
+        if not events:
+            most = max(most, len(is_open))
+            file.write_text(str(most))
+        for key, _ in events:
+            at = key.fileobj
+            assert isinstance(at, socket.socket)
+            if at in is_open:
+                if _is_closed(at):
+                    selector.unregister(at)
+                    is_open.remove(at)
+                    at.close()
+                continue
+            connection, _ = at.accept()
+            connection.setblocking(False)
+            selector.register(connection, selectors.EVENT_READ, None)
+            is_open.add(connection)
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    try:
+        return not connection.recv(4_096)
+    except ConnectionResetError:
+        return True
+
+
+def too_many_were_notified(target: Target) -> str:
+    """Say so if there were more connections to brokers than the pool has, or none at all."""
+    file = target.folder / NOTIFIED_FILE
+    most = int(file.read_text()) if file.exists() else 0
+    if not most:
+        return "no broker was notified"
+    return f"{most} connections to brokers at once" if most > NOTIFIED_LIMIT else ""
+
+
+# Counters that stay until the hour ends.
+
+
+def look_up_ever_new_topics(target: Target) -> None:
+    """Register topics, look each of them up, remove them, and begin again with others."""
+    count = target.times(20_000)
+    with Wire(target.port) as wire:
+        for turn in range(1_000):
+            rows = topics(f"New{target.salt}{turn:04}x", count)
+            wire.ask(registration("ever-new", rows, addr="10.6.0.1:1", compressed=True, counter=turn))
+            pipelined(target.port, (frame(105, {"topic": row.topic_name}) for row in rows))
+            fields = {
+                "brokerName": "ever-new",
+                "brokerAddr": "10.6.0.1:1",
+                "clusterName": "AttackCluster",
+                "brokerId": "0",
+            }
+            wire.ask(frame(104, fields))
+
+
+# Watchers.
+
+
+def watch_many_topics(target: Target) -> None:
+    """Watch topics over many connections, each some others, and change all of them again and again."""
+    allow_connections()
+    rows = topics(f"Watched{target.salt}", 20_000)
+    with Wire(target.port) as wire:
+        wire.ask(registration("watched", rows, addr="10.7.0.1:1", compressed=True))
+        with contextlib.ExitStack() as stack:
+            for number in range(target.times(WATCHERS)):
+                names = "&topic=".join(rows[(number * 7 + n) % len(rows)].topic_name for n in range(WATCHED))
+                watcher = socket.create_connection(("127.0.0.1", target.http_port), 30)
+                stack.enter_context(watcher)
+                head = f"GET /watch?topic={names} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n"
+                watcher.sendall(head.encode())
+                watcher.recv(4_096)
+            for counter in range(2, 10_000):
+                prefix = f"Watched{target.salt}"
+                fewer = topics(prefix, 20_000 - counter % 2)
+                wire.ask(registration("watched", fewer, addr="10.7.0.1:1", compressed=True, counter=counter))
+                for code in (205, 327):
+                    wire.ask(frame(code, {"brokerName": "watched"}))
+
+
+# The page, which is a process of its own.
+
+
+def change_permissions_before_the_page(target: Target) -> None:
+    """Open the page, and change the permission of a broker with many topics again and again."""
+    with Wire(target.port) as wire:
+        for code in (205, 327) * 22:
+            with contextlib.suppress(OSError):
+                _overview(target)
+            wire.ask(frame(code, {"brokerName": "victim"}))
+            time.sleep(0.2)
+
+
+def page_is_too_large(target: Target) -> str:
+    """Say so if the page's process took too much memory until it had read all changes."""
+    end = time.monotonic() + PAGE_SECONDS
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            (row,) = _overview(target)["namesrvs"]
+            if row["progress"][0] == row["progress"][1] and row["topics"] > 1_000:
+                break
+        time.sleep(0.5)
+    most = [_most_mib(process) for process in consoles(target.folder)]
+    if not most:
+        return "the page has no process"
+    return f"the page's process took {max(most):.0f} MiB of {PAGE_MIB:.0f}" if max(most) > PAGE_MIB else ""
+
+
+def _overview(target: Target) -> dict[str, Any]:
+    url = f"http://127.0.0.1:{target.http_port}/api/overview"
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        value: dict[str, Any] = json.load(answer)
+        return value
+
+
+def consoles(folder: Path) -> Iterator[Path]:
+    """The page's processes of a server with this folder, in /proc."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if b"console" in words and str(folder / "journal").encode() in words:
+                yield process
+
+
+def _most_mib(process: Path) -> float:
+    for line in (process / "status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1_024
+    return 0.0

@@ -1,0 +1,1 @@
+"""A long run of one server under a steady load: memory, descriptors and threads must stay flat."""
