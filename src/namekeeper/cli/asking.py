@@ -2,7 +2,8 @@
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -10,7 +11,13 @@ import click
 
 from namekeeper.admin.operations import Namesrv
 from namekeeper.cli.connecting import SENDER_OPTIONS, Connector, connection_options, take_connection
-from namekeeper.cli.failure import BadUsage, CommandRefused, describe, failure_of, is_unreachable
+from namekeeper.cli.failure import (
+    BadUsage,
+    CommandRefused,
+    describe,
+    failure_of,
+    is_unreachable,
+)
 from namekeeper.cli.options import BadOptionError, read_options
 from namekeeper.cli.output import echo, is_one_stream, note
 from namekeeper.cli.render import render_json
@@ -52,14 +59,31 @@ class Reply(Generic[T]):
 class JavaCommand(click.Command):
     """A command whose options are read as commons-cli does; a bad option ends with 1, as in Java."""
 
+    bad_usage = BadUsage
+    """The error for options that can't be used."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line."""
+        with self._own_bad_usage():
+            try:
+                words = args if ctx.resilient_parsing else self._as_click_reads(ctx, args)
+                return super().parse_args(ctx, words)
+            except BadOptionError as error:
+                raise BadUsage(str(error), ctx) from None
+            except click.UsageError as error:
+                raise BadUsage.of(error) from None
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's
+        """Run the command, which may find that its options can't be used."""
+        with self._own_bad_usage():
+            return super().invoke(ctx)
+
+    @contextmanager
+    def _own_bad_usage(self) -> Iterator[None]:
         try:
-            return super().parse_args(ctx, args if ctx.resilient_parsing else self._as_click_reads(ctx, args))
-        except BadOptionError as error:
-            raise BadUsage(str(error), ctx) from None
-        except click.UsageError as error:
-            raise BadUsage.of(error) from None
+            yield
+        except BadUsage as error:
+            raise self.bad_usage.of(error) from None
 
     def _as_click_reads(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
         """The same command line with each option by its long name."""
@@ -167,8 +191,16 @@ class Session:
             return Reply(addr, error=error)
 
 
-def mqadmin_command(name: str, description: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a sub-command of a function that takes a `Session` first, and add the options that all share."""
+def mqadmin_command(
+    name: str, description: str, *, bad_usage: type[BadUsage] = BadUsage
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a sub-command of a function that takes a `Session` first, and add the options that all share.
+
+    Args:
+        name: of the sub-command.
+        description: one line of help.
+        bad_usage: the error for options that can't be used; it has the exit code.
+    """
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
@@ -179,9 +211,11 @@ def mqadmin_command(name: str, description: str) -> Callable[[Callable[..., None
                 raise failure_of(error) from error
 
         settings = {"help_option_names": ["-h", "--help"]}
-        return click.command(name, cls=JavaCommand, help=description, context_settings=settings)(
+        command = click.command(name, cls=JavaCommand, help=description, context_settings=settings)(
             _shared_options(run)
         )
+        command.bad_usage = bad_usage
+        return command
 
     return decorate
 

@@ -22,6 +22,7 @@ __all__ = [
     "EXIT_USAGE",
     "BadUsage",
     "CommandRefused",
+    "RefusedUsage",
     "Unreachable",
     "describe",
     "failure_of",
@@ -51,6 +52,12 @@ class BadUsage(click.UsageError):
     def of(cls, error: click.UsageError) -> "BadUsage":
         """Return the same complaint with our exit code."""
         return cls(error.format_message(), error.ctx)
+
+
+class RefusedUsage(BadUsage):
+    """The same for a command that has 1 as an answer; ends with 2."""
+
+    exit_code = EXIT_REFUSED
 
 
 class CommandRefused(click.ClickException):

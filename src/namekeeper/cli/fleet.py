@@ -17,6 +17,7 @@ from namekeeper.app.stop_signals import stopping_by_signals
 from namekeeper.broker.namesrv_sessions import split_addresses
 from namekeeper.cli.credentials import credential_options, take_credentials
 from namekeeper.cli.durations import take_duration
+from namekeeper.cli.failure import EXIT_USAGE, BadUsage
 from namekeeper.cli.fleet_show import FleetShow
 from namekeeper.errors import ConfigError, NamekeeperError
 from namekeeper.fleet.churn import MIXTURES, ChurnKind, parse_churn
@@ -27,10 +28,19 @@ from namekeeper.fleet.plan import FleetPlan, FleetSettings
 __all__ = ["fleet"]
 
 EXIT_FAILED = 2
-EXIT_USAGE = 1
 
 
-@click.command()
+class _Fleet(click.Command):
+    """Ends with 1 if an option can't be used; 2 says that no broker registered."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise BadUsage.of(error) from None
+
+
+@click.command(cls=_Fleet)
 @click.option(
     "--namesrv",
     "-n",

@@ -8,7 +8,7 @@ from namekeeper.admin.operations import Namesrv
 from namekeeper.admin.snapshot import NamesrvSnapshot, SnapshotPart, SnapshotScope, take_snapshot
 from namekeeper.admin.what_if import Gone, WhatIf, brokers_in_zones, what_if
 from namekeeper.cli.asking import Session, mqadmin_command, refuse_unknown, refuse_usage
-from namekeeper.cli.failure import CommandRefused
+from namekeeper.cli.failure import CommandRefused, RefusedUsage
 from namekeeper.common.counts import shown_count
 
 __all__ = ["EXIT_UNWRITABLE", "what_if_command"]
@@ -20,7 +20,9 @@ _SHOWN = 20  # topics of a kind, as text
 
 
 @mqadmin_command(
-    "what-if", "Say which topics could not be written, or depend on one broker, if brokers were gone."
+    "what-if",
+    "Say which topics could not be written, or depend on one broker, if brokers were gone.",
+    bad_usage=RefusedUsage,
 )
 @click.option(
     "--without", "names", multiple=True, metavar="BROKER",

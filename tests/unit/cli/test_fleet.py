@@ -55,10 +55,21 @@ def test_what_can_not_be_used_is_one_line_that_says_what_to_do(args, said):
     assert "Traceback" not in result.stderr
 
 
-def test_a_duration_that_can_not_be_read_is_a_usage_error():
-    result = run("-n", "a:1", "--duration", "soon")
-    assert result.exit_code == 2
-    assert "'soon' is no duration: write it as 90s" in " ".join(result.stderr.split())
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--duration", "soon"), "'soon' is no duration: write it as 90s"),
+        (("--brokers", "x"), "'x' is not a valid integer"),
+        (("--speed", "slow"), "'slow' is not one of"),
+        (("--nonsense",), "No such option '--nonsense'"),
+        (("nonsense",), "unexpected extra argument"),
+        (("--topics",), "'--topics' requires an argument"),
+    ],
+)
+def test_a_bad_option_ends_with_1_because_2_says_that_no_broker_registered(args, said):
+    result = run("-n", "a:1", *args)
+    assert result.exit_code == 1
+    assert said in " ".join(result.stderr.split())
 
 
 def test_it_plays_counts_and_leaves_nobody_behind(namesrv, tmp_path):

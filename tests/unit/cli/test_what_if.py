@@ -63,12 +63,15 @@ def test_a_zone_takes_all_of_its_brokers(server: FakeNamesrv) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        ((), 1, "nothing is taken away: give --without BROKER or --without-zone ZONE"),
+        ((), 2, "nothing is taken away: give --without BROKER or --without-zone ZONE"),
         (("--without", "brokr-a"), 2, "there is no broker brokr-a: did you mean broker-a"),
         (("--without", "nobody"), 2, "there is no broker nobody; there is broker-a"),
         (("--without", "10.9.9.9:1"), 2, "there is no broker 10.9.9.9:1; there is 127.0.0.1:10911"),
+        (("--nonsense",), 2, "--nonsense"),
+        (("nonsense",), 2, "nonsense"),
+        (("-n", "nowhere", "--without", "broker-a"), 2, "nowhere"),
         (("--without-zone", "z"), 2, "there is no zone z: the name server has no zone"),
-        (("--without", "broker-a", "--load", "0.5"), 1, "0.5 is not in the range"),
+        (("--without", "broker-a", "--load", "0.5"), 2, "0.5 is not in the range"),
     ],
 )
 def test_what_is_not_there_is_refused(
