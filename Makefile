@@ -21,22 +21,27 @@ help: ## what there is to type
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "namekeeper needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@echo 'Making .venv, with pip'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip --disable-pip-version-check install --quiet --upgrade 'pip>=25.1'
 
 $(VENV)/.setup: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo 'Installing namekeeper and what it needs in .venv'
 	$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.pipeline: $(VENV)/.setup
-	$(PIP) --editable '.[pipeline]'
+	@echo 'Installing Spark in .venv: half a gigabyte, which takes some minutes. Ctrl-C stops; make goes on from here.'
+	$(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt --editable '.[pipeline]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pipeline
+	@echo 'Installing what the tests need in .venv'
 	$(PIP) --group test
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
+	@echo 'Installing the tools of development in .venv'
 	$(PIP) --group dev
 	@touch $@
 

@@ -1,5 +1,6 @@
 """Every reference in source, tests and documents leads somewhere; and the checker can tell."""
 
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -17,6 +18,7 @@ MADE = {
     "benchmarks/results/latest.md": "the bench writes it",
     "queues.py": "the reader of a tutorial writes it",
     "watch.py": "the reader of a tutorial writes it",
+    "own_broker.py": "the reader of a tutorial writes it",
 }
 """Files that are named and not in the repository: why."""
 
@@ -62,6 +64,34 @@ def tree_with(text: str, path: str = "src/some.py") -> Tree:
 
 def test_every_reference_resolves():
     assert broken_references(repository(), made=MADE) == []
+
+
+def written_by_readers() -> dict[str, list[str]]:
+    """Tutorial -> the files that its reader is told to write."""
+    call = re.compile(r"[Cc]all (?:this file |this |it )`([^`]+)`")
+    return {path.name: call.findall(path.read_text()) for path in (ROOT / "docs").glob("tutorial*.md")}
+
+
+def test_no_two_tutorials_call_their_file_the_same():
+    """A reader of the second one would lose what the first one made."""
+    names = [name for written in written_by_readers().values() for name in written]
+    assert len(names) > 3
+    assert len(set(names)) == len(names)
+
+
+def test_git_ignores_what_tutorials_make():
+    options = re.compile(r"(?:--kv-config-path|--log-root|--warehouse|-o|\.open\(|cat) \"?([a-z][\w./-]+)")
+    made = {
+        path
+        for tutorial in (ROOT / "docs").glob("tutorial*.md")
+        for path in options.findall(tutorial.read_text().replace('.open("', '.open( "'))
+    }
+    made |= {name for written in written_by_readers().values() for name in written}
+    assert {"first/kv.json", "warehouse", "report.html", "store/config/topics.json", "queues.py"} <= made
+    folders = {f"{path}/anything" if "." not in path else path for path in made}
+    for path in sorted(folders):
+        ignored = subprocess.run(["git", "check-ignore", "--quiet", path], cwd=ROOT, check=False)
+        assert ignored.returncode == 0, f"{path} is not in .gitignore"
 
 
 def test_the_tree_is_full_of_references():

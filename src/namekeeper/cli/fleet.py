@@ -30,7 +30,7 @@ __all__ = ["fleet"]
 EXIT_FAILED = 2
 
 
-class _Fleet(click.Command):
+class _FleetCommand(click.Command):
     """Ends with 1 if an option can't be used; 2 says that no broker registered."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -40,7 +40,7 @@ class _Fleet(click.Command):
             raise BadUsage.of(error) from None
 
 
-@click.command(cls=_Fleet)
+@click.command(cls=_FleetCommand)
 @click.option(
     "--namesrv",
     "-n",

@@ -21,10 +21,10 @@ def test_its_programs_do_what_it_says(tmp_path):
     first, second = re.findall(r"^```python\n(.*?)^```", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
     with NameServerProcess(tmp_path / "namesrv") as server:
         addr = server.started().address
-        for name, code in (("broker.py", first), ("blocking.py", second)):
+        for name, code in (("own_broker.py", first), ("blocking.py", second)):
             (tmp_path / name).write_text(code.replace("127.0.0.1:9876", addr))
         env = environment(tmp_path)
-        command = [sys.executable, "broker.py"]
+        command = [sys.executable, "own_broker.py"]
         for _ in ("started", "started again"):
             with Process("broker", command, output=tmp_path / "out.txt", env=env, cwd=tmp_path) as broker:
                 broker.await_line(f"{addr} registered\ntopics: orders payments", within=20)

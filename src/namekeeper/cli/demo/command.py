@@ -3,12 +3,16 @@
 import asyncio
 import logging
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from namekeeper.cli.demo.console import show_console
 from namekeeper.cli.demo.history import tell_history
@@ -17,6 +21,9 @@ from namekeeper.cli.demo.show import Stage
 from namekeeper.errors import NamekeeperError
 
 __all__ = ["demo"]
+
+_SIGNALLED = 128
+"""Shells add the number of the signal."""
 
 
 @click.command()
@@ -40,6 +47,8 @@ def demo(report: str, *, in_browser: bool | None) -> None:
     logging.getLogger("namekeeper").addHandler(logging.NullHandler())
     console = Console(highlight=False)
     stage = Stage(console)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
     try:
         with tempfile.TemporaryDirectory(prefix="namekeeper-demo-") as folder:
             incident = Incident(stage, Path(folder))
@@ -48,8 +57,18 @@ def demo(report: str, *, in_browser: bool | None) -> None:
             if _is_wanted(in_browser):
                 show_console(stage, incident)
     except NamekeeperError as error:
-        console.print(f"[red]the demo failed:[/] {error}")
+        console.print(f"[red]the demo failed:[/] {escape(str(error))}")
         sys.exit(1)
+    except KeyboardInterrupt:
+        console.print("stopped; nothing is left behind")
+        sys.exit(_SIGNALLED + signal.SIGINT)
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    """End by way of everything that stops processes and removes the folder, as Ctrl-C does."""
+    # Once is enough. It is not ignored by its number: a process that starts just now would inherit that.
+    signal.signal(number, lambda *_: None)
+    sys.exit(_SIGNALLED + number)
 
 
 def _is_wanted(in_browser: bool | None) -> bool:  # noqa: FBT001 - the value of the option

@@ -42,7 +42,12 @@ class DemoServer:
         Raises:
             NamekeeperError: it did not start.
         """
-        await asyncio.to_thread(self._start)
+        starting = asyncio.get_running_loop().run_in_executor(None, self._start)
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await starting  # nobody would stop a process that starts later
+            raise
 
     async def stop(self) -> None:
         """Stop it in order: its journal is sealed."""

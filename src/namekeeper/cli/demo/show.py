@@ -1,6 +1,10 @@
 """How the demo looks: steps, notes, and routes as small tables."""
 
+from collections.abc import Iterable
+
 from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from namekeeper.model.perm import format_perm
@@ -22,6 +26,28 @@ class Stage:
     def note(self, text: str) -> None:
         """Say something within a step."""
         self.console.print(f"   {text}")
+
+    def steps(self, first: str, lines: Iterable[str]) -> list[str]:
+        """Show what long work does: one line with the time so far on a terminal, else a line for each step.
+
+        Args:
+            first: what it does before the first line.
+            lines: what it does then; they end with the work.
+
+        Returns:
+            The lines.
+        """
+        said: list[str] = []
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        is_terminal = self.console.is_terminal
+        with Progress(*columns, console=self.console, transient=True, disable=not is_terminal) as bar:
+            task = bar.add_task(f"{escape(first)}; Ctrl-C stops it")
+            for line in lines:
+                said.append(line.rstrip())
+                bar.update(task, description=f"{escape(said[-1])}; Ctrl-C stops it")
+                if not is_terminal:
+                    self.note(f"[dim]{escape(said[-1])}[/]")
+        return said
 
     def route(self, topic: str, route: TopicRouteData, where: str) -> None:
         """Show a route."""
