@@ -1,6 +1,7 @@
 """Reads times, ISO 8601 or `2 hours ago`, and shows them in the reader's zone and in UTC."""
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -14,12 +15,25 @@ Zone = tzinfo | None
 
 _AGO = re.compile(r"(.*[a-z].*?)\s+ago", re.IGNORECASE)
 """A number without a unit is refused here: `3 ago` is not clear."""
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_RELATIVE = re.compile(r"-?\s*(\d.*[a-z].*)", re.IGNORECASE)
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,3}))?)?(Z)?", re.IGNORECASE)
+_DAY_AND_CLOCK = re.compile(r"(today|yesterday)(?:\s+at)?\s+(\S+)", re.IGNORECASE)
+_EPOCH_MS = re.compile(r"\d{12,13}")
+_SHOWN = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?:,|\s+)"
+    r"([A-Za-z]*)([+-]\d{1,2}(?::?\d{2})?)?"
+    r"(?:\s*\((?:(\d{4}-\d{2}-\d{2}) )?(\d{2}:\d{2}:\d{2}(?:\.\d+)?)Z\))?"
+)
+"""As `shown`, the page and the log write a time: with a name or an offset of its zone, and perhaps in UTC."""
+_UTC_NAMES = ("", "UTC", "GMT", "Z")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 LATEST_MS = 253_402_214_400_000
 """The last day of the year 9999: what `datetime` can show in any zone."""
 
-_HELP = "write it as 2026-01-31T03:12:00Z, '2026-01-31 03:12', 03:12, now or '2 hours ago'"
+_HELP = (
+    "write it as 2026-01-31T03:12:00Z, '2026-01-31 03:12', 03:12, 'yesterday 03:12', now, 10m"
+    " or '2 hours ago'"
+)
 
 
 def zone_of(name: str | None) -> Zone:
@@ -48,7 +62,8 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
     """Read a time, as wall ms.
 
     Args:
-        text: ISO 8601, with an offset or in `zone`; a time of day, which means the last one; or how long ago.
+        text: ISO 8601, with an offset or in `zone`; as `shown` or a log writes it; ms since 1970; a time of
+            day, which means the last one, or that of today or yesterday; or how long ago.
         now_ms: The present, wall ms.
         zone: The zone of a time without an offset.
 
@@ -58,16 +73,8 @@ def instant_of(text: str, *, now_ms: int, zone: Zone) -> int:
     text = text.strip()
     if text.lower() == "now":
         return now_ms
-    if match := _AGO.fullmatch(text):
-        try:
-            return max(0, now_ms - parse_duration_ms(match[1]))
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
-    if match := _CLOCK.fullmatch(text):
-        return _last_time_of_day(match, text, now_ms, zone)
     try:
-        parsed = datetime.fromisoformat(text)
-        ms = _to_ms(parsed if parsed.tzinfo is not None else _in_zone(parsed, text, zone))
+        ms = _read(text, now_ms, zone)
     except (ValueError, OverflowError):
         raise ConfigError(f"{text!r} is not a time: {_HELP}") from None
     if not 0 <= ms <= LATEST_MS:
@@ -84,6 +91,16 @@ def shown(ms: int, zone: Zone) -> str:
         return f"{utc:%Y-%m-%d} {_clock(utc)} UTC"
     in_utc = _clock(utc) if same_day else f"{utc:%Y-%m-%d} {_clock(utc)}"
     return f"{local:%Y-%m-%d} {_clock(local)} {_zone_name(local)} ({in_utc}Z)"
+
+
+def _read(text: str, now_ms: int, zone: Zone) -> int:
+    for pattern, read in _FORMS:
+        if match := pattern.fullmatch(text):
+            ms = read(match, now_ms, zone)
+            if ms is not None:
+                return ms
+    parsed = datetime.fromisoformat(text)
+    return _to_ms(parsed if parsed.tzinfo is not None else _in_zone(parsed, text, zone))
 
 
 def _clock(time: datetime) -> str:
@@ -116,13 +133,75 @@ def _in_zone(naive: datetime, text: str, zone: Zone) -> datetime:
     return first
 
 
-def _last_time_of_day(match: re.Match[str], text: str, now_ms: int, zone: Zone) -> int:
-    today = datetime.fromtimestamp(now_ms / 1_000, UTC).astimezone(zone).replace(tzinfo=None)
+def _ago(match: re.Match[str], now_ms: int, _zone: Zone) -> int:
     try:
-        time = today.replace(
-            hour=int(match[1]), minute=int(match[2]), second=int(match[3] or 0), microsecond=0
-        )
+        return max(0, now_ms - parse_duration_ms(match[1]))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _relative(match: re.Match[str], now_ms: int, _zone: Zone) -> int | None:
+    """`10m` and `-10m`; what has letters and is no duration may be another form."""
+    try:
+        return max(0, now_ms - parse_duration_ms(match[1]))
     except ValueError:
-        raise ConfigError(f"{text!r} is not a time: {_HELP}") from None
-    ms = _to_ms(_in_zone(time, text, zone))
-    return ms if ms <= now_ms else _to_ms(_in_zone(time - timedelta(days=1), text, zone))
+        return None
+
+
+def _epoch(match: re.Match[str], _now_ms: int, _zone: Zone) -> int:
+    return int(match[0])
+
+
+def _as_shown(match: re.Match[str], _now_ms: int, zone: Zone) -> int | None:
+    """A time that was copied from what we print."""
+    day, clock, name, offset, utc_day, utc_clock = match.groups()
+    if utc_clock:
+        return _to_ms(datetime.fromisoformat(f"{utc_day or day}T{utc_clock}+00:00"))
+    naive = datetime.fromisoformat(f"{day}T{clock}")
+    if name.upper() in _UTC_NAMES:
+        return _to_ms(naive.replace(tzinfo=_offset_of(offset)))
+    for fold in (0, 1):  # the name tells which of two times in the night when clocks are put back
+        time = _attach(naive.replace(fold=fold), zone)
+        if not offset and _zone_name(time) == name:
+            return _to_ms(time)
+    raise ConfigError(f"{match[0]!r}: {name} is not the time zone here; write the offset, as in +01:00")
+
+
+def _offset_of(text: str | None) -> tzinfo:
+    """The zone of an offset such as +8, +08 or +08:00; UTC if there is none."""
+    digits = (text or "+0")[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    return timezone(-offset if text and text.startswith("-") else offset)
+
+
+def _last_time_of_day(match: re.Match[str], now_ms: int, zone: Zone) -> int:
+    ms = _time_of_day(match, now_ms, zone, days=0)
+    return ms if ms <= now_ms else _time_of_day(match, now_ms, zone, days=1)
+
+
+def _time_of_named_day(match: re.Match[str], now_ms: int, zone: Zone) -> int | None:
+    clock = _CLOCK.fullmatch(match[2])
+    return clock and _time_of_day(clock, now_ms, zone, days=int(match[1].lower() == "yesterday"))
+
+
+def _time_of_day(match: re.Match[str], now_ms: int, zone: Zone, *, days: int) -> int:
+    """A time of day, some days before the present one."""
+    where = UTC if match[5] else zone
+    today = datetime.fromtimestamp(now_ms / 1_000, UTC).astimezone(where).replace(tzinfo=None)
+    time = today.replace(
+        hour=int(match[1]), minute=int(match[2]), second=int(match[3] or 0),
+        microsecond=int((match[4] or "0").ljust(3, "0")) * 1_000,
+    )  # fmt: skip
+    return _to_ms(_in_zone(time - timedelta(days=days), match[0], where))
+
+
+_FORMS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], int, Zone], int | None]]] = (
+    (_AGO, _ago),
+    (_CLOCK, _last_time_of_day),
+    (_DAY_AND_CLOCK, _time_of_named_day),
+    (_EPOCH_MS, _epoch),
+    (_RELATIVE, _relative),
+    (_SHOWN, _as_shown),
+)
+"""Forms besides ISO 8601, in this order; a reader returns None for what only looks like its form."""

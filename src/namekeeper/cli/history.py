@@ -57,7 +57,9 @@ _SENDER_OPTIONS = "namekeeper.sender_options"
 _REMOTE = "namekeeper.remote_journals"
 """Key of the context with the journals of other hosts: `--follow` continues with the copied files."""
 
-AT_HELP = "Time: ISO 8601, a time of day, or '2 hours ago'."
+AT_HELP = (
+    "Time: ISO 8601, as it is printed, ms since 1970, a time of day, 'yesterday 03:12', 10m or '2 hours ago'."
+)
 
 
 def zone_option(function: F) -> F:

@@ -43,6 +43,29 @@ def local_zone(monkeypatch):
         ("04:13", NOW - 86_400_000 + 60_000),
         ("4:11:30", NOW - 30_000),
         ("100000 weeks ago", 0),
+        ("10m", NOW - 600_000),
+        ("-5m", NOW - 300_000),
+        ("- 5 min", NOW - 300_000),
+        ("2 hours", NOW - 7_200_000),
+        ("1h30m", NOW - 5_400_000),
+        ("2 h 5 min ago", NOW - 7_500_000),
+        ("1769829120000", NOW),
+        ("1769829120250", NOW + 250),
+        ("yesterday 04:12", NOW - 86_400_000),
+        ("Yesterday at 4:11:30", NOW - 86_400_000 - 30_000),
+        ("today 04:13", NOW + 60_000),
+        ("04:11:59.250", NOW - 750),
+        ("03:12Z", NOW),
+        ("2026-01-31 04:12:00.250 CET (03:12:00.250Z)", NOW + 250),
+        ("2026-01-31 04:12:00.250 +0100 (03:12:00.250Z)", NOW + 250),
+        ("2026-01-30 22:12:00.000 EST (2026-01-31 03:12:00.000Z)", NOW),
+        ("2026-01-31 03:12:00.000 UTC", NOW),
+        ("2026-01-31 04:12:00.000 CET", NOW),
+        ("2026-01-31 04:12:00 +0100", NOW),
+        ("2026-01-31 04:12:00.000 GMT+1 (03:12:00.000Z)", NOW),
+        ("2026-01-31 11:12:00,GMT+8", NOW),
+        ("2026-01-31 04:12:00+01:00", NOW),
+        ("2026-01-31T03:12:00.000Z", NOW),
     ],
 )
 def test_ways_to_write_an_instant(text, ms):
@@ -62,6 +85,11 @@ def test_ways_to_write_an_instant(text, ms):
         "1969-12-31T00:00Z",
         "3 ago",
         "1e9",
+        "yesterday noon",
+        "10 parsecs",
+        "-",
+        "2026-13-31 04:12:00 UTC",
+        "2026-01-31 04:12:00 PST",
     ],
 )
 def test_what_is_no_instant_is_refused_by_name(text):
@@ -118,3 +146,17 @@ def test_what_is_shown_in_utc_can_be_read_again(ms, zone):
 def test_any_text_is_an_instant_or_refused(text):
     with contextlib.suppress(ConfigError):
         assert instant_of(text, now_ms=NOW, zone=UTC) >= 0
+
+
+def test_the_name_of_a_zone_tells_which_of_two_equal_times_it_is():
+    instants = [
+        instant_of(f"2026-10-25 02:30:00 {name}", now_ms=NOW, zone=BERLIN) for name in ("CEST", "CET")
+    ]
+    assert instants[1] - instants[0] == 3_600_000
+
+
+@given(
+    st.integers(0, 4_000_000_000_000), st.sampled_from(["Europe/Berlin", "Asia/Kathmandu", "UTC", "-03:30"])
+)
+def test_whatever_is_shown_is_read(ms, zone):
+    assert instant_of(shown(ms, zone_of(zone)), now_ms=NOW, zone=UTC) == ms
